@@ -74,7 +74,7 @@ export class InMemoryAccounts implements AccountStore {
     for (const { webhook } of tables.webhooks.rows(({ projectId }) => projectId === id)) {
       removeWebhook(this.session, webhook.id);
     }
-    // jobs that are running must not be published any more
+    // without its lease, a running job cannot publish its memory any more
     for (const memory of tables.memories.rows(({ projectId, lease }) => projectId === id && lease !== null)) {
       update(this.session, memory, { lease: null });
     }

@@ -71,7 +71,7 @@ export class InMemoryChats implements ChatStore {
     const isFirst = draft.role === "user" && !earlier.some(({ role }) => role === "user");
     if (isFirst && chat.title === null) tables.chats.set(id, { ...chat, title: titleOf(draft.content) });
     const messageId = this.session.newId("msg") as MessageId;
-    // a memory that was removed while the answer was made gets no source row
+    // a memory that was removed while the answer was generated is not stored as a source
     const sources = draft.sources.filter(({ memoryKey }) => {
       const memory = tables.memories.get(memoryKey);
       return memory !== undefined && memory.projectId === projectId && isLive(memory, now);
@@ -85,7 +85,7 @@ export class InMemoryChats implements ChatStore {
       isInterrupted: draft.isInterrupted,
       sources: sources.map(({ memoryKey, shown }) => ({ memoryKey, shown: jsonCopy(shown) })),
       sourceCount: draft.sources.length,
-      // even if the clock was set back, a message is not older than the one before it
+      // times never decrease within a chat, even if the clock was set back
       createdAt: Math.max(now, chat.createdAt, earlier.at(-1)?.createdAt ?? 0),
     };
     return this.#toMessage(chat, tables.messages.set(messageId, row));
@@ -130,7 +130,7 @@ export class InMemoryChats implements ChatStore {
     return this.session.tables.messages.rows(({ chatId }) => chatId === id);
   }
 
-  // A chat of a user shows only sources of memories of that user.
+  // Returns the sources whose memories are live. In the chat of a user, only memories of that user count.
   #liveSources(chat: ChatRow, { sources }: MessageRow): readonly MessageSource[] {
     return sources.filter(({ memoryKey }) => {
       const memory = this.session.tables.memories.get(memoryKey);
@@ -149,7 +149,10 @@ function toChat({ id, userId, title, createdAt }: ChatRow): Chat {
   return { id, userId, title, createdAt };
 }
 
-/** The first line of a message, cut between words if it is too long; null if it has no visible characters. */
+/**
+ * Makes the title of a chat from a message: its first line that is not blank, shortened between words if it is too
+ * long. Returns null if the message has no visible characters.
+ */
 function titleOf(message: string): string | null {
   const line = (/\S.*/.exec(message)?.[0] ?? "").replace(/\s+/g, " ").trim();
   const characters = Array.from(line);

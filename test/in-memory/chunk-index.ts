@@ -1,6 +1,6 @@
 // ChunkIndex in memory by brute force: exact cosine, naive full text, a graph of shared entities. Every call answers
-// some event-loop turns later; changes take effect in the order of their calls. `Disk` survives when an index is closed
-// and opened again.
+// after a short random delay (delays.ts); changes take effect in the order of their calls. An index opened on the
+// `Disk` of a closed one has the same stored data.
 
 import type { ChunkPlace } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
@@ -37,11 +37,11 @@ interface StoredChunk {
   readonly words: ReadonlyMap<string, number>;
   readonly passage: string;
   readonly place: ChunkPlace;
-  /** Key: the name in lower case. */
+  /** Entities that the passage mentions, by their name in lower case. */
   readonly entities: ReadonlyMap<string, StoredEntity>;
 }
 
-/** The durable data of indexes. */
+/** The data of an index that survives when the index is closed. */
 export class Disk {
   readonly contents = new Map<MemoryKey, string>();
   readonly projects = new Map<ProjectId, Map<MemoryKey, readonly StoredChunk[]>>();
@@ -104,7 +104,7 @@ export class InMemoryChunkIndex implements ChunkIndex {
   }
 }
 
-/** Runs changes in the order of their calls, and reads at any time. Every call takes some turns. */
+/** Runs changes in the order of their calls. Reads do not wait for changes. Both are delayed at random. */
 class OrderedCalls {
   #lastChange: Promise<unknown> = Promise.resolve();
   #isOpen = true;
@@ -160,7 +160,8 @@ export class InMemoryProjectIndex implements ProjectIndex {
   ) {}
 
   publish(publications: readonly Publication[]): Promise<void> {
-    // texts are built when they are requested, and the caller may change its arrays after the call
+    // copies everything now: a publication computes its texts on access, and the caller may change its arrays after the
+    // call
     const stored = publications.map((publication) => ({ publication, chunks: toChunks(publication, this.disk) }));
     return this.calls.change(() => {
       for (const { publication, chunks } of stored) {
@@ -227,8 +228,8 @@ export class InMemoryProjectIndex implements ProjectIndex {
     );
   }
 
-  // Passages with an entity of the query have the full score. Passages that share another entity with these or with a
-  // seed have half of it.
+  // Passages that mention an entity of the query get score 0.9. Passages that share another entity with one of them, or
+  // with a seed, get 0.45. A query without a known entity finds nothing.
   searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
     return this.calls.read(() => {
       const chunks = this.#chunks(within);
@@ -385,7 +386,10 @@ function toChunks({ memoryKey, chunks, texts, vectors, entities }: Publication, 
   });
 }
 
-/** Known phrases and the title if the passage contains them, and runs of capitalised words. */
+/**
+ * The entities of a passage: the title and the phrases of its memory if the passage contains them, and sequences of at
+ * least two capitalised words.
+ */
 function entitiesOf(passage: string, { title, phrases }: Publication["entities"]): ReadonlyMap<string, StoredEntity> {
   const found = new Map<string, StoredEntity>();
   const add = (name: string, kind: EntityKind) => {
@@ -423,7 +427,7 @@ function wordsOf(text: string): ReadonlyMap<string, number> {
   return words;
 }
 
-/** Share of the query's words that the chunk has, 0..1. A word counts more if it occurs more often. */
+/** Share of the query's words that the chunk contains, 0..1. A word that occurs more often counts more. */
 function textScore(query: string, { words }: StoredChunk): number {
   const asked = [...wordsOf(query).keys()];
   const counts = asked.map((word) => words.get(word) ?? 0);

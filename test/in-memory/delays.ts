@@ -1,9 +1,9 @@
-// Delays of the test implementations: every call answers some turns later. A seeded generator chooses the number of
-// turns, so that tests find callers that forget to wait.
+// Delays of the in-memory implementations. Every call answers a few microtasks or one turn of the event loop later, so
+// that tests find callers that forget `await`. A seeded random generator chooses each delay.
 
 import { seeded } from "../support/seeded.ts";
 
-/** Waits for some turns of the microtask queue, or for one turn of the event loop. */
+/** Random delays: a few microtasks, or one turn of the event loop. */
 export class Delays {
   readonly #random: () => number;
 

@@ -1,5 +1,5 @@
-// JobStore in memory. `lease` is the fencing token of the latest claim; a job is held while its row has that token and
-// version.
+// JobStore in memory. `lease` of a row is the fencing token of the latest claim. A worker still has its job as long as
+// the row has the token and the version of the job.
 
 import { invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey } from "../../src/domain/ids.ts";
@@ -84,7 +84,9 @@ export class InMemoryJobs implements JobStore {
     return this.session.next("chunk", BigInt(count));
   }
 
-  /** Jobs of all projects, including those with a lease or a delay. */
+  /**
+   * Jobs of all projects that `filter` does not exclude, including jobs that a worker has and jobs that are delayed.
+   */
   #waiting({ except = [], textBytesMax = Number.POSITIVE_INFINITY }: JobFilter): MemoryRow[] {
     return this.session.tables.projects
       .rows(({ project }) => !except.includes(project.id))
@@ -93,8 +95,8 @@ export class InMemoryJobs implements JobStore {
   }
 
   /**
-   * The next job: of the project that was served longest ago (the oldest one if none was served), the job that has
-   * waited longest.
+   * The next job that can be claimed. The project that was served longest ago comes first. Projects that were never
+   * served come before it, oldest first. Within a project, the job that has waited longest comes first.
    */
   #next(filter: JobFilter): MemoryRow | undefined {
     const rank = ({ projectId, claimableAt, key }: MemoryRow) => {
@@ -139,7 +141,7 @@ export class InMemoryJobs implements JobStore {
   }
 
   #complete(row: MemoryRow, { extracted, extractedBy, chunkCount, read }: Completion): VisibleMemory {
-    // keeps attributes that a caller gave since the claim
+    // attributes that a caller gave stay, even if the caller gave them after the job was claimed
     const attributes = Object.fromEntries(
       EXTRACTED_FIELDS.filter((field) => !row.given.includes(field)).map((field) => [field, extracted[field]]),
     );
@@ -161,7 +163,9 @@ export class InMemoryJobs implements JobStore {
   }
 }
 
-/** Whether the length of the text of a memory's file is unknown before it is read. */
+/**
+ * Whether a memory has a file whose text length is unknown until the file is read. It is known for plain text and JSON.
+ */
 function isOfUnknownLength({ file, source }: MemoryRow): boolean {
   const type = source?.media_type ?? "";
   return file !== null && !type.startsWith("text/") && type !== "application/json";

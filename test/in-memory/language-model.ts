@@ -1,4 +1,5 @@
-// A language model that follows a script, without endpoint and protocol. Every fragment arrives some turns later.
+// A language model whose answers come from a script in the test, without a network. Every fragment arrives after a
+// short random delay (delays.ts).
 
 import {
   type LanguageModel,
@@ -12,26 +13,29 @@ import {
 } from "../../src/ports/language-model.ts";
 import { Delays } from "./delays.ts";
 
-/** The course of a call. */
+/** What happens in a call: its texts and how it ends, or why it fails. */
 export interface ScriptedCall {
   /** Text fragments, in their order. */
   readonly texts?: readonly string[];
-  /** Reported tokens; null: none are reported, so they are estimated. */
+  /** Tokens that the model reports. Null or absent if it reports none; they are estimated then. */
   readonly usage?: LlmUsage | null;
   readonly ending?: LlmEnding;
-  /** What follows the texts: the end, endless silence, or a broken connection. Default: the end. */
+  /**
+   * What follows the texts: the end of the answer, silence until the caller aborts, or a broken connection. Default:
+   * `end`.
+   */
   readonly afterTexts?: "end" | "silence" | "break";
-  /** Why the call fails without an answer. Absent: it does not fail. */
+  /** Why the call fails without an answer. Without this field, the call succeeds. */
   readonly failure?: { readonly reason: LlmFailure; readonly status: number; readonly retryAfterMs?: number };
 }
 
-/** Decides the course of a call. */
+/** Returns what happens in the call that a request makes. */
 export type Script = (request: LlmRequest) => ScriptedCall;
 
 /** A language model that follows a script. */
 export class ScriptedLanguageModel implements LanguageModel {
   readonly #delays = new Delays();
-  /** Requests, oldest first. */
+  /** All requests that were made, oldest first. */
   readonly requests: LlmRequest[] = [];
 
   constructor(private readonly script: Script) {}
@@ -73,7 +77,7 @@ export class ScriptedLanguageModel implements LanguageModel {
   }
 }
 
-/** Estimates tokens: about four bytes of UTF-8 each. */
+/** Estimates the number of tokens of a prompt: about one per four bytes of UTF-8. */
 function promptTokens({ messages }: LlmRequest): number {
   return Math.ceil(messages.reduce((bytes, { content }) => bytes + Buffer.byteLength(content), 0) / 4);
 }

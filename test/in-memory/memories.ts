@@ -139,7 +139,10 @@ export class InMemoryMemories implements MemoryStore {
     return liveMemories(this.session, projectId).find((row) => row.id === id) ?? null;
   }
 
-  /** The live memory with this pair. If the memory that has it has expired, records its expiry and returns null. */
+  /**
+   * The user's live memory with this external id, or null. If the memory that has the id has expired, this method
+   * records the expiry and returns null.
+   */
   #holder(projectId: ProjectId, userId: string | null, externalId: string): MemoryRow | null {
     const holder = this.session.tables.memories.find(
       (row) =>
@@ -191,7 +194,7 @@ export class InMemoryMemories implements MemoryStore {
   #apply(known: MemoryRow, change: MemoryChange & { readonly upload?: ReceivedFile }): Accepted | Fault {
     const { content, upload } = change;
     const fingerprint = content === undefined ? null : fingerprintOf(content, upload);
-    // the same content is not processed again, unless processing failed before
+    // content that did not change is processed again only if processing failed before
     const isRework =
       fingerprint !== null && (fingerprint.contentHash !== known.contentHash || known.status === "failed");
     const externalId = change.externalId === undefined ? known.externalId : change.externalId;
@@ -243,12 +246,15 @@ export class InMemoryMemories implements MemoryStore {
   }
 }
 
-/** Converts a title to the form that lists compare: NFKC, lower case, one form of sigma. */
+/** Normalises a title, or the searched part of one, for comparison in lists: NFKC, lower case, final sigma as sigma. */
 function foldTitle(title: string): string {
   return title.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
 }
 
-/** Size and hash of a content. The hash of a file covers its media type: another format is another content. */
+/**
+ * Size and hash of a text or file. The hash of a file includes its media type, because the same bytes read as another
+ * format give another text.
+ */
 function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, "contentBytes" | "contentHash"> {
   const hash = createHash("sha256");
   if (upload === undefined) {
@@ -260,7 +266,10 @@ function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, 
 
 type Attributes = Pick<MemoryRow, "title" | "type" | "tags" | "language" | "metadata" | "given" | "expiresAt">;
 
-/** Attributes after a change: absent stays, null clears. On rework, attributes that no caller gave are cleared too. */
+/**
+ * The attributes after a change. A field that the change lacks keeps its value; null clears it. If the content is
+ * processed again (`isRework`), extracted attributes are cleared, too; attributes that a caller gave stay.
+ */
 function attributesAfter(change: MemoryChange, known: MemoryRow | null, isRework: boolean): Attributes {
   const isKept = (field: ExtractedField) => !isRework || known?.given.includes(field) === true;
   const after = <Field extends ExtractedField>(field: Field): MemoryRow[Field] | null =>

@@ -16,18 +16,18 @@ export function isLive({ deletedAt, expiresAt }: MemoryRow, now: number): boolea
   return deletedAt === null && (expiresAt === null || expiresAt > now);
 }
 
-/** Live memories of a project that exists, in the order of their keys. */
+/** Live memories of a project, in the order of their keys. A removed project has none. */
 export function liveMemories(session: Session, projectId: ProjectId): MemoryRow[] {
   if (openProject(session, projectId) === null) return [];
   return session.tables.memories.rows((row) => row.projectId === projectId && isLive(row, session.now));
 }
 
-/** Replaces some columns of a memory. */
+/** Replaces some fields of a memory's row. */
 export function update(session: Session, row: MemoryRow, change: Partial<MemoryRow>): MemoryRow {
   return session.tables.memories.set(row.key, { ...row, ...change });
 }
 
-/** Column values that put a memory to `processing` as a new version, claimable from now on. */
+/** Row fields that set a memory to status `processing` with a new version. The job can be claimed at once. */
 export function toWork(row: MemoryRow, now: number): Partial<MemoryRow> {
   return {
     version: row.version + 1,
@@ -40,20 +40,22 @@ export function toWork(row: MemoryRow, now: number): Partial<MemoryRow> {
   };
 }
 
-/** The file of a memory whose text has to be read; null if there is none. */
+/** The uploaded file of a memory if its text has not been read yet; otherwise null. */
 export function uploadedFileOf({ file, source }: MemoryRow): UploadedFile | null {
   if (file === null || source === null) return null;
   return { name: file, bytes: source.bytes, filename: source.filename, mediaType: source.media_type };
 }
 
-/** Marks memories as deleted since their expiry. */
+/**
+ * Marks expired memories as deleted, with the time of their expiry as time of the deletion, and records their events.
+ */
 export function recordExpiry(session: Session, rows: readonly MemoryRow[]): void {
   for (const row of rows) {
     recordEvent(session, "memory.deleted", update(session, row, { deletedAt: row.expiresAt, lease: null }));
   }
 }
 
-/** Expired memories of existing projects whose expiry was not recorded yet, the earliest first. */
+/** Expired memories of existing projects that are not marked as deleted yet, earliest expiry first. */
 export function unrecordedExpiries(session: Session, projectId?: ProjectId): MemoryRow[] {
   return session.tables.memories
     .rows(
@@ -66,7 +68,10 @@ export function unrecordedExpiries(session: Session, projectId?: ProjectId): Mem
     .sort((a, b) => (a.expiresAt ?? 0) - (b.expiresAt ?? 0));
 }
 
-/** Number and bytes of the memories that count against a project's plan: all that are not recorded as deleted. */
+/**
+ * Number and bytes of a project's memories that count towards its quotas: all that are not marked as deleted. The
+ * project's `occupiedBytes` are included.
+ */
 export function stored(session: Session, projectId: ProjectId): { readonly documents: number; readonly bytes: number } {
   const counted = session.tables.memories.rows((row) => row.projectId === projectId && row.deletedAt === null);
   const occupied = session.tables.projects.get(projectId)?.occupiedBytes ?? 0;
@@ -74,7 +79,8 @@ export function stored(session: Session, projectId: ProjectId): { readonly docum
 }
 
 /**
- * Returns a Fault if the plan of a project does not allow the growth. Records the expiry of memories first if needed.
+ * Returns a Fault if the quotas of a project do not allow that many more memories and bytes. If they do not, it first
+ * marks expired memories as deleted and checks again.
  */
 export function quotaRefusal(session: Session, projectId: ProjectId, documents: number, bytes: number): Fault | null {
   const refusal = exceededQuota(session, projectId, documents, bytes);
@@ -89,7 +95,7 @@ function exceededQuota(session: Session, projectId: ProjectId, documents: number
   return planRefusal(plan, stored(session, projectId), { documents, bytes });
 }
 
-/** Erases a memory with its sources in chats and the remembered answers about it. */
+/** Erases a memory, the sources in chats that refer to it, and the bodies of stored responses that contain its data. */
 export function eraseMemory({ tables }: Session, row: MemoryRow): void {
   tables.memories.delete(row.key);
   for (const message of tables.messages.rows(({ sources }) => sources.some((one) => one.memoryKey === row.key))) {
@@ -101,14 +107,14 @@ export function eraseMemory({ tables }: Session, row: MemoryRow): void {
   }
 }
 
-/** Remembered answers about one of these ids, with their keys in the table. */
+/** Stored responses that contain data of one of these ids, with their keys in the table `answers`. */
 export function answersAbout(tables: Session["tables"], subjects: readonly string[]) {
   return tables.answers
     .rows((answer) => answer.subjects.some((subject) => subjects.includes(subject)))
     .map((answer) => [JSON.stringify(answer.slot), answer] as const);
 }
 
-/** What an index needs to show a completed memory. */
+/** Converts a row to what an index needs to show the memory. */
 export function toVisible(row: MemoryRow): VisibleMemory {
   const memory = toMemory(row);
   const { key: memoryKey, userKey, expiresAt } = memory;

@@ -1,14 +1,14 @@
-// Embedder and Reranker without models: vectors of hashed words, and the share of the query's words that a passage has.
-// One call runs at a time; the others wait in a bounded queue.
+// Embedder and Reranker without models. The embedder counts hashed words; the reranker scores by the share of the
+// query's words that occur in the passage. One call runs at a time; the others wait in a bounded queue.
 
 import { Fault } from "../../src/domain/fault.ts";
 import type { Embedder, Priority, Reranker } from "../../src/ports/models.ts";
 import { Delays } from "./delays.ts";
 
-/** Options of the models. */
+/** Options of `WordModels`. */
 export interface WordModelOptions {
   readonly dimensions?: number;
-  /** Number of words that are read of a text. */
+  /** Maximum number of words read from a text. */
   readonly tokensMax?: number;
   /** Maximum number of calls that run or wait. */
   readonly callsMax?: number;
@@ -113,7 +113,10 @@ export class WordModels implements Embedder, Reranker {
     return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, this.tokensMax);
   }
 
-  /** Counts of hashed words, at unit length. The first component keeps texts without words from being zero. */
+  /**
+   * Counts the hashed words of a text and scales the counts to unit length. The first component is never zero, so that
+   * a text without words has a vector of unit length, too.
+   */
   #vectorOf(text: string): Float32Array {
     const vector = new Float32Array(this.dimensions);
     vector[0] = 0.1;

@@ -7,7 +7,10 @@ import { isoTime } from "../../src/kit/clock.ts";
 import { toMemory } from "./memory-row.ts";
 import type { DeliveryRow, MemoryRow, Session } from "./session.ts";
 
-/** Records an event. `row` is the memory after the change; for a deletion, as it was before. */
+/**
+ * Adds a delivery of a memory's event for each enabled webhook that subscribed to the event. `row` is the memory after
+ * the change.
+ */
 export function recordEvent(session: Session, event: WebhookEvent, row: MemoryRow): void {
   const { describe, onDeliveries } = session.surroundings;
   if (describe === undefined) return;

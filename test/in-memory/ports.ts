@@ -1,5 +1,5 @@
-// Ports of a whole service in memory: stores, index, files, models and language model, all of them asynchronous on
-// purpose. Only text preparation and document reading use the real processes.
+// Ports of a whole service in memory: stores, index, files, models and language model. All of them answer with a delay,
+// so that tests find callers that forget `await`. Only text preparation and document reading use the real processes.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { WordModels } from "./models.ts";
 import { openInMemoryStores } from "./stores.ts";
 import { InMemoryUploadFiles } from "./upload-files.ts";
 
-/** Ports for `compose`. Each service that is composed with them starts empty. */
+/** Ports for `compose`. Each service that is composed with them starts with empty stores. */
 export function inMemoryPorts(script: Script): PortParts {
   return {
     openStorage: async ({ config, onDeliveries, clock, log }, closers) => {

@@ -10,20 +10,24 @@ export function openProject({ tables }: Session, id: ProjectId): ProjectRow | nu
   return row === undefined || row.deletedAt !== null ? null : row;
 }
 
-/** @throws Fault `project_not_found` */
+/**
+ * A project that must exist.
+ * @throws Fault `project_not_found` if it was removed or never existed
+ */
 export function existingProject(session: Session, id: ProjectId): ProjectRow {
   const row = openProject(session, id);
   if (row === null) throw new Fault("project_not_found", `There is no project ${id}.`);
   return row;
 }
 
-/** The key of a user that is or was known; null if nothing ever named this user. */
+/** The key of a user; null if no request ever named this user id. A user keeps its key after `forget`. */
 export function userKeyOf({ tables }: Session, projectId: ProjectId, userId: string): UserKey | null {
   return tables.users.get(keyOf(projectId, userId))?.key ?? null;
 }
 
 /**
- * Makes a user known. A user that was not known gets an empty profile and the first place in the list.
+ * Puts a user into the list of users, unless it is there already. A user that is added gets an empty profile and is the
+ * first of the list.
  */
 export function nameUser(session: Session, projectId: ProjectId, userId: string): UserRow {
   const known = session.tables.users.get(keyOf(projectId, userId));

@@ -1,4 +1,5 @@
-// Tables of the in-memory stores, and sessions: one transaction or one read on a fork of the tables.
+// Base of the in-memory stores: the tables, and sessions. A session is one transaction or one read. It works on a fork
+// of the tables, so that its changes can be dropped; table.ts explains forks.
 
 import type { MessageRole, MessageSource } from "../../src/domain/chat.ts";
 import type {
@@ -33,18 +34,24 @@ import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
 import type { LlmExtraction } from "../../src/ports/llm-extraction-store.ts";
 import { Table } from "./table.ts";
 
-/** A project; a removed one keeps its row until it is erased. */
+/** A project. The row of a removed project stays until the data of the project has been erased. */
 export interface ProjectRow {
   readonly key: bigint;
   readonly project: Project;
   readonly deletedAt: number | null;
-  /** The newest lease of its jobs: the project with the smallest is served next. */
+  /**
+   * Highest lease number among the jobs that were claimed from this project, or 0. The project with the lowest value is
+   * served next.
+   */
   readonly servedLease: number;
-  /** Further bytes that count as stored, beside those of its memories. */
+  /** Bytes that count towards the storage quota in addition to those of the project's memories. Only tests set this. */
   readonly occupiedBytes: number;
 }
 
-/** A key. `secrets` has one entry per SHA-256: a rotated key has several secrets for a while. */
+/**
+ * An API key. `secrets` has the SHA-256 of each secret, and until when the secret is valid (null: no limit). A rotated
+ * key can have several secrets, because an old secret can stay valid for a grace period.
+ */
 export interface KeyRow {
   readonly key: bigint;
   readonly apiKey: ApiKey;
@@ -52,7 +59,10 @@ export interface KeyRow {
   readonly secrets: readonly { readonly sha256: string; readonly validUntil: number | null }[];
 }
 
-/** A user that is or was known. `knownKey` is its place in the list of users; null while it is not known. */
+/**
+ * A user that some request named. `knownKey` is the position of the user in the list of users, higher for newer users.
+ * It is null after `forget`, which takes the user out of the list.
+ */
 export interface UserRow {
   readonly key: UserKey;
   readonly projectId: ProjectId;
@@ -60,14 +70,14 @@ export interface UserRow {
   readonly user: User;
 }
 
-/** An event of a user. */
+/** An event in the log of a user. */
 export interface EventRow {
   readonly key: bigint;
   readonly projectId: ProjectId;
   readonly event: UserEvent;
 }
 
-/** A memory, with its content while it waits to be processed. */
+/** A memory. `content` is null once the memory has been processed: the text is in the index then. */
 export interface MemoryRow {
   readonly key: MemoryKey;
   readonly id: Memory["id"];
@@ -87,7 +97,7 @@ export interface MemoryRow {
   readonly contentBytes: number;
   readonly contentHash: string;
   readonly source: MemorySource | null;
-  /** Name of the uploaded file whose text has not been read yet. */
+  /** Stored name of the uploaded file until the text of the file has been read; otherwise null. */
   readonly file: string | null;
   readonly chunkCount: number;
   readonly extraction: Extraction | null;
@@ -101,7 +111,7 @@ export interface MemoryRow {
   readonly deletedAt: number | null;
   readonly isRetracted: boolean;
   readonly isPurgeAsked: boolean;
-  /** Title and page marks of the file, for the content with this hash. */
+  /** Title and place marks that document reading found in the file, valid only for the content with this hash. */
   readonly facts: { readonly contentHash: string; readonly facts: DocumentFacts } | null;
   readonly llmExtraction: {
     readonly version: number;
@@ -110,7 +120,7 @@ export interface MemoryRow {
   } | null;
 }
 
-/** A chat. */
+/** A chat of a project. Its messages are rows of their own. */
 export interface ChatRow {
   readonly key: bigint;
   readonly id: ChatId;
@@ -121,7 +131,10 @@ export interface ChatRow {
   readonly createdAt: number;
 }
 
-/** A message. `sourceCount` is the number of sources that it had when it was appended. */
+/**
+ * A message of a chat. `sourceCount` is the number of sources that the message had when it was appended; `sources` has
+ * those whose memories were not erased since.
+ */
 export interface MessageRow {
   readonly key: bigint;
   readonly id: MessageId;
@@ -134,7 +147,7 @@ export interface MessageRow {
   readonly createdAt: number;
 }
 
-/** A webhook. */
+/** A webhook, with the secret that signs its deliveries. */
 export interface WebhookRow {
   readonly key: bigint;
   readonly projectId: ProjectId;
@@ -142,7 +155,10 @@ export interface WebhookRow {
   readonly secret: string;
 }
 
-/** A delivery. `attemptsCounted` starts again at 0 when a delivery that had ended is sent again. */
+/**
+ * A delivery of an event to a webhook. `attemptsCounted` is the number of attempts since the delivery was created, or
+ * since a caller sent it again after it had ended.
+ */
 export interface DeliveryRow {
   readonly key: bigint;
   readonly id: DeliveryId;
@@ -157,7 +173,10 @@ export interface DeliveryRow {
   readonly createdAt: number;
 }
 
-/** A remembered answer. Its body is null if a subject of the answer was erased. */
+/**
+ * The response to a request with an idempotency key, stored to be repeated. `subjects` are the ids of the data that the
+ * response contains. `body` is null if one of them was erased since.
+ */
 export interface AnswerRow {
   readonly slot: IdempotencySlot;
   readonly fingerprint: Uint8Array;
@@ -167,7 +186,7 @@ export interface AnswerRow {
   readonly createdAt: number;
 }
 
-/** What a project used within one month. */
+/** Usage of a project in one month: number of queries, and language model tokens of prompts and completions. */
 export interface MonthRow {
   readonly projectId: ProjectId;
   readonly queries: number;
@@ -175,13 +194,16 @@ export interface MonthRow {
   readonly completion: number;
 }
 
-/** Tokens that ingestion took within one day. */
+/** Language model tokens that the ingestion of a project used on one day. */
 export interface DayRow {
   readonly projectId: ProjectId;
   readonly tokens: number;
 }
 
-/** Empty tables. The keys of users, months and days begin with their project; see `keyOf`. */
+/**
+ * Creates empty tables. `keyOf` makes the keys of `users`, `months` and `days` from the project and the user id, month
+ * or day.
+ */
 export function emptyTables() {
   return {
     counters: new Table<string, { readonly next: bigint }>(),
@@ -200,36 +222,39 @@ export function emptyTables() {
   };
 }
 
-/** All that the stores hold. */
+/** All data of the stores. */
 export type Tables = ReturnType<typeof emptyTables>;
 
 function forked(tables: Tables): Tables {
   return Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table.fork()])) as unknown as Tables;
 }
 
-/** Key of a row that belongs to a project. */
+/** Key of a row in `users`, `months` or `days`. `rest` is the user id, the month or the day. */
 export function keyOf(projectId: ProjectId, rest: string | number): string {
   return `${projectId} ${rest}`;
 }
 
-/** A copy of a value by way of JSON. Later changes of the original do not affect it. */
+/** Makes a deep copy of a value through JSON, so that later changes of the original do not change what is stored. */
 export function jsonCopy<T extends Json | readonly Json[] | object>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** What the stores need beside the tables. */
+/** What the stores need besides the tables: clock, callbacks, and state that is outside of transactions. */
 export interface Surroundings {
   readonly clock: Clock;
   readonly newWebhookSecret: (random: (count: number) => Uint8Array) => string;
-  /** The `data` of a memory's events. Absent: no events are recorded. */
+  /** Makes the `data` of a memory's events. Without this function, no events are recorded. */
   readonly describe?: (memory: Memory) => JsonObject;
-  /** Called after the commit of new deliveries. */
+  /** Called after each commit that added deliveries of memory events. */
   readonly onDeliveries?: () => void;
-  /** When keys were last used; `flush` moves it to the rows. Not part of any transaction. */
+  /**
+   * Time of the last use of each key, in Unix milliseconds, since the last `flush`, which moves the times to the rows.
+   * It is not part of any transaction.
+   */
   readonly lastUses: Map<KeyId, number>;
 }
 
-/** Tables that one transaction or one read works on, and the effects that follow the commit. */
+/** The tables that one transaction or one read works on, and the effects to run after the commit. */
 export class Session {
   tables: Tables;
   effects: (() => Eventually<void>)[] = [];
@@ -245,12 +270,18 @@ export class Session {
     return this.surroundings.clock.now();
   }
 
-  /** Whether a call wrote something. Not valid after `attempt`. */
+  /**
+   * Whether a call wrote something. Do not use it after `attempt`, which forks the tables again and so loses the
+   * information.
+   */
   get isChanged(): boolean {
     return Object.values(this.tables).some((table) => table.isChanged);
   }
 
-  /** Runs one call. If it throws, its changes and effects are undone, and the session continues as before. */
+  /**
+   * Runs one call of a store. If the call throws, only its own changes and effects are undone; the session can be used
+   * further.
+   */
   attempt<T>(call: () => T): T {
     const [tables, effects] = [this.tables, [...this.effects]];
     this.tables = forked(tables);
@@ -263,7 +294,7 @@ export class Session {
     }
   }
 
-  /** The next number of a sequence, from 1. */
+  /** Reserves `count` numbers of a sequence, which begins at 1, and returns the first of them. */
   next(sequence: string, count = 1n): bigint {
     const next = this.tables.counters.get(sequence)?.next ?? 1n;
     this.tables.counters.set(sequence, { next: next + count });

@@ -1,6 +1,6 @@
-// All stores of record in memory, asynchronous on purpose: every call answers a few turns later. They document what the
-// ports owe and prove that no caller depends on an immediate answer. Readers see the committed tables; writers work on
-// a fork, one at a time.
+// All stores of record in memory, in the simplest code that passes the contracts. Every call answers after a short
+// random delay, which proves that no caller depends on an immediate answer. Readers see the committed tables; writers
+// work on a fork of the tables, one writer at a time.
 
 import { invariant } from "../../src/domain/fault.ts";
 import type { KeyId, ProjectId } from "../../src/domain/ids.ts";
@@ -18,18 +18,18 @@ import { emptyTables, Session, type Surroundings, type Tables } from "./session.
 import { InMemoryUsers } from "./users.ts";
 import { InMemoryWebhooks } from "./webhooks.ts";
 
-/** How the stores are opened. */
+/** Options for opening the stores. */
 export interface InMemoryStoreOptions extends Omit<Surroundings, "lastUses"> {
-  /** Receives the error of an effect of a transaction. */
+  /** Called with the error of an effect that failed after a commit. */
   readonly onEffectFailure: (error: unknown) => void;
 }
 
 /** Open stores, with methods for tests that no port has. */
 export interface InMemoryStores extends Stores {
   readonly transactions: Transactions;
-  /** What is stored at this moment. */
+  /** The tables as of the last commit. */
   committed(): Tables;
-  /** Makes a project count as if it stored this number of further bytes. */
+  /** Adds bytes to those that count towards the storage quota of a project, without storing anything. */
   occupy(projectId: ProjectId, bytes: number): void;
   close(): void;
 }
@@ -46,7 +46,10 @@ const STORES = {
   idempotency: InMemoryIdempotency,
 } as const satisfies Record<keyof Stores, new (session: Session) => object>;
 
-/** Methods that only read. They never wait for an open transaction; all others wait their turn. */
+/**
+ * Methods that only read. They never wait for an open transaction. All other methods wait until earlier writers have
+ * ended.
+ */
 const READS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] } = {
   memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
   jobs: ["nextJobInMs"],
@@ -68,7 +71,10 @@ const READS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] 
   idempotency: ["recall"],
 };
 
-/** A transaction that takes longer is undone: its work waits for something other than a store, or for itself. */
+/**
+ * Maximum duration of a transaction. One that takes longer is undone, because its work probably waits for something
+ * other than a store, or for itself.
+ */
 const TRANSACTION_MS_MAX = 10_000;
 
 /** Opens empty stores. */
@@ -79,7 +85,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
   let isOpen = true;
   let lastWriter: Promise<void> = Promise.resolve();
 
-  /** Runs `work` on a session of its own when all earlier writers have ended, commits, and runs the effects. */
+  /** Waits until all earlier writers have ended, runs `work` on a new session, commits, and runs the effects. */
   const write = async <T>(work: (session: Session) => Eventually<T>): Promise<T> => {
     const before = lastWriter;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -156,7 +162,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
 type Call = (session: Session) => unknown;
 type Run = (name: keyof Stores, method: string, call: Call) => Eventually<unknown>;
 
-/** All stores. Their calls are delayed before and after `run`. */
+/** Creates all stores. Each call of a method goes through `run`, with a random delay before and after it. */
 function asynchronous(delays: Delays, run: Run): Stores {
   const store = (name: keyof Stores) => {
     const methods: Record<string, (...parameters: unknown[]) => Promise<unknown>> = {};

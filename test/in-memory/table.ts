@@ -11,7 +11,7 @@ export class Table<Key, Row extends object> {
     this.#isShared = isShared;
   }
 
-  /** A copy with the same rows. Later changes of one table do not affect the other. */
+  /** Returns a table with the same rows. Later changes of one table do not affect the other. */
   fork(): Table<Key, Row> {
     this.#isShared = true;
     return new Table(this.#rows, true);

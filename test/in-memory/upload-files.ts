@@ -1,5 +1,5 @@
-// UploadFiles that keeps arriving bytes in memory, and writes a file when it has ended, because document reading needs
-// a path.
+// UploadFiles that collects the bytes of an incoming file in memory. It writes the file when all bytes have arrived,
+// because document reading needs a path.
 
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -8,7 +8,10 @@ import type { Clock } from "../../src/kit/clock.ts";
 import type { IncomingFile, UploadFiles } from "../../src/ports/upload-files.ts";
 import { Delays } from "./delays.ts";
 
-/** UploadFiles on an existing folder that nothing else uses. The files in `kept` survive when it is opened again. */
+/**
+ * UploadFiles on an existing folder that nothing else uses. `kept` has the names of the kept files; a new object with
+ * the same set still has those files.
+ */
 export class InMemoryUploadFiles implements UploadFiles {
   readonly #delays = new Delays();
 

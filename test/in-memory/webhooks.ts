@@ -98,7 +98,7 @@ export class InMemoryWebhooks implements WebhookStore {
   redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null {
     const row = this.#findDelivery(projectId, id, deliveryId);
     if (row === null) return null;
-    // a pending delivery keeps its retries and is only due sooner
+    // a pending delivery keeps its remaining retries; it is only due sooner
     const restart = row.status === "pending" ? {} : { isRetried: false, attemptsCounted: 0 };
     const change = { status: "pending", nextAttemptAt: this.session.now, ...restart } as const;
     return toDelivery(this.session.tables.deliveries.set(deliveryId, { ...row, ...change }));
@@ -189,7 +189,10 @@ function byDueTime(a: DeliveryRow, b: DeliveryRow): number {
   return (a.nextAttemptAt ?? 0) - (b.nextAttemptAt ?? 0) || (a.key < b.key ? -1 : 1);
 }
 
-/** State after an attempt: its outcome, unless the webhook was switched off or sent again during the attempt. */
+/**
+ * Status of a delivery after an attempt. The outcome decides, unless the webhook was disabled or the delivery was sent
+ * again during the attempt.
+ */
 function statusAfter(
   row: DeliveryRow,
   { attempt, next }: AttemptOutcome,
