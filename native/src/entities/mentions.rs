@@ -7,7 +7,7 @@
 //! | quoted | up to seven words between quotation marks that are written like a title |
 //! | identifier | letters mixed with digits, snake_case, or an address |
 //! | date | a calendar date; all notations of a date give the same entity |
-//! | phrase | a tag or phrase of the memory, from the caller, preparation or a language model, that the chunk contains |
+//! | phrase | a tag or phrase of the memory, if the chunk contains it |
 //!
 //! `entities::scope` decides at query time which mentions become links.
 

@@ -1,9 +1,9 @@
-//! Index of the attributes of all memories, in memory only: for each attribute path the values there, each with its
-//! posting list. `filters::filter` defines the conditions and how they combine; `filters::dictionary` stores the
-//! values of a path.
+//! Index of the attributes of all memories, kept only in RAM. For each attribute path it has the values at this path,
+//! each with a posting list of memories. `filters::filter` defines the conditions and how they combine;
+//! `filters::dictionary` stores the values of a path.
 //!
-//! Paths form a tree of keys instead of joined texts. Metadata of 10 KiB may be nested so deeply that the texts of
-//! all its paths would take megabytes. For the same reason nothing here recurses.
+//! Paths form a tree of keys and are not stored as joined texts. Metadata of 10 KiB may be nested so deeply that the
+//! texts of all its paths would take megabytes. Because of this depth, no function in this file recurses either.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::filters::slab::Slab;
 
 /// Number of the path whose children are the memory's own attributes.
 const ATTRIBUTES: u32 = 0;
-/// Number of the path whose children are the keys of its metadata.
+/// Number of the path whose children are the keys of the memory's metadata.
 const METADATA: u32 = 1;
-/// In place of a path number: the node and everything below it are not indexed.
+/// Used instead of a path number for a JSON node that is not indexed. The nodes below it are not indexed either.
 const NOT_INDEXED: u32 = u32::MAX;
-/// Cost of testing one memory's values, in values of a path scanned instead. Chosen by hand: a memory has one or two
-/// dozen values, and the path number alone rules out most of them.
+/// Cost of testing the values of one memory, relative to the cost of scanning one value of a path. Chosen by hand: a
+/// memory has one or two dozen values, and the path number alone rules out most of them.
 const MEMORY_TEST_COST: usize = 4;
-/// Number of value look-ups that are always cheap enough. It covers several paths with the longest list of operands
-/// that a condition may have.
+/// Number of value look-ups that are always cheap enough. It suffices for several paths with the longest list of
+/// operands that a condition may have.
 const LOOK_UPS_MAX: usize = 100_000;
 
-/// Whether a value stands at the path itself or is an item of an array there.
+/// Whether a value is the whole value at a path, or an item of the array at that path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     #[default]
@@ -45,7 +45,7 @@ struct Path {
     children: Option<Box<FxHashMap<Arc<[u8]>, u32>>>,
     /// The memories with a value at this path.
     exists: PostingList,
-    /// Numbers of the entries of this path, sorted by value, then by role.
+    /// Numbers of this path's entries, sorted by value, then by role.
     sorted: SortedIds,
 }
 
@@ -70,13 +70,14 @@ struct EntryRange {
 pub struct AttributeIndex {
     paths: Slab<Path>,
     entries: Slab<Entry>,
-    /// By ordinal: numbers of the memory's entries, ascending.
+    /// Indexed by ordinal: numbers of the memory's entries, ascending.
     entries_of_memory: Vec<Box<[u32]>>,
-    /// `created_at` by ordinal, in ms; NaN for none. A column, because nearly every memory has a different value.
+    /// `created_at` of each ordinal, in ms since 1970; NaN if the memory has none. It is stored as a column because
+    /// nearly every memory has a different value.
     created_at: Vec<f64>,
-    /// `updated_at` by ordinal, in ms; NaN for none.
+    /// `updated_at` of each ordinal, in ms since 1970; NaN if the memory has none.
     updated_at: Vec<f64>,
-    /// Length of the longest key so far, in bytes.
+    /// Length of the longest key indexed so far, in bytes.
     key_bytes_max: usize,
 }
 
@@ -96,8 +97,9 @@ impl Default for AttributeIndex {
 }
 
 impl AttributeIndex {
-    /// Replaces the attributes of a memory. `attributes` is an object with the attribute names that filters use. One of
-    /// them, `metadata`, is an object; `null` means no value. Takes some microseconds for small metadata.
+    /// Replaces the attributes of a memory. `attributes` is an object whose keys are the attribute names that filters
+    /// use. The attribute `metadata` is an object itself. An attribute with value `null` counts as absent. Takes some
+    /// microseconds for small metadata.
     pub fn describe(&mut self, ordinal: u32, attributes: &Json) {
         self.forget(ordinal);
         if self.entries_of_memory.len() <= ordinal as usize {
@@ -153,7 +155,7 @@ impl AttributeIndex {
         }
     }
 
-    /// The memories of `within` that satisfy a condition.
+    /// Returns the memories of `within` that satisfy a condition.
     pub fn select(&self, FieldCondition { field, condition }: &FieldCondition, within: &MemorySet) -> MemorySet {
         if let Some(column) = self.column(field) {
             return within.iter().filter(|ordinal| column_matches(column, *ordinal, condition)).collect();
@@ -183,7 +185,7 @@ impl AttributeIndex {
         }
     }
 
-    /// The sorted entries that a comparison or a substring condition has to read.
+    /// Returns the ranges of sorted entries that a comparison or a substring condition has to read.
     fn ranges_to_scan(&self, paths: &[u32], condition: &Condition) -> Vec<EntryRange> {
         let range = |path: &u32| match condition {
             Condition::Compares(comparison) => Some(self.comparison_range(*path, comparison)),
@@ -193,8 +195,8 @@ impl AttributeIndex {
         paths.iter().filter_map(range).collect()
     }
 
-    /// Whether testing each memory of `within` costs less than look-ups of all operands at all paths, or than scans
-    /// of the ranges.
+    /// Whether it costs less to test each memory of `within` than to look up all operands at all paths or to scan the
+    /// ranges.
     fn is_testing_memories_cheaper(
         &self,
         paths: &[u32],
@@ -211,7 +213,7 @@ impl AttributeIndex {
         look_ups > LOOK_UPS_MAX + MEMORY_TEST_COST * within.len() || within.len() * MEMORY_TEST_COST < scanned
     }
 
-    /// Adds the memories that satisfy a condition at a path and are found without a scan.
+    /// Adds the memories that satisfy a condition at a path, as far as look-ups find them without a scan.
     fn add_looked_up(&self, path: u32, condition: &Condition, found: &mut MemorySet) {
         match condition {
             Condition::Exists => self.paths[path].exists.add_to(found),
@@ -228,7 +230,8 @@ impl AttributeIndex {
         }
     }
 
-    /// Adds the memories of all entries in a range, or with a substring condition of those whose text contains it.
+    /// Adds the memories of the entries in a range. For a substring condition, only entries whose text contains the
+    /// substring count.
     fn add_scanned(&self, range: &EntryRange, condition: &Condition, found: &mut MemorySet) {
         let entries = self.paths[range.path].sorted.range(range.from, range.to);
         if matches!(condition, Condition::Compares(_)) {
@@ -240,7 +243,8 @@ impl AttributeIndex {
             }
             return;
         }
-        // Reading the texts in memory order takes a third of the time that dictionary order takes.
+        // Entries are read in the order of their numbers, in which they are in memory. Reading them in sorted order
+        // takes three times as long.
         let numbers: MemorySet = entries.map(|(number, _)| number).collect();
         for entry in numbers.iter().map(|number| &self.entries[number]) {
             if entry.role == Role::Whole && condition.is_substring_of(entry.value.value()) {
@@ -259,7 +263,7 @@ impl AttributeIndex {
         entries.any(|entry| condition.matches(entry.value.value(), entry.role == Role::Item))
     }
 
-    /// The paths that a field names, ascending: at most one, or several if keys contain dots.
+    /// Returns the paths that a field names, ascending. There can be more than one only if keys contain dots.
     fn paths_of(&self, field: &Field) -> Vec<u32> {
         match field {
             Field::Attribute(name) => self.child(ATTRIBUTES, name).into_iter().collect(),
@@ -268,8 +272,8 @@ impl AttributeIndex {
         }
     }
 
-    /// All paths whose keys, joined by dots, give this text. Each path is found at most once, because it has one joined
-    /// text.
+    /// Returns all paths whose keys, joined by dots, give this text. Each path is found at most once, because its keys
+    /// give only one joined text.
     fn metadata_paths(&self, joined: &[u8]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut open = vec![(METADATA, 0)];
@@ -308,7 +312,7 @@ impl AttributeIndex {
         path
     }
 
-    /// Removes a path without entries and children, and each ancestor that becomes empty with it.
+    /// Removes a path if it has no entries and no children, and then each ancestor that becomes empty in this way.
     fn prune(&mut self, mut path: u32) {
         while path > METADATA && self.paths[path].sorted.is_empty() && self.paths[path].children.is_none() {
             let Path { key, parent, .. } = self.paths.remove(path);
@@ -353,25 +357,25 @@ impl AttributeIndex {
         })
     }
 
-    /// The number of the entry at a position, if it has this value and role.
+    /// Returns the number of the entry at a position, if the entry has this value and role.
     fn entry_at(&self, path: u32, position: Position, value: Value<'_>, role: Role) -> Option<u32> {
         let number = self.paths[path].sorted.get(position)?;
         let entry = &self.entries[number];
         (entry.role == role && entry.value.value() == value).then_some(number)
     }
 
-    /// All texts of a path.
+    /// Returns the range of all texts of a path.
     fn text_range(&self, path: u32) -> EntryRange {
         let text = kind_rank(Value::Text(b""));
         EntryRange { path, from: self.start_of_kind(path, text), to: self.start_of_kind(path, text + 1) }
     }
 
-    /// Position of the first value of a kind, see `filters::dictionary::kind_rank`.
+    /// Returns the position of the first value of a kind. Kinds are numbered by `filters::dictionary::kind_rank`.
     fn start_of_kind(&self, path: u32, kind: u8) -> Position {
         self.paths[path].sorted.lower_bound(min_sort_prefix(kind), |_| false)
     }
 
-    /// The values that satisfy a comparison, in either role.
+    /// Returns the range of values that satisfy a comparison, in either role.
     fn comparison_range(&self, path: u32, comparison: &Comparison) -> EntryRange {
         let sorted = &self.paths[path].sorted;
         let position = |end: Option<RangeEnd<'_>>, kind: u8| match end {
@@ -393,7 +397,8 @@ impl AttributeIndex {
         }
     }
 
-    /// Stores a timestamp in its column. Returns whether the attribute needs no path: a timestamp, or `null`.
+    /// Stores an attribute in its column if it is a timestamp. Returns whether the attribute needs no path, because it
+    /// is a timestamp or `null`.
     fn set_column(&mut self, ordinal: u32, name: &[u8], value: Value<'_>) -> bool {
         match (name, value) {
             (b"created_at", Value::Number(ms)) => self.created_at[ordinal as usize] = ms,

@@ -1,6 +1,6 @@
-//! Parses a filter over attributes and evaluates how its conditions combine. `src/domain/filter.ts` defines the
-//! filter language, its limits and its meaning, and validates every filter first. The result agrees with its
-//! `matchesFilter` for every memory. `filters::attributes` finds the values.
+//! Parses filters and evaluates how their conditions combine; `filters::attributes` finds the memories that satisfy one
+//! condition. `src/domain/filter.ts` defines the filter language, its limits and its meaning, and validates every
+//! filter first. For every memory, the result is the same as that of `matchesFilter` in `src/domain/filter.ts`.
 
 use memchr::memmem::Finder;
 
@@ -9,8 +9,8 @@ use crate::filters::dictionary::{StoredValue, compare, kind_rank};
 use crate::filters::json::{Json, Value};
 use crate::filters::memory_set::MemorySet;
 
-/// Maximum nesting of a parsed filter, so that parsing may recurse. Twice what eight nested combinators, the limit of
-/// the filter language, expand to.
+/// Maximum nesting depth of a parsed filter. This limit makes recursive parsing safe. It is twice the depth to which
+/// eight nested combinators, the limit of the filter language, expand.
 const DEPTH_MAX: usize = 64;
 
 /// The field of a condition. Names and paths use the encoding of `filters::json::Value`.
@@ -22,7 +22,7 @@ pub enum Field {
     UpdatedAt,
     /// Attribute of the memory itself, by name.
     Attribute(Box<[u8]>),
-    /// Dotted attribute path into the memory's metadata.
+    /// Path into the memory's metadata: keys joined by dots.
     Metadata(Box<[u8]>),
 }
 
@@ -47,23 +47,23 @@ pub struct Comparison {
 pub struct RangeEnd<'bound> {
     /// The value at which the range begins or ends.
     pub value: Value<'bound>,
-    /// Whether the end is after the values equal to `value`, rather than before them.
+    /// Whether this end of the range lies after the values equal to `value`; otherwise it lies before them.
     pub is_after_equal: bool,
 }
 
-/// Requirement that at least one of a memory's values at a field must satisfy.
+/// Requirement for the values that a memory has at a field. At least one value must satisfy it.
 #[derive(Debug, Clone)]
 pub enum Condition {
     /// The value, or an item of an array, is one of `values`.
     Equals {
         /// Sorted by `filters::dictionary::compare`.
         values: Vec<StoredValue>,
-        /// Whether a memory without a value matches too.
+        /// Whether a memory without a value at the field matches, too.
         matches_absent: bool,
     },
-    /// The value, or an item of an array, has the kind of the bound and satisfies the comparison.
+    /// The value, or an item of an array, has the same kind as the bound and satisfies the comparison.
     Compares(Comparison),
-    /// There is a value.
+    /// The field has a value.
     Exists,
     /// An item of an array is one of `values`, or a text contains the substring.
     Contains {
@@ -74,7 +74,7 @@ pub enum Condition {
     },
 }
 
-/// A condition on a field: the leaves of a filter.
+/// A condition on a field. It is a leaf of the filter's tree.
 #[derive(Debug, Clone)]
 pub struct FieldCondition {
     /// The field whose values are tested.
@@ -86,24 +86,24 @@ pub struct FieldCondition {
 /// A filter.
 #[derive(Debug, Clone)]
 pub enum Filter {
-    /// All of these match. The most expensive ones stand last.
+    /// All of these filters match. The most expensive ones come last.
     And(Vec<Filter>),
-    /// At least one of these matches.
+    /// At least one of these filters matches.
     Or(Vec<Filter>),
-    /// This does not match.
+    /// The inner filter does not match.
     Not(Box<Filter>),
-    /// This condition is satisfied.
+    /// The condition is satisfied.
     Field(Box<FieldCondition>),
 }
 
 impl Comparison {
-    /// The kind of values that can be compared with the bound, see `filters::dictionary::kind_rank`.
+    /// Kind of the bound, as numbered by `filters::dictionary::kind_rank`. Only values of this kind can match.
     pub fn kind(&self) -> u8 {
         kind_rank(self.bound.value())
     }
 
-    /// Start and end of the matching values among all sorted values. `None` means the first or the last value of the
-    /// bound's kind.
+    /// Returns start and end of the range of matching values among all sorted values. `None` as the start is the first
+    /// value of the bound's kind; `None` as the end is the last one.
     pub fn range_ends(&self) -> [Option<RangeEnd<'_>>; 2] {
         let end = |is_after_equal| Some(RangeEnd { value: self.bound.value(), is_after_equal });
         match self.operator {
@@ -127,7 +127,7 @@ impl Comparison {
 }
 
 impl Condition {
-    /// Whether a value, or with `is_item` an item of an array, satisfies the condition.
+    /// Whether a value satisfies the condition. `is_item` says that the value is an item of an array.
     pub fn matches(&self, value: Value<'_>, is_item: bool) -> bool {
         match self {
             Condition::Equals { values, .. } => is_one_of(value, values),
@@ -143,7 +143,7 @@ impl Condition {
         matches!(self, Condition::Equals { matches_absent: true, .. })
     }
 
-    /// Whether a value is a text that contains the substring of a `Contains`.
+    /// Whether the condition is a `Contains` with a substring, and the value is a text that contains this substring.
     pub fn is_substring_of(&self, value: Value<'_>) -> bool {
         match (self, value) {
             (Condition::Contains { substring: Some(finder), .. }, Value::Text(text)) => finder.find(text).is_some(),
@@ -157,13 +157,14 @@ fn is_one_of(value: Value<'_>, sorted: &[StoredValue]) -> bool {
 }
 
 impl Filter {
-    /// Parses the JSON that `src/adapters/native/filter-json.ts` writes. `Invalid` for anything else.
+    /// Parses the JSON that `src/adapters/native/filter-json.ts` writes. Fails with `Invalid` for any other text.
     pub fn parse(text: &str) -> Result<Filter> {
         let json = Json::parse(text)?;
         FilterParser { json: &json }.filter(0, 0)
     }
 
-    /// The memories of `within` that match the filter. `select` returns those of a set that satisfy one condition.
+    /// Returns the memories of `within` that match the filter. The callback `select` returns the memories of a set that
+    /// satisfy one condition.
     pub fn select(
         &self,
         within: &MemorySet,
@@ -197,7 +198,8 @@ impl Filter {
         }
     }
 
-    /// Whether one memory matches the filter. `satisfies` says whether it satisfies one condition.
+    /// Whether one memory matches the filter. The callback `satisfies` says whether this memory satisfies one
+    /// condition.
     pub fn matches(&self, satisfies: &mut impl FnMut(&FieldCondition) -> bool) -> bool {
         match self {
             Filter::Field(condition) => satisfies(condition),
@@ -290,7 +292,7 @@ impl FilterParser<'_> {
         if let Some(text) = self.json.find(node, "text") {
             return Ok(Comparison { operator, bound: StoredValue::Text(self.text(text)?.into()) });
         }
-        // Numbers arrive as text: JSON cannot represent infinity, and 1e400 is a valid bound.
+        // A number is passed as a string, because JSON cannot represent infinity, and the bound 1e400 is infinite.
         let written = std::str::from_utf8(self.text(self.required(node, "number")?)?).ok();
         let number = written.and_then(|text| text.parse::<f64>().ok()).filter(|number| !number.is_nan());
         Ok(Comparison { operator, bound: StoredValue::Number(number.ok_or_else(|| unknown("bound"))? + 0.0) })

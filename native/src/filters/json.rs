@@ -1,18 +1,19 @@
-//! Parser of JSON text into comparable values, for the attributes of memories and for filters.
+//! Parses JSON text into values that can be compared, for the attributes of memories and for filters.
 //!
-//! `serde_json` cannot do this. It refuses lone surrogates (`"\ud800"`) and numbers beyond doubles (`1e400`), both of
-//! which JavaScript accepts. It also refuses 128 levels of nesting; without that limit, 2,000 levels overflow a stack
-//! of 512 KiB. Metadata can have 5,000 levels. This parser does not recurse. The tests below cover each case.
+//! `serde_json` is not sufficient. It refuses lone surrogates (`"\ud800"`) and numbers beyond doubles (`1e400`), but
+//! JavaScript accepts both. It also refuses more than 127 levels of nesting, and without that limit, 2,000 levels
+//! overflow a stack of 512 KiB. Metadata can have 5,000 levels, so this parser does not recurse. The tests below cover
+//! each case.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 
-/// In place of a node number: no parent, or no array or object.
+/// Used instead of a node number if there is no such node.
 const NONE: u32 = u32::MAX;
 
-/// Byte range of a text among the texts of its document.
+/// Byte range of one text in `Json::texts`.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: u32,
@@ -34,30 +35,31 @@ struct Node {
     kind: Kind,
     key: Option<Span>,
     parent: u32,
-    /// The first node after this one and its descendants.
+    /// Number of the first node after this node and its descendants.
     end: u32,
 }
 
-/// A borrowed value. Texts have their own encoding: UTF-8, except that each UTF-16 surrogate becomes three bytes that
-/// begin with F0. The order of the bytes is the order of filter comparisons: by UTF-16 unit with surrogates last,
-/// hence by code point in well-formed texts. A text contains another exactly if its bytes contain the other's bytes,
-/// as in JavaScript.
+/// A borrowed value. Texts are stored in a special encoding: UTF-8, but each UTF-16 surrogate is stored as three bytes
+/// that begin with F0. Comparing the bytes of two texts gives the order that filters need: by UTF-16 code unit, with
+/// surrogates after all others. For well-formed texts this is the order by code point. A text contains another text
+/// exactly if its bytes contain the bytes of the other, as in JavaScript.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'json> {
     /// `null`.
     Null,
     /// `true` or `false`.
     Boolean(bool),
-    /// Never NaN, never -0.
+    /// A double that is neither NaN nor -0.
     Number(f64),
-    /// In the encoding described above.
+    /// A text in the encoding described above.
     Text(&'json [u8]),
-    /// 128-bit fingerprint of an array or object. Arrays are equal item by item, objects key by key in any order. Each
-    /// process draws new hash keys, so that nobody can construct a collision.
+    /// 128-bit fingerprint of an array or object. Arrays are equal if all their items are equal, objects if they have
+    /// equal values for the same keys in any order. Each process draws new hash keys at random, so that nobody can
+    /// construct a collision.
     Composite([u64; 2]),
 }
 
-/// A parsed text: its nodes in the order of the text. Node 0 is the root.
+/// A parsed JSON text. Nodes are numbered in the order of the text; node 0 is the root.
 #[derive(Debug, Clone)]
 pub struct Json {
     texts: Vec<u8>,
@@ -65,7 +67,7 @@ pub struct Json {
 }
 
 impl Json {
-    /// Parses a text. `Invalid` if it is not JSON. If an object has a key twice, both values stay.
+    /// Parses a text. Fails with `Invalid` if the text is not JSON. If an object has a key twice, both values are kept.
     pub fn parse(text: &str) -> Result<Json> {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::invalid("the JSON text has 4 GiB or more"));
@@ -99,17 +101,17 @@ impl Json {
         matches!(self.nodes[node].kind, Kind::Object(_))
     }
 
-    /// The key of a node in its object; `None` for the root and for items of arrays.
+    /// Returns the key of a node in its object, or `None` for the root and for items of arrays.
     pub fn key(&self, node: usize) -> Option<&[u8]> {
         self.nodes[node].key.map(|span| self.text(span))
     }
 
-    /// The array or object that contains a node. Not for the root.
+    /// Returns the array or object that contains a node. The node must not be the root.
     pub fn parent(&self, node: usize) -> usize {
         self.nodes[node].parent as usize
     }
 
-    /// The items of an array, or the values of an object.
+    /// Returns the items of an array, or the values of an object.
     pub fn children(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         let end = self.nodes[node].end as usize;
         let mut next = node + 1;
@@ -120,7 +122,7 @@ impl Json {
         })
     }
 
-    /// The value of a key in an object.
+    /// Returns the node of the value that an object has for a key.
     pub fn find(&self, object: usize, key: &str) -> Option<usize> {
         self.children(object).find(|child| self.key(*child) == Some(key.as_bytes()))
     }
@@ -129,8 +131,8 @@ impl Json {
         &self.texts[start as usize..end as usize]
     }
 
-    /// Computes the fingerprints of arrays and objects, from the last node to the first, because children come after
-    /// their parents.
+    /// Computes the fingerprints of all arrays and objects. It goes from the last node to the first, because children
+    /// come after their parents and their fingerprints are needed first.
     fn compute_fingerprints(&mut self) {
         let mut canonical = Vec::new();
         for node in (0..self.nodes.len()).rev() {
@@ -149,7 +151,7 @@ impl Json {
         }
     }
 
-    /// Writes the canonical bytes of an array or object, with the fingerprints of nested arrays and objects.
+    /// Writes an array or object in canonical form, as bytes. Nested arrays and objects are written as fingerprints.
     fn write_canonical(&self, node: usize, is_object: bool, canonical: &mut Vec<u8>) {
         let mut children: Vec<usize> = self.children(node).collect();
         if is_object {
@@ -183,7 +185,7 @@ impl Json {
     }
 }
 
-/// Hash keys of the two halves of a fingerprint, drawn once per process.
+/// Random hash keys for the two halves of a fingerprint. They are drawn once per process.
 fn hash_keys() -> &'static [RandomState; 2] {
     static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
     KEYS.get_or_init(Default::default)
@@ -219,7 +221,8 @@ impl Parser<'_> {
         if self.at == self.input.len() { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    /// Reads a scalar, or the beginning of an array or object. Returns the node of the array or object, else `NONE`.
+    /// Reads a scalar, or the beginning of an array or object. Returns the node of the array or object, or `NONE` for a
+    /// scalar.
     fn value(&mut self, key: Option<Span>, parent: u32) -> Result<u32> {
         self.skip_whitespace();
         let kind = match self.input.get(self.at) {
@@ -265,7 +268,7 @@ impl Parser<'_> {
         self.at += 1;
         loop {
             let rest = &self.input[self.at..];
-            // The UTF-8 bytes of a character beyond U+FFFF begin with F0 or more.
+            // In UTF-8, a character beyond U+FFFF begins with a byte of at least F0.
             let is_plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0xf0..);
             let length = rest.iter().position(|byte| !is_plain(byte)).ok_or_else(|| self.unexpected())?;
             self.json.texts.extend_from_slice(&rest[..length]);
@@ -312,7 +315,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Skips whitespace, and the byte if it comes next. Returns whether it did.
+    /// Skips whitespace, then `byte` if it follows. Returns whether it followed.
     fn take_byte(&mut self, byte: u8) -> bool {
         self.skip_whitespace();
         let is_next = self.input.get(self.at) == Some(&byte);
@@ -326,7 +329,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Moves past a token and returns its kind.
+    /// Skips the bytes of a token and returns `kind`, the kind of the token.
     fn advance(&mut self, bytes: usize, kind: Kind) -> Kind {
         self.at += bytes;
         kind
@@ -337,7 +340,7 @@ impl Parser<'_> {
     }
 }
 
-/// Appends a UTF-16 unit in the encoding of `Value::Text`.
+/// Appends a UTF-16 code unit in the encoding of `Value::Text`.
 fn push_unit(texts: &mut Vec<u8>, unit: u16) {
     let low = |unit: u16| 0x80 | (unit & 0x3f) as u8;
     match unit {

@@ -1,7 +1,7 @@
-//! Bitmap over memories. `filters::memory_table` decides which memories are in it.
+//! Bitmap of memories. `filters::memory_table` decides which memories are in a set.
 
-/// Dense bitmap over memory ordinals. At 132,000 memories it has 16 KB, so copying or intersecting takes one or two
-/// microseconds, and a membership test inside a scan is one load.
+/// Set of memories as a dense bitmap, one bit per ordinal. For 132,000 memories it has 16 KB, so copying or
+/// intersecting takes one or two microseconds. A membership test during a scan reads one word of memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemorySet {
     words: Vec<u64>,
@@ -22,15 +22,15 @@ impl MemorySet {
         self.words[word] |= 1 << (ordinal % 64);
     }
 
-    /// Removes an ordinal. Does nothing if it is not in the set.
+    /// Removes an ordinal. Does nothing if the ordinal is not in the set.
     pub fn remove(&mut self, ordinal: u32) {
         if let Some(word) = self.words.get_mut(ordinal as usize / 64) {
             *word &= !(1 << (ordinal % 64));
         }
     }
 
-    /// Whether the ordinal is in the set; false beyond the end of the bitmap. Never panics, because USearch calls it
-    /// from C++.
+    /// Whether the ordinal is in the set. An ordinal beyond the end of the bitmap is not. Must never panic, because
+    /// USearch calls this function from C++.
     #[inline]
     pub fn contains(&self, ordinal: u32) -> bool {
         match self.words.get(ordinal as usize / 64) {
@@ -49,12 +49,12 @@ impl MemorySet {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// The ordinals that are in both sets.
+    /// Returns the ordinals that are in both sets.
     pub fn intersection(&self, other: &MemorySet) -> MemorySet {
         MemorySet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
     }
 
-    /// The ordinals that are in this set but not in the other.
+    /// Returns the ordinals that are in this set but not in the other.
     pub fn difference(&self, other: &MemorySet) -> MemorySet {
         let others = other.words.iter().copied().chain(std::iter::repeat(0));
         MemorySet { words: self.words.iter().zip(others).map(|(a, b)| a & !b).collect() }

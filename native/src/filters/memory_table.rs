@@ -1,6 +1,7 @@
-//! Table of a project's memories. It decides which of them a search may return: visible, not expired, of the right
-//! user, and matching a filter. Every search works inside the admissible set made here; none filters its hits by
-//! attributes afterwards. `filters::attributes` and `filters::filter` evaluate filters, over the same ordinals.
+//! Table of a project's memories. It decides which memories a search may return: they must be visible, not expired, of
+//! the right user, and match the filter. Every search works inside the admissible set that this file makes; no search
+//! filters its hits by attributes afterwards. `filters::attributes` and `filters::filter` evaluate filters; they use
+//! the same ordinals.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,18 +17,21 @@ use crate::filters::filter::Filter;
 use crate::filters::json::Json;
 use crate::filters::memory_set::MemorySet;
 
-/// User key of memories without a user.
+/// User key of a memory without a user.
 pub const NO_USER: u64 = 0;
-/// Expiry of memories that never expire.
+/// Expiry time of a memory that never expires.
 pub const NEVER: u64 = 0;
-/// Number of attribute changes that are remembered for running filters: several rounds of publishing.
+/// Maximum number of attribute changes that are remembered for running filters. It is enough for several rounds of
+/// publishing.
 const CHANGES_MAX: usize = 4_096;
-/// Number of changed memories that a filter tests again under one lock, so that new changes need not wait for all.
+/// Number of changed memories that a filter tests again under one lock. It is limited so that new changes need not wait
+/// until all are tested.
 const RETEST_BATCH: usize = 16;
 /// Time limit of a filter. The most expensive filters with a few conditions take tens of milliseconds over 132,000
 /// memories.
 const FILTER_TIME_MAX: Duration = Duration::from_secs(5);
-/// Number of memories described under one lock, so that other callers wait for at most half a millisecond.
+/// Number of memories whose attributes are set under one lock. With this number, other callers wait for at most half a
+/// millisecond.
 const DESCRIBE_BATCH: usize = 64;
 
 /// Refuses the two reserved keys: 0 means "none", and `u64::MAX` marks free slots in USearch.
@@ -43,14 +47,14 @@ pub fn check_key(what: &str, key: u64) -> Result<()> {
 pub struct VisibleMemory {
     /// The memory.
     pub memory_key: u64,
-    /// The user it belongs to, or `NO_USER`.
+    /// User key of the user that the memory belongs to, or `NO_USER`.
     pub user_key: u64,
-    /// Time from which it is expired, in ms since 1970, or `NEVER`.
+    /// Time at which the memory expires, in ms since 1970, or `NEVER`.
     pub expires_at_ms: u64,
 }
 
-/// Admissible set: the memories that one request may see, fixed when it is made. `MemoryTable::still_visible` and
-/// `MemoryTable::retain_admitted` also keep out the memories that are hidden afterwards.
+/// Admissible set: the memories that one request may see. It does not change after it was made.
+/// `MemoryTable::still_visible` and `MemoryTable::retain_admitted` also exclude the memories that are hidden later.
 #[derive(Debug, Clone)]
 pub struct Admissible {
     set: MemorySet,
@@ -68,19 +72,19 @@ impl Admissible {
 
 /// In-memory table of a project's memories: ordinals, visibility and attributes. It maps memory keys to dense
 /// ordinals. An ordinal is never reused while the project is open, because an `Admissible` may still contain it. Safe
-/// from any thread.
+/// for use by any thread.
 ///
-/// There are two locks. `visibility` is only held briefly, so that showing and hiding never wait for a filter. A filter
-/// holds `attributes` for one condition at a time. No call holds both: it releases one before it takes the other.
+/// There are two locks. `visibility` is locked only briefly, so that showing and hiding never wait for a filter. A
+/// filter locks `attributes` for one condition at a time. No call holds both locks at the same time.
 #[derive(Debug)]
 pub struct MemoryTable {
-    /// Unique in the process, so that a project refuses the admissible sets of another one.
+    /// Unique number within the process. With it, a project recognises and refuses admissible sets of another project.
     id: u64,
     visibility: RwLock<Visibility>,
     attributes: RwLock<AttributeState>,
-    /// Ordinals of memories hidden while a filter held `attributes`. Their attributes are removed before any
-    /// attribute is read or written again. Emptied only under the write lock of `attributes`, so that attributes
-    /// described later are not lost.
+    /// Ordinals of hidden memories whose attributes are not yet removed, because a filter held the lock of
+    /// `attributes`. They are removed before any attribute is read or written again. The list is emptied only under the
+    /// write lock of `attributes`, so that attributes that are set later are not lost.
     pending_removals: Mutex<Vec<u32>>,
 }
 
@@ -93,11 +97,11 @@ struct Visibility {
     expiries: Vec<u64>,
     visible: MemorySet,
     memories_of_user: FxHashMap<u64, RoaringBitmap>,
-    /// (expiry, ordinal) of the visible memories that expire, soonest first.
+    /// (expiry time, ordinal) of the visible memories that expire, the soonest first.
     expiring: BTreeSet<(u64, u32)>,
 }
 
-/// The attributes of the memories, and which of them changed.
+/// The attributes of the memories, and the log of recent changes.
 #[derive(Debug, Default)]
 struct AttributeState {
     index: AttributeIndex,
@@ -120,8 +124,8 @@ impl ChangeLog {
         self.ordinals.push_front(ordinal);
     }
 
-    /// The oldest `limit` changes after the first `count`. `None` if some of the changes after them are no longer
-    /// remembered.
+    /// Returns the oldest `limit` of the changes that followed the first `count` changes. `None` if the log no longer
+    /// contains all changes that followed the first `count`.
     fn oldest_since(&self, count: usize, limit: usize) -> Option<impl Iterator<Item = u32> + '_> {
         let changes = self.count - count;
         (changes <= self.ordinals.len()).then(|| self.ordinals.range(..changes).rev().take(limit).copied())
@@ -151,9 +155,9 @@ impl MemoryTable {
         }
     }
 
-    /// Sets the attributes of memories; both slices have the same length. Replaces earlier attributes. They stay
-    /// until the memory is hidden. A memory that was shown but never described has none. Takes microseconds per
-    /// memory.
+    /// Sets the attributes of memories, and replaces earlier ones. Both slices have the same length. A memory has its
+    /// attributes until it is hidden. A memory that was shown without a call of `describe` has none. Takes microseconds
+    /// per memory.
     pub fn describe(&self, memory_keys: &[u64], attributes: &[Json]) {
         for (keys, attributes) in memory_keys.chunks(DESCRIBE_BATCH).zip(attributes.chunks(DESCRIBE_BATCH)) {
             let ordinals = self.ordinals(keys.iter().copied());
@@ -173,7 +177,7 @@ impl MemoryTable {
             let mut visibility = write(&self.visibility);
             let hidden: Vec<u32> = visibility.known_ordinals(memory_keys).flatten().collect();
             hidden.iter().for_each(|ordinal| visibility.hide(*ordinal));
-            // Still under the lock, before another call can show these memories again.
+            // This must happen under the lock of `visibility`, before another call can show these memories again.
             self.pending_removals.lock().unwrap_or_else(PoisonError::into_inner).extend(&hidden);
             hidden
         };
@@ -184,15 +188,15 @@ impl MemoryTable {
         }
     }
 
-    /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project.
-    /// Copies one bit per memory, and visits the memories that are expired but not yet hidden.
+    /// Returns the visible memories that are not expired at `now_ms`, of one user, or of the whole project if `user` is
+    /// `None`. The cost is copying one bit per memory, and a visit of each memory that is expired but not yet hidden.
     pub fn admit(&self, user: Option<u64>, now_ms: u64) -> Admissible {
         Admissible { set: read(&self.visibility).admitted(user, now_ms), user, table_id: self.id }
     }
 
-    /// Like `admit`, restricted to memories that match a filter. Attribute changes wait for at most one condition,
-    /// which takes milliseconds at worst. Memories that change between two conditions are tested again, a few at a
-    /// time. `TooDear` for a filter that runs longer than `FILTER_TIME_MAX`.
+    /// Like `admit`, but returns only memories that match a filter. Changes of attributes wait for one condition of the
+    /// filter at most, which takes milliseconds at worst. Memories that change between two conditions are tested again,
+    /// a few at a time. Fails with `TooDear` if the filter runs longer than `FILTER_TIME_MAX`.
     pub fn admit_within(&self, user: Option<u64>, now_ms: u64, filter: &Filter) -> Result<Admissible> {
         self.admit_before_deadline(user, now_ms, filter, FILTER_TIME_MAX)
     }
@@ -205,14 +209,14 @@ impl MemoryTable {
         time_max: Duration,
     ) -> Result<Admissible> {
         let deadline = Instant::now() + time_max;
-        // Starts again if more memories changed than are remembered.
+        // The filter starts again if more memories changed than the change log remembers.
         'restart: loop {
             let admitted = read(&self.visibility).admitted(user, now_ms);
             let mut changes_seen = self.current_attributes().changes.count;
             let mut is_late = false;
             let mut set = filter.select(&admitted, &mut |condition, within| {
                 is_late |= Instant::now() > deadline;
-                // A late filter fails below, so its result does not matter.
+                // After the deadline the call fails below, so the result does not matter.
                 if is_late { MemorySet::default() } else { read(&self.attributes).index.select(condition, within) }
             });
             loop {
@@ -239,8 +243,8 @@ impl MemoryTable {
         }
     }
 
-    /// The memories of an admissible set that are still visible. Every search begins with it. `Invalid` for a set of
-    /// another project.
+    /// Returns the memories of an admissible set that are still visible. Every search begins with this call. Fails with
+    /// `Invalid` for a set of another project.
     pub fn still_visible(&self, within: &Admissible) -> Result<MemorySet> {
         if within.table_id != self.id {
             return Err(Error::invalid("the admissible set belongs to another project"));
@@ -248,7 +252,8 @@ impl MemoryTable {
         Ok(read(&self.visibility).visible.intersection(&within.set))
     }
 
-    /// Drops the hits whose memory was hidden, or moved to another user, during the search. Every search ends with it.
+    /// Drops the hits whose memory was hidden or moved to another user during the search. Every search ends with this
+    /// call.
     pub fn retain_admitted<Hit>(&self, within: &Admissible, hits: &mut Vec<Hit>, ordinal_of: impl Fn(&Hit) -> u32) {
         let visibility = read(&self.visibility);
         hits.retain(|hit| {
@@ -258,13 +263,14 @@ impl MemoryTable {
         });
     }
 
-    /// The ordinal of a memory key. A new key gets a new ordinal.
+    /// Returns the ordinal of a memory key. A new key gets a new ordinal.
     pub fn ordinal(&self, memory_key: u64) -> u32 {
         let known = read(&self.visibility).ordinals.get(&memory_key).copied();
         known.unwrap_or_else(|| write(&self.visibility).ordinal(memory_key))
     }
 
-    /// The ordinals of memory keys, in their order. New keys get new ordinals; only they need the write lock.
+    /// Returns the ordinals of memory keys, in the order of the keys. New keys get new ordinals. The write lock is
+    /// taken only if there are new keys.
     pub fn ordinals(&self, memory_keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
         let memory_keys: Vec<u64> = memory_keys.into_iter().collect();
         let known: Option<Vec<u32>> = read(&self.visibility).known_ordinals(&memory_keys).collect();
@@ -274,23 +280,23 @@ impl MemoryTable {
         })
     }
 
-    /// The ordinals of memory keys, in their order; `None` for unknown keys.
+    /// Returns the ordinals of memory keys, in the order of the keys; `None` for unknown keys.
     pub fn known_ordinals(&self, memory_keys: &[u64]) -> Vec<Option<u32>> {
         read(&self.visibility).known_ordinals(memory_keys).collect()
     }
 
-    /// The memory keys of ordinals from this table, in their order.
+    /// Returns the memory keys of ordinals, in the order of the ordinals. All ordinals must come from this table.
     pub fn memory_keys(&self, ordinals: impl IntoIterator<Item = u32>) -> Vec<u64> {
         let visibility = read(&self.visibility);
         ordinals.into_iter().map(|ordinal| visibility.memory_keys[ordinal as usize]).collect()
     }
 
-    /// Number of memories that have an ordinal, hidden ones included.
+    /// Number of memories that have an ordinal, including hidden ones.
     pub fn len(&self) -> usize {
         read(&self.visibility).memory_keys.len()
     }
 
-    /// The attributes, after those of memories hidden so far are removed.
+    /// Locks the attributes for reading, after it has removed the attributes of memories that are hidden.
     fn current_attributes(&self) -> RwLockReadGuard<'_, AttributeState> {
         let has_pending = !self.pending_removals.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
         if has_pending {
@@ -300,7 +306,7 @@ impl MemoryTable {
     }
 }
 
-// No change here panics halfway, so the data behind a poisoned lock is consistent.
+// No change in this file can panic halfway, so data behind a poisoned lock is consistent.
 fn read<Guarded>(lock: &RwLock<Guarded>) -> RwLockReadGuard<'_, Guarded> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,12 +3,12 @@
 //! | File | Content |
 //! |---|---|
 //! | `memory_table` | ordinals, visibility and attributes of all memories; makes admissible sets |
-//! | `memory_set` | bitmap over memories |
+//! | `memory_set` | bitmap of memories |
 //! | `filter` | operators of a filter and how conditions combine |
 //! | `attributes` | index of the attributes of all memories, by attribute path |
-//! | `dictionary` | sorted values of one attribute path, each with its posting list |
-//! | `slab` | storage of items under numbers that are reused |
-//! | `json` | JSON text as comparable values |
+//! | `dictionary` | parts of the sorted dictionary of one attribute path: values, posting lists, sorted ids |
+//! | `slab` | list of items with fixed numbers that are reused after removal |
+//! | `json` | parses JSON text into values that can be compared |
 
 mod attributes;
 mod dictionary;

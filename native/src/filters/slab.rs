@@ -1,4 +1,4 @@
-//! Storage of items under numbers. An item keeps its number until it is removed; then the number is reused.
+//! List of items with fixed numbers. An item keeps its number until it is removed; then the number is reused.
 
 use std::ops::{Index, IndexMut};
 
