@@ -1,6 +1,6 @@
-//! Binary codes of vectors: one bit per component, its sign. They are a coarse first pass of a scan, which selects the
-//! rows for the int8 pass. How many rows are selected is left to `int8_matrix`.
-//! Measurements: docs/measurements.md, "Binary codes first".
+//! Binary codes of vectors: one bit per component, which is 1 if the component is positive. The first pass of a scan
+//! compares these codes and selects the rows whose int8 vectors the second pass reads. `int8_matrix` decides how many
+//! rows are selected. Measurements: docs/measurements.md, "Binary codes first".
 
 use half::bf16;
 
@@ -8,35 +8,36 @@ use crate::vectors::kernels::{self, CodeTable, GROUP_ROWS, TABLE_BYTES};
 use crate::vectors::row_blocks::RowBlocks;
 use crate::vectors::row_set::{RowSet, rows_of_group, set_bits};
 
-/// Bits of a code that one table looks up.
+/// Number of bits of a code that are looked up in one table.
 const TABLE_BITS: usize = 4;
-/// Codes are padded to a multiple of this many bits.
+/// The number of bits of a code is rounded up to a multiple of this.
 const WORD_BITS: usize = 64;
 
-/// Query components beyond this many standard deviations are clamped. For a normal distribution, 15 equal quantisation
-/// steps have the smallest error at about this range (Max, Quantizing for Minimum Distortion, 1960).
+/// Range of query components in standard deviations; components outside it are clamped. For a normal distribution, 15
+/// equal quantisation steps have the smallest error at about this range (Max, Quantizing for Minimum Distortion, 1960).
 const QUERY_CLAMP_DEVIATIONS: f32 = 2.6;
-/// Query components are rounded to -7..=7.
+/// Query components are scaled and rounded to integers from -7 to 7.
 const QUERY_LEVEL_MAX: f32 = 7.0;
 
-/// Cost of scoring one group, in rows of the int8 scan. For a sparse set, scoring the groups can cost more than the
-/// int8 scan of the rows that it saves; then codes are not used. With 2, codes are just worthwhile for a set of every
-/// tenth row (14,500 rows in 4,350 groups, 4,096 rows selected), as measured.
+/// Cost of scoring the codes of one group, as the number of rows whose int8 scan takes as long. For a sparse set,
+/// scoring the groups can take longer than the int8 scan of the rows that it saves; then codes are not used. With the
+/// value 2, codes are used for a set of every tenth row, but hardly for a sparser one (14,500 rows in 4,350 groups,
+/// 4,096 rows selected). Measurements agree with that.
 const GROUP_COST_ROWS: usize = 2;
 
-/// The binary codes of all rows, in the order of the rows. The codes of a group of rows are interleaved as the kernel
-/// `kernels::score_binary_codes` reads them.
+/// The binary codes of all rows. `GROUP_ROWS` consecutive rows form a group, whose codes are interleaved in the way in
+/// which `kernels::score_binary_codes` reads them.
 #[derive(Debug)]
 pub struct BinaryCodes {
-    /// Each row of these blocks has the codes of one group.
+    /// The codes of the groups. One row of these blocks has the codes of a whole group.
     groups: RowBlocks,
     rows: usize,
-    /// For each component, the number of rows in which it is positive.
+    /// For each component, the number of rows in which the component is positive.
     positive_counts: Vec<u32>,
 }
 
 impl BinaryCodes {
-    /// Codes of vectors `[dimensions]`, without rows yet.
+    /// Creates codes without rows, for vectors `[dimensions]`.
     pub fn new(dimensions: usize) -> Self {
         let tables = dimensions.next_multiple_of(WORD_BITS) / TABLE_BITS;
         BinaryCodes { groups: RowBlocks::new(tables * TABLE_BYTES), rows: 0, positive_counts: vec![0; dimensions] }
@@ -57,9 +58,9 @@ impl BinaryCodes {
         self.push_nibbles(group.iter().skip(byte).step_by(TABLE_BYTES).map(|byte| byte >> shift & 15));
     }
 
-    /// The rows among `rows` whose codes agree best with a unit query `[dimensions]`: `wanted` rows and all rows with
-    /// the same score as the last of them, in the order of `rows`. `None` if scoring the codes would cost more than the
-    /// int8 scan of all rows.
+    /// The rows among `rows` whose codes agree best with a unit query `[dimensions]`, in the order of `rows`: `wanted`
+    /// rows, and all other rows with the same score as the worst of them. `None` if scoring the codes would take longer
+    /// than the int8 scan of all rows.
     pub fn best_rows(&self, query: &[f32], rows: &RowSet, wanted: usize) -> Option<Vec<u32>> {
         if wanted + rows.groups().len() * GROUP_COST_ROWS > rows.len() {
             return None;
@@ -77,15 +78,15 @@ impl BinaryCodes {
         Some(best)
     }
 
-    /// How much the codes of all rows have in common: 0 if every component is positive in half of the rows, 1 if all
-    /// codes are equal. The larger it is, the less codes distinguish rows.
+    /// How similar the codes of all rows are: 0 if every component is positive in half of the rows, 1 if all codes are
+    /// equal. The larger the value, the less useful codes are for telling rows apart.
     pub fn common_part(&self) -> f32 {
         let positive_counts = self.positive_counts.iter();
         let parts = positive_counts.map(|positive| (2.0 * *positive as f32 / self.rows as f32 - 1.0).powi(2));
         parts.sum::<f32>() / self.positive_counts.len() as f32
     }
 
-    /// Appends a row by its code, four bits at a time.
+    /// Appends a row. `nibbles` yields its code, four bits at a time.
     fn push_nibbles(&mut self, nibbles: impl Iterator<Item = u8>) {
         let (byte, shift) = nibble_position(self.rows);
         let group = if self.rows.is_multiple_of(GROUP_ROWS) { self.groups.next_row() } else { self.groups.last_row() };
@@ -98,23 +99,25 @@ impl BinaryCodes {
     }
 }
 
-/// Where the four bits of a row are among the `TABLE_BYTES` bytes of a table: (byte, first bit).
+/// Position of the four bits that a row has for one table, among the `TABLE_BYTES` bytes of that table: (byte, first
+/// bit).
 fn nibble_position(row: usize) -> (usize, usize) {
     let row_in_group = row % GROUP_ROWS;
     (row_in_group % TABLE_BYTES, row_in_group / TABLE_BYTES * TABLE_BITS)
 }
 
-/// Rounds the components of a unit query to -7..=7.
+/// Scales the components of a unit query and rounds them to integers from -7 to 7.
 fn quantise_query(query: &[f32]) -> Vec<i8> {
     let scale = QUERY_LEVEL_MAX * (query.len() as f32).sqrt() / QUERY_CLAMP_DEVIATIONS;
     query.iter().map(|component| (component * scale).round().clamp(-QUERY_LEVEL_MAX, QUERY_LEVEL_MAX) as i8).collect()
 }
 
-/// The lookup tables of a quantised query: for every four components and every combination of four bits, the sum of the
-/// magnitudes of those components whose sign agrees with their bit.
+/// The lookup tables of a quantised query, one for every four components. The entry for a combination of four bits is
+/// the sum of the magnitudes of those components whose sign agrees with their bit (1 for positive).
 ///
-/// The resulting scores rank rows like the dot product of the query with a vector of +1 and -1: they are half of that
-/// dot product plus a constant of the query. Unlike the dot product, no entry is negative.
+/// The score of a row is the sum of its entries. Scores give rows the same order as the dot product of the query with
+/// the code as a vector of +1 and -1, because a score is half of that dot product plus a constant of the query. Unlike
+/// the dot product, the scores need no negative numbers.
 fn code_tables(components: &[i8]) -> Vec<CodeTable> {
     let mut tables = vec![[0; 1 << TABLE_BITS]; components.len().next_multiple_of(WORD_BITS) / TABLE_BITS];
     for (table, components) in tables.iter_mut().zip(components.chunks(TABLE_BITS)) {
@@ -127,11 +130,12 @@ fn code_tables(components: &[i8]) -> Vec<CodeTable> {
     tables
 }
 
-/// The largest score that at least `wanted` rows of the masks reach; 0 if there are fewer rows. Scores are between 0
-/// and `score_max`. Counts rows by score instead of sorting, because there are only a few thousand different scores.
+/// The largest score that at least `wanted` of the rows selected by `masks` reach; 0 if fewer rows are selected. Scores
+/// are between 0 and `score_max`. The function counts rows for each score instead of sorting them, because there are
+/// only a few thousand different scores.
 fn score_floor(scores: &[[u16; GROUP_ROWS]], masks: &[u32], score_max: u16, wanted: usize) -> u16 {
-    // Even and odd rows have separate counters. With one counter, two equal scores in a row would have to wait for each
-    // other.
+    // Even and odd rows have separate counters. With one counter, the processor would wait between two rows with equal
+    // scores.
     let mut counts = vec![[0u32; 2]; usize::from(score_max) + 1];
     for (scores, mask) in scores.iter().zip(masks) {
         if *mask == u32::MAX {

@@ -1,5 +1,5 @@
-//! The HNSW graph (USearch) over the vectors of a project, and its snapshot on disk.
-//! `searcher` decides when it is used instead of a scan; `hnsw_builder` adds rows to it.
+//! The HNSW graph of a project's vectors, built with the library USearch, and its snapshot on disk. `searcher` decides
+//! when the graph is used instead of a scan; `hnsw_builder` adds rows to the graph.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,39 +13,44 @@ use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 use crate::error::{Error, Result};
 use crate::files::sync_directory;
 
-/// Links per node (M of the HNSW paper). All measurements were made with it (docs/measurements.md, "HNSW").
+/// Number of links per node (M in the HNSW paper). All measurements were made with this value (docs/measurements.md,
+/// "HNSW").
 const CONNECTIVITY: usize = 32;
-/// Breadth of the search that finds the links of a new node (ef of construction).
+/// Breadth of the search that finds the links of a new node (efConstruction in the HNSW paper).
 const EF_CONSTRUCTION: usize = 128;
-/// Threads that may use the graph at the same time, the adding thread included. USearch refuses further ones.
+/// Maximum number of threads that use the graph at the same time, including the thread that adds rows. USearch refuses
+/// further threads.
 const THREADS_MAX: usize = 64;
-/// Initial capacity in rows. It doubles when it is full, because no search can run while capacity is reserved.
+/// Initial capacity of the graph in rows. A full graph doubles its capacity, so that it rarely grows: no search can run
+/// meanwhile.
 const CAPACITY_MIN: usize = 16_384;
 
-/// First line of a sidecar: its format.
+/// First line of a sidecar file, which names its format.
 const SIDECAR_MAGIC: &str = "mneme-graph-1";
 
-/// Identifies the vector log that a graph was built from. The keys of the graph are row numbers, so a snapshot is valid
-/// only if replaying the log gives the same row numbers.
+/// Identifies the vector log that a graph was built from. The keys of the graph are row numbers. So a snapshot is valid
+/// only if reading this log again gives the same row numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogIdentity {
-    /// Components of a vector.
+    /// Number of components of a vector.
     pub dimensions: usize,
     /// Fingerprint of the embedding model.
     pub fingerprint: String,
     /// Epoch of the log (`VectorLog::epoch`).
     pub epoch: u64,
-    /// Number of records that the log skipped as damaged. They shift row numbers.
+    /// Number of records that were skipped as damaged when the log was opened. Each one shifts the numbers of the rows
+    /// after it.
     pub damaged_records: u64,
 }
 
-/// The HNSW graph. Only one thread may add rows, because USearch loses nodes with several (USearch issue 735). Any
-/// number of threads may search. Rows are never removed: searches pass a predicate that accepts live rows.
+/// The HNSW graph. Only one thread may add rows, because USearch loses nodes if several threads add them (USearch issue
+/// 735). Up to 63 other threads may search. Rows are never removed. Instead, a search passes a predicate that accepts
+/// only live rows.
 pub struct HnswGraph {
-    /// Additions and searches hold the read lock. Reserving capacity holds the write lock, because a concurrent search
-    /// crashes.
+    /// Additions and searches hold the read lock. Reserving capacity holds the write lock, because a search at the same
+    /// time would crash.
     index: RwLock<Index>,
-    /// All rows below this number were added, or were dead and skipped.
+    /// Every row below this number was added, or was skipped because it was dead.
     covered_rows: AtomicUsize,
 }
 
@@ -56,7 +61,7 @@ impl std::fmt::Debug for HnswGraph {
 }
 
 impl HnswGraph {
-    /// An empty graph for vectors `[dimensions]`.
+    /// Creates an empty graph for vectors `[dimensions]`.
     pub fn new(dimensions: usize) -> Result<HnswGraph> {
         let options = IndexOptions {
             dimensions,
@@ -72,12 +77,12 @@ impl HnswGraph {
         Ok(HnswGraph { index: RwLock::new(index), covered_rows: AtomicUsize::new(0) })
     }
 
-    /// All rows below this number are in the graph, except rows that were dead.
+    /// Every row below this number is in the graph, except rows that were dead.
     pub fn covered_rows(&self) -> usize {
         self.covered_rows.load(Ordering::Acquire)
     }
 
-    /// Records that all rows below `rows` were added or are dead.
+    /// Sets `covered_rows` after all rows below `rows` were added or found dead.
     pub fn set_covered_rows(&self, rows: usize) {
         self.covered_rows.store(rows, Ordering::Release);
     }
@@ -98,16 +103,16 @@ impl HnswGraph {
     }
 
     /// Searches with breadth `ef`. Returns up to `ef` rows near a unit query `[dimensions]` that the predicate accepts,
-    /// best first by the scores of USearch. The predicate must not panic, because C++ calls it.
+    /// in the order of USearch's scores, best first. The predicate must not panic, because C++ code calls it.
     pub fn search(&self, query: &[f32], ef: usize, is_accepted: impl Fn(u32) -> bool) -> Result<Vec<u32>> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         let matches = index.filtered_search(query, ef, |key| is_accepted(key as u32)).map_err(hnsw_error)?;
         Ok(matches.keys.into_iter().map(|key| key as u32).collect())
     }
 
-    /// Writes the snapshot `graph.usearch` and its sidecar `graph.meta` into `directory`. Only the adding thread may
-    /// call this, so that the graph does not change meanwhile; searches may run. After a crash at any point the
-    /// snapshot is either complete or ignored.
+    /// Writes the snapshot `graph.usearch` and its sidecar `graph.meta` into `directory`. Only the thread that adds
+    /// rows may call this, so that the graph does not change meanwhile. Searches may run. After a crash at any point,
+    /// the snapshot is either complete, or recognised as incomplete and ignored.
     pub fn save_snapshot(&self, directory: &Path, identity: &LogIdentity) -> Result<()> {
         let (snapshot, temporary) = (snapshot_path(directory), directory.join("graph.saving"));
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +141,8 @@ impl HnswGraph {
         finished
     }
 
-    /// Compares the snapshot with its sidecar and the log, without loading it. About 0.3 s per gigabyte.
+    /// Checks whether the snapshot belongs to the log and has the checksum that its sidecar file states. Does not load
+    /// it. Takes about 0.3 s per gigabyte.
     pub fn check_snapshot(directory: &Path, identity: &LogIdentity) -> HnswSnapshot {
         let path = snapshot_path(directory);
         let damaged = |reason: &str| {
@@ -169,8 +175,8 @@ impl HnswGraph {
         {
             let index = graph.index.write().unwrap_or_else(PoisonError::into_inner);
             index.load(&snapshot_path(directory).to_string_lossy()).map_err(hnsw_error)?;
-            // Loading takes over the dimensions of the file and drops the capacity for threads, which is reserved
-            // below.
+            // Loading replaces the dimensions by those of the file, and drops the capacity reserved for threads. So the
+            // dimensions are checked, and the capacity is reserved again.
             if index.dimensions() != identity.dimensions {
                 return Err(Error::Damaged(format!("the HNSW snapshot has {} dimensions", index.dimensions())));
             }
@@ -185,26 +191,27 @@ impl HnswGraph {
 /// The result of `HnswGraph::check_snapshot`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HnswSnapshot {
-    /// There is no snapshot of this log.
+    /// There is no snapshot, or it belongs to another log.
     Absent,
     /// The snapshot can be loaded.
     Valid {
-        /// See `HnswGraph::covered_rows`.
+        /// The value of `HnswGraph::covered_rows` when the snapshot was saved.
         covered_rows: usize,
     },
-    /// The snapshot is damaged and must not be loaded. The sentence for the operator says why.
+    /// The snapshot is damaged and must not be loaded. The string tells the operator why.
     Damaged(String),
 }
 
-/// Deletes the snapshot, which no longer belongs to the log.
+/// Deletes a snapshot that no longer belongs to the log.
 pub fn delete_snapshot(directory: &Path) {
     for path in [sidecar_path(directory), snapshot_path(directory)] {
-        // A file that cannot be deleted is ignored later, because its identity differs from the log's.
+        // A file that cannot be deleted does no harm: its log identity differs from that of the log, so it is ignored
+        // later.
         let _ = fs::remove_file(path);
     }
 }
 
-/// The file beside a snapshot that identifies its log and has its checksum.
+/// The small file stored with a snapshot. It identifies the log and has the size and checksum of the snapshot.
 #[derive(Debug)]
 struct Sidecar {
     identity: LogIdentity,
@@ -216,8 +223,9 @@ struct Sidecar {
 }
 
 impl Sidecar {
-    /// The sidecar as lines of text. The last line is a checksum of the lines before it. The line before that is the
-    /// fingerprint, which may contain any character except a line break (`Project::open` refuses those).
+    /// Encodes the sidecar as lines of text. The last line is a checksum of all lines before it. The last line but one
+    /// is the fingerprint of the model, which may contain any character except a line break (`Project::open` refuses
+    /// line breaks).
     fn encode(&self) -> String {
         let LogIdentity { dimensions, fingerprint, epoch, damaged_records } = &self.identity;
         let body = format!(
@@ -261,7 +269,8 @@ fn sidecar_path(directory: &Path) -> PathBuf {
     directory.join("graph.meta")
 }
 
-/// (length, CRC-32) of a file. USearch has no checksums; it would load a file with flipped bits without an error.
+/// The length and CRC-32 of a file. USearch itself has no checksums and would load a file with flipped bits without an
+/// error.
 fn checksum_of(path: &Path) -> std::io::Result<(u64, u32)> {
     let mut file = File::open(path)?;
     let (mut hasher, mut length, mut buffer) = (crc32fast::Hasher::new(), 0, vec![0; 1 << 20]);

@@ -1,5 +1,5 @@
-//! The thread that keeps the HNSW graph of a project up to date with its rows: loads it, adds rows, calibrates it and
-//! saves snapshots. Only this thread adds rows. Searches scan the rows that it has not added yet.
+//! The thread that keeps the HNSW graph of a project up to date: it loads the graph, adds rows, calibrates the search
+//! breadth and saves snapshots. Only this thread adds rows. Searches scan the rows that are not in the graph yet.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -14,21 +14,22 @@ use crate::vectors::searcher::{ReadyGraph, Searcher};
 
 /// Values of `ef` (search breadth) that calibration tries, smallest first.
 const EF_STEPS: [usize; 8] = [400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800];
-/// Calibration chooses the first `ef` with this recall@10 relative to an int8 scan of all rows. The promised recall is
-/// .99; the rest is a margin for sampling error.
+/// Minimum recall@10, relative to an int8 scan of all rows, of the `ef` that calibration chooses. Mneme promises a
+/// recall of .99; the rest is a margin for sampling error.
 const CALIBRATION_RECALL: f64 = 0.993;
 const CALIBRATION_QUERIES: usize = 100;
-/// Cosine of a calibration query to the stored vector that it is made from; the rest is noise. Questions are about as
-/// far from their best passages, and closer queries overestimate recall. At 132,000 passages, an `ef` with recall .993
-/// for mixtures of stored vectors had .856 for questions about another subject (docs/measurements.md, "HNSW").
+/// Cosine similarity of a calibration query to the stored vector that it is made from by adding noise. It is low,
+/// because real questions are about as far from their best passages, and recall is overestimated with closer queries.
+/// At 132,000 passages, an `ef` with a recall of .993 for mixtures of stored vectors had only .856 for questions about
+/// another subject (docs/measurements.md, "HNSW").
 const CALIBRATION_COSINE: f32 = 0.25;
 const CALIBRATION_HITS: usize = 10;
-/// A graph that has grown by this factor is calibrated again.
+/// A graph is calibrated again when the number of its rows has grown by this factor.
 const CALIBRATION_GROWTH: f64 = 1.25;
-/// Rows per batch. The row lock is held only while one batch is looked up.
+/// Number of rows that are added as a batch. The lock on the rows is held only while the rows of a batch are looked up.
 const BATCH_ROWS: usize = 256;
-/// A snapshot is due after this many new rows, or after a tenth of the graph if that is more. At 3,700 additions per
-/// second, adding that many rows again after opening takes seconds.
+/// Minimum number of new rows after which a snapshot is saved; for a large graph it is a tenth of its rows. Rows after
+/// the last snapshot are added again when the index is opened, at 3,700 per second, so this takes seconds.
 const SNAPSHOT_ROWS_MIN: usize = 20_000;
 
 /// Starts the builder thread. It ends when the index closes.
@@ -38,7 +39,7 @@ pub(crate) fn start(searcher: Arc<Searcher>, snapshot: HnswSnapshot) -> Result<J
         .spawn(move || {
             let mut build = load(&searcher, snapshot);
             while searcher.wait_for_changes() {
-                // After an error the graph is dropped. Searches use the scan, and the next change starts a new build.
+                // After an error, the graph is dropped and searches scan all rows. The next change starts a new graph.
                 if catch_up(&searcher, &mut build).is_err() {
                     searcher.set_ready_graph(None);
                     build = None;
@@ -48,13 +49,13 @@ pub(crate) fn start(searcher: Arc<Searcher>, snapshot: HnswSnapshot) -> Result<J
         .map_err(|cause| Error::from_io("starting the HNSW builder thread", &cause))
 }
 
-/// A graph under construction for one epoch of the log.
+/// The graph that the thread builds, for one epoch of the log.
 struct Build {
     graph: Arc<HnswGraph>,
     identity: LogIdentity,
-    /// Covered rows at the last snapshot.
+    /// Value of `covered_rows` at the last snapshot.
     rows_when_saved: usize,
-    /// Covered rows at the last calibration.
+    /// Value of `covered_rows` at the last calibration.
     rows_when_calibrated: usize,
 }
 
@@ -68,13 +69,13 @@ impl Build {
 fn load(searcher: &Searcher, snapshot: HnswSnapshot) -> Option<Build> {
     let HnswSnapshot::Valid { covered_rows } = snapshot else { return None };
     let identity = searcher.rows().identity.clone();
-    // A snapshot that cannot be loaded despite its correct checksum is treated like a missing one.
+    // A snapshot with a correct checksum that nevertheless cannot be loaded is treated like a missing one.
     let graph = HnswGraph::load_snapshot(&searcher.options.directory, &identity, covered_rows).ok()?;
     Some(Build::new(graph, identity))
 }
 
-/// Adds all rows that the graph lacks, then calibrates and saves it if that is due. Starts a new graph if the log was
-/// renumbered or there are now enough chunks for one.
+/// Adds all rows that are missing in the graph, then calibrates it and saves a snapshot, each if due. Starts a new
+/// graph if a compaction has renumbered the rows, or as soon as there are enough chunks for a graph.
 fn catch_up(searcher: &Searcher, build: &mut Option<Build>) -> Result<()> {
     let (identity, live_count) = {
         let rows = searcher.rows();
@@ -100,7 +101,7 @@ fn catch_up(searcher: &Searcher, build: &mut Option<Build>) -> Result<()> {
     Ok(())
 }
 
-/// Adds the next batch of rows. Returns false if there are none.
+/// Adds the next batch of rows to the graph. Returns false if no rows are missing.
 fn add_batch(searcher: &Searcher, build: &Build) -> Result<bool> {
     let covered = build.graph.covered_rows();
     let (live, end, reader) = {
@@ -118,7 +119,7 @@ fn add_batch(searcher: &Searcher, build: &Build) -> Result<bool> {
     for (row, record) in live {
         match reader.read(record, &mut vector) {
             Ok(()) => build.graph.add(row, &vector)?,
-            // One damaged record must not prevent the graph, as it does not prevent a search.
+            // The row of a damaged record is left out, so that one damaged record does not prevent the whole graph.
             Err(Error::Damaged(_)) => {}
             Err(other) => return Err(other),
         }
@@ -127,8 +128,9 @@ fn add_batch(searcher: &Searcher, build: &Build) -> Result<bool> {
     Ok(true)
 }
 
-/// If the graph has grown enough, measures its recall with noisy queries. Makes it available to searches with the
-/// smallest `ef` whose recall suffices, or unavailable if there is none.
+/// If the graph has grown enough since the last calibration, measures its recall with noisy queries. Then makes the
+/// graph available to searches, with the smallest `ef` whose recall suffices. If no `ef` suffices, makes it
+/// unavailable.
 fn calibrate_if_due(searcher: &Searcher, build: &mut Build) -> Result<()> {
     let covered = build.graph.covered_rows();
     if (covered as f64) < build.rows_when_calibrated as f64 * CALIBRATION_GROWTH {
@@ -159,14 +161,14 @@ fn calibrate_if_due(searcher: &Searcher, build: &mut Build) -> Result<()> {
     Ok(())
 }
 
-/// Number of `exact` hits that are among the first `CALIBRATION_HITS` of `hits`.
+/// Number of hits in `exact` that are among the first `CALIBRATION_HITS` of `hits`.
 fn count_common(exact: &[Hit], hits: &[Hit]) -> usize {
     let hits = &hits[..CALIBRATION_HITS.min(hits.len())];
     exact.iter().filter(|wanted| hits.iter().any(|hit| hit.chunk_key == wanted.chunk_key)).count()
 }
 
-/// Calibration queries, which are noisy unit vectors around live vectors at even distances in the table; and the set of
-/// all memories.
+/// Returns the calibration queries, and the set of all memories. The queries are made by adding noise to stored vectors
+/// of live rows, which are chosen at even distances in the table of rows.
 fn calibration_queries(searcher: &Searcher) -> Result<(Vec<Vec<f32>>, MemorySet)> {
     let rows = searcher.rows();
     let live: Vec<u32> = rows.table.live_rows().collect();
@@ -198,11 +200,11 @@ fn normalised(vector: Vec<f32>) -> Vec<f32> {
     vector.into_iter().map(|x| x / length).collect()
 }
 
-/// A generator of approximately normal numbers with mean 0, the same in every run: sums of four uniform numbers from
-/// SplitMix64 (Steele, Lea and Flood 2014).
+/// A generator of approximately normal random numbers with mean 0: each is the sum of four uniform numbers from
+/// SplitMix64 (Steele, Lea and Flood 2014). It gives the same numbers in every run.
 struct Noise(u64);
 
-/// Any number. It is fixed, so that a calibration can be repeated.
+/// The seed of the noise. Any number would do; it is fixed, so that a calibration can be repeated.
 const CALIBRATION_SEED: u64 = 1;
 
 impl Noise {
@@ -226,8 +228,8 @@ fn save_if_due(searcher: &Searcher, build: &mut Build) {
     if build.rows_when_saved > 0 && covered < build.rows_when_saved + due_after {
         return;
     }
-    // A snapshot only saves work at the next opening. If this one fails (for example because the disk is full), the
-    // next one that is due tries again.
+    // An error is ignored (for example a full disk), because a snapshot only saves work at the next opening. The next
+    // snapshot that is due tries again.
     let _ = build.graph.save_snapshot(&searcher.options.directory, &build.identity);
     build.rows_when_saved = covered;
 }

@@ -18,15 +18,15 @@ use crate::vectors::row_table::RowTable;
 pub use crate::vectors::searcher::VectorOptions;
 use crate::vectors::searcher::{BuilderWork, Rows, Searcher};
 
-/// How far the length of a vector may differ from 1. Vectors of embedding models differ by rounding only; a larger
-/// difference means that a vector was not normalised.
+/// Maximum difference of the length of a vector from 1. Vectors of embedding models differ from 1 only by rounding; a
+/// larger difference means that a vector was not normalised.
 const UNIT_TOLERANCE: f32 = 1e-2;
-/// The log is compacted, and the HNSW graph rebuilt, when this share of its records is dead.
+/// The log is compacted, and the HNSW graph rebuilt, when the share of dead records reaches this.
 const DEAD_SHARE_MAX: f64 = 0.25;
-/// A log with fewer records is not compacted because of dead records.
+/// Minimum number of records of a log that is compacted because of dead records.
 const COMPACTION_RECORDS_MIN: u64 = 1_000;
 
-/// A chunk to store.
+/// A chunk whose vector is to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct VectorChunk<'vector> {
     /// Key of the chunk.
@@ -42,13 +42,13 @@ pub struct VectorChunk<'vector> {
 pub struct VectorStats {
     /// Number of chunks with a vector.
     pub chunks: usize,
-    /// Number of dead records in the log: removed, replaced or damaged vectors, and the tombstones.
+    /// Number of dead records in the log: removed, replaced or damaged vectors, and tombstones.
     pub dead_chunks: usize,
     /// Size of the log in bytes.
     pub log_bytes: u64,
-    /// Number of rows that the HNSW graph covers; 0 without a graph.
+    /// Number of rows that the HNSW graph covers; 0 if there is no calibrated graph.
     pub hnsw_chunks: usize,
-    /// Whether searches of large sets can use a calibrated graph.
+    /// Whether there is a calibrated graph that searches of large sets can use.
     pub is_hnsw_ready: bool,
 }
 
@@ -61,9 +61,9 @@ pub struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// Opens or creates the index. Reads the whole log (about 1 s per million vectors). Another thread loads the HNSW
-    /// graph and brings it up to date; meanwhile searches scan. Also returns what was damaged and repaired, one
-    /// sentence each.
+    /// Opens or creates the index. Reads the whole log, which takes about 1 s per million vectors. Another thread loads
+    /// the HNSW graph and brings it up to date; until it is ready, searches scan. Also returns sentences for the
+    /// operator about what was damaged and repaired.
     pub fn open(options: VectorOptions, memory_table: Arc<MemoryTable>) -> Result<(VectorIndex, Vec<String>)> {
         std::fs::create_dir_all(&options.directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
@@ -97,14 +97,14 @@ impl VectorIndex {
         Ok((VectorIndex { searcher, log: Mutex::new(log), builder: Mutex::new(Some(builder)) }, sentences))
     }
 
-    /// Checks a vector. `Invalid` if it has a wrong number of components, or if its length differs from 1 by more than
-    /// a hundredth; that includes zero, NaN and infinity.
+    /// Checks a vector. Fails with `Invalid` if the vector has a wrong number of components, or if its length differs
+    /// from 1 by more than a hundredth. The second check also refuses zero vectors, NaN and infinity.
     pub fn check(&self, vector: &[f32]) -> Result<()> {
         check_vector(vector, self.searcher.options.dimensions)
     }
 
-    /// Replaces all vectors of the given memories by those of `chunks`. Durable on return. The vectors must have passed
-    /// `check`. After an error nothing has changed.
+    /// Replaces all vectors of the given memories by those of `chunks`. When the call returns, the change is durable.
+    /// The vectors must have passed `check`. After an error nothing has changed.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[VectorChunk<'_>]) -> Result<()> {
         // The rows of a memory must be consecutive. The sort is stable, so its chunks keep their order.
         let mut sorted: Vec<&VectorChunk<'_>> = chunks.iter().collect();
@@ -119,13 +119,13 @@ impl VectorIndex {
         self.append(&records)
     }
 
-    /// Removes all vectors of the given memories. Durable on return.
+    /// Removes all vectors of the given memories. When the call returns, the change is durable.
     pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
         self.append(&self.removal_records(memory_keys))
     }
 
     /// The `limit` admissible chunks with the highest cosine similarity to a unit query `[dimensions]`, best first.
-    /// `Invalid` for a query that `check` refuses, or if the set belongs to another index.
+    /// Fails with `Invalid` if `check` refuses the query, or if the set belongs to another index.
     pub fn search(&self, query: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         self.check(query)?;
         let set = self.searcher.memory_table.still_visible(within)?;
@@ -135,9 +135,9 @@ impl VectorIndex {
         Ok(hits)
     }
 
-    /// The cosine similarities of exactly the given chunks to a unit query `[dimensions]`, in their order; NaN if the
-    /// chunk does not exist or its record is damaged. `chunks` has (chunk key, ordinal of the memory). `Invalid` for a
-    /// query that `check` refuses. Reads the log once per chunk.
+    /// The cosine similarities of exactly the given chunks to a unit query `[dimensions]`, in their order; NaN if a
+    /// chunk does not exist or its record is damaged. `chunks` has pairs (chunk key, ordinal of the memory). Fails with
+    /// `Invalid` if `check` refuses the query. Reads the log once per chunk.
     pub fn score_chunks(&self, query: &[f32], chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
         self.check(query)?;
         let (records, reader) = {
@@ -164,8 +164,8 @@ impl VectorIndex {
         origins.map(|origin| (origin.chunk_key, origin.ordinal)).collect()
     }
 
-    /// Compacts the log if a quarter of its records are dead or any record is damaged. Returns whether it did. Searches
-    /// can run meanwhile. The HNSW graph is rebuilt afterwards.
+    /// Compacts the log if at least a quarter of its records are dead (in a log of some size), or if any record is
+    /// damaged. Returns whether it was compacted. Searches can run meanwhile. The HNSW graph is rebuilt afterwards.
     pub fn compact_if_needed(&self) -> Result<bool> {
         let mut log = self.log();
         let compacted = {
@@ -175,14 +175,14 @@ impl VectorIndex {
             if !is_wasteful && rows.identity.damaged_records == 0 {
                 return Ok(false);
             }
-            // The table is made before the log is compacted. If memory ran out after that, the log would be renumbered
-            // and the rows would not.
+            // The new table is built before the log is compacted. In the other order, if memory ran out in between, the
+            // records would have new numbers, but the rows would still have the old ones.
             let table = rows.table.compacted();
             log.compact(rows.table.live_rows().map(|row| rows.table.origin(row).record))?;
             let identity = LogIdentity { epoch: log.epoch(), damaged_records: 0, ..rows.identity.clone() };
             Rows { identity, reader: log.reader(), table }
         };
-        // The rows are still those that were copied, because they change only while the log is locked.
+        // The rows have not changed since they were copied, because they change only while the log is locked.
         *self.searcher.rows_mut() = compacted;
         self.searcher.note_change(&log);
         Ok(true)
@@ -206,12 +206,12 @@ impl VectorIndex {
     pub fn close(&self) {
         self.searcher.wake_builder(|work| work.is_closing = true);
         if let Some(builder) = self.builder.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // A panic of the builder is ignored: searches no longer need it.
+            // A panic of the builder is ignored, because the index no longer needs the builder.
             let _ = builder.join();
         }
     }
 
-    /// Tombstones for those of the memories that have vectors.
+    /// Tombstones for the memories among these that have vectors.
     fn removal_records(&self, memory_keys: &[u64]) -> Vec<Record<'static>> {
         let ordinals = self.searcher.memory_table.ordinals(memory_keys.iter().copied());
         let rows = self.searcher.rows();
@@ -252,7 +252,7 @@ fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
         return Err(Error::invalid(format!("a vector of {} components; it must have {dimensions}", vector.len())));
     }
     let length = vector.iter().map(|component| component * component).sum::<f32>().sqrt();
-    // This form of the comparison also refuses NaN.
+    // The comparison is written in this form because it also refuses NaN.
     if (length - 1.0).abs() <= UNIT_TOLERANCE {
         return Ok(());
     }
@@ -274,10 +274,10 @@ mod tests {
     const DIMENSIONS: usize = 24;
     const NEVER_HNSW: usize = usize::MAX;
 
-    /// Key and vector of a chunk.
+    /// Key and vector of a chunk in the expected content.
     type Chunk = (u64, Vec<f32>);
 
-    /// An index and a model of its expected content: memory → (user, chunks).
+    /// An index, and a map with its expected content: memory → (user, chunks).
     struct CheckedIndex {
         directory: PathBuf,
         hnsw_min_chunks: usize,
@@ -333,7 +333,7 @@ mod tests {
             });
         }
 
-        /// The expected chunk keys of a search, by plain arithmetic over the model.
+        /// The chunk keys that a search should find, computed directly from the expected content.
         fn expected_keys(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
             let of_user = self.model.values().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
             let mut scored: Vec<(f32, u64)> = of_user
@@ -351,7 +351,8 @@ mod tests {
             hits.into_iter().map(|hit| hit.chunk_key).collect()
         }
 
-        /// Asserts that every chunk has the same score as by plain arithmetic, and that unknown chunks have none.
+        /// Asserts that every chunk has the score that is computed directly from its vector, and that unknown chunks
+        /// have none.
         fn expect_scores(&self, query: &[f32]) {
             let model_chunks =
                 self.model.iter().flat_map(|(memory, (_, chunks))| chunks.iter().map(move |chunk| (memory, chunk)));
@@ -365,7 +366,7 @@ mod tests {
             assert!(scores.iter().zip(&expected).all(|(score, truth)| score.total_cmp(truth).is_eq()));
         }
 
-        /// Recall@10 over `queries` random queries for each user.
+        /// Recall@10 of `queries` random queries for each user.
         fn recall(&self, queries: usize, users: &[Option<u64>], chance: &mut Chance) -> f64 {
             let (mut found, mut wanted) = (0, 0);
             for user in users {

@@ -1,5 +1,5 @@
-//! All vectors of a project as int8 rows in memory (scalar quantisation), which a scan reads.
-//! The bf16 vectors stay in the log. Which rows are alive is left to `row_table`.
+//! All vectors of a project in memory, with one byte per component (int8, scalar quantisation). Scans read them. The
+//! exact vectors (bf16) stay on disk in the log. `row_table` knows which rows are alive.
 
 use half::bf16;
 
@@ -8,43 +8,45 @@ use crate::vectors::kernels::{self, CACHE_LINE_BYTES, TopRows};
 use crate::vectors::row_blocks::RowBlocks;
 use crate::vectors::row_set::RowSet;
 
-/// Components of a unit vector beyond this many standard deviations are clamped. At 384 dimensions the largest
-/// component is then a quarter, and the scale is 508. With 40 rescored rows this lost no neighbour
-/// (docs/measurements.md, "int8 scan").
+/// Range of components of a unit vector in standard deviations; components outside it are clamped. At 384 dimensions,
+/// the largest component is then a quarter, and the scale factor is 508. With 40 rescored rows, quantisation lost none
+/// of the nearest vectors (docs/measurements.md, "int8 scan").
 const CLAMP_DEVIATIONS: f32 = 4.9;
 
-/// Shorter vectors have no binary codes: their codes would distinguish too little, and their int8 rows are short
-/// anyway.
+/// Minimum number of dimensions for binary codes. The codes of shorter vectors distinguish rows too poorly, and their
+/// int8 rows are short anyway.
 const CODES_DIMENSIONS_MIN: usize = 64;
-/// Binary codes select one in this many rows of a set for the int8 scan. Recall of the true 10/110/200 nearest of
-/// 145,292 rows, for query vectors of other subjects: a sixteenth 1.000/.998/.994; a twelfth 1.000/.999/.997 in 1.2
-/// times the time; a 24th 1.000/.993/.986 in .85 times the time (docs/measurements.md, "Binary codes first").
+/// Binary codes select one in this many rows of a set for the int8 scan. Measured recall of the true 10/110/200 nearest
+/// of 145,292 rows, for query vectors of other subjects: 1.000/.998/.994 if a sixteenth is selected; 1.000/.999/.997
+/// for a twelfth, in 1.2 times the time; 1.000/.993/.986 for a 24th, in .85 times the time (docs/measurements.md,
+/// "Binary codes first").
 const SELECTED_DIVISOR: usize = 16;
-/// Fewest rows that binary codes select. Small sets need a larger part: of 14,500 rows, a sixteenth finds
-/// .998/.948/.899, and 4,096 rows find 1.000/.999.
+/// Minimum number of rows that binary codes select. Small sets need a larger part: of 14,500 rows, a sixteenth has
+/// recall .998/.948/.899 of the true 10/110/200 nearest, and 4,096 rows have 1.000/.999 of the 10/110 nearest.
 const SELECTED_MIN: usize = 4_096;
-/// Fewest rows that binary codes select for each row that is wanted.
+/// Minimum number of rows that binary codes select for each row that the caller wants.
 const SELECTED_PER_WANTED: usize = 32;
 
-/// Binary codes are not used if they have more than this in common (`BinaryCodes::common_part`). Books have .15 with
-/// the default embedding model. With a common part added to their vectors, a sixteenth of the rows finds of the true
-/// 10/110 nearest: 1.000/.991 at .27, 1.000/.978 at .34, .997/.953 at .42.
+/// Binary codes are not used if they are more similar to each other than this (`BinaryCodes::common_part`). Passages of
+/// books have .15 with the default embedding model. In a test, the same vector was added to all their vectors to raise
+/// this value. Selecting a sixteenth of the rows then had this recall of the true 10/110 nearest: 1.000/.991 at .27,
+/// 1.000/.978 at .34, .997/.953 at .42.
 const COMMON_PART_MAX: f32 = 0.3;
 
-/// The int8 vectors of all rows, with their binary codes. Rows are appended and never changed.
+/// The int8 vectors of all rows, and their binary codes. Rows are appended and never changed.
 #[derive(Debug)]
 pub struct Int8Matrix {
-    /// Factor from a component to its int8 value.
+    /// A component times this factor is its int8 value, before rounding.
     scale: f32,
     rows: RowBlocks,
-    /// `None` for vectors of fewer than `CODES_DIMENSIONS_MIN` dimensions.
+    /// Binary codes of the rows; `None` for vectors of fewer than `CODES_DIMENSIONS_MIN` dimensions.
     codes: Option<BinaryCodes>,
 }
 
 impl Int8Matrix {
-    /// An empty matrix of unit vectors `[dimensions]`.
+    /// Creates a matrix without rows, for unit vectors `[dimensions]`.
     pub fn new(dimensions: usize) -> Self {
-        // The standard deviation of a component of a random unit vector is 1/sqrt(dimensions). No component exceeds 1.
+        // A component of a random unit vector has the standard deviation 1/sqrt(dimensions), and never exceeds 1.
         let largest = (CLAMP_DEVIATIONS / (dimensions as f32).sqrt()).min(1.0);
         // Rows are padded with zeros to whole cache lines.
         let rows = RowBlocks::new(dimensions.next_multiple_of(CACHE_LINE_BYTES));
@@ -71,8 +73,8 @@ impl Int8Matrix {
     }
 
     /// The `limit` rows among `rows` with the highest dot product with a unit query `[dimensions]`, in no particular
-    /// order. Approximate, because of the int8 rounding and because binary codes select the rows of large sets. Callers
-    /// rescore the result.
+    /// order. The result is approximate, because int8 values are rounded, and because in large sets binary codes select
+    /// the rows that are scanned. Callers rescore it.
     pub fn search(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
         let part = rows.len() / SELECTED_DIVISOR;
         let selected_count = part.max(SELECTED_MIN).max(limit.saturating_mul(SELECTED_PER_WANTED));
@@ -81,8 +83,8 @@ impl Int8Matrix {
         let codes = self.codes.as_ref().filter(are_useful);
         match codes.and_then(|codes| codes.best_rows(query, rows, selected_count)) {
             Some(mut selected) => {
-                // Scans in the order of the addresses. The rows of a set are ordered by memory ordinal, which differs
-                // from that after changes.
+                // Sorts the rows, so that memory is read in the order of addresses. The rows of a set may be in another
+                // order: that of the ordinals of their memories.
                 selected.sort_unstable();
                 self.scan(query, &selected, limit)
             }
@@ -90,12 +92,12 @@ impl Int8Matrix {
         }
     }
 
-    /// Like `search`, but scans the int8 vectors of all rows. About 16 ns per row at 384 dimensions.
+    /// Like `search`, but scans the int8 vectors of all rows in `rows`. Takes about 16 ns per row at 384 dimensions.
     pub fn search_without_codes(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
         self.scan(query, &rows.iter().collect::<Vec<_>>(), limit)
     }
 
-    /// Scans the int8 vectors of `rows` in their order.
+    /// Scans the int8 vectors of `rows`, in the order of that list.
     fn scan(&self, query: &[f32], rows: &[u32], limit: usize) -> Vec<u32> {
         let mut quantised: Vec<i8> = query.iter().map(|component| quantise(*component, self.scale)).collect();
         quantised.resize(self.rows.row_bytes(), 0);
@@ -105,7 +107,7 @@ impl Int8Matrix {
     }
 }
 
-/// Rounds a component to -127..=127.
+/// Multiplies a component by `scale` and rounds it to an integer from -127 to 127.
 fn quantise(component: f32, scale: f32) -> i8 {
     (component * scale).round().clamp(-127.0, 127.0) as i8
 }
@@ -135,8 +137,8 @@ mod tests {
         }
     }
 
-    /// A random unit vector near one of `centres`. Vectors of one centre are about as similar as passages of one
-    /// subject.
+    /// A random unit vector near one of `centres`. Vectors near the same centre are about as similar as passages about
+    /// the same subject.
     fn clustered(centres: &[Vec<f32>], chance: &mut Chance) -> Vec<f32> {
         let (centre, noise) = (&centres[chance.below(centres.len())], chance.unit_vector(centres[0].len()));
         let sum: Vec<f32> = centre.iter().zip(&noise).map(|(component, noise)| component + noise).collect();

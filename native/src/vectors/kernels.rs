@@ -1,31 +1,33 @@
 //! The inner loops (SIMD kernels) of the vector scan, one per instruction set. This is the only file of the module with
-//! `unsafe`, which SIMD instructions need. Which rows are scanned is left to `searcher` and `row_table`.
+//! `unsafe`, which SIMD instructions need. `searcher` and `row_table` decide which rows are scanned.
 
 use half::bf16;
 
-/// Rows are padded to a multiple of this, so that no two rows share a cache line and loads are aligned.
+/// The length of a row in bytes is rounded up to a multiple of this, so that no two rows share a cache line and loads
+/// are aligned.
 pub const CACHE_LINE_BYTES: usize = 64;
 
-/// How many rows ahead of the scan rows are prefetched into the cache. The hardware cannot predict the jumps of sparse
-/// sets. Eight rows of 384 bytes are 48 cache lines, about as many as one core can load at the same time.
+/// Number of rows between the row that is scanned and the row that is prefetched into the cache. The hardware cannot
+/// predict which rows of a sparse set come next. Eight rows of 384 bytes are 48 cache lines, about as many as one core
+/// can load at the same time.
 const PREFETCH_ROWS: usize = 8;
 
-/// Rows per block of memory. A constant, because the scan divides by it for every row. At 384 dimensions a block has 6
-/// MB of int8 vectors.
+/// Number of rows per block of memory. It is a constant, because the scan divides by it for every row. At 384
+/// dimensions a block has 6 MB of int8 vectors.
 pub const BLOCK_ROWS: usize = 16_384;
 
-/// Collects the rows with the highest scores of a scan. Its memory is proportional to the limit.
+/// Collects the rows with the highest scores in a scan. It uses memory in proportion to `limit`.
 #[derive(Debug)]
 pub struct TopRows {
     limit: usize,
-    /// Rows with this score or a lower one are rejected.
+    /// Rows whose score is not above this are rejected.
     threshold: i32,
-    /// (score, row), in no particular order.
+    /// Pairs (score, row), in no particular order.
     rows: Vec<(i32, u32)>,
 }
 
 impl TopRows {
-    /// Will keep the `limit` best rows.
+    /// Creates a collector of the `limit` best rows.
     pub fn new(limit: usize) -> Self {
         TopRows { limit, threshold: i32::MIN, rows: Vec::with_capacity(limit * 2) }
     }
@@ -44,14 +46,15 @@ impl TopRows {
     #[cold]
     fn shrink(&mut self) {
         if self.rows.len() > self.limit {
-            // Of rows with equal scores the lower numbers win, whatever the order of the scan.
+            // Among rows with equal scores, those with the lower numbers are kept. In a scan in ascending order, later
+            // rows with an equal score would lose anyway.
             self.rows.select_nth_unstable_by(self.limit - 1, |a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
             self.rows.truncate(self.limit);
             self.threshold = self.rows[self.limit - 1].0;
         }
     }
 
-    /// The best rows, in no particular order.
+    /// Returns the best rows, in no particular order.
     pub fn into_rows(mut self) -> Vec<u32> {
         self.shrink();
         self.rows.into_iter().map(|(_, row)| row).collect()
@@ -78,9 +81,9 @@ impl<'rows> RowLayout<'rows> {
     }
 }
 
-/// Computes the dot product of a query with each of `rows` and offers it to `top`. `query` has `row_bytes` components,
-/// padded with zeros. All scores of a query may be shifted by the same constant (because of the `+ 128` of
-/// `RowLayout`), which does not affect comparisons.
+/// Computes the dot product of a query with each of `rows` and offers the rows to `top`. `query` has `row_bytes`
+/// components, padded with zeros. The `+ 128` of `RowLayout` may add the same constant to all scores of a query, which
+/// does not affect comparisons.
 pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
     assert!(query.len() == layout.row_bytes, "a query must be as long as a padded row");
     assert!(query.len().is_multiple_of(CACHE_LINE_BYTES), "rows must be padded to whole cache lines");
@@ -101,22 +104,24 @@ pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows
     scan_portable(layout, rows, query, top);
 }
 
-/// Rows per group. The binary codes of a group are interleaved, so that one instruction looks up a table for all rows.
+/// Number of rows in a group. The binary codes of a group are interleaved, so that one instruction looks up the entries
+/// of all its rows in a table.
 pub const GROUP_ROWS: usize = 32;
 
-/// What four bits of a binary code add to the score of a row, indexed by the four bits. An entry is at most 31, so that
-/// the sum of eight entries fits one byte.
+/// A table of what four bits of a binary code add to the score of a row. The index is the value of the four bits. An
+/// entry is at most 31, so that the sum of eight entries fits one byte.
 pub type CodeTable = [u8; 16];
 
-/// Tables for one 64-bit word of a code. Each half of a register sums eight of them, which fits one byte per row.
+/// Number of tables for one 64-bit word of a code. Each half of a register adds the entries of eight tables, whose sum
+/// fits one byte per row.
 const WORD_TABLES: usize = 16;
 
-/// Bytes per table in a group. The lower four bits of each byte belong to one of rows 0 to 15, the upper four bits to
-/// one of rows 16 to 31.
+/// Number of bytes that a group has for each table: four bits of every row. In byte n, the lower four bits belong to
+/// row n, and the upper four bits to row n + 16.
 pub const TABLE_BYTES: usize = GROUP_ROWS / 2;
 
-/// Whether this processor looks up binary codes of many rows at once. One at a time takes longer than the scan of int8
-/// vectors that it saves.
+/// Whether this processor can look up the binary codes of many rows at once. Looking them up one at a time takes longer
+/// than the scan of int8 vectors that it would save.
 pub fn has_fast_code_lookup() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -126,9 +131,9 @@ pub fn has_fast_code_lookup() -> bool {
     false
 }
 
-/// Appends the scores of the rows of each group to `scores`. The score of a row is the sum of its entries in `tables`,
-/// one table for every four bits of the code. In `layout` one row is one group. A code has at most 4,096 bits, so that
-/// sums fit 16 bits.
+/// For each group, appends the scores of its rows to `scores`. The score of a row is the sum of its entries in
+/// `tables`, which has one table for every four bits of the code. One row of `layout` has the codes of a whole group. A
+/// code has at most 4,096 bits, so that sums fit 16 bits.
 pub fn score_binary_codes(
     layout: RowLayout<'_>,
     groups: &[u32],
@@ -145,7 +150,7 @@ pub fn score_binary_codes(
     score_binary_codes_portable(layout, groups, tables, scores);
 }
 
-/// A mask of the scores of a group that are at least `floor`: bit n stands for row n.
+/// A mask of those rows of a group whose score is at least `floor`. Bit n is set for row n.
 #[inline]
 pub fn mask_at_least(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
     #[cfg(target_arch = "x86_64")]
@@ -193,10 +198,11 @@ mod x86 {
     use super::{CACHE_LINE_BYTES, CodeTable, GROUP_ROWS, PREFETCH_ROWS, RowLayout, TABLE_BYTES, TopRows, WORD_TABLES};
     use std::arch::x86_64::*;
 
-    /// Rows that are scanned together, so that their sums do not depend on each other and one comparison checks all.
+    /// Number of rows that are scanned together. The processor computes their sums in parallel, and one comparison
+    /// checks all of them.
     const ROWS_AT_ONCE: usize = 4;
 
-    /// Prefetches the row that will be scanned `PREFETCH_ROWS` rows after position `index`.
+    /// Prefetches the row that is scanned `PREFETCH_ROWS` positions after `index`.
     #[inline(always)]
     fn prefetch(layout: &RowLayout<'_>, rows: &[u32], index: usize) {
         if let Some(row) = rows.get(index + PREFETCH_ROWS) {
@@ -207,7 +213,7 @@ mod x86 {
         }
     }
 
-    /// Adds up the eight partial sums of each row and offers the scores to `top`.
+    /// Adds up the eight partial sums of each row and offers the rows with these scores to `top`.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn offer_group(
@@ -215,7 +221,7 @@ mod x86 {
         [first, second, third, fourth]: [__m256i; ROWS_AT_ONCE],
         top: &mut TopRows,
     ) {
-        // Horizontal additions leave one sum per row, in the order of the rows.
+        // After these horizontal additions there is one sum per row, in the order of the rows.
         let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(first, second), _mm256_hadd_epi32(third, fourth));
         let totals = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
         let better = _mm_cmpgt_epi32(totals, _mm_set1_epi32(top.threshold));
@@ -315,7 +321,8 @@ mod x86 {
             let half = unsafe { _mm256_loadu_si256(scores[start..].as_ptr().cast()) };
             _mm256_cmpeq_epi16(_mm256_max_epu16(half, floor), half)
         });
-        // The pack instruction works within 128 bits, so the middle two quarters must be swapped.
+        // The pack instruction works within halves of 128 bits, so the middle two quarters of the result must be
+        // swapped.
         let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
         _mm256_movemask_epi8(packed) as u32
     }
@@ -339,9 +346,9 @@ mod x86 {
         }
     }
 
-    /// Eight partial sums of the dot product of each row with the query. Rows are converted to signed bytes here, so
-    /// scores are not shifted as in `scan`. The 8-bit multiply-add sums two products; with magnitudes of at most 127 it
-    /// does not saturate.
+    /// Eight partial sums of the dot product of each row with the query. The bytes of rows are converted to signed ones
+    /// here, so no constant is added to the scores. The 8-bit multiply-add instruction adds two products, which cannot
+    /// saturate with magnitudes of at most 127.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn signed_dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m256i; ROWS] {
@@ -365,8 +372,8 @@ mod x86 {
     }
 }
 
-/// The cosine similarity of a unit query and a stored vector, both `[dimensions]`. Divides by the length of the stored
-/// vector, because rounding to bf16 moves it away from 1 by up to a thousandth.
+/// The cosine similarity of a unit query and a stored vector, both `[dimensions]`. The dot product is divided by the
+/// length of the stored vector, because rounding to bf16 changes that length by up to a thousandth.
 pub fn cosine(query: &[f32], stored: &[bf16]) -> f32 {
     const LANES: usize = 16;
     let (mut dots, mut squares) = ([0f32; LANES], [0f32; LANES]);

@@ -1,5 +1,5 @@
-//! The vectors of a project on disk: an append-only log of checksummed records of equal size.
-//! Searching is left to `searcher`. The embedding model is only compared here, by its fingerprint.
+//! The vectors of a project on disk: an append-only log of checksummed records of equal size. `searcher` searches the
+//! vectors. Of the embedding model, this file knows only the fingerprint, which must equal the one in the log.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -19,14 +19,14 @@ const FORMAT_VERSION: u32 = 1;
 const HEADER_BYTES: usize = 512;
 /// Offset of the fingerprint in the header.
 const FINGERPRINT_OFFSET: usize = 28;
-/// Longest fingerprint in bytes. A SHA-256 in hex has 64.
+/// Maximum length of a fingerprint in bytes. A SHA-256 in hex has 64 bytes.
 pub const FINGERPRINT_BYTES_MAX: usize = HEADER_BYTES - FINGERPRINT_OFFSET - 4;
-/// Most dimensions of a vector: more than any embedding model in use has. Bounds the size of a record.
+/// Maximum number of dimensions of a vector, which limits the size of a record. Embedding models in use have fewer.
 pub const DIMENSIONS_MAX: usize = 4_096;
 
 const TAG_PUT: u32 = 0x5055_5431;
 const TAG_REMOVE: u32 = 0x4445_4C31;
-/// Size of tag, chunk key and memory key, which precede the vector.
+/// Size in bytes of the tag, the chunk key and the memory key, which precede the vector in a record.
 const RECORD_HEAD_BYTES: usize = 4 + 8 + 8;
 
 /// One record of the log.
@@ -41,23 +41,23 @@ pub enum Record<'vector> {
         /// Unit vector `[dimensions]`, rounded to bf16.
         vector: &'vector [bf16],
     },
-    /// Tombstone: removes all vectors that the memory has in earlier records.
+    /// A tombstone. It removes all vectors that the memory has in earlier records.
     Remove {
         /// Key of the memory.
         memory_key: u64,
     },
 }
 
-/// What was damaged when the log was opened.
+/// The damage that was found and repaired when the log was opened.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LogRepairs {
     /// Sentences for the operator; empty if nothing was damaged.
     pub sentences: Vec<String>,
-    /// Number of skipped records: those with a wrong checksum that have a valid record after them.
+    /// Number of records that were skipped because their checksum is wrong, although valid records follow them.
     pub damaged_records: u64,
 }
 
-/// The log, open for appending by one writer. Other threads read with a `VectorReader`.
+/// The log, opened by the only writer, which appends records. Other threads read the log with a `VectorReader`.
 #[derive(Debug)]
 pub struct VectorLog {
     path: PathBuf,
@@ -65,13 +65,13 @@ pub struct VectorLog {
     fingerprint: String,
     epoch: u64,
     records: u64,
-    /// Whether bytes of a failed append may follow the last record.
+    /// Whether the file may contain bytes of a failed append after the last record.
     has_unclean_tail: bool,
-    /// Whether a compaction renamed the file and its folder is not synced yet.
+    /// Whether a compaction has renamed the file, but its folder is not synced yet.
     needs_directory_sync: bool,
 }
 
-/// Reads single vectors by record number. Clones share the file, and any thread may read.
+/// Reads single vectors by record number. Clones share the open file. Any thread may use a reader.
 #[derive(Debug, Clone)]
 pub struct VectorReader {
     file: std::sync::Arc<File>,
@@ -83,7 +83,8 @@ impl VectorLog {
     ///
     /// Damage is repaired and reported: an incomplete or damaged tail is cut off, and a damaged record before a valid
     /// one is skipped. If the header is damaged, the file is set aside as `<name>.damaged-<n>` and replaced by an empty
-    /// log. A valid header with another fingerprint or other dimensions is `Invalid`, and the file stays unchanged.
+    /// log. If the header is valid but has another fingerprint or other dimensions, fails with `Invalid` and leaves the
+    /// file unchanged.
     pub fn open(
         path: &Path,
         dimensions: usize,
@@ -119,7 +120,8 @@ impl VectorLog {
         self.records
     }
 
-    /// A random number that identifies the numbering of the records. A new log and each compaction get another one.
+    /// A random number that identifies the numbering of the records. A new log gets one, and each compaction replaces
+    /// it.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -129,7 +131,7 @@ impl VectorLog {
         self.file.offset_of(self.records)
     }
 
-    /// A reader of the vectors of this log. It keeps the file as it is now, also after a compaction.
+    /// A reader of the vectors of this log. After a compaction it still reads the old file.
     pub fn reader(&self) -> VectorReader {
         self.file.clone()
     }
@@ -148,7 +150,7 @@ impl VectorLog {
         let offset = self.file.offset_of(self.records);
         let written = self.file.file.write_all_at(&bytes, offset).and_then(|()| self.file.file.sync_data());
         if let Err(cause) = written {
-            // If this fails as well, the flag stays set and the next append tries again before it writes.
+            // If removing the bytes fails as well, the flag is set, and the next append tries again before it writes.
             self.has_unclean_tail = self.truncate_tail().is_err();
             return Err(self.io_error("appending to", &cause));
         }
@@ -157,19 +159,19 @@ impl VectorLog {
         Ok(first)
     }
 
-    /// Compaction: writes a new log with only the given records, in that order, syncs it, and replaces this log by it.
-    /// Record numbers begin at 0 again, under a new epoch. Existing readers keep the old file. After an error this log
-    /// stays in use, unchanged.
+    /// Compacts the log: writes a new log with only the given records, in the given order, syncs it, and replaces this
+    /// log by it. Record numbers begin at 0 again, under a new epoch. Existing readers still read the old file. After
+    /// an error this log is unchanged and stays in use.
     pub fn compact(&mut self, keep: impl Iterator<Item = u64>) -> Result<()> {
         let temporary = self.path.with_extension("compacting");
         let compacted =
             self.write_compacted(&temporary, keep).and_then(|log| fs::rename(&temporary, &self.path).map(|()| log));
         match compacted {
             Ok(log) => {
-                // The renamed file is the log from now on, even if its folder cannot be synced. Appends are
-                // acknowledged only after that sync succeeds.
+                // The renamed file is the log from now on, even if its folder cannot be synced. Then the next append
+                // syncs the folder first, and fails if it cannot.
                 *self = VectorLog { path: self.path.clone(), needs_directory_sync: true, ..log };
-                // A failure is ignored here, because the next append tries again.
+                // An error is ignored here, because the next append tries again.
                 let _ = self.sync_directory_if_needed();
                 Ok(())
             }
@@ -243,7 +245,7 @@ impl VectorLog {
         let (valid_end, mut damaged) =
             log.file.visit_records(record_count, visit).map_err(|cause| log.io_error("reading", &cause))?;
 
-        // Damaged records without a valid record after them belong to an append that a crash interrupted.
+        // Damaged records at the end, with no valid record after them, belong to an append that a crash interrupted.
         damaged.retain(|number| *number < valid_end);
         log.records = valid_end;
         let tail_bytes = length - log.bytes();
@@ -265,7 +267,7 @@ impl VectorLog {
         Ok(log)
     }
 
-    /// Syncs the folder after a compaction, which makes the renaming durable.
+    /// Syncs the folder if a compaction has renamed the file, to make the renaming durable.
     fn sync_directory_if_needed(&mut self) -> Result<()> {
         if self.needs_directory_sync {
             sync_directory(&self.path).map_err(|cause| self.io_error("syncing the folder of", &cause))?;
@@ -307,7 +309,7 @@ impl VectorReader {
         Ok((valid_end, damaged))
     }
 
-    /// Reads the vector `[dimensions]` of a put record into `vector`. `Damaged` if the checksum is wrong.
+    /// Reads the vector `[dimensions]` of a put record into `vector`. Fails with `Damaged` if the checksum is wrong.
     pub fn read(&self, number: u64, vector: &mut Vec<bf16>) -> Result<()> {
         let mut record = vec![0; self.record_bytes()];
         self.file
@@ -354,7 +356,7 @@ impl Header {
         bytes
     }
 
-    /// Decodes a header. The error says what is wrong with it.
+    /// Decodes a header. The error says what is wrong with the header.
     fn decode(bytes: &[u8; HEADER_BYTES]) -> std::result::Result<Header, String> {
         if u32_at(bytes, HEADER_BYTES - 4) != crc32fast::hash(&bytes[..HEADER_BYTES - 4]) {
             return Err("it has a wrong checksum".to_owned());
@@ -376,7 +378,7 @@ impl Header {
         })
     }
 
-    /// `Invalid` unless the log was written with these dimensions and this model.
+    /// Fails with `Invalid` unless the log was written with these dimensions and this model.
     fn check_matches(&self, dimensions: usize, fingerprint: &str, path: &Path) -> Result<()> {
         if self.dimensions == dimensions && self.fingerprint == fingerprint {
             return Ok(());
@@ -391,7 +393,7 @@ impl Header {
     }
 }
 
-/// `Invalid` if the file format cannot store these dimensions or this fingerprint.
+/// Fails with `Invalid` if the file format cannot store these dimensions or this fingerprint.
 fn check_shape(dimensions: usize, fingerprint: &str) -> Result<()> {
     if dimensions == 0 || dimensions > DIMENSIONS_MAX {
         return Err(Error::invalid(format!("vectors of {dimensions} dimensions; 1 to {DIMENSIONS_MAX} are supported")));
@@ -405,7 +407,8 @@ fn check_shape(dimensions: usize, fingerprint: &str) -> Result<()> {
     Ok(())
 }
 
-/// Reads the header of a log. `None` if there is no file; `Some(Err)` with the reason if the header is damaged.
+/// Reads the header of a log. Returns `None` if there is no file, and `Some(Err)` with the reason if the header is
+/// damaged.
 fn read_header(path: &Path) -> Result<Option<std::result::Result<Header, String>>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -440,7 +443,7 @@ fn encode_record(record: &Record<'_>, dimensions: usize, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&checksum.to_le_bytes());
 }
 
-/// Decodes a record; its vector is stored in `vector`. `None` if the checksum or the tag is wrong.
+/// Decodes a record and stores its vector in `vector`. Returns `None` if the checksum or the tag is wrong.
 fn decode_record<'vector>(bytes: &[u8], vector: &'vector mut Vec<bf16>) -> Option<Record<'vector>> {
     let (body, checksum) = bytes.split_at(bytes.len() - 4);
     if crc32fast::hash(body) != u32_at(checksum, 0) {
@@ -475,7 +478,8 @@ fn u64_at(bytes: &[u8], offset: usize) -> u64 {
 }
 
 fn random_number() -> u64 {
-    // The standard library seeds the hasher of every map with random bytes. That avoids another dependency.
+    // Uses the random seed that the standard library gives the hasher of a map, to avoid a dependency on a random
+    // number crate.
     use std::hash::{BuildHasher, Hasher};
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
@@ -488,7 +492,7 @@ mod tests {
     const DIMENSIONS: usize = 5;
     const STRIDE: usize = RECORD_HEAD_BYTES + DIMENSIONS * 2 + 4;
 
-    /// A record that owns its vector.
+    /// Like `Record`, but owns its vector.
     #[derive(Debug, Clone, PartialEq)]
     enum Entry {
         Put(u64, u64, Vec<bf16>),
@@ -531,7 +535,7 @@ mod tests {
         log.append(&entries.iter().map(Entry::record).collect::<Vec<_>>()).expect("room on the disk");
     }
 
-    /// A log of `count` random entries, closed.
+    /// Writes a log of `count` random entries and closes it. Returns the entries.
     fn written(path: &Path, count: usize, chance: &mut Chance) -> Vec<Entry> {
         let entries: Vec<Entry> = (0..count).map(|_| Entry::random(chance)).collect();
         let (mut log, _, _) = open(path).expect("a new log");

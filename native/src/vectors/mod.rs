@@ -7,7 +7,7 @@
 //! | `log` | the vectors on disk: an append-only log of checksummed records |
 //! | `row_table` | which chunk and memory each row belongs to, and which rows are alive |
 //! | `row_set` | the rows that a scan covers |
-//! | `row_blocks` | memory for rows of bytes |
+//! | `row_blocks` | memory for many rows of bytes of equal length |
 //! | `binary_codes` | one bit per component, for the first pass of a scan |
 //! | `int8_matrix` | one byte per component, for the second pass |
 //! | `kernels` | the inner loops of both passes, one per instruction set (SIMD) |

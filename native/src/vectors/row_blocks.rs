@@ -1,4 +1,4 @@
-//! Memory for rows of bytes. The content of the rows is left to `int8_matrix` and `binary_codes`.
+//! Memory for many rows of bytes of equal length. `int8_matrix` and `binary_codes` define the content of the rows.
 
 use memmap2::{Advice, MmapMut};
 
@@ -14,12 +14,12 @@ pub struct RowBlocks {
 }
 
 impl RowBlocks {
-    /// No rows yet; each will have `row_bytes` bytes.
+    /// Creates memory without rows, for rows of `row_bytes` bytes.
     pub fn new(row_bytes: usize) -> Self {
         RowBlocks { row_bytes, blocks: Vec::new(), rows: 0 }
     }
 
-    /// Bytes per row.
+    /// Number of bytes per row.
     pub fn row_bytes(&self) -> usize {
         self.row_bytes
     }
@@ -30,8 +30,8 @@ impl RowBlocks {
             let block = MmapMut::map_anon(BLOCK_ROWS * self.row_bytes).expect("there is address space for a block");
             if !self.blocks.is_empty() {
                 // With small pages, a scan that jumps between rows takes twice as long. The first block has small
-                // pages, so that a small project uses no more memory than it fills. A system without huge pages ignores
-                // this.
+                // pages, so that a small project uses only the memory that it fills. A system without huge pages
+                // ignores this request.
                 let _ = block.advise(Advice::HugePage);
             }
             self.blocks.push(block);
@@ -40,14 +40,14 @@ impl RowBlocks {
         self.last_row()
     }
 
-    /// The last row; there must be one.
+    /// The last row. There must be at least one row.
     pub fn last_row(&mut self) -> &mut [u8] {
         let index = (self.rows - 1) % BLOCK_ROWS;
         let block = self.blocks.last_mut().expect("a row was appended");
         &mut block[index * self.row_bytes..][..self.row_bytes]
     }
 
-    /// The row with this number.
+    /// The row with the given number.
     pub fn row(&self, row: u32) -> &[u8] {
         let (block, index) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
         &self.blocks[block][index * self.row_bytes..][..self.row_bytes]
@@ -58,7 +58,7 @@ impl RowBlocks {
         self.next_row().copy_from_slice(other.row(row));
     }
 
-    /// Calls a kernel with the layout of the rows.
+    /// Calls `kernel` with the memory layout of the rows.
     pub fn with_layout<Output>(&self, kernel: impl FnOnce(RowLayout<'_>) -> Output) -> Output {
         let blocks: Vec<&[u8]> = self.blocks.iter().map(|block| &block[..]).collect();
         kernel(RowLayout { blocks: &blocks, row_bytes: self.row_bytes })

@@ -1,26 +1,26 @@
-//! The set of rows that a scan covers, as one bit mask per group of rows (the groups of binary codes).
-//! Times: docs/measurements.md, "Rows of a scan as bits".
+//! The set of rows that a scan covers, stored as a bit mask for each group of 32 rows. The groups are those of the
+//! binary codes. Times: docs/measurements.md, "Rows of a scan as bits".
 
 use crate::vectors::kernels::GROUP_ROWS;
 
-/// A set of rows, in the order in which their groups were added. A group that is added again later has another entry;
-/// no row is in the set twice.
+/// A set of rows, in the order in which they were added by group. A group can have several entries, if its rows were
+/// added at different times, but no row is in the set twice.
 #[derive(Debug, Clone, Default)]
 pub struct RowSet {
     groups: Vec<u32>,
-    /// One mask per group: bit n stands for row n of the group.
+    /// One mask for each element of `groups`. Bit n is set if row n of the group is in the set.
     masks: Vec<u32>,
     rows: usize,
 }
 
 impl RowSet {
-    /// An empty set with capacity for the groups of this many rows.
+    /// Creates an empty set with capacity for `rows` consecutive rows.
     pub fn with_capacity(rows: usize) -> Self {
         let groups = rows.div_ceil(GROUP_ROWS);
         RowSet { groups: Vec::with_capacity(groups), masks: Vec::with_capacity(groups), rows: 0 }
     }
 
-    /// Adds rows of one group. None of them may be in the set already.
+    /// Adds the rows of a group that are set in `mask`. None of them may be in the set already.
     pub fn push_group(&mut self, group: u32, mask: u32) {
         if mask != 0 {
             self.groups.push(group);
@@ -34,7 +34,7 @@ impl RowSet {
         self.rows
     }
 
-    /// The groups; `masks` has the rows of each.
+    /// The numbers of the groups. `masks` has the rows of each group.
     pub fn groups(&self) -> &[u32] {
         &self.groups
     }
@@ -44,7 +44,7 @@ impl RowSet {
         &self.masks
     }
 
-    /// The rows, group by group.
+    /// All rows of the set, group by group.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let groups = self.groups.iter().zip(&self.masks);
         groups.flat_map(|(group, mask)| rows_of_group(*group, *mask))
@@ -75,7 +75,7 @@ impl FromIterator<u32> for RowSet {
     }
 }
 
-/// The rows of a group that a mask selects, ascending.
+/// The row numbers that a mask selects in a group, ascending.
 pub fn rows_of_group(group: u32, mask: u32) -> impl Iterator<Item = u32> {
     set_bits(mask).map(move |bit| group * GROUP_ROWS as u32 + bit)
 }

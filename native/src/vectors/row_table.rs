@@ -1,5 +1,5 @@
-//! The vector log as rows in memory: which chunk and memory each row belongs to, and which rows are alive.
-//! Reading the log is left to `log`, choosing how to search to `searcher`.
+//! The content of the vector log as rows in memory: the chunk and memory of each row, and which rows are alive. `log`
+//! reads the file, and `searcher` chooses how to search.
 
 use crate::filters::memory_set::MemorySet;
 use crate::filters::memory_table::MemoryTable;
@@ -8,14 +8,16 @@ use crate::vectors::kernels::GROUP_ROWS;
 use crate::vectors::log::Record;
 use crate::vectors::row_set::RowSet;
 
-/// The rows of a set with at least this part of all memories are found by going through all rows instead of memories.
+/// If a set has at least one in this many of all memories, its rows are found by going through all rows, otherwise by
+/// going through its memories.
 const DENSE_SET_DIVISOR: usize = 2;
 
-/// Ordinal of dead rows, whose chunks were removed or replaced. No set contains it.
+/// Ordinal that marks a dead row, whose chunk was removed or replaced. No set contains it.
 const DEAD_ORDINAL: u32 = u32::MAX;
 
-/// One row per put record, in the order of the log. Replaying a log therefore always gives the same row numbers, which
-/// the HNSW graph uses as keys. Rows are never removed, only marked as dead; `compacted` makes a new table.
+/// The rows of a project. Each record of the log that stores a vector is one row, in the order of the log. So reading a
+/// log again always gives the same row numbers, which the HNSW graph uses as keys. Rows are never removed, only marked
+/// as dead; `compacted` makes a new table.
 #[derive(Debug)]
 pub struct RowTable {
     dimensions: usize,
@@ -23,8 +25,8 @@ pub struct RowTable {
     chunk_keys: Vec<u64>,
     ordinals: Vec<u32>,
     records: Vec<u32>,
-    /// The rows of each memory, by ordinal. They are consecutive, because all chunks of a memory are published
-    /// together.
+    /// The rows of each memory, indexed by its ordinal. They are consecutive, because all chunks of a memory are
+    /// published together.
     ranges: Vec<RowRange>,
     live_count: usize,
 }
@@ -35,7 +37,7 @@ struct RowRange {
     count: u32,
 }
 
-/// The chunk that a row belongs to.
+/// The chunk of a row, its memory and its log record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowOrigin {
     /// Key of the chunk.
@@ -47,7 +49,7 @@ pub struct RowOrigin {
 }
 
 impl RowTable {
-    /// An empty table for vectors `[dimensions]`.
+    /// Creates an empty table for vectors `[dimensions]`.
     pub fn new(dimensions: usize) -> Self {
         RowTable {
             dimensions,
@@ -60,7 +62,7 @@ impl RowTable {
         }
     }
 
-    /// Applies the record with this number. Records must come in the order of the log.
+    /// Applies a record of the log, with its number, to the table. Records must be passed in the order of the log.
     pub fn apply(&mut self, number: u64, record: Record<'_>, memory_table: &MemoryTable) {
         match record {
             Record::Put { chunk_key, memory_key, vector } => {
@@ -71,7 +73,7 @@ impl RowTable {
         }
     }
 
-    /// Number of rows, dead ones included.
+    /// Number of rows, including dead ones.
     pub fn len(&self) -> usize {
         self.ordinals.len()
     }
@@ -97,7 +99,8 @@ impl RowTable {
         self.ordinals[row as usize] != DEAD_ORDINAL
     }
 
-    /// Whether a row is alive and its memory is in the set. False for rows that do not exist; never panics.
+    /// Whether a row is alive and its memory is in the set. Returns false if the row does not exist. Never panics,
+    /// because C++ code calls it.
     #[inline]
     pub fn is_live_in(&self, row: u32, set: &MemorySet) -> bool {
         self.ordinals.get(row as usize).is_some_and(|ordinal| set.contains(*ordinal))
@@ -108,8 +111,9 @@ impl RowTable {
         self.ranges.get(ordinal as usize).map_or(0, |range| range.count as usize)
     }
 
-    /// The live row of a chunk of a memory; `None` if the memory has no such chunk. Uses binary search, because the
-    /// chunks of a memory are usually published in the order of their keys. Otherwise searches all of them.
+    /// The live row of a chunk of a memory; `None` if the memory has no such chunk. Tries a binary search first,
+    /// because the chunks of a memory are usually published in the order of their keys. If that fails, checks all
+    /// chunks of the memory.
     pub fn row_of(&self, ordinal: u32, chunk_key: u64) -> Option<u32> {
         let RowRange { start, count } = *self.ranges.get(ordinal as usize)?;
         let keys = &self.chunk_keys[start as usize..(start + count) as usize];
@@ -117,10 +121,10 @@ impl RowTable {
         Some(start + index as u32)
     }
 
-    /// The live rows of a set's memories.
+    /// The live rows of all memories in a set.
     pub fn rows_of_set(&self, set: &MemorySet) -> RowSet {
         if set.len() >= self.ranges.len() / DENSE_SET_DIVISOR {
-            // Goes through all rows in memory order.
+            // Reads all rows in the order of their addresses.
             let mut rows = RowSet::with_capacity(self.len());
             for (group, ordinals) in self.ordinals.chunks(GROUP_ROWS).enumerate() {
                 let in_group = ordinals.iter().enumerate();
@@ -146,7 +150,8 @@ impl RowTable {
         self.vectors.search_without_codes(query, rows, limit)
     }
 
-    /// A table of the live rows only. Its record numbers are those of a log that has only their records, in this order.
+    /// Creates a table of the live rows only, numbered from 0. The record numbers are those that a compaction of the
+    /// log gives.
     pub fn compacted(&self) -> RowTable {
         let mut table = RowTable::new(self.dimensions);
         for (record, row) in self.live_rows().enumerate() {
@@ -156,7 +161,7 @@ impl RowTable {
         table
     }
 
-    /// Adds a row without its vector.
+    /// Adds a row, but not its vector.
     fn push_origin(&mut self, origin: RowOrigin) {
         let (row, memory) = (self.len() as u32, origin.ordinal as usize);
         if self.ranges.len() <= memory {
@@ -164,7 +169,8 @@ impl RowTable {
         }
         let RowRange { start, count } = self.ranges[memory];
         if count > 0 && start + count != row {
-            // The memory has rows of an earlier publication whose removal record is damaged. The new rows replace them.
+            // The memory still has rows of an earlier publication, because the tombstone that removes them is damaged.
+            // The new rows replace them.
             self.mark_dead(origin.ordinal);
         }
         let range = &mut self.ranges[memory];
@@ -232,7 +238,7 @@ mod tests {
         expected.sort_unstable();
         assert_eq!(live_chunks(&table), expected);
         assert_eq!(table.live_count(), expected.len());
-        // All memories but one; they have many dead rows.
+        // All memories except one. Many of their rows are dead.
         let others: MemorySet = model.keys().skip(1).map(|key| memory_table.ordinal(*key)).collect();
         let found = table.rows_of_set(&others);
         let mut keys: Vec<u64> = found.iter().map(|row| table.origin(row).chunk_key).collect();
@@ -259,7 +265,7 @@ mod tests {
         put(&mut table, 0, 10, 1, &memory_table);
         put(&mut table, 1, 11, 1, &memory_table);
         put(&mut table, 2, 20, 2, &memory_table);
-        // Record 3, the removal of memory 1, is damaged and therefore missing.
+        // Record 3 is missing: it was the tombstone of memory 1, but is damaged.
         put(&mut table, 4, 12, 1, &memory_table);
         assert_eq!(live_chunks(&table), [20, 12]);
     }

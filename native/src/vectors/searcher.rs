@@ -1,5 +1,5 @@
-//! Vector search over the rows of one index: chooses between a scan and the HNSW graph, and rescores the result.
-//! `index` changes the rows, `hnsw_builder` the graph.
+//! Searches the vectors of one index: chooses between a scan and the HNSW graph, and rescores the result. `index`
+//! changes the rows, and `hnsw_builder` changes the graph.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::vectors::log::{VectorLog, VectorReader};
 use crate::vectors::row_set::RowSet;
 use crate::vectors::row_table::{RowOrigin, RowTable};
 
-/// How a vector index is opened.
+/// Options of a vector index.
 #[derive(Debug, Clone)]
 pub struct VectorOptions {
     /// The folder of the index. It is created if it does not exist.
@@ -24,17 +24,17 @@ pub struct VectorOptions {
     pub dimensions: usize,
     /// Fingerprint of the embedding model.
     pub fingerprint: String,
-    /// Up to this many admissible chunks, searches scan instead of using the HNSW graph.
+    /// Maximum number of admissible chunks for which a search scans instead of using the HNSW graph.
     pub hnsw_min_chunks: usize,
 }
 
-/// Rows that are rescored in bf16 in addition to the number of wanted hits: at least this many. Rescoring 40 rows for
-/// 10 hits lost no neighbour (docs/measurements.md, "int8 scan").
+/// Minimum number of rows that are rescored with bf16 vectors in addition to the number of wanted hits. Rescoring 40
+/// rows for 10 hits lost none of the nearest vectors (docs/measurements.md, "int8 scan").
 const RESCORE_EXTRA_MIN: usize = 30;
-/// For large limits, the additional rows are the limit divided by this.
+/// For a large number of wanted hits, the number of additional rows is that number divided by this.
 const RESCORE_EXTRA_DIVISOR: usize = 4;
-/// The HNSW graph is used only if at least this share of the chunks is admissible. Below that it visits so many rows
-/// that the predicate rejects that the scan is faster (docs/measurements.md, "HNSW").
+/// The HNSW graph is used only if at least this share of the chunks is admissible. With a smaller share, the graph
+/// search would visit so many rows that are not admissible that the scan is faster (docs/measurements.md, "HNSW").
 const HNSW_ADMISSIBLE_SHARE_MIN: f64 = 0.3;
 
 /// The state that searches, changes and the HNSW builder thread share.
@@ -43,19 +43,19 @@ pub(crate) struct Searcher {
     pub(crate) options: VectorOptions,
     pub(super) memory_table: Arc<MemoryTable>,
     pub(super) rows: RwLock<Rows>,
-    /// The graph that searches may use, if any.
+    /// The calibrated graph that searches may use; `None` if there is none.
     pub(super) graph: RwLock<Option<ReadyGraph>>,
     pub(super) work: Mutex<BuilderWork>,
     pub(super) work_changed: Condvar,
-    /// Records and bytes of the log, copied here so that statistics need not wait for a write.
+    /// Number of records and of bytes of the log. They are copied here, so that statistics need not wait for a write.
     pub(super) log_records: AtomicU64,
     pub(super) log_bytes: AtomicU64,
 }
 
-/// What the HNSW builder thread waits for.
+/// The events that the HNSW builder thread waits for.
 #[derive(Debug, Default)]
 pub(super) struct BuilderWork {
-    /// Whether rows have changed since the builder last looked.
+    /// Whether rows have changed since the builder thread last checked.
     pub(super) has_changes: bool,
     pub(super) is_closing: bool,
 }
@@ -73,18 +73,19 @@ pub(crate) struct Rows {
 pub(crate) struct ReadyGraph {
     pub(crate) graph: Arc<HnswGraph>,
     pub(crate) epoch: u64,
-    /// Search breadth that calibration chose.
+    /// Search breadth (ef) that calibration chose.
     pub(crate) ef: usize,
 }
 
 impl Searcher {
-    /// The chunks of a set with the highest cosine similarity to a query, rescored, best first. Returns more than
-    /// `limit` hits if possible, because memories may be hidden before the caller uses the hits.
+    /// The chunks of a set with the highest cosine similarity to a query, best first. The similarities are exact.
+    /// Returns more than `limit` hits if possible, because memories may be hidden before the caller uses the hits.
     pub(super) fn search(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
         let rows = self.rows();
         let rows_wanted = rescore_count(limit);
         let ready = self.ready_graph().filter(|ready| ready.epoch == rows.identity.epoch);
-        // One read lock for both cases. With two, a writer that waits between them would cause a deadlock.
+        // Both cases use the same read lock. Taking a second one could cause a deadlock, if a writer began to wait in
+        // between.
         let found = match ready.filter(|_| self.prefers_graph(&rows.table, set)) {
             Some(ready) => search_hnsw(&rows.table, query, set, rows_wanted, &ready)?,
             None => rows.table.search(query, &rows.table.rows_of_set(set), rows_wanted),
@@ -92,8 +93,8 @@ impl Searcher {
         rescore(rows, query, found, rows_wanted)
     }
 
-    /// Like `search`, but always scans the int8 vectors of all rows of the set. Calibration compares the graph with
-    /// this.
+    /// Like `search`, but always scans the int8 vectors of all rows of the set. Calibration compares the hits of the
+    /// graph with these.
     pub(crate) fn search_by_scan(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
         let rows = self.rows();
         let rows_wanted = rescore_count(limit);
@@ -115,7 +116,7 @@ impl Searcher {
         rescore(rows, query, found, rows_wanted)
     }
 
-    /// Whether the set is large enough for the HNSW graph, in number and in share of all chunks.
+    /// Whether the set is large enough for the HNSW graph: by its number of chunks, and by their share of all chunks.
     fn prefers_graph(&self, table: &RowTable, set: &MemorySet) -> bool {
         if table.live_count() <= self.options.hnsw_min_chunks {
             return false;
@@ -137,12 +138,12 @@ impl Searcher {
         self.graph.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes a graph available to searches, or none.
+    /// Makes a graph available to searches; `None` makes them scan.
     pub(crate) fn set_ready_graph(&self, ready: Option<ReadyGraph>) {
         *self.graph.write().unwrap_or_else(PoisonError::into_inner) = ready;
     }
 
-    /// Updates the size of the log and wakes the builder thread. Call it after every change of the rows.
+    /// Updates the copied size of the log and wakes the builder thread. Must be called after every change of the rows.
     pub(super) fn note_change(&self, log: &VectorLog) {
         self.log_records.store(log.records(), Ordering::Relaxed);
         self.log_bytes.store(log.bytes(), Ordering::Relaxed);
@@ -154,7 +155,7 @@ impl Searcher {
         self.work_changed.notify_all();
     }
 
-    /// Blocks until rows have changed since the last call. Returns false if the index is closing.
+    /// Blocks until rows have changed since the last call, or the index is closing. Returns false if it is closing.
     pub(crate) fn wait_for_changes(&self) -> bool {
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.work_changed.wait_while(work, |work| !work.has_changes && !work.is_closing);
@@ -174,8 +175,8 @@ fn rescore_count(limit: usize) -> usize {
     limit.saturating_add(RESCORE_EXTRA_MIN.max(limit / RESCORE_EXTRA_DIVISOR))
 }
 
-/// The best rows of the HNSW graph, together with the best rows of a scan of those that were not added to it yet. In
-/// ascending order of rows.
+/// The best rows that the HNSW graph finds, together with the best rows of a scan of the rows that are not in the graph
+/// yet. The result is sorted by row number.
 fn search_hnsw(
     table: &RowTable,
     query: &[f32],
@@ -183,7 +184,7 @@ fn search_hnsw(
     rows_wanted: usize,
     ready: &ReadyGraph,
 ) -> Result<Vec<u32>> {
-    // Read before the search, so that a row that is added meanwhile is found twice rather than not at all.
+    // This is read before the search, so that a row that is added meanwhile is found twice rather than not at all.
     let covered_rows = ready.graph.covered_rows() as u32;
     let mut found = ready.graph.search(query, ready.ef.max(rows_wanted), |row| table.is_live_in(row, set))?;
     found.truncate(rows_wanted);
@@ -194,9 +195,9 @@ fn search_hnsw(
     Ok(found)
 }
 
-/// Rescoring: scores rows with their stored bf16 vectors and keeps the best `limit`. Releases the lock on the rows
-/// before it reads the log, so that no change waits for the disk. If a compaction runs meanwhile, the reader keeps the
-/// old file.
+/// Rescoring: computes the exact cosine similarities of the found rows from the bf16 vectors in the log, and keeps the
+/// best `limit`. Releases the lock on the rows before it reads the log, so that no change waits for the disk. If a
+/// compaction replaces the log meanwhile, the reader still reads the old file.
 fn rescore(rows: RwLockReadGuard<'_, Rows>, query: &[f32], found: Vec<u32>, limit: usize) -> Result<Vec<Hit>> {
     let origins: Vec<RowOrigin> = found.into_iter().map(|row| rows.table.origin(row)).collect();
     let reader = rows.reader.clone();
@@ -206,7 +207,8 @@ fn rescore(rows: RwLockReadGuard<'_, Rows>, query: &[f32], found: Vec<u32>, limi
     for RowOrigin { chunk_key, ordinal, record } in origins {
         match reader.read(record, &mut vector) {
             Ok(()) => hits.push(Hit { chunk_key, ordinal, score: kernels::cosine(query, &vector) }),
-            // One damaged record must not make every search near it fail. The next opening reports it.
+            // A damaged record is left out; otherwise every search that finds it would fail. The damage is reported
+            // when the index is opened next.
             Err(Error::Damaged(_)) => {}
             Err(other) => return Err(other),
         }
