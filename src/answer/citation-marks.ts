@@ -1,20 +1,23 @@
 // Recognises citation marks such as `[1]`, in a model's output and in stored texts. citation-renumbering.ts rewrites
-// those of a model. Marks in stored texts get round brackets, so that they cite nothing.
+// the marks in a model's output. Marks in stored texts get round brackets, so that they cite nothing.
 //
-// The patterns only match character classes without overlapping repetitions, so they never backtrack; the code behind
-// them interprets the characters.
+// The patterns only use character classes whose repetitions do not overlap, so that matching never backtracks. Code
+// interprets the characters after that.
 
-/** Blanks that may precede a mark or occur within it, as the inside of a character class. */
+/** Blanks that may precede a mark or occur within it, written as the content of a character class. */
 export const BLANKS = " \\t\\u00a0\\u202f\\u3000";
 const BLANK = `[${BLANKS}]`;
-/** First characters of a mark: bracket, backslash of an escaped bracket, or `<` of a repeated prompt element. */
+/**
+ * Possible first characters of a mark: bracket, backslash of an escaped bracket, or `<` if the model repeats an element
+ * of the prompt.
+ */
 export const OPENINGS = "\\\\\\[［【<";
 /** An opening bracket, possibly escaped. */
 export const BRACKET = "\\\\?[\\[［【]";
 const CLOSING = "\\\\?[\\]］】]";
 const DASH = /^[-‐-―−~〜～]$/u;
 const SEPARATOR = /^[,;，；、&+/|]$/u;
-/** Characters that may precede a number, follow a label, and follow the last number. */
+/** Characters that may precede a number, that may follow a label, and that may follow the last number. */
 const BEFORE_NUMBER = /^[#^]$/;
 const BEHIND_LABEL = /^[:=_.]$/;
 const BEHIND_LAST = /^[.,;]$/;
@@ -23,9 +26,9 @@ const QUOTATION_MARKS = /["'“”„‘’]/g;
 export const LIST_CHARACTERS = "[ \\t\\u00a0\\u202f\\u3000\\p{L}\\p{Nd},;，；、&+/#^:=_|\"'“”„‘’.−~〜～‐-―-]";
 /** Suffix that some models add: `【1†source】`. */
 const TAIL = "(?:†[^[\\]［】【\\n]{0,64})?";
-/** Maximum length of a mark; fifty numbers are shorter. */
+/** Maximum length of a mark, in UTF-16 code units; enough for fifty numbers. */
 export const MARK_UNITS_MAX = 256;
-/** Maximum digits of a source number. */
+/** Maximum number of digits of a source number. */
 const DIGITS_MAX = 9;
 
 /** Words that models put before a number. */
@@ -38,23 +41,26 @@ const LABELS: ReadonlySet<string> = new Set(
 );
 /** Words between two numbers. */
 const CONJUNCTIONS: ReadonlySet<string> = new Set("and und y et e en и i 和 と 및".split(" "));
-/** Words that make a range of two numbers, like a dash. */
+/** Words between two numbers that mean a range, like a dash. */
 const RANGE_WORDS: ReadonlySet<string> = new Set("to through bis à al tot до 至 到".split(" "));
-/** Words for places within a source; the numbers behind them are not source numbers. */
+/** Words for places within a source. The numbers behind them are not source numbers. */
 const PLACES: ReadonlySet<string> = new Set("p pp page pages seite line lines section chapter slide sheet".split(" "));
 const WORDS: readonly string[] = [...LABELS, ...CONJUNCTIONS, ...RANGE_WORDS, ...PLACES];
 
 const LIST = `(?<list>${LIST_CHARACTERS}{1,${MARK_UNITS_MAX}})`;
 const MARK = new RegExp(`${BRACKET}${LIST}${TAIL}${CLOSING}`, "uy");
 const MARKS_WITH_BLANKS = new RegExp(`${BLANK}{0,8}${BRACKET}${LIST}${TAIL}${CLOSING}`, "gu");
-/** A mark in a stored text; may contain line breaks. */
+/** A mark in a stored text, which may contain line breaks. */
 const STORED_MARKS = new RegExp(`${BRACKET}(?<inner>[\\s${LIST_CHARACTERS.slice(1)}+${TAIL})${CLOSING}`, "gu");
 const NUMBERS_ONLY = /^[\s,;‐-―-]*\p{Nd}[\s\p{Nd},;‐-―-]*$/u;
 const TOKENS = /\p{Nd}+|\p{L}+|[^\s]/gu;
-/** A letter directly behind a digit (unit, exponent, name) in scripts with spaces; such text is no list of numbers. */
+/**
+ * A letter directly behind a digit, as in a unit, an exponent or a name, in scripts that put spaces between words. A
+ * text with one is not a list of numbers.
+ */
 const LETTER_BEHIND_DIGIT = /\p{Nd}[\p{Script=Latin}\p{Script=Cyrillic}]/u;
 
-/** The beginning of a text that may still become a mark. */
+/** A text that may become a mark when more text follows. */
 const BRACKET_BEGINS = new RegExp(`^(?:\\\\|${BRACKET}(?<list>${LIST_CHARACTERS}*)${TAIL}\\\\?)$`, "u");
 /** `<source id="3">`, with any other attributes. */
 const ELEMENT = /<source\s(?<attributes>[^<>\n]{1,256})>/iy;
@@ -66,7 +72,7 @@ export type NumberRange = readonly [from: number, to: number];
 
 /** A citation mark. */
 export interface CitationMark {
-  /** Length in UTF-16 units. */
+  /** Length in UTF-16 code units. */
   readonly length: number;
   /** Text inside the brackets, without a `†` suffix. */
   readonly list: string;
@@ -74,7 +80,7 @@ export interface CitationMark {
 }
 
 /**
- * The mark at the beginning of a text; null: there is none. Recognises the forms that models are known to write:
+ * The mark at the beginning of a text; null if there is none. Recognises the forms that models are known to write:
  * `[1]`, `[1, 2]`, `[1 2]`, `[1-3]`, `[1 to 3]`, `[Source 1]`, `[id="1"]`, `[S1]`, `[1: p. 4]`, `[^1]`, `\[1\]`,
  * `【1†source】`, `［１］`, `<source id="1">`, with digits of any script. Round brackets, as in `(1)` and `(source 1)`, are
  * never a mark, because stored texts have them instead.
@@ -96,14 +102,15 @@ export function mayBecomeMark(text: string): boolean {
 }
 
 /**
- * Whether the numbers are probably a vector, an interval or an index instead of sources: several with a 0 among them.
+ * Whether the numbers are probably a vector, an interval or an index instead of sources: if there are several and one
+ * of them is 0.
  */
 export function areCoordinates(numbers: readonly NumberRange[]): boolean {
   const isOne = numbers.length === 1 && numbers[0]?.[0] === numbers[0]?.[1];
   return !isOne && numbers.some(([from]) => from === 0);
 }
 
-/** The text of an answer without citations and the blanks before them. Linear in the text. */
+/** Removes the citations, and the blanks before them, from the text of an answer. Linear in the text. */
 export function withoutCitationMarks(text: string): string {
   return text.replace(MARKS_WITH_BLANKS, (found: string, list: string) => {
     const numbers = numbersOf(list);
@@ -112,7 +119,7 @@ export function withoutCitationMarks(text: string): string {
 }
 
 /**
- * A stored text with round brackets around everything that could be read as a citation: `(3)` is readable and cites
+ * Puts round brackets around everything in a stored text that could be read as a citation: `(3)` is readable and cites
  * nothing. Linear in the text.
  */
 export function withoutCitations(text: string): string {
@@ -137,7 +144,7 @@ function areMarkWords(text: string): boolean {
   return words.every((word) => WORDS.some((known) => known.startsWith(word)));
 }
 
-// null: the text is not a list of numbers.
+// Returns null if the text is not a list of numbers.
 function numbersOf(list: string): readonly NumberRange[] | null {
   if (LETTER_BEHIND_DIGIT.test(list)) return null;
   return new NumberList(list.toLowerCase().replace(QUOTATION_MARKS, " ").match(TOKENS) ?? []).read();
@@ -149,7 +156,7 @@ class NumberList {
 
   constructor(private readonly tokens: readonly string[]) {}
 
-  /** The ranges; null: the tokens are not a list of numbers. */
+  /** Returns the ranges; null if the tokens are not a list of numbers. */
   read(): readonly NumberRange[] | null {
     const ranges: NumberRange[] = [];
     for (;;) {
@@ -167,7 +174,7 @@ class NumberList {
     }
   }
 
-  // A number with its optional labels; null: there is none.
+  // Reads a number with its optional labels; null if there is none.
   #item(): number | null {
     while (this.#skip((token) => LABELS.has(token))) while (this.#skip((token) => BEHIND_LABEL.test(token)));
     this.#skip((token) => BEFORE_NUMBER.test(token));
@@ -181,7 +188,7 @@ class NumberList {
     return valueOfDigits(digits);
   }
 
-  // Skips a place such as `: p. 4` or `, pages 4-5`. false: a place without a number.
+  // Skips a place such as `: p. 4` or `, pages 4-5`. Returns false if a place has no number.
   #skipPlace(): boolean {
     const from = this.#at;
     this.#skip((token) => token === ":" || SEPARATOR.test(token));
@@ -211,7 +218,7 @@ class NumberList {
 /** Code points of the digit zero in the supported scripts. */
 const ZEROS: readonly number[] = [0x30, 0x660, 0x6f0, 0x966, 0x9e6, 0xe50, 0xff10];
 
-/** The value of a number; 0, which is no source, for digits of unsupported scripts. */
+/** The value of a number. For digits of unsupported scripts it is 0, which is never the number of a source. */
 function valueOfDigits(digits: string): number {
   let value = 0;
   for (const digit of digits) {

@@ -1,5 +1,5 @@
-// Renumbers the citations of a language model while its output is streaming: by first appearance, only to existing
-// sources, in the one form `[n]`. citation-marks.ts recognises the forms that models write.
+// Renumbers the citations of a language model while its output is streaming. The new numbers count by first appearance,
+// refer to existing sources only, and have the form `[n]`. citation-marks.ts recognises the forms that models write.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import {
@@ -16,34 +16,37 @@ import {
 } from "./citation-marks.ts";
 import { withoutInvisible } from "./prompt-markup.ts";
 
-/** Maximum length of inline code. It must also end on its line. */
+/** Maximum length of inline code, in UTF-16 code units. Inline code must also end on the line where it begins. */
 const CODE_UNITS_MAX = 256;
-/** Maximum blanks before a mark that belong to it. */
+/** Maximum number of blanks before a mark that are removed together with it. */
 const BLANKS_MAX = 8;
-/** Longer runs of backticks count as several runs. */
+/** Maximum number of backticks in a row. Longer runs count as several runs. */
 const TICKS_MAX = 64;
 const PLAIN = `[^${BLANKS}${OPENINGS}\\n\`]+`;
-/** Length of a line's beginning that is kept for recognising code fences. */
+/** Maximum length of a line's beginning that is remembered for recognising code fences, in UTF-16 code units. */
 const LINE_UNITS_MAX = 512;
 
-/** Up to 64 words with single runs of blanks between them, none of which can be a mark or the blanks before one. */
+/** Up to 64 words with blanks between them. Such text contains no mark, and no blanks that belong to one. */
 const PLAIN_RUN = new RegExp(`${PLAIN}(?:[${BLANKS}]{1,${BLANKS_MAX}}${PLAIN}){0,63}`, "y");
 const BLANK_RUN = new RegExp(`[${BLANKS}]+`, "y");
 const TICKS = new RegExp(`\`{1,${TICKS_MAX}}`, "y");
 const OPENS = new RegExp(`[${OPENINGS}]`, "y");
 /**
- * An open bracket at the end of the output. A mark removed behind it must leave a character; otherwise the text around
- * it could become a mark.
+ * An open bracket at the end of the output. A mark that is removed behind it must be replaced by a character; otherwise
+ * the bracket and the text that follows could become a mark.
  */
 const OPEN_BRACKET = new RegExp(`${BRACKET}${LIST_CHARACTERS}*$`, "u");
 const ONLY_LIST_CHARACTERS = new RegExp(`^${LIST_CHARACTERS}*$`, "u");
-/** Text directly before an index such as `m[10]` or `rows[i][10]`. Only scripts with spaces. */
+/**
+ * End of a text that may be followed by an index, as in `m[10]` or `rows[i][10]`. Only for scripts that put spaces
+ * between words.
+ */
 const INDEXED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}_\])]$/u;
-/** Replaces a removed mark within brackets. */
+/** Replaces a mark that is removed within brackets. */
 const REMOVED_MARK = "…";
 /** A line that opens or closes a fenced code block, also within a list or a quotation. */
 const FENCE = /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?<run>`{3,}(?=[^`]*$)|~{3,})(?<info>.*)$/s;
-/** Characters that need no blank before them when the mark before them was removed. */
+/** Text that needs no blank before it if the mark before it was removed. */
 const CLOSES = /^[\s\p{Pe}\p{Pf}.,;:!?…、。，；：！？]/u;
 
 /** Result of a step: how much input it consumes, and the output for it. */
@@ -53,9 +56,9 @@ interface Step {
 }
 
 /**
- * Turns a model's output into an answer's text, fragment by fragment. The result does not depend on the fragmentation.
- * Text is passed on at once, except for a possible beginning of a mark (at most 256 characters) and the blanks before
- * it. Linear in the text.
+ * Turns a model's output into an answer's text, fragment by fragment. The result does not depend on how the output is
+ * split into fragments. Text is passed on at once, except for a possible beginning of a mark (at most 256 characters)
+ * and the blanks before it. Linear in the text.
  *
  * - Marks become `[n]` with one number each, renumbered by first appearance: `[7, 2]` becomes `[1][2]`.
  * - A number without a source is removed with the blanks before it; within brackets, `…` replaces it. A number that
@@ -67,7 +70,7 @@ interface Step {
  */
 export class CitationRenumberer {
   readonly #sources: readonly RankedPassage[];
-  /** Numbers in the answer, by source. */
+  /** Numbers in the answer, by the source that they cite. */
   readonly #numbers = new Map<RankedPassage, number>();
   /** Input that is not processed yet. */
   #pending = "";
@@ -75,21 +78,22 @@ export class CitationRenumberer {
   #half = "";
   /** Beginning of the current input line. */
   #line = "";
-  /** Whether only blanks were written on the current line. */
+  /** Whether the current output line consists of blanks only. */
   #isLineBlank = true;
   /** Last characters of the output. */
   #outputEnd = "";
   /**
-   * Length of the output from the last open bracket on; null: no bracket is open, or it is too far back for a mark.
+   * Length of the output since the last open bracket; null if no bracket is open, or if it is too far back to begin a
+   * mark.
    */
   #openBracketUnits: number | null = null;
-  /** Fence that opened the current code block; null: no block is open. */
+  /** Fence that opened the current code block; null if no block is open. */
   #fence: string | null = null;
-  /** Number of backticks that opened the possible inline code; 0: none. */
+  /** Number of backticks that opened what may be inline code; 0 if there are none. */
   #ticks = 0;
-  /** Numbers written since the last text that is no mark. */
+  /** Numbers of the marks that were written since the last other text. */
   #neighbours = new Set<number>();
-  /** Blanks before a mark that was just removed; null: no mark was just removed. */
+  /** Blanks before the mark that was removed directly before the current position; null if there is no such mark. */
   #removedBlanks: string | null = null;
 
   /** @param sources the model's `[n]` is the n-th, from 1 */
@@ -102,7 +106,7 @@ export class CitationRenumberer {
     return [...this.#numbers.keys()];
   }
 
-  /** Processes a fragment; returns the output that is certain. */
+  /** Processes a fragment. Returns the output that later fragments cannot change. */
   take(fragment: string): string {
     const text = this.#half + fragment;
     this.#half = /^[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(-1) : "";
@@ -135,7 +139,7 @@ export class CitationRenumberer {
     return written.join("");
   }
 
-  // One step at `at`. null: more input is needed.
+  // Processes what begins at `at`: words, backticks, blanks or a mark. Returns null if more input is needed.
   #step(text: string, at: number, isEnd: boolean): Step | null {
     const plain = matchAt(PLAIN_RUN, text, at) || (text[at] === "\n" ? "\n" : "");
     if (plain !== "") return { read: plain.length, written: this.#write(plain) };
@@ -161,7 +165,7 @@ export class CitationRenumberer {
       : this.#mark(text, blanks, mark, isEnd);
   }
 
-  // A step at a character that may begin a mark.
+  // Processes a character that may begin a mark. Returns null if more input is needed.
   #mark(text: string, blanks: string, at: number, isEnd: boolean): Step | null {
     const rest = text.slice(at, at + MARK_UNITS_MAX);
     const found = markAt(rest);
@@ -176,8 +180,8 @@ export class CitationRenumberer {
     };
   }
 
-  // Length of the inline code at `at`. It must end on this line and within `CODE_UNITS_MAX`. 0: no code; null: more
-  // input is needed.
+  // Returns the length of the inline code at `at`, which must end on this line and within `CODE_UNITS_MAX`; 0 if there
+  // is no code, and null if more input is needed.
   #codeUnits(text: string, blanks: string, at: number, isEnd: boolean): number | null {
     if (this.#ticks === 0) return 0;
     const window = text.slice(at, at + CODE_UNITS_MAX);
@@ -193,7 +197,7 @@ export class CitationRenumberer {
     return 0;
   }
 
-  // The output for a mark.
+  // Returns the output for a mark.
   #cite(blanks: string, { numbers: ranges, list }: CitationMark): string {
     if (areCoordinates(ranges)) return this.#inRoundBrackets(blanks, list);
     const before = this.#removedBlanks !== null && (blanks === "" || this.#isLineBlank) ? this.#removedBlanks : blanks;
@@ -222,7 +226,8 @@ export class CitationRenumberer {
     return before + numbers.join("");
   }
 
-  // Writes numbers that are no sources. A blank goes behind `]`, because `[a](1)` would be a link.
+  // Writes numbers that are not sources in round brackets. A blank is added if the output ends with `]`, because
+  // `[a](1)` would be a link.
   #inRoundBrackets(blanks: string, list: string): string {
     return this.#write(`${blanks === "" && this.#outputEnd.endsWith("]") ? " " : blanks}(${list})`);
   }
@@ -237,7 +242,7 @@ export class CitationRenumberer {
     return passages;
   }
 
-  // The output for text that is no mark.
+  // Returns the output for text that is not a mark.
   #write(text: string): string {
     this.#outputEnd = text.slice(-2);
     const removedBlanks = this.#removedBlanks;

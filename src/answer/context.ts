@@ -12,7 +12,10 @@ import { closing, element, neutralise, opening } from "./prompt-markup.ts";
 export interface PackedContext {
   /** The `<sources>` element. */
   readonly text: string;
-  /** Source `[n]` is the n-th, from 1. Empty: no passage has any text, so there is nothing to answer from. */
+  /**
+   * Source `[n]` is the n-th, from 1. The list is empty if no passage has any text; then the question cannot be
+   * answered.
+   */
   readonly sources: readonly RankedPassage[];
   /** Estimated tokens of `text`. */
   readonly tokens: number;
@@ -24,15 +27,15 @@ export interface PackOptions {
   readonly question: string;
   /** Maximum estimated tokens of the text. */
   readonly tokensMax: number;
-  /** Maximum number of passages. With more candidates, others take the place of duplicates. */
+  /** Maximum number of passages in the prompt. If there are more candidates, other passages replace duplicates. */
   readonly sourcesMax: number;
 }
 
-/** Maximum passages that are considered. */
+/** Maximum number of passages that are considered. */
 const CANDIDATES_MAX = 200;
-/** Minimum tokens for the best passage, whatever the budget. */
+/** Minimum number of tokens for the best passage, even if the budget is smaller. */
 const BEST_TOKENS_MIN = 64;
-/** A passage is never shortened to less than this, because such an excerpt is useless. */
+/** Minimum number of tokens of a shortened passage, because a shorter excerpt is useless. */
 const EXCERPT_TOKENS_MIN = 24;
 const FRAME_TOKENS = estimatedTokens(element("sources", ""));
 const NUMBER_PLACEHOLDER = 888;
@@ -46,7 +49,7 @@ interface Excerpt {
 
 /**
  * Packs passages into a token budget, best first: whole passages while they fit, then excerpts that match the question
- * best. Duplicates of better passages are left out. However small the budget, the best passage gets some tokens.
+ * best. Duplicates of better passages are left out. Even with a very small budget, the best passage gets some tokens.
  *
  * All passages of a memory are in one `<document>` with its title, type and day, each in a numbered `<source>`. Within
  * a document they are in reading order, so that neighbours stay together. Documents are ordered by their best passage,
@@ -68,7 +71,7 @@ export function packContext(passages: readonly RankedPassage[], options: PackOpt
   return { text, sources, tokens: estimatedTokens(text) };
 }
 
-// Takes passages while they fit.
+// Selects passages, best first, while they fit into the budget.
 function selectWithin(passages: Iterable<RankedPassage>, options: PackOptions): readonly Excerpt[] {
   const terms = termsOf(options.question);
   const shown: Excerpt[] = [];
@@ -111,7 +114,7 @@ function inReadingOrder(pieces: readonly Excerpt[]): readonly Excerpt[] {
   });
 }
 
-// The text of a piece without its overlap with the one before; empty if they do not overlap.
+// Returns the text of a piece without its overlap with the piece before; empty if they do not overlap.
 function withoutOverlap(before: Excerpt, piece: Excerpt): string {
   const shared = before.passage.place.end - piece.passage.place.start;
   if (shared <= 0) return "";
@@ -135,7 +138,8 @@ function documentOpening(passage: RankedPassage | undefined): string {
   });
 }
 
-// Attributes of a source. A turn has its day, and its speaker if the passage does not begin with the speaker.
+// Attributes of a source element. For a turn, these are its day, and its speaker if the passage does not begin with the
+// speaker.
 function placeOf({ place }: RankedPassage): Readonly<Record<string, string | number | null>> {
   const { page, slide, sheet, headings, turn } = place;
   return {

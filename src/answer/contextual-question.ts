@@ -7,18 +7,18 @@ import type { Turn } from "./history.ts";
 
 /** Number of previous questions whose words are used. */
 const QUESTIONS_MAX = 3;
-/** Maximum topics (words, or names of several words) that are appended, in all and from the last answer. */
+/** Maximum number of topics (words, or names of several words) that are appended: in all, and from the last answer. */
 const TOPICS_MAX = 8;
 const ANSWER_TOPICS_MAX = 3;
-/** Only this much of a turn is used. */
+/** Maximum length of a turn's beginning that is used, in UTF-16 code units. */
 const TURN_UNITS_MAX = 1_000;
 const TOPIC_UNITS_MAX = 64;
 
 /**
- * A follow-up question with topics of the last turns in brackets, such as `And why? (Ada Lovelace, moved)`. Other
- * questions are returned unchanged. Words of the last questions come first, names before other words; then names of
- * the last answer. If the question has a name of its own and no pronoun, it is about that name, so no names are
- * appended. At most eight topics, about 500 characters.
+ * Appends topics of the last turns in brackets to a follow-up question, such as `And why? (Ada Lovelace, moved)`. Other
+ * questions are returned unchanged. Words of the last questions come first, names before other words; then names of the
+ * last answer. If the question has a name of its own and no pronoun, it is about that name, so no names are appended.
+ * At most eight topics, about 500 characters.
  * @param history oldest first, without the question
  */
 export function contextualQuestion(history: readonly Turn[], question: string): string {
@@ -69,7 +69,8 @@ function namesOf(words: readonly Word[]): readonly string[] {
   return [...new Set(names)];
 }
 
-// Returns a test for topics that are too long, or whose words are all in the question already.
+// Returns a function that is true for topics to leave out: those that are too long, or whose words are all in the
+// question already.
 function topicFilter(own: readonly Word[]): (topic: string) => boolean {
   const words = new Set(own.map(({ lower }) => lower));
   return (topic) =>

@@ -3,22 +3,30 @@
 import type { RankedPassage } from "../domain/ranking.ts";
 import { normalisedText } from "./normalised-words.ts";
 
-/** Passages with fewer words depend on their context: they are duplicates only if title and day are equal too. */
+/**
+ * Minimum number of words of a passage that is compared by its text alone. Shorter passages depend on their context:
+ * they are duplicates only if title and day are equal too.
+ */
 const STANDALONE_WORDS_MIN = 12;
-/** A better passage replaces a longer one that contains it if it has at least this share of its length. */
+/**
+ * A passage that contains a better, shorter one is a duplicate if the better one has at least this share of its length.
+ */
 const CONTAINED_SHARE_MIN = 0.8;
-/** Words per shingle (consecutive words that are compared as one unit). */
+/** Number of words per shingle (consecutive words that are compared as one unit). */
 const SHINGLE_WORDS = 3;
-/** Two passages with the same words are duplicates if they share at least this part of their shingles. */
+/** Two passages with the same words are duplicates if at least this share of their shingles is common to both. */
 const COMMON_SHINGLES_MIN = 0.9;
-/** Maximum better passages with the same words in another order that one is compared with. Real texts have fewer. */
+/**
+ * A passage is compared with at most this many better passages that have the same words in another order. Real texts
+ * have fewer.
+ */
 const REORDERED_MAX = 8;
 
-/** A passage prepared for comparison. Rarely needed parts are computed on first use. */
+/** A passage prepared for comparison. Rarely needed properties are computed on first use. */
 class Compared {
   /** Normalised words, each with a space on both sides. */
   readonly text: string;
-  /** Whether it is long enough to be compared without title and day. */
+  /** Whether the passage is long enough to be compared without title and day. */
   readonly isStandalone: boolean;
   #words: readonly string[] | null = null;
   #sortedWords: string | null = null;
@@ -29,7 +37,10 @@ class Compared {
     this.isStandalone = hasWords(this.text, STANDALONE_WORDS_MIN);
   }
 
-  /** Hash that does not depend on word order: equal for passages with the same words, and for hardly any others. */
+  /**
+   * Hash that does not depend on word order. It is equal for passages with the same words, and rarely for other
+   * passages.
+   */
   get characterHash(): string {
     let sum = 0;
     for (let at = 0; at < this.text.length; at++) sum += this.text.charCodeAt(at) ** 2;
@@ -55,10 +66,11 @@ class Compared {
 }
 
 /**
- * The passages without duplicates of better ones, in their order. Lazy, so that callers pay only for what they take. A
- * passage is a duplicate if it has the same words as a better one, if its words are a contiguous part of a better one,
- * or if it has the same words in nearly the same order. One different or additional word keeps both passages, because
- * it may be a number, a name or a "not".
+ * Yields the passages without duplicates of better ones, in their order. Comparisons are only made for passages that
+ * the caller takes. A passage is a duplicate if it has the same words as a better one in the same or nearly the same
+ * order, if its words are a contiguous part of a better one, or if it only adds a few words before or behind the words
+ * of a better one. A word that is inserted or different keeps both passages, because it may be a number, a name or a
+ * "not".
  * @param passages best first
  */
 export function* withoutDuplicates(passages: readonly RankedPassage[]): Generator<RankedPassage, void, undefined> {
@@ -78,7 +90,7 @@ export function* withoutDuplicates(passages: readonly RankedPassage[]): Generato
   }
 }
 
-// Whether a better passage contains the worse one, or the worse one contains the better one and little else.
+// Whether the better passage contains the worse one, or the worse one contains the better one and few other words.
 function contains(better: Compared, worse: Compared): boolean {
   if (better.text.length === worse.text.length) {
     return better.text === worse.text && (worse.isStandalone || haveSameContext(better.passage, worse.passage));
@@ -92,8 +104,8 @@ function haveSameContext(left: RankedPassage, right: RankedPassage): boolean {
   return left.memory.title === right.memory.title && left.place.turn?.date === right.place.turn?.date;
 }
 
-// Whether two passages have the same words in nearly the same order. Stops at the first shingle difference beyond the
-// limit.
+// Whether two passages have the same words in nearly the same order. Stops when the number of different shingles
+// exceeds the limit.
 function areReordered(better: Compared, worse: Compared): boolean {
   const { words } = worse;
   const shingles = words.length - SHINGLE_WORDS + 1;

@@ -1,5 +1,5 @@
 // The events of an answer, with or without a language model: fragments of text, then the sources, then the token usage.
-// api/ sends them to the caller, as one JSON body or as a stream that ends with `done` or `error`.
+// The code in src/api sends them to the caller, as one JSON body or as a stream that ends with `done` or `error`.
 
 import { invariant } from "../domain/fault.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
@@ -7,15 +7,15 @@ import type { RankedPassage } from "../domain/ranking.ts";
 /** A passage that an answer is based on. */
 export interface CitedPassage {
   readonly passage: RankedPassage;
-  /** Whether the answer's text cites it; if not, it was only context. */
+  /** Whether the answer's text cites the passage; if not, the passage was only context. */
   readonly isCited: boolean;
 }
 
 /**
  * One event of an answer. The order is: any number of `text`, one `sources`, one `usage`. Cited sources come first:
  * `[n]` in the text is the n-th of them, and `[1]` is the first one that the text cites. `cites` are the passages that
- * a fragment cites for the first time, in the order of their numbers. With them, the sources of an answer are known
- * even if it is broken off before its `sources` event.
+ * a fragment cites for the first time, in the order of their numbers. Thanks to `cites`, the sources of an answer are
+ * known even if the answer ends before its `sources` event.
  */
 export type AnswerEvent =
   | { readonly type: "text"; readonly content: string; readonly cites?: readonly RankedPassage[] }
@@ -26,7 +26,7 @@ export type AnswerEvent =
 export interface Answer {
   readonly answer: string;
   readonly sources: readonly CitedPassage[];
-  /** Tokens that a language model read and wrote for it; 0 without a language model. */
+  /** Tokens that a language model read and wrote for the answer; 0 without a language model. */
   readonly tokensUsed: number;
 }
 
@@ -50,7 +50,7 @@ export function citedFirst(
 
 /**
  * Collects the events of a complete answer.
- * @throws what `events` throws, and an Error if the events are not in the order that `AnswerEvent` defines
+ * @throws the errors that `events` throws, and an Error if the events are not in the order that `AnswerEvent` defines
  */
 export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
   let answer = "";

@@ -5,11 +5,14 @@ import { normalisedWords } from "./normalised-words.ts";
 import { type Span, sentenceSpans, wordStartBefore } from "./sentences.ts";
 
 const CUT = "…";
-/** Tokens of `… ` at the beginning and ` …` at the end, rounding included. */
+/** Number of tokens of `… ` at the beginning and ` …` at the end, including rounding. */
 const CUT_TOKENS = 3;
-/** Context behind a cut, so that the cut itself does not look like the end of a sentence. */
+/**
+ * Number of UTF-16 code units behind a cut that are also split into sentences, so that the cut does not look like the
+ * end of a sentence.
+ */
 const BEHIND_CUT_UNITS = 96;
-/** Words with the same first characters, up to this many, count as forms of one word. */
+/** Number of first characters that are compared. Words that agree in them count as forms of one word. */
 const STEM_UNITS = 5;
 
 /** Stems of the words of a question. */
@@ -21,8 +24,9 @@ export function termsOf(question: string): Terms {
 }
 
 /**
- * An excerpt: consecutive sentences of `text`, with `…` at either end if text is missing there. Among all runs that
- * fit, the one with most terms; if no sentence has a term, the first one. null: no sentence fits. Linear in the text.
+ * Returns an excerpt: consecutive sentences of `text`, with `…` at either end if text is missing there. Of all runs of
+ * sentences that fit, it is the one with the highest weight of terms; if no sentence has a term, the first run. Returns
+ * null if no sentence fits. Linear in the text.
  * @param tokensMax estimated tokens
  */
 export function excerptOf(text: string, terms: Terms, tokensMax: number): string | null {
@@ -34,7 +38,7 @@ export function excerptOf(text: string, terms: Terms, tokensMax: number): string
   return `${prefix}${text.slice(spans[best.first]?.start, spans[best.last]?.end)}${suffix}`;
 }
 
-/** The beginning of a text that fits: whole sentences, or words if the first sentence is too long. */
+/** The longest beginning of a text that fits: whole sentences, or words if the first sentence is too long. */
 export function beginningOf(text: string, tokensMax: number): string {
   if (unitsWithin(text, tokensMax) === text.length) return text;
   const room = unitsWithin(text, tokensMax - CUT_TOKENS);
@@ -46,14 +50,14 @@ export function beginningOf(text: string, tokensMax: number): string {
   return end > 0 ? `${text.slice(0, end)} ${CUT}` : wordsFitting(text, tokensMax);
 }
 
-/** The first words of a text that fit; for texts whose sentences are too long. */
+/** As many first words of a text as fit. For texts whose sentences are too long. */
 export function wordsFitting(text: string, tokensMax: number): string {
   if (unitsWithin(text, tokensMax) === text.length) return text;
   const units = unitsWithin(text, tokensMax - CUT_TOKENS);
   return `${text.slice(0, wordStartBefore(text, units)).trimEnd()}${CUT}`;
 }
 
-/** The last characters of a text that fit. */
+/** As many last characters of a text as fit. */
 export function endOf(text: string, tokensMax: number): string {
   // One token more is removed than needed, because a token that is cut in two may count as two.
   const before = unitsWithin(text, estimatedTokens(text) - tokensMax + 1);
@@ -65,7 +69,8 @@ interface Run {
   readonly last: number;
 }
 
-// The run with the highest weight among the longest runs that fit; the first one of equals. Sliding window.
+// For each first sentence, there is one longest run of sentences that fits. Returns the run with the highest weight; of
+// equal ones, the first. Uses a sliding window.
 function bestRun(text: string, spans: readonly Span[], weights: readonly number[], tokensMax: number): Run | null {
   const tokens = tokensBefore(
     text,

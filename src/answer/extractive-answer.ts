@@ -12,25 +12,31 @@ import type { ScoreSentences } from "./sentence-relevance.ts";
 import { type Candidate, candidateOf, selectSentences, shortlist, termWeights } from "./sentence-selection.ts";
 import { sentencesOf, wordStartBefore } from "./sentences.ts";
 
-/** Longer sentences are quoted in part; the limit includes `…`. */
+/** Maximum length of a quoted sentence, including `…`, in UTF-16 code units. Longer sentences are quoted in part. */
 const SENTENCE_UNITS_MAX = 400;
-/** Distance between the starts of two parts. Parts overlap, so that a phrase cut in one part is whole in the next. */
+/**
+ * Distance between the starts of two parts of a long sentence. Parts overlap, so that a phrase cut in one part is whole
+ * in the next.
+ */
 const PART_STRIDE_UNITS = 200;
-/** Text processed in one turn of the event loop: about 5 ms (Bun 1.4, 2 cores, November 2026). */
+/** Length of the text that is processed in one turn of the event loop: about 5 ms (Bun 1.4, 2 cores, November 2026). */
 const TURN_UNITS_MAX = 8_192;
-/** Minimum cost of a sentence, because short ones take as long as sentences of this length. */
+/** Minimum length with which a sentence counts, because shorter ones take as long as sentences of this length. */
 const COST_UNITS_MIN = 64;
 
-/** Maximum sentences that a model scores for an answer: fewer tokens than reranking of a search. */
+/**
+ * Maximum number of sentences that a model scores for an answer. They have fewer tokens than the passages that are
+ * reranked for a search.
+ */
 const SCORED_SENTENCES_MAX = 24;
 
 /** Options of an extractive answer. */
 export interface ExtractiveOptions {
-  /** Maximum passages that are cited or listed as sources, at least 1. */
+  /** Maximum number of passages that are cited or listed as sources, at least 1. */
   readonly maxSources: number;
-  /** Scores sentences with a model; absent: words alone decide. */
+  /** Scores sentences with a model. If it is absent, words alone decide. */
   readonly scoreSentences?: ScoreSentences;
-  /** The answer if nothing can be quoted; absent: `NO_EVIDENCE_ANSWER`. */
+  /** The answer if nothing can be quoted. Default: `NO_EVIDENCE_ANSWER`. */
   readonly noEvidenceAnswer?: string;
   readonly signal: AbortSignal;
 }
@@ -83,7 +89,7 @@ export async function* extractiveAnswer(
   yield { type: "usage", tokensUsed: 0 };
 }
 
-// All candidates for quoting. It yields to the event loop in between.
+// Collects all candidates for quoting. It returns to the event loop several times, so that other requests are served.
 async function candidatesOf(
   passages: readonly RankedPassage[],
   question: QuestionFeatures,
@@ -105,7 +111,7 @@ async function candidatesOf(
   return candidates;
 }
 
-// The form of the reranker's training passages: with the title, or with speaker and day.
+// The form in which the reranker has learnt to read passages: with the title, or with speaker and day.
 function textToScore({ text, passage }: Candidate): string {
   const { turn, headings } = passage.place;
   if (turn === undefined) return indexedText(passage.memory.title, headings, text);

@@ -1,12 +1,12 @@
-// Detects follow-up questions, which cannot be understood without the conversation, by their words: in English, German,
-// French, Spanish, Russian, Chinese and Japanese, and with few cues in other languages. contextual-question.ts adds the
-// missing topics.
+// Detects follow-up questions, which cannot be understood without the conversation, by their words. Knows English,
+// German, French, Spanish, Russian, Chinese and Japanese; in other languages it recognises few of them.
+// contextual-question.ts adds the missing topics.
 
 import { stopWordsOf } from "../kit/stop-words.ts";
 
-/** Longer questions are never follow-ups. */
+/** Maximum length of a follow-up question, in UTF-16 code units. */
 const QUESTION_UNITS_MAX = 160;
-/** With at least this many topic words, a question with "and …" or "it" is self-contained. */
+/** A question with at least this many topic words is self-contained, even if it begins with "and" or contains "it". */
 const OWN_TOPICS_MIN = 3;
 /** Maximum characters of a Chinese or Japanese follow-up that begins with "and". */
 const SHORT_CHARACTERS_MAX = 12;
@@ -16,21 +16,24 @@ export interface Word {
   readonly text: string;
   readonly lower: string;
   readonly index: number;
-  /** Whether it can be a topic: neither a function word nor a number. */
+  /** Whether the word can be a topic. Function words and numbers cannot. */
   readonly isTopic: boolean;
-  /** Whether it is capitalised although it does not begin a sentence. */
+  /** Whether the word is capitalised although it does not begin a sentence. */
   readonly isName: boolean;
 }
 
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]/u;
 const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['’](?=\p{L})/iu;
-/** Kind of a follow-up question: it has a pronoun, or it leaves words out. null: it is no follow-up. */
+/**
+ * Kind of a follow-up question: it has a pronoun, or it leaves words out (ellipsis). null for a question that is not a
+ * follow-up.
+ */
 export type FollowUpKind = "pronoun" | "ellipsis" | null;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
-/** The follow-up kind of a question. */
+/** Detects the follow-up kind of a question. */
 export function followUpKind(question: string): FollowUpKind {
   const text = question.trim();
   if (text.length > QUESTION_UNITS_MAX) return null;
@@ -64,7 +67,10 @@ export function wordsOf(text: string): readonly Word[] {
 
 // ---- scripts with spaces
 
-/** Function words beyond the stop words, phrases that ask for more, and names of months. */
+/**
+ * Words that are never topics, in addition to the stop words: function words, words that ask for more, and names of
+ * months.
+ */
 const FUNCTION_WORDS =
   words(`exactly precisely genau exactement exactamente esattamente exatamente именно точно else again tell
   explain describe summarise summarize list show mean happened happens please erzähl erzähle erkläre bitte passiert s'il plaît dime explique
@@ -78,11 +84,11 @@ const PRONOUNS =
   words(`he she him her hers his they them their theirs er sie ihn ihm ihr ihre ihren ihrem ihrer sein seine seinen seinem
   seiner ihnen dessen deren elle elles lui leur leurs son sa ses él ella ellos ellas su sus suyo suya lei loro suo sua ela eles elas dele dela
   seu он она оно они его её ее ему ей им ими них него неё нее ним ней`);
-/** Words that are pronouns unless they can refer to an earlier word of the question. */
+/** Words that may be pronouns, but may also refer to an earlier word of the question. */
 const WEAK_PRONOUNS =
   words(`it its this that these those there then es dieses diese dieser das dort dann damit davon darüber daran dazu
   il ils ça cela ce cette ces eso esto ese esa esos esas aquello allí ahí isso isto esse essa этот эта эти этого этом это там тогда`);
-/** Words of time, as in "this year", which refers to no topic. */
+/** Words of time. A phrase such as "this year" refers to no topic. */
 const TIMES =
   words(`year month week weekend morning afternoon evening night quarter season time summer winter jahr monat woche jahres
   année mois semaine soir año mes semana год году месяц неделе`);
@@ -93,7 +99,7 @@ const ARTICLES = words(
 const AND = /^\P{L}*(?:and|or|but|und|oder|aber|et|ou|mais|y(?! a-t-)|e|pero|ma|а|и|или|но)(?![\p{L}\p{M}'’])/iu;
 const WHAT_ABOUT =
   /^\P{L}*(?:(?:and |but )?(?:what|how) about|was ist mit|(?:und )?wie (?:ist|sieht|steht) es (?:mit|bei)|(?:et )?qu['’]en est-il d|et pour|(?:y )?qué (?:tal|hay|pasa) (?:de|con)|(?:y )?qué pasó con|(?:а )?что (?:насч[её]т|с|со)|как насч[её]т|а как же)(?![\p{L}\p{M}])/iu;
-/** Question words of languages whose verbs need no subject, as in "¿Cuándo nació?". */
+/** Question words of languages whose verbs need no subject, as in "¿Cuándo nació?" ("When was he born?"). */
 const ASKS_WITHOUT_SUBJECT =
   /^\P{L}*(?:dónde|cuándo|cómo|por qué|cuánt[oa]s?|где|когда|почему|зачем|сколько|куда|откуда)(?![\p{L}\p{M}])/iu;
 /** Phrases with an "it" or "there" that refers to nothing. */

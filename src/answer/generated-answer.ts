@@ -1,5 +1,5 @@
 // Turns the output stream of a language model into answer events: its text with renumbered citations, then the sources,
-// then the token usage. prompt.ts makes the prompt; ports/language-model.ts is the call.
+// then the token usage. prompt.ts builds the prompt; ports/language-model.ts has the interface for the call.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { LlmEnding, LlmFragment } from "../ports/language-model.ts";
@@ -23,17 +23,20 @@ export class EmptyAnswer extends Error {
 const CUT_OFF = "…";
 /** End of a complete sentence. A complete refusal matches; an answer that was withheld in the middle does not. */
 const SENTENCE_END = /[.!?…。！？।؟][\p{Pe}\p{Pf}"'*_]*(?:\s*\[\d+\])*\s*$/u;
-/** Length of the output's end that is kept for testing `SENTENCE_END`. */
+/** Length of the output's end that is kept to compare it with `SENTENCE_END`, in UTF-16 code units. */
 const END_UNITS = 64;
-/** Text processed in one turn of the event loop, in UTF-16 units: at most 10 ms, for a text of brackets only. */
+/**
+ * Maximum length of the text processed in one turn of the event loop, in UTF-16 code units. It takes at most 10 ms,
+ * even if the text has brackets only.
+ */
 const TURN_UNITS_MAX = 8_192;
 
 /**
- * The events of a model's answer. An answer that was cut off at the project's output limit, or withheld in the middle
- * of a sentence, ends with `…`.
+ * Yields the events of a model's answer. An answer that was cut off at the project's output limit, or withheld in the
+ * middle of a sentence, ends with `…`.
  * @param sources the prompt's sources in the order of their numbers (`PackedContext`), at most `maxSources`
- * @throws EmptyAnswer if the output has only white space and unknown citations, before any event; and what `fragments`
- *   throws
+ * @throws EmptyAnswer before any event, if the output has only white space and unknown citations; also the errors that
+ *   `fragments` throws
  */
 export async function* generatedAnswer(
   fragments: AsyncIterable<LlmFragment>,
@@ -75,7 +78,7 @@ export async function* generatedAnswer(
   yield { type: "usage", tokensUsed };
 }
 
-// Splits huge fragments; nearly all fragments are one piece. A split may separate a surrogate pair, which
+// Splits huge fragments into pieces; nearly all fragments give one piece. A split may separate a surrogate pair, which
 // citation-renumbering.ts joins again.
 function piecesOf(text: string): readonly string[] {
   if (text.length <= TURN_UNITS_MAX) return [text];

@@ -10,20 +10,21 @@ import { neutralise } from "./prompt-markup.ts";
 /** One turn of a conversation. */
 export type Turn = Pick<Message, "role" | "content">;
 
-/** Maximum turns that are considered. */
+/** Maximum number of turns that are considered. */
 const TURNS_MAX = 20;
-/** Maximum tokens of a turn that are considered. */
+/** Maximum number of tokens of a turn that are considered. */
 const TURN_TOKENS_MAX = 2_048;
 /** Maximum share of the budget for one turn. Longer turns are cut at the end of a sentence. */
 const TURN_SHARE_MAX = 0.4;
-/** With fewer tokens per turn, no history is shown. */
+/** Minimum number of tokens per turn. If the budget allows fewer, the prompt has no history. */
 const TURN_TOKENS_MIN = 16;
 /** Placeholder for a missing answer, because many models require questions and answers to alternate. */
 const UNANSWERED = "(This was not answered.)";
 
 /**
- * The last exchanges as messages, oldest first, alternating questions and answers: as many whole exchanges as fit into
- * `tokensMax`. Neutralised (prompt-markup.ts), and without citations, whose numbers referred to other sources.
+ * Returns the last exchanges as messages, oldest first, with alternating questions and answers: as many whole exchanges
+ * as fit into `tokensMax`. The text is neutralised (prompt-markup.ts). Citations are removed, because their numbers
+ * referred to other sources.
  * @param history oldest first
  */
 export function historyWithin(history: readonly Turn[], tokensMax: number): readonly LlmMessage[] {

@@ -1,4 +1,5 @@
-// The answer if no stored text answers the question: one sentence, in the question's language if it is in the list.
+// The answer if no stored text answers the question: one sentence, in the question's language if the list has this
+// language.
 
 const SENTENCES: Readonly<Record<string, string>> = {
   ar: "لا شيء مما هو مخزَّن هنا يجيب عن هذا السؤال.",

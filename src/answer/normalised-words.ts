@@ -1,13 +1,16 @@
 // Normalised words for comparing texts, in any script. Fast enough for all passages that a search returns.
 
-/** Characters of scripts without spaces. Each is a word; in other scripts, a run of letters and digits is a word. */
+/**
+ * Characters of scripts without spaces. Each of these characters counts as a word; in other scripts, a run of letters
+ * and digits is a word.
+ */
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/gu;
 const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}]+/gu;
 const BETWEEN_ASCII_WORDS = /[^a-z0-9]+/g;
 
 /**
- * The words in order, with one space before, between and behind them. Width, case and punctuation are normalised away.
- * Linear in the text.
+ * The words in order, with one space before, between and behind them. Differences in width, case and punctuation are
+ * removed. Linear in the text.
  */
 export function normalisedText(text: string): string {
   const lower = text.normalize("NFKC").toLowerCase();

@@ -30,12 +30,12 @@ export function element(name: PromptElement, text: string, attributes: Parameter
   return `${opening(name, attributes)}\n${text}\n${closing(name)}`;
 }
 
-/** Maximum characters of an attribute value. */
+/** Maximum length of an attribute value, in Unicode code points. */
 const ATTRIBUTE_CHARACTERS_MAX = 160;
 
 /**
- * Neutralises untrusted text, so that it can be put into an element. The text stays readable. Everything that looks
- * like prompt markup, a chat template or a citation gets round brackets: `(/source)`, `(|im_start|)`, `(INST)`,
+ * Neutralises untrusted text, so that it can be put into an element. The text stays readable. Everything that looks like
+ * prompt markup, a chat template or a citation is written with round brackets: `(/source)`, `(|im_start|)`, `(INST)`,
  * `(Human):`, `(3)`. Invisible characters are removed: control characters except `\n` and `\t`, direction marks,
  * zero-width characters (except joiners that a script or an emoji needs), Unicode tags, and variation selectors other
  * than those of emoji. Linear in the text.
@@ -70,12 +70,14 @@ function attributeText(text: string): string {
 
 const LINE_BREAK = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
 const BLANK_LINES = /\n(?:[ \t]*\n){2,}/g;
-/** Printable ASCII only, like most English texts: the slower patterns are not needed. */
+/** A text of printable ASCII, as most English texts are. It does not need the slower patterns. */
 const VISIBLE_ASCII = /^[\n\t\x20-\x7e]*$/;
 const INVISIBLE = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
-/** Exceptions: line breaks, tabs, joiners (handled separately) and emoji selectors. */
+/**
+ * Invisible characters that are kept: line breaks, tabs, emoji selectors, and joiners, which are handled separately.
+ */
 const KEPT: ReadonlySet<string> = new Set(["\n", "\t", "\u200c", "\u200d", "\ufe0e", "\ufe0f"]);
-/** Joiners behind characters that do not need one; Persian, Indic scripts and emoji do. */
+/** Joiners behind characters that do not need one. Characters of Persian, of Indic scripts and emoji need them. */
 const UNNEEDED_JOINER =
   /(?<!\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f|\p{Mn}|\p{Mc}|\p{scx=Arabic}|\p{scx=Syriac}|\p{scx=Mongolian})(?:\u200c|\u200d)+/gu;
 
@@ -88,7 +90,7 @@ function visibleText(text: string): string {
 
 const ANGLE_OPENING = "(?:[<＜﹤‹〈〈⟨˂ᐸ❮❬]|&[lL][tT];|&#0*60;|&#[xX]0*3[cC];)";
 const ANGLE_CLOSING = "(?:[>＞﹥›〉〉⟩˃ᐳ❯❭]|&[gG][tT];|&#0*62;|&#[xX]0*3[eE];)";
-/** Characters of which every opening angle bracket has at least one. */
+/** Characters that show whether a text may have an opening angle bracket: each form of the bracket contains one. */
 const ANGLE_HINT = /[<＜﹤‹〈〈⟨˂ᐸ❮❬&]/;
 /**
  * A tag: `<`, optional characters before the name (in a lookahead, which prevents backtracking), the name, and the rest
@@ -101,7 +103,7 @@ const TAG_LIKE = new RegExp(
 );
 const ANGLE_OPENINGS = new RegExp(ANGLE_OPENING, "gu");
 const ANGLE_CLOSINGS = new RegExp(ANGLE_CLOSING, "gu");
-/** Element names of our prompts, of chat templates, and others with a special meaning for models. */
+/** Names of elements: those of our prompts, those of chat templates, and others with a special meaning for models. */
 const ELEMENT_NAMES: ReadonlySet<string> = new Set(
   (
     "sources document documents source question questions instruction instructions conversation turn context rules system user " +
@@ -142,7 +144,10 @@ function roundBrackets(text: string): string {
   return text.replace(ANGLE_OPENINGS, "(").replace(ANGLE_CLOSINGS, ")");
 }
 
-/** Letters that look like Latin ones and that NFKD does not map to them; pairs of letter and Latin letter. */
+/**
+ * Letters that look like Latin ones although NFKD does not map them to Latin letters, as pairs of letter and Latin
+ * letter.
+ */
 const LOOKALIKES = new Map(
   "аa сc еe оo рp хx уy іi јj ѕs ԁd һh кk мm тt вb нh оo ոn υu οo αa νv ιi κk ρp τt εe χx ԛq ԝw ɡg ıi"
     .split(" ")

@@ -11,48 +11,56 @@ import { beginningOf, endOf } from "./excerpt.ts";
 import { historyWithin, type Turn } from "./history.ts";
 import { element, neutralise } from "./prompt-markup.ts";
 
-/** Context window that is assumed for an unknown model; small local models have it too. */
+/** Context window, in tokens, that is assumed for an unknown model. Even small local models have at least this. */
 export const CONTEXT_TOKENS_DEFAULT = 8_192;
-/** Minimum context window; smaller values are raised to this. The rules alone take about 400 tokens. */
+/** Minimum context window in tokens; smaller values are raised to it. The rules alone take about 400 tokens. */
 export const CONTEXT_TOKENS_MIN = 2_048;
 
 /** Share of the context window that is used, because token counts are estimates and messages have overhead. */
 const USED_SHARE = 0.92;
 /** Maximum share of the context window for the answer. */
 const OUTPUT_SHARE_MAX = 0.5;
-/** Maximum shares of the prompt without the rules, for instructions and for the question. */
+/**
+ * Maximum share of the prompt for the instructions, and for the question. The rules do not count as part of the prompt
+ * here.
+ */
 const INSTRUCTIONS_SHARE_MAX = 0.4;
 const QUESTION_SHARE_MAX = 1 / 3;
-/** Maximum share of the rest for the history; the sources get what remains. */
+/**
+ * Maximum share for the history, of the tokens that instructions and question leave. The sources get the remaining
+ * tokens.
+ */
 const HISTORY_SHARE_MAX = 0.3;
-/** A question that is too long keeps its beginning and its end. Share of the end. */
+/** Share of a shortened question that is its end; the rest is its beginning. */
 const QUESTION_END_SHARE = 0.4;
 const OMITTED = "\n[…]\n";
 
 /** Input for a prompt. */
 export interface PromptParts {
   readonly question: string;
-  /** The query that found the passages, such as a rewritten chat question; absent: the question. */
+  /** The query that found the passages, such as a rewritten chat question. Default: the question. */
   readonly topic?: string;
-  /** The caller's instructions on tone and form; null: none. */
+  /** The caller's instructions on tone and form; null if there are none. */
   readonly instructions: string | null;
-  /** Best first. Pass more than `maxSources`, because duplicates are left out. */
+  /** Passages, best first. Pass more than `maxSources`, because duplicates are left out. */
   readonly passages: readonly RankedPassage[];
   readonly maxSources: number;
   /** Earlier turns of the conversation, oldest first. */
   readonly history: readonly Turn[];
   /** Current time, Unix milliseconds. */
   readonly nowMs: number;
-  /** The model's context window in tokens; null: unknown, `CONTEXT_TOKENS_DEFAULT`. */
+  /** The model's context window in tokens; null if unknown, which means `CONTEXT_TOKENS_DEFAULT`. */
   readonly contextTokens: number | null;
-  /** Tokens of the context window that are reserved for the answer. */
+  /** Number of tokens of the context window that are reserved for the answer. */
   readonly outputTokensMax: number;
 }
 
 /** A prompt. */
 export interface Prompt {
   readonly messages: readonly LlmMessage[];
-  /** Source `[n]` is the n-th, from 1. Empty: no passage has any text, so the prompt must not be sent. */
+  /**
+   * Source `[n]` is the n-th, from 1. The list is empty if no passage has any text; then the prompt must not be sent.
+   */
   readonly sources: readonly RankedPassage[];
   /** Estimated tokens of all messages. */
   readonly tokens: number;
@@ -85,14 +93,15 @@ export function answerPrompt(parts: PromptParts): Prompt {
   return { messages, sources: context.sources, tokens };
 }
 
-/** Maximum tokens of a prompt. */
+/** Maximum number of tokens of a prompt. */
 export function promptTokensMax(contextTokens: number | null, outputTokensMax: number): number {
   const context = Math.max(CONTEXT_TOKENS_MIN, contextTokens ?? CONTEXT_TOKENS_DEFAULT);
   return Math.floor(USED_SHARE * context - Math.min(outputTokensMax, OUTPUT_SHARE_MAX * context));
 }
 
 /**
- * The neutralised instructions; empty: none. Call it before any work is done, so that a bad request fails early.
+ * Neutralises the instructions; the result is empty if there are none. Call it before other work, so that a bad request
+ * fails early.
  * @throws Fault `invalid_request` if the instructions do not fit
  */
 export function checkedInstructions(

@@ -3,21 +3,23 @@
 
 /** A question, prepared for comparison with sentences. */
 export interface QuestionFeatures {
-  /** The whole question, folded. */
+  /** The whole question, folded (see `fold`). */
   readonly folded: string;
   readonly terms: ReadonlySet<string>;
-  /** The terms by their first `STEM_UNITS_MIN` UTF-16 units. */
+  /** The terms by their first `STEM_UNITS_MIN` UTF-16 code units. */
   readonly termsByStem: ReadonlyMap<string, readonly string[]>;
   readonly asksWhen: boolean;
-  /** Patterns of the expected kind of answer; empty: the kind is unknown. */
+  /** Patterns of the expected kind of answer; empty if the kind is unknown. */
   readonly answerPatterns: readonly RegExp[];
 }
 
-/** Minimum common prefix of two forms of a word, such as paint, painted, painting. */
+/**
+ * Minimum length of the common prefix of two forms of a word, such as paint, painted, painting. In UTF-16 code units.
+ */
 const STEM_UNITS_MIN = 4;
-/** Minimum share of the longer word that the common prefix has. */
+/** Minimum length of the common prefix, as a share of the longer word's length. */
 const STEM_SHARE_MIN = 0.57;
-/** Match strength of another form of a word. */
+/** Strength of a match, 0..1, between two forms of a word. */
 const STEM_MATCH = 0.7;
 
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
@@ -56,7 +58,7 @@ const NAME_ASKED = askedPattern(
   "(?!)",
 );
 
-// Words of scripts with spaces must be whole words; the others may occur anywhere.
+// Question words of scripts with spaces must be whole words; those of other scripts may occur anywhere.
 function askedPattern(spaced: string, unspaced: string): RegExp {
   return new RegExp(
     `(?<![\\p{L}\\p{M}])(?:${spaced.trim().split(/\s+/).join("|")})(?![\\p{L}\\p{M}])|${unspaced}`,
@@ -106,14 +108,14 @@ export function termMatches(
   return matches;
 }
 
-/** The words of a text, folded, in their order. Also splits scripts without spaces. */
+/** The words of a text, folded, in their order. Texts in scripts without spaces are split into words, too. */
 export function foldedWords(text: string): string[] {
   const words: string[] = [];
   for (const { segment, isWordLike } of wordSegmenter.segment(fold(text))) if (isWordLike) words.push(segment);
   return words;
 }
 
-/** A text without differences in case and Unicode representation (NFKC, lower case). */
+/** Folds a text: removes differences in case and Unicode representation (NFKC, lower case). */
 export function fold(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }

@@ -6,14 +6,14 @@ import { beginningOf } from "./excerpt.ts";
 import { cleanTurnText, type Turn } from "./history.ts";
 import { element, neutralise } from "./prompt-markup.ts";
 
-/** Maximum turns that the model sees. */
+/** Maximum number of turns that the model sees. */
 const TURNS_MAX = 6;
-/** Maximum tokens per turn. */
+/** Maximum number of tokens per turn. */
 const TURN_TOKENS_MAX = 300;
 const QUESTION_TOKENS_MAX = 1_000;
-/** Longer outputs are not accepted as a question. */
+/** Maximum length of a model's output that is accepted as a question, in UTF-16 code units. */
 const STANDALONE_CHARACTERS_MAX = 1_000;
-/** Maximum output tokens, including reasoning before the question. */
+/** Maximum number of output tokens, including reasoning before the question. */
 export const STANDALONE_TOKENS_MAX = 1_024;
 
 const RULES = [
@@ -45,7 +45,7 @@ export function standaloneQuestionMessages(history: readonly Turn[], question: s
 export function readStandaloneQuestion(text: string, original: string): string {
   const line = unquoted(text.trim());
   const isPlausible = /[\p{L}\p{N}]/u.test(line) && !/[\n\r]/.test(line) && line.length <= STANDALONE_CHARACTERS_MAX;
-  // Markup and control characters are an echo of the prompt or an injection attempt.
+  // Markup and control characters are probably a repetition of the prompt, or an injection attempt.
   return isPlausible && neutralise(line) === line && !/[<>]/.test(line) ? line : original;
 }
 

@@ -3,7 +3,7 @@
 
 import type { RankedPassage } from "../domain/ranking.ts";
 
-/** Longer titles are not used as a prefix. */
+/** Maximum length of a title that is used as a prefix, in UTF-16 code units. */
 const TITLE_UNITS_MAX = 80;
 
 /** A personal or possessive pronoun at the beginning of a sentence, in widely used languages. */

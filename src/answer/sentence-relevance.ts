@@ -7,7 +7,8 @@ import { isLanguageSupported } from "../retrieval/coverage.ts";
 import { squashLogit } from "../retrieval/rank.ts";
 
 /**
- * Relevance of each sentence for the question, -1..1, in their order; null: no model could score them.
+ * Returns the relevance of each sentence for the question, -1..1, in the order of the sentences; null if no model could
+ * score them.
  * @throws the abort reason of `signal`
  */
 export type ScoreSentences = (
@@ -22,11 +23,11 @@ export interface SentenceScorerParts {
   readonly embedder: Pick<Embedder, "languages">;
   /** The language of a question, BCP 47; `und` when unsure. */
   readonly languageOf: (question: string) => string | Promise<string>;
-  /** After this time there is no score. Default: as long as a search waits for the reranker. */
+  /** Deadline in milliseconds, after which there is no score. Default: as long as a search waits for the reranker. */
   readonly deadlineMs?: number;
 }
 
-/** The same as for reranking passages; sentences have fewer tokens. */
+/** The default is the deadline for reranking passages, although sentences have fewer tokens. */
 const DEADLINE_MS = 2_000;
 
 /** Scores (question, sentence) pairs with the reranker. */
@@ -45,7 +46,7 @@ export function rerankerSentenceScorer({
       return Array.from(logits, squashLogit);
     } catch (error) {
       signal.throwIfAborted();
-      // An answer selected by words alone is better than none.
+      // An answer whose sentences are selected by words alone is better than no answer.
       if (deadline.aborted || isUnavailable(error)) return null;
       throw error;
     }

@@ -1,5 +1,6 @@
-// Extractive sentence selection: scores candidate sentences by their passage, their words and a model's relevance, and
-// picks the best ones greedily. Pure; extractive-answer.ts splits passages into sentences and calls the model.
+// Sentence selection for extractive answers: scores candidate sentences by their passage, their words and the relevance
+// that a model computed, and picks the best ones greedily. These are pure functions; extractive-answer.ts splits
+// passages into sentences and calls the model.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import { fold, foldedWords, hasExpectedAnswer, type QuestionFeatures, termMatches } from "./question-features.ts";
@@ -14,21 +15,21 @@ export interface Quote {
   readonly text: string;
 }
 
-/** A quote with its features for scoring. */
+/** A text that can be quoted, with its features for scoring. */
 export interface Candidate extends Quote {
   readonly words: ReadonlySet<string>;
-  /** How well it matches each term of the question, 0..1. Terms without a match are absent. */
+  /** How well the text matches each term of the question, 0..1. Terms without a match are absent. */
   readonly matches: ReadonlyMap<string, number>;
   /** Number of words that are not in the question. */
   readonly newWords: number;
-  /** Whether it contains the kind of thing that the question asks for, such as a date. */
+  /** Whether the text contains the kind of thing that the question asks for, such as a date. */
   readonly hasExpectedAnswer: boolean;
 }
 
 /** A candidate with the relevance that a model gave it. */
 export interface ScoredCandidate {
   readonly candidate: Candidate;
-  /** How well the sentence alone answers the question, -1..1; null: no model read it. */
+  /** How well the sentence alone answers the question, -1..1; null if no model read it. */
   readonly relevance: number | null;
 }
 
@@ -40,7 +41,7 @@ export type TermWeights = ReadonlyMap<string, number>;
 // one constant loses four answers at most. docs/measurements.md lists what each part
 // contributes. No test question and no data of LoCoMo was used.
 
-/** Maximum sentences of an answer. */
+/** Maximum number of sentences of an answer. */
 const SENTENCES_MAX = 4;
 /** Parts of a sentence overlap if their indices differ by less than this. */
 const PARTS_OVERLAPPING = 3;
@@ -56,23 +57,29 @@ const EXPECTED_ANSWER_BONUS = 0.4;
  * the title and the question does not. Comparison: the question contains this title and another one.
  */
 const WANTED_BONUS = 0.6;
-/** Factor for a term that a selected sentence already has. */
+/** Factor for the weight of a term that a selected sentence already has. */
 const REPEATED_TERM_SHARE = 0.3;
-/** Answering sentences have at least this many words that the question lacks; headings and echoes have fewer. */
+/**
+ * A sentence that answers a question has at least this many words that the question lacks. Headings and repetitions of
+ * the question have fewer.
+ */
 const NEW_WORDS_MIN = 3;
-/** Two sentences are duplicates if they share at least this part of the shorter one's words. */
+/** Two sentences are duplicates if the longer one contains at least this share of the shorter one's words. */
 const DUPLICATE_SHARE = 0.7;
-/** A further sentence needs at least this share of the first one's score. */
+/** A further sentence needs at least this share of the first sentence's score. */
 const FURTHER_SCORE_SHARE = 0.4;
-/** Factor for sentences that are questions, because they are seldom the answer. */
+/** Factor for the score of sentences that are questions, because they are rarely the answer. */
 const QUESTION_SHARE = 0.5;
-/** A further sentence with a lower relevance is left out, unless it gets `WANTED_BONUS`. */
+/** Minimum relevance of a further sentence, unless it gets `WANTED_BONUS`. */
 const RELEVANCE_MIN = -0.25;
-/** Shorter titles are ignored, because they occur by chance in many sentences. */
+/**
+ * Minimum length of a title, in UTF-16 code units. Shorter titles are ignored, because they occur by chance in many
+ * sentences.
+ */
 const TITLE_UNITS_MIN = 3;
 
 const QUESTION_END = /[?？؟\u037e]["'”’»)\]]*$/u;
-/** Letters and digits of scripts that put spaces between words. */
+/** A letter of a script that puts spaces between words, or a digit. */
 const SPACED_LETTER = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]/u;
 /** The qualifier of a title, such as `(2004 film)` in `Agni (2004 film)`. */
 const TITLE_KIND = /\([^()]*\)\s*$/u;
@@ -90,7 +97,7 @@ export function candidateOf(quote: Quote, question: QuestionFeatures): Candidate
   };
 }
 
-/** The best candidates by words and passage, at most `count`, best first. Only these are read by a model. */
+/** The best candidates by words and passage score, at most `count`, best first. A model reads only these. */
 export function shortlist(candidates: readonly Candidate[], weights: TermWeights, count: number): readonly Candidate[] {
   const scored = candidates.map((candidate, position) => ({
     candidate,
@@ -116,7 +123,7 @@ export function selectSentences(
   return selection.sentences;
 }
 
-/** The sentences selected so far, and what they determine about the next one. */
+/** The sentences selected so far, with the state that the choice of the next one depends on. */
 class Selection {
   readonly sentences: Candidate[] = [];
   readonly #bestRelevances: ReadonlyMap<RankedPassage, number>;
@@ -126,7 +133,10 @@ class Selection {
   readonly #cited = new Set<RankedPassage>();
   readonly #citedTitles = new Set<string>();
   readonly #coveredTerms = new Set<string>();
-  /** Titles that occur in a selected sentence and not in the question: the second step of a two-step question. */
+  /**
+   * Titles that occur in a selected sentence and not in the question. They may lead to the second step of a two-step
+   * question.
+   */
   readonly #bridgedTitles = new Set<string>();
   /** Minimum score of a further sentence. */
   #scoreMin = 0;
@@ -142,7 +152,7 @@ class Selection {
     this.#questionTitles = titlesIn(question.folded, this.#titles);
   }
 
-  /** Adds the best remaining candidate. false: no candidate is good enough. */
+  /** Adds the best remaining candidate. Returns false if no candidate is good enough. */
   addBest(): boolean {
     let best: Candidate | null = null;
     let bestScore = Number.NEGATIVE_INFINITY;
@@ -197,8 +207,8 @@ class Selection {
 }
 
 /**
- * The best relevance among each passage's sentences. It is subtracted, because the model's opinion of the passages is
- * already part of their scores.
+ * The highest relevance among each passage's sentences. It is subtracted from the relevance of a sentence, because the
+ * score of the passage already includes the model's score for the passage.
  */
 function bestByPassage(scored: readonly ScoredCandidate[]): ReadonlyMap<RankedPassage, number> {
   const best = new Map<RankedPassage, number>();
@@ -228,8 +238,8 @@ function coverage(matches: ReadonlyMap<string, number>, weights: TermWeights, co
 }
 
 /**
- * Weights of the question's terms: the rarer among the candidates, the higher. Terms that no candidate has get no
- * weight.
+ * Computes the weights of the question's terms. Terms that occur in fewer candidates get a higher weight; terms that no
+ * candidate has get none.
  */
 export function termWeights(candidates: readonly Candidate[]): TermWeights {
   const sentences = new Map<string, number>();
@@ -244,7 +254,7 @@ export function termWeights(candidates: readonly Candidate[]): TermWeights {
   return new Map(raw.map(([term, weight]) => [term, weight / total]));
 }
 
-/** The passages' titles, folded and without qualifier. Very short titles are left out. */
+/** The passages' titles, folded and without a qualifier (see `TITLE_KIND`). Very short titles are left out. */
 function titlesOf(scored: readonly ScoredCandidate[]): ReadonlyMap<RankedPassage, string> {
   const passages = new Set(scored.map(({ candidate }) => candidate.passage));
   const titles = new Map<RankedPassage, string>();
@@ -257,7 +267,7 @@ function titlesOf(scored: readonly ScoredCandidate[]): ReadonlyMap<RankedPassage
   return titles;
 }
 
-/** The titles that occur in a folded question. If one title contains another, only the longer one. */
+/** The titles that occur in a folded question. If one title contains another, only the longer one is returned. */
 function titlesIn(question: string, titles: ReadonlyMap<RankedPassage, string>): ReadonlySet<string> {
   const found = [...new Set(titles.values())].filter((title) => containsTitle(question, title));
   return new Set(found.filter((title) => !found.some((other) => other !== title && other.includes(title))));

@@ -1,13 +1,16 @@
-// Splits passages into sentences: as texts for quoting, or as spans. sentence-selection.ts and excerpt.ts choose among
-// them.
+// Splits passages into sentences, either as texts for quoting or as spans. sentence-selection.ts and excerpt.ts choose
+// among them.
 
 import { withoutCitations } from "./citation-marks.ts";
 
-/** Context around a cut, for finding the start of a word; longer than words of any language. */
+/**
+ * Length of the context around a cut in which the start of a word is searched, in UTF-16 code units. Words of any
+ * language are shorter.
+ */
 const WORD_UNITS_MAX = 96;
 /**
- * A line break behind a line of at least this length is a soft wrap. Shorter lines (turns, rows, headings) end a
- * sentence.
+ * A line break behind a line of at least this length (UTF-16 code units) is a soft wrap, so the sentence continues. The
+ * end of a shorter line (turn, row, heading) ends a sentence.
  */
 const WRAPPED_LINE_UNITS_MIN = 40;
 
@@ -24,7 +27,7 @@ const HAS_SUBSTANCE = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
 /** Abbreviations, single letters and forms like `p.m.`, whose full stop does not end a sentence. */
 const ABBREVIATION_END =
   /(?<![\p{L}\p{M}])(?:(?:\p{L}\.)*\p{L}|dr|prof|mr|mrs|ms|st|jr|sr|gen|col|rev|vs|cf|fig|eq|no|nr|vol|pp|ca|approx|bzw|vgl|usw|z\.b|sra?|mme|рис|стр|им)\.\s*$/iu;
-/** A line break between two characters of scripts without spaces, which is removed without a space. */
+/** A line break between two characters of scripts without spaces. It is removed and not replaced by a space. */
 const UNSPACED_BREAK =
   /(?<=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])\n(?=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])/gu;
 
@@ -65,8 +68,8 @@ function withoutMarkup(line: string): string {
 }
 
 /**
- * Start of the word around `at`. In a very long word, the start of the grapheme; at least never inside a surrogate
- * pair.
+ * Start of the word that contains the position `at`. In a very long word, it is the start of the grapheme. The result
+ * is never inside a surrogate pair.
  */
 export function wordStartBefore(text: string, at: number): number {
   const from = Math.max(0, at - WORD_UNITS_MAX);
@@ -78,7 +81,7 @@ export function wordStartBefore(text: string, at: number): number {
   return /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
 }
 
-/** A range `[start, end)` of a text in UTF-16 units. */
+/** A range `[start, end)` of a text in UTF-16 code units. */
 export interface Span {
   readonly start: number;
   readonly end: number;
