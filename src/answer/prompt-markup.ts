@@ -34,11 +34,11 @@ export function element(name: PromptElement, text: string, attributes: Parameter
 const ATTRIBUTE_CHARACTERS_MAX = 160;
 
 /**
- * Neutralises untrusted text, so that it can be put into an element. The text stays readable. Everything that looks like
- * prompt markup, a chat template or a citation is written with round brackets: `(/source)`, `(|im_start|)`, `(INST)`,
- * `(Human):`, `(3)`. Invisible characters are removed: control characters except `\n` and `\t`, direction marks,
- * zero-width characters (except joiners that a script or an emoji needs), Unicode tags, and variation selectors other
- * than those of emoji. Linear in the text.
+ * Neutralises untrusted text, so that it can be put into an element. The text stays readable. Everything that looks
+ * like prompt markup, a chat template or a citation is written with round brackets: `(/source)`, `(|im_start|)`,
+ * `(INST)`, `(Human):`, `(3)`. Invisible characters are removed: control characters except `\n` and `\t`, direction
+ * marks, zero-width characters (except joiners that a script or an emoji needs), Unicode tags, and variation selectors
+ * other than those of emoji. Linear in the text.
  */
 export function neutralise(text: string): string {
   const plain = withoutTemplates(visibleText(text));
