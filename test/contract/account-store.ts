@@ -1,4 +1,5 @@
-// Contract of AccountStore (src/ports/account-store.ts). It runs against each implementation, which `open` creates.
+// Contract of AccountStore (src/ports/account-store.ts). Every implementation must pass it; `open` creates the one to
+// test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
@@ -539,8 +540,8 @@ async function expectFault(code: FaultCode, call: () => unknown): Promise<void> 
   expect(await codeOf(call)).toBe(code);
 }
 
-// Reads lists page by page, each from the cursor of its last page, while keys and projects are added and removed. The
-// oracle keeps all of them in the order of their creation.
+// Reads lists of keys and projects page by page while keys and projects are added and removed. Compares each page with
+// lists in memory (the oracle), which have all of them in the order of their creation.
 async function walkPages(
   store: AccountStore,
   chance: () => number,
@@ -555,7 +556,7 @@ async function walkPages(
   interface Reading {
     readonly project: string | null;
     cursor: string;
-    /** Position in the oracle's list that the next page stays below. */
+    /** The next page has only items that come before this position in the oracle's list. */
     below: number;
   }
   const projects: Entry[] = [{ id: await store.defaultProject(), isThere: true }];

@@ -1,4 +1,4 @@
-// Contract of ChatStore (src/ports/chat-store.ts). It runs against each implementation, which `open` creates.
+// Contract of ChatStore (src/ports/chat-store.ts). Every implementation must pass it; `open` creates the one to test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Chat, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
@@ -375,13 +375,13 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
   });
 }
 
-/** The memories that sources come from. */
+/** Adds and removes the memories that the messages of these tests have as sources. */
 class ChatMemories {
   readonly #places = new Map<MemoryKey, { readonly project: ProjectId; readonly id: MemoryId }>();
 
   constructor(private readonly stores: Stores) {}
 
-  /** @param expiresAt Unix milliseconds. @param userId the owner; absent: none. */
+  /** Adds a memory. `expiresAt` is in Unix milliseconds. A memory without `userId` belongs to no user. */
   async add(project: ProjectId, expiresAt: number | null, userId?: string): Promise<MemoryKey> {
     const draft = { content: "a", ...(expiresAt !== null && { expiresAt }), ...(userId !== undefined && { userId }) };
     const [accepted] = await this.stores.memories.accept(project, [draft]);
@@ -391,24 +391,24 @@ class ChatMemories {
     return key;
   }
 
-  /** Soft delete. Does nothing to a memory that was deleted or has expired. */
+  /** Deletes the memory, but keeps its row until `erase`. Does nothing if it was deleted or has expired. */
   async remove(key: MemoryKey): Promise<void> {
     const place = this.#places.get(key);
     if (place === undefined) throw new Error(`there is no memory ${key}`);
     await this.stores.memories.remove(place.project, place.id, { purges: true });
   }
 
-  /** Erases the memory for good. */
+  /** Deletes the memory and erases its row for good. */
   async erase(key: MemoryKey): Promise<void> {
     await this.remove(key);
-    // records the expiry of those that expired
+    // marks expired memories as deleted
     await this.stores.retirement.retired(10_000);
     await this.stores.retirement.markRetracted([key]);
     await this.stores.retirement.erase([key]);
   }
 }
 
-/** A clock that can be set back, as a machine's can. */
+/** A clock that can be set back, like the clock of a machine. */
 export class SettableClock implements Clock {
   readonly #inner = new ManualClock();
   #offset = 0;
@@ -439,7 +439,7 @@ function cursorOf(page: Page<unknown>): string {
   return page.cursor;
 }
 
-/** An item of a list. Its `place` is never used again. */
+/** An item of a list. `place` grows with every item and is never reused. */
 type Placed<T> = T & { readonly place: number };
 
 type OracleChat = Placed<{
@@ -456,7 +456,7 @@ interface OracleMemory {
   isDeleted: boolean;
 }
 
-/** The position of a message. */
+/** The project and chat that a message belongs to. */
 interface Place {
   readonly project: ProjectId;
   readonly chat: Pick<Chat, "userId">;
@@ -465,7 +465,7 @@ interface Place {
 /** A list that is read page by page while it changes. */
 interface Reader {
   readonly read: (cursor: string | undefined, limit: number) => Eventually<Page<unknown>>;
-  /** In the list's order, from beyond `place` on. */
+  /** The items after the one with this `place`, in the order of the list; all items if `place` is null. */
   readonly beyond: (place: number | null) => readonly Placed<{ readonly item: unknown }>[];
   cursor: string | undefined;
   place: number | null;
@@ -636,7 +636,8 @@ class RandomWalk {
     return { ...message, sources: this.#live(place, message.sources) };
   }
 
-  // of live memories, and in a user's chat of that user's
+  // Keeps the sources whose memories are live and of the same project. In the chat of a user, only memories of that
+  // user count.
   #live({ project, chat }: Place, sources: readonly MessageSource[]): readonly MessageSource[] {
     return sources.filter(({ memoryKey }) =>
       this.#memories.some(

@@ -1,4 +1,4 @@
-// Contract of ChunkIndex (src/ports/chunk-index.ts). It runs against each implementation, which `open` creates.
+// Contract of ChunkIndex (src/ports/chunk-index.ts). Every implementation must pass it; `open` creates the one to test.
 // The port does not promise how good scores are: they are compared with one another and with plain arithmetic.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
@@ -30,7 +30,7 @@ const PROJECT = "prj_00000000000000000000000001" as ProjectId;
 const OTHER = "prj_00000000000000000000000002" as ProjectId;
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_126);
 
-/** An open index that can be closed and opened again on what it stored. */
+/** An open index that can be closed and opened again with its stored data. */
 export interface OpenedIndex {
   readonly index: ChunkIndex;
   /** Closes the index and opens it again. */

@@ -1,5 +1,5 @@
-// Contract of IdempotencyStore (src/ports/idempotency-store.ts). It runs against each implementation, which `open`
-// creates.
+// Contract of IdempotencyStore (src/ports/idempotency-store.ts). Every implementation must pass it; `open` creates the
+// one to test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";

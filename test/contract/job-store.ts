@@ -1,4 +1,4 @@
-// Contract of JobStore (src/ports/job-store.ts). It runs against each implementation, which `open` creates.
+// Contract of JobStore (src/ports/job-store.ts). Every implementation must pass it; `open` creates the one to test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";

@@ -1,5 +1,5 @@
-// Contract of LanguageModel (src/ports/language-model.ts). It runs against each implementation. `open` creates one
-// whose calls follow a script.
+// Contract of LanguageModel (src/ports/language-model.ts). Every implementation must pass it; `open` creates the one to
+// test, whose calls follow a script.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import type { LanguageModel, LlmFragment, LlmRequest } from "../../src/ports/language-model.ts";

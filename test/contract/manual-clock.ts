@@ -1,4 +1,4 @@
-// A clock for tests: it stands still until it is moved.
+// A clock for tests whose time changes only when a test moves it.
 
 import type { Clock } from "../../src/kit/clock.ts";
 
@@ -20,7 +20,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Moves the time forward, and ends the sleeps that are over by then. */
+  /** Moves the time forward and ends each sleep whose time has come. */
   advance(ms: number): void {
     this.#now += ms;
     for (const sleeper of this.#sleepers) if (sleeper.at <= this.#now) this.#wake(sleeper);

@@ -1,4 +1,4 @@
-// Actions that the suites about memories share: accept, claim and complete, with checks of their results.
+// Actions that the contracts about memories share, such as accept, claim and complete. They check their results.
 
 import { Fault } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
@@ -8,9 +8,9 @@ import type { Job } from "../../src/ports/job-store.ts";
 import type { Accepted, MemoryListing } from "../../src/ports/memory-store.ts";
 import type { Stores } from "../../src/ports/transactions.ts";
 
-/** The extracted attributes in these tests. */
+/** The attributes that ingestion extracts in these tests. */
 export const EXTRACTED: Extracted = { title: "Extracted", type: "note", tags: ["found"], language: "en" };
-/** Lease of jobs in these tests. */
+/** Duration of a job's lease in these tests. */
 export const LEASE_MS = 60_000;
 
 /** The draft of an uploaded file whose text has not been read yet. */
@@ -19,7 +19,9 @@ export function uploadDraft(file: string, bytes = 1_000, mediaType = "applicatio
   return { content: "", upload: { file, sha256: new Uint8Array(32).fill(bytes % 256), source } };
 }
 
-/** Actions on the stores and the project that `place` returns at the time of a call. */
+/**
+ * Creates actions on stores and a project. Each action calls `place` to get them, because every test opens new stores.
+ */
 export function memoryActions(place: () => { readonly stores: Stores; readonly project: ProjectId }) {
   const acceptAll = async (drafts: readonly MemoryDraft[], into?: ProjectId): Promise<readonly Accepted[]> => {
     const { stores, project } = place();

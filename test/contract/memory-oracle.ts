@@ -35,7 +35,7 @@ export interface OracleMemory {
   claimableAt: number;
 }
 
-/** Quotas of a project, and what it stores beside the memories of the oracle. */
+/** Quotas of a project. `bytesOccupied` counts towards the storage quota in addition to the memories of the oracle. */
 export interface OracleQuota {
   readonly documents: number;
   readonly bytes: number;
@@ -48,7 +48,7 @@ export interface OracleOutcome {
   readonly outcome: "created" | "rewritten" | "updated";
 }
 
-/** Conditions of a list. */
+/** Filter of a list of memories. */
 export interface OracleFilter {
   readonly status?: MemoryStatus;
   readonly type?: string;
@@ -57,7 +57,7 @@ export interface OracleFilter {
   readonly q?: string;
 }
 
-/** The oracle. Every call gets the time `now`. */
+/** The oracle. It has no clock: every call gets the time, `now`, in Unix milliseconds. */
 export class MemoryOracle {
   memories: OracleMemory[] = [];
   /** All events, in their order. */
@@ -68,12 +68,12 @@ export class MemoryOracle {
   /** @param quotas of the projects, by project number */
   constructor(private readonly quotas: readonly OracleQuota[]) {}
 
-  /** Whether a memory is readable. */
+  /** Whether reads return a memory: it is neither deleted nor expired. */
   isLive(memory: OracleMemory, now: number): boolean {
     return memory.deletedAt === null && (memory.expiresAt === null || memory.expiresAt > now);
   }
 
-  /** Readable memories of a project, newest first. */
+  /** Live memories of a project that match the filter, newest first. */
   live(project: number, now: number, filter: OracleFilter = {}): readonly OracleMemory[] {
     return this.memories
       .filter((memory) => memory.project === project && this.isLive(memory, now) && isListed(memory, filter))
@@ -116,7 +116,7 @@ export class MemoryOracle {
     return null;
   }
 
-  /** Deletes a readable memory. */
+  /** Deletes a live memory. */
   remove(memory: OracleMemory, now: number, purges: boolean): void {
     memory.deletedAt = now;
     memory.isPurgeAsked = purges;
@@ -130,7 +130,10 @@ export class MemoryOracle {
     return owned;
   }
 
-  /** The keys that a claim returns, in its order. `leases` sets their tokens afterwards. */
+  /**
+   * Claims jobs and returns their memories in the order of the claim. The caller sets `lease` of each memory to the
+   * token that the store returned.
+   */
   claim(jobs: number, contentBytes: number, leaseMs: number, now: number): readonly OracleMemory[] {
     const claimed: OracleMemory[] = [];
     let bytes = 0;
@@ -227,7 +230,7 @@ export class MemoryOracle {
     return { memory, outcome: isRework ? "rewritten" : "updated" };
   }
 
-  // An expired memory frees its pair.
+  // The memory of the user with this external id. If it has expired, it is marked as deleted, and the id is free again.
   #holder(project: number, userId: string | null, externalId: string, now: number): OracleMemory | undefined {
     const holders = this.memories.filter(
       (memory) => memory.project === project && memory.externalId === externalId && memory.userId === userId,

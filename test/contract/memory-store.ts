@@ -1,4 +1,5 @@
-// Contract of MemoryStore (src/ports/memory-store.ts). It runs against each implementation, which `open` creates.
+// Contract of MemoryStore (src/ports/memory-store.ts). Every implementation must pass it; `open` creates the one to
+// test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";

@@ -1,5 +1,5 @@
 // Performs random operations on a MemoryStore and on the oracle, and compares both after every step. This part of the
-// contract finds cases that nobody thought of; memory-store.ts tests single promises.
+// contract finds cases that nobody thought of; memory-store.ts tests the requirements one by one.
 
 import { expect } from "bun:test";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
@@ -17,10 +17,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const EXTRACTED: Extracted = { title: "Extracted", type: "note", tags: ["found"], language: "en" };
 /** Retention of the two projects, in days. */
 const RETENTION_DAYS = [30, 0] as const;
-/** Free space of the second project, which has the smallest plan. */
+/** Bytes of storage that the second project has left in its plan, `free`. */
 const BYTES_LEFT = 60;
 
-/** A random walk over a store with two projects: one without quotas, one with little free space. */
+/** Random operations on a store with two projects: one without quotas, one with little space left. */
 export class RandomWalk {
   readonly #oracle: MemoryOracle;
   #jobs: { readonly job: Job; readonly memory: OracleMemory }[] = [];
@@ -55,7 +55,7 @@ export class RandomWalk {
     return new RandomWalk(stores, projects, events, clock, random);
   }
 
-  /** Takes `steps` steps. Throws at the first one where store and oracle differ. */
+  /** Performs `steps` random operations. Throws after the first one that store and oracle answer differently. */
   async run(steps: number): Promise<void> {
     const operations: readonly (() => unknown)[] = [
       () => this.#accept(),
@@ -162,7 +162,8 @@ export class RandomWalk {
     }
   }
 
-  // Any job that was ever claimed, so that most attempts come from a holder that lost its job.
+  // Tries to finish one of the six jobs that were claimed last, so that many attempts come from a worker that has lost
+  // its job.
   async #finish(): Promise<void> {
     const now = this.clock.now();
     const chosen = this.#jobs[this.#jobs.length - 1 - this.#integer(Math.min(6, this.#jobs.length))];
@@ -249,7 +250,7 @@ export class RandomWalk {
       failed: count("failed"),
     });
     expect(await this.stores.jobs.nextJobInMs()).toBe(this.#oracle.nextJobInMs(now));
-    // memories whose expiry one statement recorded have no order
+    // sorted, because a store may record several expiries at once, in any order
     const told = (await this.events.read()).map(({ event, memory }) => `${event} ${memory.key}`);
     expect(told.sort()).toEqual(this.#oracle.events.map(({ event, key }) => `${event} ${key}`).sort());
     this.#oracle.events = [];

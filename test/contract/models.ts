@@ -1,5 +1,5 @@
-// Contract of Embedder and Reranker (src/ports/models.ts). It runs against each implementation, which `open` creates.
-// The quality of vectors and logits is measured by the implementation's own tests and the benches.
+// Contract of Embedder and Reranker (src/ports/models.ts). Every implementation must pass it; `open` creates the one to
+// test. The quality of vectors and logits is measured by the implementation's own tests and the benches.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Embedder, Reranker } from "../../src/ports/models.ts";
@@ -22,9 +22,9 @@ const TEXTS = [
   "中文也可以",
 ];
 const QUERY = "When does the train leave Köln?";
-/** Maximum difference of components of equal vectors. */
+/** Maximum difference between components of two vectors that count as equal. */
 const VECTOR_TOLERANCE = 1e-6;
-/** Maximum difference of equal logits. */
+/** Maximum difference between two logits that count as equal. */
 const LOGIT_TOLERANCE = 1e-3;
 
 /** Runs the contracts against the models that `open` makes. */

@@ -1,5 +1,5 @@
-// Contract of RetirementStore (src/ports/retirement-store.ts). It runs against each implementation, which `open`
-// creates.
+// Contract of RetirementStore (src/ports/retirement-store.ts). Every implementation must pass it; `open` creates the
+// one to test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";

@@ -1,5 +1,5 @@
-// Shared by the suites of all store ports: opening empty stores, reading events of memories as webhooks receive them,
-// and catching errors of calls. A function of type OpenStores opens each implementation.
+// Helpers of the contracts of all store ports. They open empty stores, read events of memories as webhooks receive
+// them, and catch errors of calls. Each implementation has a function of type OpenStores that opens it.
 
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
@@ -13,22 +13,22 @@ import type { Stores, Transactions } from "../../src/ports/transactions.ts";
 /** Options for opening stores. */
 export interface StoreSurroundings {
   readonly clock: Clock;
-  /** The `data` of a memory's events. */
+  /** Makes the `data` of a memory's events. */
   readonly describe: (memory: Memory) => JsonObject;
-  /** Called after the commit of new deliveries. */
+  /** Called after each commit that added deliveries of memory events. */
   readonly onDeliveries?: () => void;
   readonly onEffectFailure?: (error: unknown) => void;
 }
 
-/** Rows that no port counts, because only the store itself erases them. */
+/** Kinds of rows that tests count to see whether they were erased. No port has a method for that. */
 export type Stored = "messages" | "sources" | "answers" | "subjects";
 
 /** Empty stores, with methods for tests that no port has. */
 export interface OpenedStores extends Stores {
   readonly transactions: Transactions;
-  /** Makes a project count as if it stored this number of further bytes. */
+  /** Adds bytes to those that count towards the storage quota of a project, without storing anything. */
   occupy(projectId: ProjectId, bytes: number): void;
-  /** Number of these rows over all projects. */
+  /** Number of rows of this kind in all projects. */
   stored(what: Stored): number;
   close(): void;
 }
@@ -36,7 +36,7 @@ export interface OpenedStores extends Stores {
 /** Opens empty stores. */
 export type OpenStores = (surroundings: StoreSurroundings) => OpenedStores;
 
-/** Opens empty stores whose events contain the whole memory, for `EventReader`. */
+/** Opens empty stores. Their events contain the whole memory, as `EventReader` expects. */
 export function openEmpty(open: OpenStores, clock: Clock): OpenedStores {
   return open({ clock, describe: describeWhole });
 }
@@ -51,7 +51,7 @@ export async function addTwoProjects(stores: Stores): Promise<readonly [ProjectI
   return [await addProject(stores), await addProject(stores)];
 }
 
-/** An event of a memory, as a webhook that subscribed to all of them receives it. */
+/** An event of a memory, as a webhook receives it. */
 export interface MemoryEvent {
   readonly projectId: ProjectId;
   readonly event: WebhookEvent;
@@ -75,7 +75,7 @@ export class EventReader {
     return new EventReader(stores);
   }
 
-  /** The events since the last call, those of one project in their order. */
+  /** The events since the last call. Those of one project are in the order in which they were recorded. */
   read(): Promise<readonly MemoryEvent[]> {
     return this.#stores.transactions.run(async ({ webhooks }) => {
       const events: MemoryEvent[] = [];
@@ -114,7 +114,7 @@ function memoryOf(described: JsonObject): Memory {
   };
 }
 
-/** Like `map`, but asynchronous and one item after the other. */
+/** Like `map`, but asynchronous. Each call of `work` begins after the previous one has ended. */
 export async function inTurn<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => Eventually<Result>,

@@ -1,4 +1,5 @@
-// Contract of Transactions (src/ports/transactions.ts). It runs against each implementation, which `open` creates.
+// Contract of Transactions (src/ports/transactions.ts). Every implementation must pass it; `open` creates the one to
+// test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ProjectId } from "../../src/domain/ids.ts";
@@ -47,7 +48,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
 
     const userIds = async (of = project) => (await stores.users.list(of, { limit: 100 })).items.map(({ id }) => id);
     const upsert = (to: Pick<Transaction, "users">, id: string) => to.users.upsert(project, { id });
-    /** Reads often enough that every call that does not wait has ended. */
+    /** Reads many times. Earlier calls that need not wait for a transaction have ended afterwards. */
     const readForAWhile = () => times(20, () => userIds());
 
     describe("the work of a transaction", () => {

@@ -1,4 +1,5 @@
-// Contract of UploadFiles (src/ports/upload-files.ts). It runs against each implementation, which `open` creates.
+// Contract of UploadFiles (src/ports/upload-files.ts). Every implementation must pass it; `open` creates the one to
+// test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -6,17 +7,17 @@ import type { Clock } from "../../src/kit/clock.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { inTurn } from "./stores.ts";
 
-/** Files, and how to open them again as a later start does. */
+/** Opened files. `reopen` opens them again, like the next start of the server; `remove` deletes everything. */
 export interface OpenedUploadFiles {
   readonly files: UploadFiles;
   reopen(): UploadFiles;
   remove(): void;
 }
 
-/** Opens an empty place for files. */
+/** Opens UploadFiles that have no files yet. */
 export type OpenUploadFiles = (clock: Clock) => OpenedUploadFiles;
 
-/** Runs the contract against what `open` makes. */
+/** Runs the contract against the UploadFiles that `open` makes. */
 export function uploadFilesContract(implementation: string, open: OpenUploadFiles): void {
   describe(`${implementation} as UploadFiles`, () => {
     let nowMs: number;

@@ -1,4 +1,4 @@
-// Contract of UserStore (src/ports/user-store.ts). It runs against each implementation, which `open` creates.
+// Contract of UserStore (src/ports/user-store.ts). Every implementation must pass it; `open` creates the one to test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { isId, type ProjectId } from "../../src/domain/ids.ts";
@@ -10,7 +10,7 @@ import { seeded } from "../support/seeded.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { addTwoProjects, codeOf, inTurn, type OpenedStores, type OpenStores, openEmpty } from "./stores.ts";
 
-/** Ids that a store could take for one another, or for something of its own. */
+/** User ids that a store could confuse with one another or with a special value. */
 const LIKENESSES = ["u", "U", "u ", " u", "é", "e\u0301", "ß", "ss", "'; --", '["u"]', "%", "_", "😀", "0", "null"];
 
 /** Runs the contract against the stores that `open` makes. */
@@ -229,10 +229,10 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
   });
 }
 
-/** What a list holds, oldest first; `place` is never given out again. */
+/** An item of a list. `place` grows with every item and is never reused. */
 type Placed<T> = { readonly place: number; readonly item: T };
 
-/** A list that somebody reads page by page while it changes. */
+/** A list that is read page by page while it changes. */
 interface Reader {
   readonly read: (cursor: string | undefined, limit: number) => Eventually<Page<unknown>>;
   readonly all: () => readonly Placed<unknown>[];
@@ -240,7 +240,7 @@ interface Reader {
   before: number;
 }
 
-/** Random operations on a store and on plain lists at once, compared at every step. */
+/** Performs random operations on a store and on plain lists, and compares both at every step. */
 class RandomWalk {
   readonly #users = new Map<string, Placed<User>>();
   #events: (Placed<UserEvent> & { readonly owner: string })[] = [];
@@ -343,7 +343,7 @@ class RandomWalk {
     if (page.cursor === null) this.#readers = this.#readers.filter((one) => one !== reader);
   }
 
-  // the user as the plain list knows it, entered at its head where it was not known
+  // The user in the plain list. A user that is missing is added as the newest one.
   #named(project: ProjectId, id: string): Placed<User> {
     const known = this.#users.get(owner(project, id));
     if (known !== undefined) return known;

@@ -1,4 +1,5 @@
-// Contract of WebhookStore (src/ports/webhook-store.ts). It runs against each implementation, which `open` creates.
+// Contract of WebhookStore (src/ports/webhook-store.ts). Every implementation must pass it; `open` creates the one to
+// test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type DeliveryId, isId, type ProjectId, type WebhookId } from "../../src/domain/ids.ts";
@@ -494,8 +495,8 @@ const DRAFT: WebhookDraft = {
 };
 
 /**
- * A walk through one list, page by page. The following pages show the items of the list below `last`, even if the list
- * changes between pages.
+ * A list that is read page by page while it changes. The next page must show the items that are older than `last`, the
+ * last item of the page before.
  */
 interface Walk {
   readonly what: string;
@@ -506,9 +507,12 @@ interface Walk {
   last: string | null;
 }
 
-/** Random changes and pages, compared with lists in memory. */
+/** Changes webhooks and deliveries at random, reads pages of their lists, and compares these with lists in memory. */
 class ListHistory {
-  /** All ids that ever existed, oldest first: they define "below" after an item is removed. */
+  /**
+   * Position of every id that ever existed, oldest first. It shows which items are older than `last`, even after that
+   * item was removed.
+   */
   readonly #order = new Map<string, number>();
   readonly #webhooks: { readonly project: ProjectId; readonly id: WebhookId; deliveries: DeliveryId[] }[] = [];
   #walks: Walk[] = [];

@@ -1,5 +1,5 @@
-// kill -9 around accounts: acknowledged changes of quotas, keys, projects, users and events survive, and so do stored
-// responses of repeated requests.
+// kill -9 during work with accounts: acknowledged changes of quotas, keys, projects, users and events survive, and so
+// do the responses stored under an Idempotency-Key.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ interface Reply {
   readonly body: any;
 }
 
-/** Sends requests with a given key and Idempotency-Key. */
+/** Sends requests with the given API key and Idempotency-Key. */
 async function call(
   server: RunningServer,
   method: string,

@@ -30,7 +30,7 @@ const ids = new Map<number, string>();
 beforeAll(async () => {
   const mneme = await startService({ dataDir: sound });
   const numbers = Array.from({ length: NOTES }, (_, at) => at);
-  // two rounds, to get more than one segment and log entry
+  // two rounds, so that the indexes have more than one segment and log entry
   for (const part of [numbers.slice(0, NOTES / 2), numbers.slice(NOTES / 2)]) {
     const stored = await storeBatch(mneme, part);
     for (const [at, n] of part.entries()) ids.set(n, stored[at] ?? "");
@@ -47,14 +47,14 @@ function copy(): string {
   return folder;
 }
 
-/** Every file below a folder, which must not be empty. */
+/** All files below a folder that are not empty. */
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((path) => join(folder, path))
     .filter((path) => statSync(path).isFile() && statSync(path).size > 0);
 }
 
-/** Inverts 64 bytes from the middle on. */
+/** Inverts 64 bytes in the middle of a file. */
 function scramble(path: string): void {
   const bytes = readFileSync(path);
   const middle = Math.floor(bytes.length / 2);
@@ -169,7 +169,7 @@ describe("an impossible start fails with one line that names the file", () => {
   });
 
   const described = join(ROOT, "data/models");
-  /** The shipped models with other descriptions. */
+  /** A folder with the shipped models, whose descriptions (model.json) `change` has modified. */
   function modelsWith(change: (model: string, description: Record<string, unknown>) => void): string {
     const folder = mkdtempSync(join(home, "models-"));
     for (const model of ["embedder", "reranker"]) {
@@ -190,7 +190,7 @@ describe("an impossible start fails with one line that names the file", () => {
     });
 
   for (const wrong of ["embedder", "reranker"]) {
-    test(`an ${wrong} with a hash other than in its description`, () => {
+    test(`${wrong} weights with a hash other than in their description`, () => {
       const line = refusal(mkdtempSync(join(home, "empty-")), "--models-dir", withWrongHash(wrong));
       expect(line).toContain(join(wrong, "model.onnx"));
     }, 60_000);

@@ -27,7 +27,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
   const dataDir = join(folder, "data");
   const ballast = join(folder, "ballast");
   const stored = new Map<number, string>();
-  /** Fills the disk up to `bytes` free: enough for rows, soon too little for indexes. */
+  /** Fills the disk until only `bytes` bytes are free. Some rows still fit then, but soon the indexes do not. */
   const leaveRoom = (bytes: number) => {
     const { bavail, bsize } = statfsSync(folder);
     writeFileSync(ballast, new Uint8Array(Math.max(0, bavail * bsize - bytes)));

@@ -71,7 +71,7 @@ async function messages(server: RunningServer, chat: string): Promise<readonly S
   return ((await server.call("GET", `/v1/chats/${chat}`)).body as { readonly messages: readonly Stored[] }).messages;
 }
 
-/** Asks a question and reads the answer to its end; null: the connection broke before. */
+/** Asks a question and reads the whole answer. Returns null if the connection broke before the end. */
 async function ask(
   server: RunningServer,
   chat: string,
@@ -96,7 +96,7 @@ async function ask(
   }
 }
 
-/** Asks another question in the chat: it is answered, and the earlier messages are in the prompt. */
+/** Asks another question in the chat. Expects an answer, and the earlier messages in the prompt. */
 async function expectGoesOn(server: RunningServer, chat: string, before: readonly string[]): Promise<void> {
   answering(() => streamed([ANSWER]));
   const { status, body } = await server.call("POST", `/v1/chats/${chat}/messages`, { message: "And when?" });

@@ -1,5 +1,5 @@
-// kill -9 while the server works: acknowledged memories exist after the next start, complete and found once;
-// acknowledged deletions are not undone. All on one data folder, one crash after the other.
+// kill -9 while the server works: after the next start, acknowledged memories exist, are complete, and are found
+// exactly once; acknowledged deletions are not undone. All crashes happen on one data folder, one after the other.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -23,7 +23,7 @@ const start = async () => {
   return running;
 };
 
-/** Expected memories, id by number of note. */
+/** Ids of the memories that must exist, by the number of their note. */
 const stored = new Map<number, string>();
 let nextNote = 0;
 
@@ -53,7 +53,7 @@ for (const round of [1, 2, 3]) {
 
       const again = await start();
       for (const [n, id] of acknowledged) stored.set(n, id);
-      // an interrupted request may have been stored anyway, at most once
+      // the memory of an interrupted request may have been stored, but at most once
       for (const { id, content } of await listAll(again)) {
         const n = attempted.get(content);
         if (n !== undefined && !acknowledged.has(n)) {
@@ -110,7 +110,7 @@ for (const round of [1, 2, 3]) {
         expect((await again.call("GET", `/v1/memories/${id}`)).status).toBe(404);
         stored.delete(n);
       }
-      // an interrupted deletion may or may not have happened
+      // a memory whose deletion was interrupted may still exist
       for (const [n, id] of doomed) {
         const answer = gone.has(n) ? null : await again.call("GET", `/v1/memories/${id}`);
         expect(answer === null || isOneOf(answer.status, 200, 404)).toBeTrue();

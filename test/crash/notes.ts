@@ -6,7 +6,7 @@ import type { RunningServer } from "../support/server.ts";
 import type { Answered } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** Something that serves the API: a spawned server or one in the test's own process. */
+/** Something that answers API calls: a spawned server or a service in the test's own process. */
 export interface Caller {
   call(method: string, path: string, body?: unknown): Promise<Pick<Answered, "status"> & { readonly body: unknown }>;
 }
@@ -43,7 +43,7 @@ export async function listAll(server: Caller, query = ""): Promise<readonly Seen
   return seen;
 }
 
-/** Stores notes in one batch; returns their ids, in order. */
+/** Stores the notes with these numbers in one batch. Returns the ids of their memories, in the same order. */
 export async function storeBatch(server: Caller, numbers: readonly number[]): Promise<readonly string[]> {
   const memories = numbers.map((n) => ({ content: note(n) }));
   const { status, body } = await server.call("POST", "/v1/memories/batch", { memories });
@@ -60,7 +60,7 @@ export async function allDone(server: Caller): Promise<void> {
   );
 }
 
-/** How often a note's memory is among the results for its own sentence. */
+/** Searches for the sentence of a note. Returns how often the note's memory is among the results. */
 export async function timesFound(server: Caller, id: string, n: number): Promise<number> {
   const { status, body } = await server.call("POST", "/v1/memories/search", { query: note(n), limit: 20 });
   expect(status).toBe(200);
@@ -70,12 +70,12 @@ export async function timesFound(server: Caller, id: string, n: number): Promise
   return results.filter((result) => result.memory_id === id && result.content === note(n)).length;
 }
 
-/** Searches per check; each takes about 50 ms. */
+/** Maximum number of searches per check. Each takes about 50 ms. */
 const SEARCHES_MAX = 10;
 
 /**
- * Expects that exactly these notes exist (id by number), completed and with their texts, and that an evenly spread
- * sample of them is found exactly once each.
+ * Expects that exactly these notes exist, completed and with their texts. `ids` has the memory's id by the number of
+ * the note. Also expects that a search finds each note of an evenly spread sample exactly once.
  */
 export async function expectWhole(server: Caller, ids: ReadonlyMap<number, string>): Promise<void> {
   await allDone(server);
@@ -90,7 +90,7 @@ export async function expectWhole(server: Caller, ids: ReadonlyMap<number, strin
   }
 }
 
-/** Calls a server that may be killed meanwhile; null if it did not answer. */
+/** Calls a server that may be killed during the call. Returns null if the server did not answer. */
 export async function ifAlive(server: RunningServer, method: string, path: string, body?: unknown) {
   try {
     return await server.call(method, path, body);

@@ -1,5 +1,5 @@
-// kill -9 around webhook deliveries: events that were acknowledged or visible before are delivered after the next
-// start, under the same id and with the same signature.
+// kill -9 around webhook deliveries: events that were acknowledged or visible before the crash are delivered after the
+// next start, under the same id and with a valid signature.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -45,7 +45,7 @@ async function completed(server: RunningServer, id: string): Promise<void> {
   });
 }
 
-/** Calls about this memory, with verified signatures. */
+/** The received calls about this memory. Verifies their signatures. */
 const about = ({ path, secret }: Hook, memory: string): readonly Received[] =>
   receiver.at(path).filter((call) => verified(call, secret).data.id === memory);
 

@@ -1,4 +1,4 @@
-// The committed TypeScript types of the native core are those of its Rust sources.
+// Tests that the committed TypeScript types of the native core are up to date with its Rust sources.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

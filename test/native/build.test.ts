@@ -1,4 +1,4 @@
-// What `bun native/build.ts` promises: it finds an existing build at once, and names a missing tool in one line.
+// Tests `bun native/build.ts`: it finds an existing build at once, and names a missing tool in one line.
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { nativeCacheDirectory, nativeLibraryPath } from "../../src/adapters/nati
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { ROOT } from "../support/sources.ts";
 
-/** Runs the build with only the given tools on the PATH; each prints a version. */
+/** Runs the build with only these tools on the PATH. Each is a script that prints the given version. */
 function build(tools: Record<string, string>, environment: Record<string, string> = {}) {
   const folder = temporaryFolder();
   const bin = join(folder.path, "bin");

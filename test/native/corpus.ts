@@ -4,12 +4,12 @@
 import type { PublishChunk } from "../../src/adapters/native/core.ts";
 import { seeded } from "../support/seeded.ts";
 
-/** Components of every vector here; 24 needs padding in the native rows. */
+/** Number of components of every vector in these tests. The native core pads rows of 24 components. */
 export const DIMENSIONS = 24;
 
 /** Model fingerprint of every project in these tests. */
 export const FINGERPRINT = "model-a";
-/** `hnswMinChunks` of tests that do not test HNSW: no corpus here is that large. */
+/** Value of `hnswMinChunks` for tests that do not test HNSW. No corpus in these tests has so many chunks. */
 export const SCAN_ONLY = 1_000_000;
 
 /** Seed of the random tests: `MNEME_TEST_SEED=<n>` repeats a run. */
@@ -19,11 +19,11 @@ export const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 export interface Publication {
   readonly memoryKeys: BigUint64Array;
   readonly chunks: PublishChunk[];
-  /** `[chunks, DIMENSIONS]`. */
+  /** Shape `[chunks, DIMENSIONS]`: one row per chunk. */
   readonly vectors: Float32Array;
 }
 
-/** A vector of unit length, `[DIMENSIONS]`. */
+/** A random vector of unit length with `DIMENSIONS` components. */
 export function unitVector(random: () => number): Float32Array {
   const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
   const length = Math.hypot(...vector);
@@ -41,7 +41,7 @@ export function vectorOf(chunkKey: bigint): Float32Array {
   return unitVector(seeded(Number(chunkKey % 0xffff_ffffn)));
 }
 
-/** Memories with chunks that contain their own key: chunk 123 has the word `c123` and the passage `passage 123`. */
+/** Memories whose chunks contain their own key: chunk 123 has the word `c123` and the passage `passage 123`. */
 export function publication(memoryKeys: readonly bigint[], version: number, chunksEach: number): Publication {
   const chunks = memoryKeys.flatMap((memoryKey) =>
     chunkKeysOf(memoryKey, version, chunksEach).map((chunkKey): PublishChunk => {

@@ -1,4 +1,4 @@
-// What survives when the process is killed (SIGKILL) while it publishes, at many points of its rounds.
+// Tests which chunks exist after a process was killed (SIGKILL) while it published, at many points of its rounds.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ setDefaultTimeout(120_000);
 const KILLS = Number(process.env.MNEME_TEST_KILLS ?? 12);
 const FIXTURES = join(import.meta.dir, "fixtures");
 
-/** The chunks that exist after the acknowledged rounds up to `last` (see fixtures/publishing.ts). */
+/** The chunks of each memory after the rounds up to `last` were acknowledged (see fixtures/publishing.ts). */
 function expectedAfter(last: number): Map<bigint, bigint[]> {
   const chunks = new Map<bigint, bigint[]>();
   for (let round = 1; round <= last; round++) {
@@ -29,7 +29,8 @@ test(`after a kill -9 at any point of a round, everything acknowledged is there 
   const random = seeded(SEED);
   for (let kill = 0; kill < KILLS; kill++) {
     const folder = temporaryFolder();
-    // When the process is killed: after this many lines (an odd number: while a round publishes), then after a delay.
+    // The process is killed `moreMs` after it has printed `lines` lines. After an odd number of lines, a round is being
+    // published.
     const lines = 1 + Math.floor(random() * 40);
     const moreMs = random() * 12;
     const printed = await killMidway(join(FIXTURES, "publishing.ts"), folder.path, lines, moreMs);
@@ -46,7 +47,7 @@ test(`after a kill -9 at any point of a round, everything acknowledged is there 
     const { index, repairs } = await ProjectIndex.open(options);
     expect([point, repairs.filter((sentence) => !sentence.includes("unfinished append"))]).toEqual([point, []]);
     const expected = expectedAfter(acknowledged);
-    // A round that began and was not acknowledged may have replaced a part of its memories' chunks.
+    // A round that began but was not acknowledged may have replaced the chunks of some of its memories.
     const inDoubt = new Set(begun > acknowledged ? [0n, 1n, 2n, 3n].map((offset) => BigInt(begun) + offset) : []);
     const certain = [...expected]
       .filter(([memoryKey]) => !inDoubt.has(memoryKey))

@@ -1,5 +1,5 @@
-// What happens to an index when its disk is full: the publication that fails reports it, nothing acknowledged is
-// lost, and once there is space the index continues without being reopened.
+// Tests an index whose disk gets full: the publication that fails reports it, nothing acknowledged is lost, and the
+// index can publish again when there is space, without being reopened.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
@@ -13,14 +13,14 @@ setDefaultTimeout(120_000);
 const DISK_MB = 24;
 const BALLAST_BYTES = 12_000_000;
 const CHUNKS_EACH = 40;
-/** The disk is full within this number of rounds. */
+/** Maximum number of rounds until the disk is full. */
 const ROUNDS_MAX = 2_000;
 
 const disk = smallDisk(DISK_MB);
 if (disk === null) console.warn(`disk-full.test.ts is skipped: it ${NO_MOUNT}`);
 
 test.skipIf(disk === null)(
-  "a full disk refuses with no_space, loses nothing, and goes on when there is room",
+  "on a full disk, publishing fails with no_space and nothing is lost; it works again when there is space",
   async () => {
     if (disk === null) return;
     const ballast = join(disk.path, "ballast");
@@ -92,7 +92,7 @@ test.skipIf(disk === null)(
   },
 );
 
-/** A kilobyte of text that does not compress to much less than half. */
+/** A kilobyte of text that can hardly be compressed to less than half its size. */
 function incompressible(chunkKey: bigint): string {
   const digest = (at: number) => new Bun.CryptoHasher("sha512").update(`${chunkKey} ${at}`).digest("hex");
   return Array.from({ length: 8 }, (_, at) => digest(at)).join("");

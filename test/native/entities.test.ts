@@ -1,5 +1,5 @@
-// What the knowledge graph promises its callers, through the addon: paths of two hops, nothing from outside the
-// admissible set, equal results after reopening. Tests beside the Rust code compare the scores with their definition.
+// Tests graph search through the addon: paths of two hops, nothing from outside the admissible set, equal results after
+// reopening. Tests in the Rust code compare the scores with their definition.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { NativeError } from "../../src/adapters/native/addon.ts";
@@ -58,7 +58,7 @@ function show(index: ProjectIndex, ...memories: readonly TestMemory[]): void {
   );
 }
 
-/** One memory names the director, another one his birthplace. The query mentions only the first. */
+/** `FILM` names the director, `DIRECTOR` his birthplace. The query names only the film. */
 const FILM: TestMemory = {
   key: 1n,
   title: "Aas Ka Panchhi",
@@ -75,7 +75,7 @@ const pathsOf = (index: ProjectIndex, found: GraphHits) => {
 };
 
 describe("graph search", () => {
-  test("finds a memory that the query does not mention over one that it does, and returns the path", async () => {
+  test("finds a memory that the query does not mention via one that it mentions, and returns the path", async () => {
     const index = await open();
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const within = index.admit(null, 1);

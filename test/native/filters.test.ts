@@ -1,6 +1,6 @@
-// The native core evaluates filters as `matchesFilter` does: random filters on random memories, while these change.
-// test/domain/filter.test.ts tests what filters mean. `MNEME_TEST_SEED` repeats a run, `MNEME_TEST_CASES` sets the
-// number of filters.
+// Tests that the native core evaluates filters like `matchesFilter`, with random filters on random memories that
+// change. test/domain/filter.test.ts tests what filters mean. `MNEME_TEST_SEED` repeats a run, `MNEME_TEST_CASES` sets
+// the number of filters.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const keyOf = (at: number) => BigUint64Array.of(BigInt(at + 1));
 
-/** A value as it is after storing and reading: JSON has neither -0 nor infinity. */
+/** A memory as it is after it was stored and read: JSON has neither -0 nor infinity. */
 function stored(memory: FilteredAttributes): FilteredAttributes {
   return { ...memory, metadata: JSON.parse(JSON.stringify(memory.metadata)) };
 }
@@ -50,7 +50,7 @@ function show(at: number, memory: FilteredAttributes): void {
   index.show(keyOf(at), new BigUint64Array(1), new Float64Array(1), [filteredAttributesJson(memory)]);
 }
 
-/** Positions of the memories that match a filter in the native core, and by `matchesFilter`. */
+/** Positions of the memories that match a filter: `found` by the native core, `expected` by `matchesFilter`. */
 async function verdicts(filter: unknown, memories: readonly (FilteredAttributes | null)[]) {
   const parsed = parseFilter(filter);
   const within = await index.admitWithin(null, 1, filterJson(parsed));
@@ -66,7 +66,7 @@ async function verdicts(filter: unknown, memories: readonly (FilteredAttributes 
 
 async function expectAgreement(filter: unknown, memories: readonly (FilteredAttributes | null)[]): Promise<number> {
   const { found, expected } = await verdicts(filter, memories);
-  // compared as one text: 50,000 single expectations take longer than the filters
+  // compares strings first, because 50,000 calls of `expect` take longer than the filters
   if (String(found) !== String(expected)) {
     expect({ filter: JSON.stringify(filter).slice(0, 2_000), found }).toEqual({
       filter: JSON.stringify(filter).slice(0, 2_000),
@@ -105,7 +105,7 @@ describe("the native core agrees with matchesFilter", () => {
       }
       admitted += await expectAgreement(anyFilter(chance, chance.below(4)), memories);
     }
-    // filters that all match everything or nothing would prove little
+    // the test would prove little if every filter matched all memories or none
     const share = admitted / (FILTERS * MEMORIES);
     expect(share).toBeGreaterThan(0.15);
     expect(share).toBeLessThan(0.85);

@@ -1,5 +1,5 @@
-// Does full-text search work in languages without spaces, with inflection, or with particles attached to nouns?
-// Judged sets (test/languages) in the native core; no model is involved.
+// Tests full-text search of the native core, without models, in languages without spaces, with inflection, or with
+// particles attached to nouns. The judged sets are in test/languages.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -15,9 +15,12 @@ import { DIMENSIONS, FINGERPRINT, SCAN_ONLY, unitVector } from "./corpus.ts";
 
 const SETS = join(import.meta.dir, "../languages");
 const LANGUAGES = ["zh", "ja", "ko", "th", "ru", "de", "ar", "hi"];
-/** Smallest mean share of judged texts among the first five hits. A set has 40 to 66 texts: chance finds a tenth. */
+/**
+ * Minimum recall: the mean share of a query's relevant texts that are among the first five hits. A random order would
+ * reach about a tenth, because a set has 40 to 66 texts.
+ */
 const RECALL_MIN = 0.9;
-/** Number of hits that a query is judged by. */
+/** Number of hits per query that the figures are computed from. */
 const DEPTH = 10;
 
 interface Text {
@@ -27,7 +30,7 @@ interface Text {
 
 interface Figures {
   readonly recall: number;
-  /** Mean reciprocal rank of the first judged text; 0 where it is not among the first `DEPTH`. */
+  /** Mean reciprocal rank of the first relevant text. A query without one among its first `DEPTH` hits counts 0. */
   readonly reciprocalRank: number;
 }
 

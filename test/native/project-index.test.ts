@@ -1,5 +1,5 @@
-// What the native core promises its callers, through the addon: visibility, replacement, keys, refusals, repairs.
-// Tests beside the Rust code check the scores; random histories and crashes have their own files here.
+// Tests the native core through the addon: visibility, replacement, keys, refusals, repairs. Tests in the Rust code
+// check the scores; random histories and crashes have their own files in this folder.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ async function open(directory: string, options: Partial<ProjectIndexOptions> = {
   return opened.index;
 }
 
-// A test may have closed the index itself.
+// Accepts the error of closing an index that the test itself has closed before.
 function wasClosedAlready(cause: unknown): void {
   expect(codeOf(cause)).toBe("closed");
 }
@@ -73,7 +73,7 @@ function show(index: ProjectIndex, memoryKeys: bigint[], userKey = 0n, expiresAt
   index.show(keys(...memoryKeys), new BigUint64Array(length).fill(userKey), new Float64Array(length).fill(expiresAtMs));
 }
 
-/** The memories that vector search and full-text search find, which must agree. */
+/** The memories that vector search finds. Checks that full-text search finds the same ones. */
 async function found(
   index: ProjectIndex,
   userKey: bigint | null = null,
@@ -186,7 +186,7 @@ describe("contents", () => {
     expect(index.stats().chunks).toBe(1);
   });
 
-  test("keys above 2^53 come back as they went in", async () => {
+  test("keys above 2^53 are returned unchanged", async () => {
     const index = await open(folder());
     const memoryKey = 2n ** 64n - 2n;
     const chunkKeys = [2n ** 53n + 1n, 2n ** 63n + 3n, 2n ** 64n - 2n];
@@ -346,10 +346,10 @@ describe("large sets", () => {
   });
 });
 
-describe("a publication so large that it crosses in slices", () => {
+describe("a publication so large that it is passed to the core in slices", () => {
   const LARGE = 1_000;
 
-  test("arrives whole, each text with its chunk", async () => {
+  test("arrives complete, each text with its chunk", async () => {
     const index = await open(folder());
     const { memoryKeys, chunks, vectors } = publication([1n], 1, LARGE);
     await index.publish(memoryKeys, chunks, vectors);
@@ -359,7 +359,7 @@ describe("a publication so large that it crosses in slices", () => {
     expect(index.stats().chunks).toBe(LARGE);
   });
 
-  test("comes before later calls, and a refused one blocks nothing", async () => {
+  test("takes effect before later calls, and a refused one blocks nothing", async () => {
     const index = await open(folder());
     const [large, next] = [publication([1n], 1, LARGE), publication([2n], 1, LARGE)];
     const changes = await Promise.allSettled([

@@ -91,7 +91,7 @@ for (const [path, hnswMinChunks] of [
             : await index.admitWithin(userKey, 1, filterJson(parseFilter(filter)));
         const expected = nearestByHand(query, userKey, only);
         const near = await index.searchVectors(query, within, 5);
-        // bf16 may swap chunks whose cosines agree to three digits, so the test compares scores, not keys.
+        // Rounding to bf16 may swap chunks whose cosines agree to three digits, so the test compares scores, not keys.
         expect(near.chunkKeys).toHaveLength(Math.min(5, expected.length));
         for (const [at, chunkKey] of near.chunkKeys.entries()) {
           expect(near.scores[at]).toBeCloseTo(expected[at]?.score ?? Number.NaN, 2);

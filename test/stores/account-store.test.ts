@@ -1,5 +1,5 @@
-// The contract of AccountStore, on SQLite and in memory, and tests of the SQLite file: it contains no secret, and
-// changes by another process count.
+// The contract of AccountStore, on SQLite and in memory. Further tests of the SQLite file: it contains no secret, and
+// changes by another process take effect.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ describe("on a file", () => {
   let clock: ManualClock;
   let database: SqliteDatabase;
   let accounts: SqliteAccountStore;
-  /** Stands for a second process. */
+  /** A second connection to the same file, like that of another process. */
   let otherDatabase: SqliteDatabase;
   let others: SqliteAccountStore;
   let projectId: ProjectId;
@@ -187,7 +187,7 @@ test.skipIf(probe === null)(`keys are valid while the disk is full${probe === nu
       clock.advance(MINUTE_MS);
       expect(accounts.authenticate(secret)?.keyId).toBe(key.id);
     };
-    // files that are open already have some room left
+    // the first writes may succeed although the disk is full, because SQLite's files still have unused space
     const isFull = Array.from({ length: 1_000 }).some(() => {
       use();
       try {
@@ -229,7 +229,7 @@ function insertMemory(database: SqliteDatabase, project: ProjectId, id: string, 
   return row.memory_key;
 }
 
-// A row in each table that belongs to a project; returns their names.
+// Inserts a row into each table whose rows belong to a project. Returns the names of these tables.
 function fillProject(database: SqliteDatabase, project: ProjectId): readonly string[] {
   const memory = insertMemory(database, project, "mem_of_removed", 1);
   const insert = (table: string, values: string) => {

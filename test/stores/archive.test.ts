@@ -358,7 +358,7 @@ describe.skipIf(disk === null)(`a full disk (${disk === null ? NO_MOUNT : "mount
       expect(stored.length).toBeGreaterThan(2);
       const contents = await full.contents(stored.map(({ memoryKey }) => memoryKey));
       for (const { memoryKey, content } of stored) expect(contents.get(memoryKey) === content).toBe(true);
-      // another large write fails too, and stored texts stay readable
+      // another large write fails, too, and stored texts can still be read
       const next = memory(1_000, { content: "more ".repeat(2_000_000) });
       expect((await failureOf(full.replace([next]))).code).toBe("no_space");
       expect((await full.contents([key(1)])).size).toBe(1);

@@ -1,4 +1,5 @@
-// Temporary folders for tests, and where possible file systems so small that they get full.
+// Temporary folders for tests, and file systems that are small enough for a test to fill. Only root can mount the
+// latter.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +34,7 @@ export function remount(path: string, mode: "ro" | "rw"): void {
   if (!mount(["-o", `remount,${mode}`, path])) throw new Error(`${path} could not be remounted ${mode}`);
 }
 
-/** Why a test that needs a file system of its own is skipped. */
+/** The reason for skipping a test that needs its own file system. */
 export const NO_MOUNT = "needs a user who may mount a file system (root on Linux)";
 
 function mount(options: readonly string[]): boolean {

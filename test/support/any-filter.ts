@@ -5,11 +5,11 @@ import type { MemoryId } from "../../src/domain/ids.ts";
 import type { Json, JsonObject } from "../../src/domain/memory.ts";
 import { seeded } from "./seeded.ts";
 
-/** Seeded random values of which memories and operands consist. */
+/** Seeded random values, from which memories and operands are made. */
 export class Chance {
   readonly #next: () => number;
 
-  /** @param scalars as JSON texts */
+  /** @param scalars JSON texts of the scalars to choose from */
   constructor(
     seed: number,
     readonly scalars: readonly string[],
@@ -30,7 +30,7 @@ export class Chance {
   }
 }
 
-/** Scalars as JSON texts, each of which filters must treat differently. */
+/** JSON texts of scalars that an index could confuse, among them equal numbers written in different ways. */
 export const SCALARS: readonly string[] = [
   ...["null", "true", "false", "0", "-0", "1", "1.0", "1.5", "9007199254740992", "9007199254740993"],
   ...["", "a", "A", "ab", "1", "\ue000", "\uffff", "😀"].map((text) => JSON.stringify(text)),
@@ -47,7 +47,7 @@ function anyJson(chance: Chance, depth: number): string {
   return chance.one(chance.scalars);
 }
 
-// As text, because only JSON.parse creates an own key "__proto__".
+// Returns JSON text, because an object literal would use a key `__proto__` as the object's prototype.
 function anyObject(chance: Chance, depth: number): string {
   const keys = [...new Set(chance.list(4, () => chance.one(KEYS)))];
   return `{${keys.map((key) => `${JSON.stringify(key)}:${anyJson(chance, depth)}`).join(",")}}`;

@@ -65,7 +65,7 @@ export function limitsMarkdown(): string {
   ].join("\n\n");
 }
 
-// `POST *` is every other route with that method; `* *` is every method without a route.
+// In rate limits, `POST *` stands for all other routes with method POST, and `* *` for methods that no route has.
 function routeName(entry: string): string {
   if (entry === "* *") return "other methods";
   return entry.endsWith(" *") ? `any other \`${entry.slice(0, -2)}\`` : `\`${entry}\``;

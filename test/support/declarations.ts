@@ -1,13 +1,14 @@
-// Public declarations of TypeScript and Rust files, and those that no other code uses. Works on names, without types: a
-// name that several declarations share counts as used if any of them is. Uses inside declarations of the same name do
-// not count, so a chain of methods that only delegate to each other needs a caller as well.
+// Finds public declarations of TypeScript and Rust files that no other code uses. Compares names only, without types:
+// if several declarations have the same name and one of them is used, all count as used. Uses inside declarations of
+// the same name do not count. A chain of methods with the same name that only delegate to each other is therefore
+// unused if nothing else calls it.
 
 import { codeLines, productionLines, type SourceFile } from "./sources.ts";
 
 /** A public item and where it is declared. */
 export interface Declaration {
   readonly path: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
   readonly name: string;
 }
@@ -18,12 +19,13 @@ interface Code {
 }
 
 const WORD = /[\w$]+/g;
-// after a dot, or in an object pattern
+// use of a member: its name after a dot, or in an object pattern
 const MEMBER_USE = /\.\s*#?([\w$]+)|[{,]\s*([\w$]+)\s*(?=[,}=])/g;
 const EXPORT =
   /^export (?:default |abstract |async |declare )*(?:function\*?|class|interface|type|const|let|enum) ([\w$]+)/;
 const OWNER = /^(?:export )?(?:abstract )?(?:class|interface) ([\w$]+)/;
-// public methods and getters of a class; methods and fields with a function type of an interface
+// declaration of a member: a public method or getter of a class; a method, or a field with a function type, of an
+// interface
 const MEMBER =
   /^ {2}(?!private |protected |return |if |for |while |switch )(?:(?:static |async |override |get |readonly |public )*\*?([\w$]+)\??(?:<[^>]*>)?\(|(?:readonly )?([\w$]+)\??: \()/;
 const RUST_ITEM =
@@ -63,7 +65,7 @@ export function unusedInTypescript(
  */
 export function unusedInRust(files: readonly SourceFile[], typescript: readonly SourceFile[]): readonly Declaration[] {
   const code = files.map((file) => ({ path: file.path, lines: productionLines(file) }));
-  // the head of an `impl` is part of its type
+  // the first line of an `impl` does not count as a use of the type that it names
   const bodies = code.map(({ path, lines }) => ({
     path,
     lines: lines.map((line) => (/^impl\b/.test(line) ? "" : line)),
@@ -81,14 +83,14 @@ export function unusedInRust(files: readonly SourceFile[], typescript: readonly 
       return [{ path, line: at + 1, name, isExported }];
     }),
   );
-  // exported functions delegate to functions of the same name
+  // exported functions delegate to functions of the same name, which are used if the exported function is
   const called = new Set(items.filter(({ isExported, name }) => isExported && isCalled(name)).map(({ name }) => name));
   return items
     .filter(({ name, isExported }) => !called.has(name) && (isExported || !names.isUsed(name)))
     .map(({ path, line, name }) => ({ path, line, name }));
 }
 
-/** How often names are used outside of the declarations of the same name. */
+/** Counts how often each name is used outside of declarations with that name. */
 class UseCounts {
   readonly #counts = new Map<string, number>();
 
@@ -137,7 +139,7 @@ function camelCase(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-// The index behind a declaration's last line: the first line at its depth that ends it.
+// Index of the line after the last line of a declaration. Indentation shows where the declaration ends.
 function endOf(lines: readonly string[], start: number): number {
   const indent = indentOf(lines[start] ?? "");
   for (let at = start; at < lines.length; at++) {

@@ -1,5 +1,5 @@
-// Every operation as declared, for tests of what is generated from the declarations. They cannot be called, since there
-// is no service behind them.
+// All API operations as they are declared, for tests of what is generated from the declarations. The operations cannot
+// be called, because there is no service behind them.
 
 import type { Operation } from "../../src/api/operation.ts";
 import { allOperations, type OperationsParts } from "../../src/api/operations.ts";

@@ -47,13 +47,13 @@ export class EventReader {
     return events;
   }
 
-  /** Disconnects. */
+  /** Closes the connection before the end of the stream. */
   hangUp(): Promise<void> {
     return this.#reader.cancel();
   }
 }
 
-/** Sends a POST with the test key and reads the response as event stream. */
+/** Sends a POST with the test key and reads the response as an event stream. */
 export async function openStream(
   mneme: TestService,
   path: string,

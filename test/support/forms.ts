@@ -16,17 +16,17 @@ const BOUNDARY = "----mneme-test-0123456789";
 export interface FormOptions {
   /** Replaces the correct content type. */
   readonly contentType?: string;
-  /** Content length header; absent: none. */
+  /** Value of the header `content-length`. The header is not sent without this option. */
   readonly contentLength?: number;
-  /** Ends the form after this many bytes. */
+  /** Number of bytes after which the form is cut off. */
   readonly cutAt?: number;
-  /** Size of each piece in bytes. */
+  /** Size in bytes of the pieces in which the form is sent. */
   readonly pieceBytes?: number;
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The request with these parts. */
+/** Makes a request with these parts as a form. */
 export function formRequest(url: string, parts: readonly Part[], options: FormOptions = {}): Request {
   const { contentType = `multipart/form-data; boundary=${BOUNDARY}`, contentLength, signal, headers } = options;
   return new Request(url, {
@@ -51,7 +51,7 @@ export function fileForm(
   return [...others, { name: "file", filename, content }];
 }
 
-/** Text lines of `bytes` bytes in total, generated piece by piece on demand. */
+/** Lines of text, `bytes` bytes in total, generated piece by piece while they are read. */
 export async function* lines(bytes: number): AsyncGenerator<Uint8Array> {
   const piece = Buffer.from("The committee met on Tuesday to discuss the budget.\n".repeat(1_280));
   for (let left = bytes; left > 0; left -= piece.byteLength) {

@@ -1,5 +1,5 @@
-// Seeded random values for JSON Schemas: valid ones, and ones that are invalid in one place. The tests decide what to
-// do with them, and which names have a special meaning.
+// Seeded random values for JSON Schemas: valid ones, and ones that are invalid in one place. With `Source.named`, a
+// test chooses the values of certain names itself.
 
 import type { JsonSchema } from "../../src/api/json-schema.ts";
 import { seeded } from "./seeded.ts";
@@ -25,22 +25,25 @@ export class Chance {
     return items[this.below(items.length)] as Item;
   }
 
-  /** True with this probability, 0 to 1. */
+  /** Returns true with the probability `share`, 0 to 1. */
   often(share: number): boolean {
     return this.#next() < share;
   }
 }
 
-/** Context of valid values. */
+/** What the generator of valid values needs. */
 export interface Source {
   readonly chance: Chance;
   /** Schemas that a `$ref` can refer to, by name. */
   readonly schemas: Readonly<Record<string, JsonSchema>>;
-  /** Value for a field or parameter whose schema is less strict than the API; undefined: the schema decides. */
+  /**
+   * Returns the value for a field or parameter whose schema is less strict than the API. Returns undefined if a value
+   * made from the schema will do.
+   */
   readonly named: (name: string, schema: JsonSchema) => Json | undefined;
 }
 
-/** Letters of several scripts: one to four bytes in UTF-8, combining marks and right-to-left letters among them. */
+/** Letters of several scripts with one to four bytes in UTF-8, including combining marks and right-to-left letters. */
 const LETTERS = [..."abcxyzABC019 _-.éßñЖ日本語𝛂😀e\u0301שלום"];
 /** Well-formed texts that often cause bugs. */
 export const AWKWARD_TEXTS: readonly string[] = [
@@ -200,7 +203,7 @@ function soundObject(schema: JsonSchema, source: Source): Json {
   );
 }
 
-// Not an object literal, because `__proto__` is an ordinary name in JSON.
+// Defines the properties one by one, because `__proto__`, an ordinary name in JSON, would otherwise set the prototype.
 function objectOf(entries: readonly (readonly [name: string, value: Json])[]): { readonly [name: string]: Json } {
   const object: Record<string, Json> = {};
   for (const [name, value] of entries) {
@@ -241,7 +244,7 @@ function kept(value: Json | undefined): Json[] {
   return value === undefined ? [] : [value];
 }
 
-/** undefined: the value is omitted. */
+/** Changes a value. Returns undefined if the value is to be left out. */
 function spoiltHere(value: Json, chance: Chance): Json | undefined {
   if (chance.often(0.1)) return undefined;
   if (chance.often(0.3)) return anyJson(chance);

@@ -18,8 +18,8 @@ export function typescriptGraph(files: readonly SourceFile[]): Graph {
 }
 
 /**
- * Uses among the files of Rust crates, without their unit tests. A name that a `mod.rs` only re-exports counts as a use
- * of the file that defines it.
+ * Dependencies among the files of Rust crates, without their unit tests. The use of a name that a `mod.rs` only
+ * re-exports counts as a use of the file that defines the name.
  */
 export function rustGraph(files: readonly SourceFile[]): Graph {
   const roots = files.filter(({ path }) => path.endsWith("src/lib.rs")).map(({ path }) => dirname(path));
@@ -27,7 +27,7 @@ export function rustGraph(files: readonly SourceFile[]): Graph {
   return new Map(crates.flatMap((crate) => crate.edges()));
 }
 
-/** The graph whose nodes are groups of nodes; uses within a group are left out. */
+/** The graph whose nodes are the groups of nodes. Dependencies within a group are left out. */
 export function grouped(graph: Graph, groupOf: (node: string) => string): Graph {
   const groups = new Map<string, Set<string>>();
   for (const [from, targets] of graph) {
@@ -39,7 +39,7 @@ export function grouped(graph: Graph, groupOf: (node: string) => string): Graph 
   return groups;
 }
 
-/** One shortest cycle through each node that is in one, each cycle listed once: `a → b → a`. */
+/** For each node that is in a cycle, one shortest cycle through the node, as `a → b → a`. Each cycle is listed once. */
 export function cyclesIn(graph: Graph): readonly string[] {
   const cycles = new Map<string, string>();
   for (const start of [...graph.keys()].sort()) {
@@ -70,7 +70,7 @@ function shortestCycle(graph: Graph, start: string): readonly string[] | null {
 }
 
 class RustCrate {
-  /** Files by module path: `text::index` → `…/text/index.rs`; the crate's root is the empty path. */
+  /** Files by module path, such as `text::index` for `…/text/index.rs`. The path of the crate's root is empty. */
   readonly #files = new Map<string, SourceFile>();
 
   constructor(root: string, files: readonly SourceFile[]) {
@@ -88,7 +88,8 @@ class RustCrate {
     });
   }
 
-  // Absolute paths, without `crate`, that a file names. A parent's re-exports only forward names of its own modules.
+  // The absolute paths, without `crate`, that a file uses. Re-exports (`pub use`) do not count as uses, because a
+  // module only re-exports names of the modules below it.
   #usedPaths(module: string, file: SourceFile): string[] {
     const code = productionLines(file).join("\n");
     const paths: string[] = [];
@@ -110,7 +111,7 @@ class RustCrate {
       if (file === undefined) continue;
       const name = parts[length];
       if (name === undefined || depth > 5) return file;
-      // a name of the parent that it only re-exports
+      // a module may only re-export a name; then the file that defines the name is meant
       const reexport = this.#reexports(module, file).find((used) => used.split("::").at(-1) === name);
       return reexport === undefined ? file : this.#fileOf(reexport, depth + 1);
     }
@@ -125,7 +126,7 @@ class RustCrate {
   }
 }
 
-// `a::{b, c::{d, self}}` → `a::b`, `a::c::d`, `a::c`
+// Expands a use tree: `a::{b, c::{d, self}}` gives `a::b`, `a::c::d` and `a::c`.
 function expandUseTree(tree: string): string[] {
   const open = tree.indexOf("{");
   if (open < 0) return [tree.replace(/\s+as\s+\w+$/, "").trim()];
@@ -151,7 +152,8 @@ function expandUseTree(tree: string): string[] {
     .flatMap((text) => (text === "self" ? [prefix.replace(/::$/, "")] : expandUseTree(prefix + text)));
 }
 
-// null for paths of other crates. A path that begins with a module beside or below the file is relative.
+// Makes a path absolute. Returns null for paths of other crates. A path that begins with a module below the file's own
+// module is relative.
 function absolutePath(path: string, module: string, files: ReadonlyMap<string, SourceFile>): string | null {
   const [head = "", ...rest] = path.split("::");
   const own = module === "" ? [] : module.split("::");
@@ -166,7 +168,7 @@ function absolutePath(path: string, module: string, files: ReadonlyMap<string, S
   return files.has(below) ? [below, ...rest].join("::") : null;
 }
 
-/** The room of a Rust file: crate and first module, such as `native/src/text`. */
+/** The group of a Rust file in the import rules: its crate and first module, such as `native/src/text`. */
 export function rustModuleOf(path: string): string {
   const [crate = "", inner = ""] = path.split("/src/");
   return join(crate, "src", inner.split("/")[0]?.replace(/\.rs$/, "") ?? "");

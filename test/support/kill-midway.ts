@@ -1,8 +1,8 @@
 // Runs a fixture and kills it while it works.
 
 /**
- * Starts a fixture (path of a program) with `path` as its argument and kills it with SIGKILL `moreMs` after it has
- * printed `lines` lines. Returns all complete lines that it printed.
+ * Starts the program at the path `fixture` with `path` as its argument. Kills it with SIGKILL `moreMs` milliseconds
+ * after it has printed `lines` lines. Returns all complete lines that it printed.
  */
 export async function killMidway(fixture: string, path: string, lines: number, moreMs: number): Promise<string[]> {
   const child = Bun.spawn([process.execPath, fixture, path], {

@@ -12,7 +12,7 @@ export interface LlmCall {
     readonly response_format?: { readonly json_schema: { readonly schema: { readonly required: readonly string[] } } };
     readonly [field: string]: unknown;
   };
-  /** Aborts when the caller disconnects. */
+  /** Signal that aborts when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -28,7 +28,7 @@ export interface LlmStub {
   underWay(): number;
   /** Clears the recorded requests. */
   forget(): void;
-  /** Sets how it answers from now on. */
+  /** Sets the function that answers requests from now on. */
   answer(how: LlmAnswering): void;
   stop(): Promise<void>;
 }
@@ -120,8 +120,8 @@ export function stalling(text: string): LlmAnswering {
 }
 
 /**
- * Sends these texts, one per millisecond; then ends, or, with `stays`, sends nothing more and keeps the connection
- * open.
+ * Sends these texts, one per millisecond, and then ends the answer. With `stays`, it does not end the answer, but sends
+ * nothing more and keeps the connection open.
  */
 export function trickling(parts: readonly string[], { stays }: { readonly stays: boolean }): LlmAnswering {
   return () => {

@@ -1,5 +1,5 @@
-// Validates responses against /openapi.json: finds the operation of a request, and lists contradictions. Stricter than
-// the document, which is open: an undocumented field or header is a contradiction.
+// Validates responses against /openapi.json: finds the operation of a request, and lists contradictions. This check is
+// stricter than the document, which allows more fields: an undocumented field or header is a contradiction.
 
 import type { ValidateFunction } from "ajv";
 import Ajv2020 from "ajv/dist/2020";
@@ -9,14 +9,14 @@ import type { OpenApiDocument, OperationObject, ParameterObject, ResponseObject 
 
 /** One operation of the document. */
 export interface Documented {
-  /** Upper case. */
+  /** HTTP method in upper case. */
   readonly method: string;
-  /** Including the server's base path: `/v1/memories/{id}`. */
+  /** Path with the server's base path, such as `/v1/memories/{id}`. */
   readonly path: string;
   readonly object: OperationObject;
   /** All parameters, with references resolved. */
   readonly parameters: readonly ParameterObject[];
-  /** Media type and schema of the body; null: no body. */
+  /** Media type and schema of the request body; null if there is none. */
   readonly body: { readonly mediaType: string; readonly schema: JsonSchema; readonly isRequired: boolean } | null;
 }
 
@@ -27,7 +27,7 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** The request. */
+/** The request that a response answers. */
 export interface Asked {
   readonly method: string;
   readonly pathname: string;
@@ -41,13 +41,13 @@ export interface SentEvent {
 
 const BASE = "contract";
 const METHODS = ["get", "post", "put", "patch", "delete"];
-/** Headers that only some responses have; other tests check when. */
+/** Headers that only some responses have. Other tests check which ones. */
 const OPTIONAL_HEADERS = ["idempotent-replayed", "retry-after"];
 /** Headers of the HTTP transfer, which the document does not list. */
 const TRANSFER_HEADERS = ["content-type", "content-length", "cache-control", "x-accel-buffering", "vary"];
 const WITH_RETRY_AFTER: unknown[] = ["rate_limit_exceeded", "query_quota_exceeded"];
 
-/** The parsed document. */
+/** The OpenAPI document, with methods that check responses against it. */
 export class Contract {
   readonly operations: readonly Documented[];
   readonly schemas: Readonly<Record<string, JsonSchema>>;
@@ -70,7 +70,7 @@ export class Contract {
     );
   }
 
-  /** The operation of a request; null: none. HEAD maps to the operation of GET. */
+  /** The operation that a request calls; null if there is none. HEAD calls the operation of GET. */
   operationOf(method: string, pathname: string): Documented | null {
     const asked = method === "HEAD" ? "GET" : method;
     const given = pathname.split("/");
@@ -85,7 +85,7 @@ export class Contract {
     return this.operations.filter(({ path }) => matches(path, given)).map(({ method }) => method);
   }
 
-  /** Whether a JSON value is valid for the schema as documented, which is what callers may send. */
+  /** Whether a JSON value is valid for a schema of the document. Callers may send every such value. */
   accepts(schema: JsonSchema, value: unknown): boolean {
     return this.#validator(schema, false)(value);
   }
@@ -107,7 +107,7 @@ export class Contract {
     ];
   }
 
-  /** The documented response for a status; null: there is none. */
+  /** The documented response for a status; null if there is none. */
   #responseOf(operation: Documented, status: number): ResponseObject | null {
     const response = operation.object.responses[status];
     if (response === undefined) return null;
@@ -169,7 +169,10 @@ export class Contract {
     return body === undefined ? ["a body that is no JSON"] : this.#mismatches(content.schema, body);
   }
 
-  /** The order of events: all `text`, then `sources`, `usage` and `done`; an `error` may replace the rest. */
+  /**
+   * Checks the events and their order: all `text`, then `sources`, `usage` and `done`. An `error` may end the stream
+   * early.
+   */
   #streamProblems(text: string): string[] {
     const events = readEvents(text);
     if (events === null) return ["a stream that is not framed as event and data lines"];
@@ -246,8 +249,8 @@ export function readEvents(text: string): readonly SentEvent[] | null {
   return events;
 }
 
-// The schemas of responses are open, because fields may be added; these tests require every field to be documented.
-// Times must be UTC with milliseconds, which `format` does not express.
+// Makes a schema stricter. The document allows unknown fields, because fields may be added later; these tests require
+// every field to be documented. Times must be UTC with milliseconds, which `format` cannot express.
 function closed(schema: JsonSchema): JsonSchema {
   return close(schema) as JsonSchema;
 }

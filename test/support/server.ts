@@ -1,4 +1,5 @@
-// The real server as a child process, for tests and benches: own data folder, free port, stopped or killed on demand.
+// Starts the real server as a child process, for tests and benches, with its own data folder and a free port. Callers
+// can stop or kill it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +8,7 @@ import { until } from "./until.ts";
 
 /** Options of a server. */
 export interface ServerOptions {
-  /** Data folder. Default: a new one, which `stop` and `kill` remove. */
+  /** Data folder. Default: a new one, which `stop` and disposal remove. */
   readonly dataDir?: string;
   /** Additional environment variables, such as `MNEME_HNSW_MIN_CHUNKS`; null removes a variable. */
   readonly environment?: Readonly<Record<string, string | null>>;
@@ -57,7 +58,7 @@ export const TEST_KEY = "ctx_test-key-for-local-servers-only";
 const ROOT = join(import.meta.dir, "../..");
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 40_000;
-/** Longest output kept, in characters; the beginning is cut off. */
+/** Maximum length of the output that is kept, in UTF-16 code units. The beginning is cut off. */
 const OUTPUT_CHARACTERS_MAX = 200_000;
 
 /**

@@ -28,7 +28,7 @@ export interface Answered {
 export interface KeyOptions {
   /** User that the key is confined to. */
   readonly userId?: string;
-  /** Unix milliseconds. */
+  /** Time of expiry in Unix milliseconds. */
   readonly expiresAt?: number;
 }
 
@@ -44,12 +44,15 @@ export interface TestService {
   store(body: object): Promise<Answered>;
   /** Waits until a memory is no longer processing. */
   settled(id: string): Promise<Answered>;
-  /** Creates an additional key; `project` is the id of another project than the default one, created if missing. */
+  /**
+   * Creates an additional key in the default project, or in the project with the id `project`, which is created if it
+   * does not exist.
+   */
   addKey(scopes: readonly KeyScope[], project?: string, options?: KeyOptions): string;
   stop(): Promise<void>;
 }
 
-/** The system clock, which a test can advance. Waits still take their real time. */
+/** The system clock, which a test can advance. `sleep` still takes real time. */
 export class SettableClock implements Clock {
   #aheadMs = 0;
 
@@ -139,7 +142,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
-// Uses a database connection of its own, like a command beside the server, so that tests can choose the id of a
+// Opens its own database connection, like a command that runs while the server runs. That lets tests choose the id of a
 // project.
 function addKey(
   dataDir: string,

@@ -1,4 +1,5 @@
-// The project's source files for the house rules: lines, imports, code without comments. Skips build outputs and data.
+// Reads the project's source files for the tests of house rules: lines, imports, code without comments. Skips build
+// outputs and data.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -16,13 +17,13 @@ export interface SourceFile {
 
 /** An import or re-export: static or dynamic, of values or types. */
 export interface Import {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** As written. */
+  /** The specifier as it is in the source. */
   readonly specifier: string;
-  /** Path of the imported file from the root; null for packages. */
+  /** Path of the imported file from the repository's root; null for packages. */
   readonly path: string | null;
-  /** `import("…")` */
+  /** Whether the import is dynamic: `import("…")`. */
   readonly isDynamic: boolean;
 }
 
@@ -74,12 +75,12 @@ export function lineAt(file: SourceFile, position: number): number {
 /** The lines of a file with comments and string contents blanked, so that text in them is not mistaken for code. */
 export function codeLines(file: SourceFile): readonly string[] {
   const blank = (text: string) => text.replace(/[^\n]/g, " ");
-  // strings first: `//` within one starts no comment
+  // strings come first in the pattern, because `//` inside a string does not start a comment
   const pattern = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
   return file.text.replace(pattern, blank).split("\n");
 }
 
-/** The code lines of a Rust file without its unit tests, which stand at its end. */
+/** The code lines of a Rust file without its unit tests, which are at the end of the file. */
 export function productionLines(file: SourceFile): readonly string[] {
   const tests = file.lines.findIndex(
     (line, at) => line === "#[cfg(test)]" && /^mod \w+ \{/.test(file.lines[at + 1] ?? ""),

@@ -35,7 +35,8 @@ export function markFailed(mneme: TestService, id: string, message = "The text c
   }
 }
 
-// The models' description is in model.json, so a store that the real models filled can be opened with these as well.
+// Copies the shipped models without their weights. The copy has their descriptions (model.json), so it can open a data
+// folder that was filled with the real models.
 function modelsWithoutWeights(): string {
   const folder = mkdtempSync(join(tmpdir(), "mneme-test-models-"));
   cpSync(join(ROOT, "data/models"), folder, {

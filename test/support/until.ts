@@ -1,4 +1,4 @@
-// Waits for a condition with a deadline. Tests use this instead of sleeping.
+// Waits until a condition is true, with a time limit. Tests use this instead of sleeping.
 
 /** Polling interval in milliseconds. */
 const LOOK_EVERY_MS = 20;
