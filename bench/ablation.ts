@@ -1,6 +1,6 @@
-// Ablation of the precise mode: runs the test questions of judged collections with one part of the mode switched off
-// at a time. It searches in this process, over the data directories that bench/quality.ts keeps, because no request
-// can switch off a part. `bun bench/ablation.ts --help` lists the flags.
+// Ablation of the precise mode: runs the test questions of judged collections, each time with another part of the mode
+// switched off. It searches in this process, in the data directories that bench/quality.ts keeps, because no API
+// request can switch off a part. `bun bench/ablation.ts --help` lists the flags.
 
 import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
@@ -26,7 +26,10 @@ difference with its 95 % interval. Writes bench/results/ablation.json.
   --from FOLDER  folder of the collections
   --queries N    use at most N questions of each collection, evenly spread`;
 
-/** The whole mode, and the mode without one part. Smoothing of turn vectors is not among them: ingest fixes it. */
+/**
+ * The whole mode, and variants of it that lack one part. There is no variant without smoothing of turn vectors, because
+ * smoothing happens at ingestion.
+ */
 const VARIANTS: Readonly<Record<string, Partial<Mode>>> = {
   whole: {},
   "without words": { textWeight: 0, textCandidates: 0 },
@@ -78,7 +81,7 @@ async function main(): Promise<void> {
   process.stdout.write(`written to ${writeRows("ablation", [...kept, ...rows])}\n`);
 }
 
-// Documents, best first. A document with several passages has the rank of its best one.
+// The documents of a ranking, best first. A document with several passages has the rank of its best passage.
 function documentsOf({ results }: Ranking, documentAt: DocumentAt): readonly string[] {
   return [...new Set(results.map(({ memory, place }) => documentAt(memory.externalId ?? memory.id, place.start)))];
 }

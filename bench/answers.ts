@@ -1,6 +1,6 @@
-// Quality of the answers: asks the questions of collections with gold answers through the public API. It counts which
-// answers contain the gold, what they cite, and when they rightly abstain. `bun bench/answers.ts --help` lists the
-// flags.
+// Quality of the answers: asks the questions of collections with gold answers through the public API. It counts the
+// answers that contain the gold, evaluates what they cite, and counts the answers that rightly abstain. `bun
+// bench/answers.ts --help` lists the flags.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ An answer counts as correct if it contains the gold word for word, in lower case
 SQuAD's evaluation). Questions with a yes/no gold are counted separately: for them the bench only checks whether the answer
 cites all judged passages. For questions without a stored answer (a split named adversarial), abstaining is correct.`;
 
-/** Questions that are asked first in each mode, without measuring, to warm up caches and lanes. */
+/** Number of questions that are asked first in each mode, without measuring, to warm up caches and lanes. */
 const WARM_UP_QUERIES = 3;
 /** Name of the split with questions whose answer is not stored; not every collection has one. */
 const UNANSWERABLE = "adversarial";
@@ -186,7 +186,7 @@ async function measureSet(
   return measured;
 }
 
-/** null: the language model behind the server failed. */
+/** null if the server's language model failed. */
 async function ask(
   client: Client,
   { text, userId }: JudgedQuery,

@@ -1,7 +1,7 @@
 // Fits the calibration curves in src/retrieval/modes.ts. It runs the train questions of judged collections and fits,
-// for each combination of signals, the logistic curve from final score to probability of relevance. It searches in
-// this process, over kept data directories, because no request can switch off the reranker. `bun bench/calibrate.ts
-// --help` lists the flags.
+// for each combination of signals, the logistic curve from final score to probability of relevance. It searches in this
+// process, in the data directories that bench/quality.ts keeps, because no API request can switch off the reranker.
+// `bun bench/calibrate.ts --help` lists the flags.
 
 import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
@@ -22,7 +22,7 @@ Fits the calibration curves of src/retrieval/modes.ts and prints slope, offset, 
   --set NAMES    collections with a train split, separated by commas (default: scifact,hotpotqa)
   --from FOLDER  folder of the collections (default: ${COLLECTIONS})
   --queries N    use at most N questions of each collection (default: 150)`;
-/** Results per question. Fewer than any mode reranks, so that all results were reranked or none. */
+/** Number of results per question. Fewer than any mode reranks, so that either all results were reranked or none. */
 const RESULTS = 10;
 const BINS = 8;
 /** The combinations of signals in a final score, and a mode that produces each. */
@@ -70,7 +70,7 @@ async function main(): Promise<void> {
 }
 
 // The final scores are recovered from the calibrated ones with the inverse curve. Questions for which the graph found
-// nothing only count for the combinations without graph.
+// nothing are only used for the combinations without graph.
 function resultsOf(
   { results, stages }: Ranking,
   parts: ScoreParts,

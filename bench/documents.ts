@@ -1,6 +1,6 @@
-// Measures what reading a document costs and how it affects searches. Uploads each file of a folder to a server: time
-// until its text is read and until it is searchable, and peak memory of the reading child, while another client
-// searches. `bun bench/documents.ts --help`.
+// Measures what reading a document costs and how it affects searches. Uploads each file of a folder to a server while
+// another client searches. Measures the time until the file's text is read and until it is searchable, and the peak
+// memory of the child process that reads it. `bun bench/documents.ts --help`.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
@@ -26,11 +26,11 @@ const HELP = `bun bench/documents.ts [flags]
   --record       write bench/results/documents.json`;
 const IDLE_SEARCHES = 300;
 const WARM_UP_SEARCHES = 20;
-/** Timeout of one document, from the upload until it is searchable. */
+/** Timeout of one document in milliseconds, from the upload until it is searchable. */
 const EACH_MS = 900_000;
 /**
- * Time between two checks of the children. It only has to be shorter than the life of a child: the kernel records the
- * peak.
+ * Milliseconds between two checks of the child processes. The kernel records the peak, so it is enough to check each
+ * child once before it ends.
  */
 const CHECK_EVERY_MS = 25;
 const MIB = 1024 * 1024;
@@ -119,7 +119,7 @@ async function questionsOf(file: string): Promise<readonly string[]> {
   return questions;
 }
 
-/** The searching client: one fast search after the other. */
+/** The client that searches meanwhile: one search in mode fast after the other. */
 class Searcher {
   #next = 0;
 
@@ -195,11 +195,11 @@ class ChildPeaks {
   #peakBytes = 0;
 
   constructor(server: number) {
-    // existing children are the lanes and the preparation process
+    // Children that exist now are the lanes and the preparation process, which are not measured.
     this.#known = new Set(processTree(server).map(({ pid }) => pid));
     this.#timer = setInterval(() => {
       for (const pid of childrenOf(server)) {
-        // before exec, a child has the command line and memory of its parent
+        // Before its exec call, a child has the command line and memory of its parent.
         const hasStarted = contentOf(`/proc/${pid}/cmdline`).includes("\0child\0");
         if (hasStarted && !this.#known.has(pid)) this.#peakBytes = Math.max(this.#peakBytes, peakBytes(pid));
       }

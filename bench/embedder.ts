@@ -1,5 +1,6 @@
-// Speed of the models alone: throughput and latency of the lanes, without server and stores. This is the upper limit
-// for ingest and search, and the measure for schedule.ts. `bun bench/embedder.ts --help` lists the flags.
+// Speed of the models alone: throughput and latency of the lanes, without server and stores. The figures are an upper
+// limit for ingestion and search, and show how well src/adapters/inference/schedule.ts works. `bun bench/embedder.ts
+// --help` lists the flags.
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -24,9 +25,9 @@ Measures throughput, latency and memory of embedder and reranker, idle and under
   --runtime R   runtime of the models, one of ${MODEL_RUNTIMES.join(", ")} (default: auto)
   --queries N   measured queries of each kind (default: 300)`;
 
-/** Texts per call, like in the ingest pipeline. */
+/** Number of texts per call, as in ingestion. */
 const TEXTS_PER_CALL = 64;
-/** Concurrent calls, so that the lanes never wait for the bench. */
+/** Number of concurrent calls; several, so that the lanes never wait for the bench. */
 const CALLS_AT_ONCE = 4;
 const WARM_UP = 20;
 const RERANKED = 20;
@@ -69,7 +70,7 @@ async function main(): Promise<void> {
   rows.push([`rerank of ${RERANKED} x 128, idle`, latencies(await rerankInTurn(lanes, texts))]);
   rows.push(["ingest alone", rate(await ingest(lanes, texts), texts, lanes, tokenizer)]);
 
-  // The background load must last as long as the measurements under it.
+  // The background load must last until the measurements made under it have ended.
   let isMeasuring = true;
   const background = (async () => {
     while (isMeasuring) await ingest(lanes, texts);
@@ -97,7 +98,7 @@ async function readTexts(file: string, count: number): Promise<readonly string[]
   return texts;
 }
 
-/** Beginnings of the texts with about `tokens` tokens each, special tokens included. */
+/** Makes queries from the beginnings of the texts, each with about `tokens` tokens, including special tokens. */
 function queriesOf(texts: readonly string[], tokenizer: WordPiece, tokens: number): readonly string[] {
   return texts.flatMap((text) => {
     const words = text.split(" ");
@@ -107,7 +108,7 @@ function queriesOf(texts: readonly string[], tokenizer: WordPiece, tokens: numbe
   });
 }
 
-/** Milliseconds of each of `count` queries, run one after the other. */
+/** Runs `count` queries one after the other; returns the milliseconds of each. */
 async function askInTurn(lanes: Lanes, queries: readonly string[], count: number): Promise<readonly number[]> {
   const times: number[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -128,7 +129,7 @@ async function rerankInTurn(lanes: Lanes, texts: readonly string[]): Promise<rea
   return times;
 }
 
-/** Embeds all texts; returns the milliseconds. */
+/** Embeds all texts; returns the milliseconds that this took. */
 async function ingest(lanes: Lanes, texts: readonly string[]): Promise<number> {
   const startedAt = performance.now();
   let next = 0;

@@ -1,6 +1,6 @@
-// Measures extracted attributes. Prepares passages without their known titles, and counts how often the extracted title
-// and tags share a content word with the known title. Also counts sentences whose language is detected correctly.
-// `bun bench/extraction.ts --help` lists the flags.
+// Measures the quality of extracted attributes. Prepares passages without their known titles, and counts how often the
+// extracted title and tags share a content word with the known title. Also counts the sentences whose language is
+// detected correctly. `bun bench/extraction.ts --help` lists the flags.
 
 import { join, resolve } from "node:path";
 import { readLines } from "../src/cli/lines.ts";
@@ -91,7 +91,7 @@ async function titledPassages(file: string): Promise<readonly Passage[]> {
   return passages;
 }
 
-/** `count` different passages in random order (Fisher-Yates, stopped early). */
+/** Draws `count` different passages at random, without replacement. */
 function randomSample(passages: readonly Passage[], count: number, next: () => number): readonly Passage[] {
   const left = [...passages];
   return Array.from({ length: Math.min(count, left.length) }, () => {
@@ -132,7 +132,10 @@ function sharesWord(known: string, extracted: string): boolean {
   return [...contentWords(known)].some((word) => words.has(word));
 }
 
-/** Words of at least three letters that are not stop words, in lower case, plurals as singulars. */
+/**
+ * The words of at least three letters or digits that are not stop words, in lower case, with plurals changed to
+ * singulars.
+ */
 function contentWords(text: string): ReadonlySet<string> {
   const stopWords = stopWordsOf("en");
   const words = text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
@@ -143,7 +146,7 @@ function singular(word: string): string {
   return word.length > 4 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word;
 }
 
-/** Number of pairs of tags in which all words of one are among the words of the other. */
+/** Number of pairs of tags in which one tag contains all words of the other. */
 function duplicatesAmong(tags: readonly string[]): number {
   const words = tags.map((tag) => new Set((tag.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(singular)));
   let duplicates = 0;

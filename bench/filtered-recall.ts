@@ -1,10 +1,10 @@
-// Recall of filtered search, and leaks: searches many passages with filters that admit all, a tenth, a hundredth and a
-// thousandth of them. It compares the results with an exact computation of all cosines, and counts results outside the
-// filter. `bun bench/filtered-recall.ts --help` lists the flags.
+// Recall of filtered search, and results that the filter should have excluded. It searches many passages with filters
+// that admit all, a tenth, a hundredth and a thousandth of them. It compares the results with an exact computation of
+// all cosines, and counts results outside the filter. `bun bench/filtered-recall.ts --help` lists the flags.
 //
-// The bench decides from the passages' file, not with the engine, what a filter admits. There are three kinds of
-// filters: unrelated to the question (a position in any book), containing its source (the question's own book), or not
-// containing it (another book).
+// The bench determines the passages that a filter admits from the passages' file and not with the engine. There are
+// three kinds of filters: unrelated to the question (a position in any book), admitting its source (the book that the
+// question is from), or excluding its source (another book).
 
 import { resolve } from "node:path";
 import { Client, isRecord } from "../src/cli/client.ts";
@@ -38,11 +38,14 @@ Measures recall@10 under filters against exact search, counts results outside th
 
 const SHARES = [0.1, 0.01, 0.001];
 const DEPTH = 10;
-/** Minimum and maximum words of a question. */
+/** Minimum and maximum number of words of a question. */
 const WORDS = { min: 8, max: 30 };
-/** One question in this many runs in all modes, because a search with reranking takes fifty times as long. */
+/**
+ * Every n-th question runs in all modes, the others only in fast, because a search with reranking takes fifty times as
+ * long.
+ */
 const ALL_MODES_EVERY = 10;
-/** Chunks per call when all cosines are computed. */
+/** Number of chunks per call when all cosines are computed. */
 const CHUNKS_PER_CALL = 20_000;
 
 /** A passage of the file. */
@@ -50,11 +53,11 @@ interface BookPassage {
   readonly externalId: string;
   readonly text: string;
   readonly book: string;
-  /** Position in its book, from 0. */
+  /** Position of the passage in its book, from 0. */
   readonly place: number;
 }
 
-/** A filter in two forms: for the request, and as a predicate on the file's passages. */
+/** A filter in two forms: one for the request, and a predicate for the passages of the file. */
 interface Filter {
   readonly kind: "none" | "any place" | "own book" | "other book";
   readonly share: number;
@@ -118,7 +121,7 @@ async function passagesOf(file: string): Promise<readonly BookPassage[]> {
 
 interface Question {
   readonly text: string;
-  /** The passage that contains it. */
+  /** The passage that contains the question. */
   readonly passage: BookPassage;
 }
 
@@ -135,7 +138,7 @@ function drawQuestions(passages: readonly BookPassage[], count: number, chance: 
   return questions;
 }
 
-/** All passages, with counts by position and by book. */
+/** All passages, with the number of passages at each position and in each book. */
 interface PassageCounts {
   readonly passages: readonly BookPassage[];
   readonly atPlace: ReadonlyMap<number, number>;
@@ -178,7 +181,7 @@ function placesOf({ passages, atPlace }: PassageCounts, share: number, chance: (
   let end = first;
   let found = 0;
   while (found < wanted) {
-    // Beyond the end of the longest book, extend the range at its beginning.
+    // If the range reaches the end of the longest book, it grows at its beginning.
     if (atPlace.has(end)) found += atPlace.get(end++) ?? 0;
     else found += atPlace.get(--first) ?? 0;
   }
@@ -186,7 +189,10 @@ function placesOf({ passages, atPlace }: PassageCounts, share: number, chance: (
   return { asked, admits: ({ place }) => place >= first && place < end };
 }
 
-/** A filter for passages near one in its book, or for several whole books if one has too few passages. */
+/**
+ * A filter for the passages around a given one in its book, or for several whole books if the book has too few
+ * passages.
+ */
 function booksAround(
   passage: BookPassage,
   { passages, inBook }: PassageCounts,
@@ -242,9 +248,9 @@ async function askAll(
 }
 
 /**
- * Exact search: the passages with the largest cosine within each filter. All cosines are computed, and the file
- * decides what a filter admits.
- * @returns per question, by filter
+ * Exact search: finds the passages with the highest cosine within each filter. It computes all cosines, and uses the
+ * passages' file to decide which passages a filter admits.
+ * @returns for each question, the document names by filter
  */
 async function exactSearch(
   dataDir: string,
@@ -342,7 +348,7 @@ function rowsOf(
   });
 }
 
-// Results are sorted by cosine again, because their scores include the sibling boost.
+// Recall of the results, which are first sorted by cosine again, because their scores include the sibling boost.
 function recall({ asked }: Answer, expected: ReadonlySet<string> | undefined): number {
   if (expected === undefined || expected.size === 0) return 1;
   const byCosine = [...asked.passages].sort((left, right) => (right.vector?.score ?? -1) - (left.vector?.score ?? -1));

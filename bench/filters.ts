@@ -1,9 +1,9 @@
-// Cost of filters: time of each kind of condition in the native attribute index, time to build that index when a
-// project is opened, and its memory. `bun bench/filters.ts --help` lists the flags.
+// Cost of filters: time to evaluate each kind of condition in the native attribute index, time to build the index when
+// a project is opened, and memory that it needs. `bun bench/filters.ts --help` lists the flags.
 //
-// Each memory has a title, a type, tags, a language, an external id, a user and six metadata keys. Some attributes
-// have few values, others one per memory; `attributeBytes` is the size of their JSON. The memories are in a real
-// store.
+// Each memory has a title, a type, tags, a language, an external id, a user and six metadata keys. Some attributes have
+// few different values, others have a different value in each memory; `attributeBytes` is the size of their JSON. The
+// memories are in a real store.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,10 +32,10 @@ Measures the time of filter conditions in the native attribute index, and time a
   --runs N      runs per filter (default: 200)
   --seed N      seed for the attributes (default: 1)
   --record      write bench/results/filters.json`;
-/** Memories per page, like in src/compose/storage.ts when it opens a project. */
+/** Number of memories per page, as in src/compose/storage.ts when it opens a project. */
 const PAGE = 500;
 const WARM_UP_RUNS = 5;
-/** A filter stops after this total time, but not before `RUNS_MIN` runs. */
+/** The runs of a filter end after this many milliseconds in all, but not before `RUNS_MIN` runs. */
 const FILTER_MS_MAX = 10_000;
 const RUNS_MIN = 3;
 /** Number of memories that are shown again one by one, with changed attributes. */
@@ -89,7 +89,7 @@ function fill(
     const drafts = Array.from({ length: Math.min(PAGE, count - first) }, (_, at) => draftOf(first + at, random));
     memories.accept(projectId, drafts);
   }
-  // All attributes come from the caller, so the pipeline would not add any.
+  // The caller gives all attributes, so ingestion would add none.
   database.prepare<never>("UPDATE memories SET status = 'completed', extraction = 'caller', chunk_count = 1").run({});
 }
 
@@ -115,10 +115,13 @@ function draftOf(at: number, random: () => number): MemoryDraft {
   };
 }
 
-/** Does the same with the attributes as `EmbeddedProjectIndex.reconcile`, page by page. */
+/**
+ * Adds the attributes to the index page by page, as `EmbeddedProjectIndex.reconcile` does, and measures time and
+ * memory.
+ */
 async function measureOpening(index: ProjectIndex, memories: SqliteMemoryStore, projectId: ProjectId): Promise<Row> {
   let attributeBytes = 0;
-  // A first pass without the index, so that the memory of the strings is not counted.
+  // The first pass does not use the index, so that the memory of the strings is not counted as memory of the index.
   for (const page of pagesOf(memories, projectId)) {
     for (const memory of page) attributeBytes += memory.attributes.length;
   }

@@ -1,6 +1,6 @@
-// Time that Mneme adds to a language model's answer. The server calls a fake endpoint that answers at once, so the
-// measured time is Mneme's: from the question to the call of the endpoint, and from the endpoint's first text to the
-// caller. `bun bench/generation.ts --help` lists the flags.
+// Time that Mneme adds to a language model's answer. The server calls a fake endpoint that answers at once, so that the
+// measured time is caused by Mneme only: from the question until the endpoint is called, and from the endpoint's first
+// text until the caller receives it. `bun bench/generation.ts --help` lists the flags.
 
 import { existsSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -31,16 +31,16 @@ Measures the time that Mneme adds to an answer by a language model, with a fake 
   --mode NAMES    modes, separated by commas (default: fast,balanced; all: ${MODE_NAMES.join(", ")})
   --data FOLDER   keep the data directory here
   --record        write bench/results/generation.json`;
-/** Questions that are asked first, without measuring, to warm up the JIT compiler. */
+/** Number of questions that are asked first, without measuring, to warm up the JIT compiler. */
 const WARM_UP_QUESTIONS = 10;
 const SSE = { headers: { "content-type": "text/event-stream" } };
 const FIRST_TEXT = "The sources say";
 
-/** Milliseconds of one answer. */
+/** Times of one answer, in milliseconds. */
 interface Measured {
-  /** From the question to the call of the endpoint. */
+  /** From the question until the endpoint is called. */
   readonly beforeMs: number;
-  /** From the endpoint's first text to the caller. */
+  /** From the endpoint's first text until the caller receives it. */
   readonly textMs: number;
 }
 
@@ -133,7 +133,7 @@ function askServer(endpoint: Endpoint, server: RunningServer, query: string, mod
   return firstText(endpoint, new Request(`${server.url}/v1/memories/query`, { method: "POST", headers, body }));
 }
 
-// Calls the endpoint directly: the time of the runtime and its connections.
+// Calls the endpoint directly. This measures the time of the runtime and its connections alone.
 function askEndpoint(endpoint: Endpoint, query: string): Promise<Measured> {
   return firstText(endpoint, new Request(`${endpoint.url}/chat/completions`, { method: "POST", body: query }));
 }
@@ -203,7 +203,7 @@ function print(rows: readonly Row[]): void {
   );
 }
 
-/** The same content, stored without LLM extraction. */
+/** The same server content, but stored without LLM extraction. */
 function withoutExtraction(holding: ServerContent): ServerContent {
   const fill = async (server: RunningServer) => {
     await server.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });

@@ -1,6 +1,6 @@
-// Throughput of ingest: chunks per second through the whole server, from the first request until the last memory is
-// completed, compared with the lanes alone on the same chunks in the same run. `bun bench/ingest.ts --help` lists the
-// flags.
+// Throughput of ingestion: chunks per second of the whole server, from the first request until the last memory is
+// completed. In the same run, the lanes alone embed the same chunks, for comparison. `bun bench/ingest.ts --help` lists
+// the flags.
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -56,7 +56,8 @@ async function main(): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       const documents = corpus.slice(round * docs, (round + 1) * docs);
       const chunks = chunksOf(documents);
-      // The lanes are measured before and after, so that a machine that slows down meanwhile favours neither side.
+      // The lanes are measured before and after the server, so that a machine that slows down meanwhile favours
+      // neither.
       const before = await bareRate(chunks);
       const stored = chunks.length / (await ingestSeconds(server, documents));
       const bare = (before + (await bareRate(chunks))) / 2;
@@ -99,11 +100,11 @@ function chunksOf(documents: readonly Document[]): readonly string[] {
   });
 }
 
-/** Chunks per second of two lanes alone. */
+/** Measures two lanes alone; returns chunks per second. */
 async function bareRate(chunks: readonly string[]): Promise<number> {
   const lanes = await createLanes({ modelsDir: MODELS_DIR, log: createLog("warn") });
   try {
-    // After many small calls, both lanes are up.
+    // Many small calls ensure that both lanes have started.
     await Promise.all(chunks.slice(0, 16).map((chunk) => lanes.embed([chunk], "ingest")));
     const startedAt = performance.now();
     let next = 0;

@@ -1,6 +1,7 @@
-// Compares ways to index the chunks of long documents: which neighbours the context of a chunk has, where title and
-// headings are added, what the reranker reads. Stores books, manuals and papers together and asks questions whose
-// answer is in a known chunk. `bun bench/long-documents.ts --help` lists the flags.
+// Compares ways to index the chunks of long documents. The ways differ in the neighbours that the context of a chunk
+// includes, in the texts that title and headings are added to, and in the text that the reranker reads. The bench
+// stores books, manuals and papers together and asks questions whose answer is in a known chunk. `bun
+// bench/long-documents.ts --help` lists the flags.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,17 +54,17 @@ nDCG@10 to the shipped variant, with the 95 % interval of a paired bootstrap.`;
 
 /** Replaces the deadline of the mode, so that every question is reranked even on a busy machine. */
 const RERANK_DEADLINE_MS = 600_000;
-/** Name of the variant that Mneme uses; recorded results contain it. */
+/** Name of the variant that Mneme uses, as recorded results contain it. */
 const SHIPPED = "kept";
 const PASSAGE_BREAK = "\n\n";
 
-/** How the texts of a chunk are built in a variant. */
+/** Choices of a variant: how it builds the texts of a chunk. */
 interface Choices {
   readonly embedsTitle: boolean;
   readonly embedsHeadings: boolean;
   readonly indexesTitle: boolean;
   readonly indexesHeadings: boolean;
-  /** Number of chunks before and behind a chunk in its context; 0 for no context. */
+  /** Number of chunks before, and behind, a chunk that its context includes; 0 means no context. */
   readonly neighbours: number;
   /** Whether a context ends where the headings change. */
   readonly staysInSection: boolean;
@@ -85,7 +86,7 @@ const SHIPPED_CHOICES: Choices = {
   reranksHeadings: false,
 };
 
-/** Each variant changes one choice of the shipped one. */
+/** Most variants change one choice of the shipped variant. */
 const VARIANTS: Readonly<Record<string, Partial<Choices>>> = {
   [SHIPPED]: {},
   "no context": { neighbours: 0 },
@@ -181,7 +182,7 @@ async function measure(
   return scoreRows(questions, rankings, modes);
 }
 
-/** @throws Error if `SHIPPED_CHOICES` no longer gives the texts that ingest makes of chunks. */
+/** @throws Error if `SHIPPED_CHOICES` no longer leads to the texts that ingestion builds for chunks. */
 function checkShipped(documents: readonly ChunkedDocument[]): void {
   const { textsOf } = indexVariant(SHIPPED_CHOICES);
   for (const document of documents) {
@@ -233,7 +234,7 @@ function variantTexts(document: ChunkedDocument, choices: Choices): ChunkTexts {
   };
 }
 
-// A document with one chunk has no context in any variant.
+// Builds the context text of a chunk. A document with one chunk has no context in any variant.
 function contextOf(
   { chunks, texts }: ChunkedDocument,
   ordinal: number,
@@ -248,14 +249,15 @@ function contextOf(
   return around.length === 1 ? null : lead + around.map((chunk) => texts.passage(chunk)).join(PASSAGE_BREAK);
 }
 
-// The reranker reads only the passages of a document with several chunks. These variants add the title or headings.
+// For a document with several chunks, the reranker reads passages without title and headings. This adds them if the
+// variant requires it.
 function withPrefixes(
   inner: Reranker,
   documents: readonly ChunkedDocument[],
   { reranksTitle, reranksHeadings }: Choices,
 ): Reranker {
   if (!reranksTitle && !reranksHeadings) return inner;
-  // A passage that occurs twice gets the prefix of its last occurrence.
+  // A passage that occurs more than once gets the prefix of its last occurrence.
   const prefixed = new Map(
     documents.flatMap(({ memory: { title }, chunks, texts }) =>
       chunks.map((chunk) => {

@@ -21,7 +21,7 @@ Measures requests per second of reading a memory, and the ratio to a bare Elysia
   --connections N  concurrent connections (default: 16)
   --record         write bench/results/overhead.json`;
 
-/** Load before measuring, so that the JIT compiler has optimised the hot code. */
+/** Seconds of load before the measurement, so that the JIT compiler has optimised the frequently used code. */
 const WARM_UP_SECONDS = 5;
 
 async function main(): Promise<void> {
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
 
 interface Measurement {
   readonly port: number;
-  /** Port of the bare server. */
+  /** Reads the port that the bare server prints. */
   readonly bare: number;
   readonly paths: readonly string[];
   readonly authorization: Readonly<Record<string, string>>;
@@ -65,7 +65,7 @@ interface Measurement {
   readonly shape: { readonly seconds: number; readonly connections: number };
 }
 
-/** Measures both servers in turn; medians over the rounds. */
+/** Measures both servers alternately; returns the medians of all rounds. */
 async function measure({ port, bare, paths, authorization, count, rounds, shape }: Measurement): Promise<Row> {
   const measured: { readonly bare: number; readonly mneme: number }[] = [];
   await load(port, paths, authorization, { ...shape, seconds: WARM_UP_SECONDS });

@@ -1,5 +1,5 @@
-// Quality of search: ingests judged collections through the public API and runs their test questions in each mode,
-// with and without the graph. It prints nDCG and recall with 95 % intervals, the same for simpler searches on the same
+// Quality of search: ingests judged collections through the public API and runs their test questions in each mode, with
+// and without the graph. It prints nDCG with 95 % intervals, recall, the same figures of simpler searches on the same
 // server, and the latency of each stage. `bun bench/quality.ts --help` lists the flags.
 
 import { writeFileSync } from "node:fs";
@@ -56,11 +56,11 @@ and "equal RRF" (reciprocal rank fusion) are computed from the signals of precis
 200 best by BM25. If one of the ten best by BM25 is not among the results, a second search asks for the other memories; the
 bench prints how many are still missing.`;
 
-/** Questions that are asked first in each mode, without measuring, to warm up caches and lanes. */
+/** Number of questions that are asked first in each mode, without measuring, to warm up caches and lanes. */
 const WARM_UP_QUERIES = 10;
 /**
- * Maximum share of searches without reranking; above it, a mode's row is not recorded. One search changes its nDCG by
- * 1 at most, so this share changes the mean by at most the tolerance of precise in lib/floors.ts.
+ * Maximum share of searches whose reranking timed out. If a mode has more, its row is not recorded. The nDCG of one
+ * search changes by 1 at most, so this share changes the mean by at most the tolerance of precise in lib/floors.ts.
  */
 const UNRERANKED_SHARE_MAX = 0.005;
 const GRAPH_CHOICES: Readonly<Record<string, readonly GraphChoice[]>> = {
@@ -215,7 +215,7 @@ function judgedBaselines(
   };
 }
 
-// Sentences about the floors, and about how complete the BM25 baseline is.
+// Sentences that say whether the floors are kept, and whether the BM25 baseline lacks passages.
 function summarySentences(measured: readonly MeasuredSet[]): string {
   const lines = measured.flatMap(({ set, queries, modes, baselines, wordsMissing }) => [
     ...GRAPH_SIDES.flatMap(({ graph, suffix }) => {

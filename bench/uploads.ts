@@ -1,5 +1,6 @@
-// Measures how much the server process grows when files arrive. Uploads texts of the largest accepted size, one and
-// four at once. Peaks are those of the main process, recorded by the kernel. `bun bench/uploads.ts --help`.
+// Measures how much the server process grows when files arrive. Uploads texts of the largest accepted size, first one,
+// then four at the same time. The kernel records the peak memory of the server's main process. `bun bench/uploads.ts
+// --help`.
 
 import { isRecord } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
@@ -15,7 +16,7 @@ const HELP = `bun bench/uploads.ts [flags]
   --record    write bench/results/uploads.json`;
 const AT_ONCE = [1, 4];
 const MIB = 1024 * 1024;
-/** Timeout until the text of a file is read and prepared, or refused. */
+/** Milliseconds until the text of a file must be read and prepared, or refused. */
 const READ_MS = 600_000;
 
 async function main(): Promise<void> {
@@ -39,7 +40,7 @@ async function main(): Promise<void> {
 /** Measures with a new server each time, so that memory of earlier uploads does not hide what later ones need. */
 async function measure(files: number, bytes: number): Promise<Row> {
   await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "error" } });
-  // a small upload first, so that all code and tables are loaded
+  // A small upload comes first, so that all code and tables are loaded.
   await prepared(server, await taken(server, "small.txt", 1_000));
   resetPeak(server.pid);
   const before = rssBytes(server.pid);
@@ -47,10 +48,10 @@ async function measure(files: number, bytes: number): Promise<Row> {
   const ids = await Promise.all(Array.from({ length: files }, (_, at) => taken(server, `large ${at}.txt`, bytes)));
   const takenSeconds = (performance.now() - startedAt) / 1000;
   const takenGrowth = peakBytes(server.pid) - before;
-  // one large text is processed at a time; the others wait until it is published
+  // One large text is processed at a time. The others wait until it is published.
   await Promise.any(ids.map((id) => prepared(server, id)));
   const preparedGrowth = peakBytes(server.pid) - before;
-  // embedding the texts would take hours
+  // The server is killed, because embedding the texts would take hours.
   await server.kill();
   return {
     files,

@@ -4,8 +4,8 @@
 // The file has float32 rows of 384 components; its last rows are the queries. Without a file, the vectors are
 // synthetic. They are drawn in a latent space of 32 dimensions: 2,000 cluster centres, and points around them
 // (deviation .7 of the centres'). A random matrix maps them to 384 dimensions; then 10 % noise is added and they are
-// scaled to unit length. The queries come from the same clusters. 32 is about the intrinsic dimension reported for
-// sentence embeddings.
+// scaled to unit length. The queries are drawn from the same clusters. 32 is about the intrinsic dimension that the
+// literature reports for sentence embeddings.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,11 +17,11 @@ const DIMENSIONS = 384;
 const LATENT_DIMENSIONS = 32;
 const CLUSTERS = 2_000;
 const HITS = 10;
-/** Chunks per publish call. */
+/** Number of chunks per publish call. */
 const ROUND = 4_000;
-/** Share of the memories that each user owns. The whole project is searched too. */
+/** Shares of the memories that the users own, one per user. The whole project is searched too. */
 const SHARES = [0.3, 0.1, 0.01, 0.001];
-/** Maximum time for building and calibrating the HNSW graph. */
+/** Maximum milliseconds for building and calibrating the HNSW graph. */
 const GRAPH_DEADLINE_MS = 600_000;
 
 const { values: options } = parseArgs({
@@ -74,7 +74,7 @@ function synthetic(rows: number, seed: number): Float32Array {
   return all;
 }
 
-/** The exact nearest rows among those that `isIn` accepts, in float32 arithmetic. */
+/** Finds the exact nearest rows among those that `isIn` accepts. The vectors are float32. */
 function truth(rows: Float32Array, query: Float32Array, isIn: (row: number) => boolean): Set<number> {
   const best: { row: number; score: number }[] = [];
   for (let row = 0; row < rows.length / DIMENSIONS; row++) {
@@ -106,7 +106,10 @@ console.log(
   `${count} vectors (${options.file ?? `synthetic, seed ${options.seed}`}), ${queryCount} queries, recall@${HITS}`,
 );
 
-/** The user of each row, drawn at random: 1, 2, … with the shares above, 0 for the rest. */
+/**
+ * The user of each row, drawn at random: users 1, 2, … with the probabilities in `SHARES`, and 0 for the remaining
+ * rows.
+ */
 const chance = generator(7);
 const users = Uint8Array.from({ length: count }, () => {
   const drawn = chance.uniform();

@@ -17,7 +17,7 @@ export interface AnswerSource {
 /** The server's answer to a question. */
 export interface Answered {
   readonly answer: string;
-  /** Cited ones first. */
+  /** Sources of the answer, cited ones first. */
   readonly sources: readonly AnswerSource[];
   readonly tokensUsed: number;
   /** Duration of the request, as measured by the caller. */
@@ -55,12 +55,15 @@ export function saysGold({ answer, gold }: JudgedAnswer): boolean {
   return contains(withoutCitations(answer), gold);
 }
 
-/** Whether the answer abstains: it cites no source. */
+/** Whether the answer abstains, which means that it cites no source. */
 export function isAbstention({ sources }: Answered): boolean {
   return !sources.some(({ isCited }) => isCited);
 }
 
-/** Share of answers that would abstain if their best passage needed a score of `evidenceMin`, 0..1. */
+/**
+ * Share of answers, 0..1, that would abstain if `min_evidence` were `evidenceMin`: their best passage has a lower
+ * score.
+ */
 export function abstentionAt(evidenceMin: number, answers: readonly Answered[]): number {
   return share(
     answers,
@@ -115,7 +118,7 @@ export function answersRow({ set, mode, answerable, unanswerable }: MeasuredAnsw
   return { set, mode, ...Object.fromEntries(known.map(([name, value]) => [name, rounded(value, 4)])) };
 }
 
-// Share of the items for which `is` holds; NaN for no items.
+// Share of the items for which `is` is true; NaN if there are no items.
 function share<Each>(all: readonly Each[], is: (each: Each) => boolean): number {
   return mean(all.map((each) => (is(each) ? 1 : 0)));
 }

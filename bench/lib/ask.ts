@@ -11,14 +11,14 @@ export interface Search {
   readonly mode: ModeName;
   readonly limit: number;
   readonly includeGraph?: boolean;
-  /** Scope of the search: `userId` or `filters`; absent: all memories. */
+  /** Scope of the search: `userId` or `filters`. Default: all memories. */
   readonly within?: { readonly userId?: string; readonly filters?: unknown };
 }
 
 /** The response to a search. */
 export interface SearchReply {
   readonly passages: readonly (Passage & { readonly score: number; readonly isReranked: boolean })[];
-  /** Best first. A document with several passages has the rank of its best one. */
+  /** Document ids, best first. A document with several passages has the rank of its best passage. */
   readonly documents: readonly string[];
   /** Duration of the request, as measured by the caller. */
   readonly wholeMs: number;

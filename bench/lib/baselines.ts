@@ -1,11 +1,11 @@
 // Baselines: rankings of simpler searches (BM25 alone, vectors alone, equal reciprocal rank fusion). They are computed
-// from the signals that `explain` shows in two searches that the bench runs anyway, so they come from the same server
-// and index.
+// from the signals that `explain` shows in two searches that the bench runs anyway, so they use the same server and
+// index.
 //
-// Vectors alone are exact, because `fast` ranks by them. For BM25 alone, the candidates of `precise` include the 200
-// best by BM25, but it returns only 100 results in its own order. If one of the ten best by BM25 is not among them,
-// the bench searches a second time for memories that were not returned yet. This works because BM25 scores have the
-// same scale in every search.
+// The baseline "vectors alone" is exact, because `fast` ranks by vectors. For "BM25 alone", the candidates of `precise`
+// include the 200 best passages by BM25, but `precise` returns only 100 results, in its own order. If they lack one of
+// the ten best passages by BM25, the bench searches a second time, for memories that were not returned yet. The results
+// of both searches can be compared, because BM25 scores have the same scale in every search.
 
 /** A signal in `explain.signals`: rank among the candidates, from 1, and score. */
 export interface LegSignal {
@@ -15,17 +15,17 @@ export interface LegSignal {
 
 /** A returned passage. */
 export interface Passage {
-  /** `chunk_…`. */
+  /** Id of the passage's chunk, `chunk_…`. */
   readonly id: string;
-  /** `mem_…`. */
+  /** Id of the passage's memory, `mem_…`. */
   readonly memoryId: string;
-  /** The document of the collection that it belongs to. */
+  /** The document of the collection that the passage belongs to. */
   readonly document: string;
   readonly vector: LegSignal | null;
   readonly text: LegSignal | null;
 }
 
-/** The results of one question. */
+/** The results for one question. */
 export interface Answers {
   readonly fast: readonly Passage[];
   readonly precise: readonly Passage[];
@@ -37,7 +37,7 @@ export interface Answers {
 
 /** Names of the baselines, as printed. */
 export const BASELINES = ["BM25 alone", "vectors alone", "equal RRF"] as const;
-/** One of them. */
+/** Name of a baseline. */
 export type Baseline = (typeof BASELINES)[number];
 
 /** Constant of reciprocal rank fusion (Cormack, Clarke & Büttcher 2009). */
@@ -45,7 +45,7 @@ const RRF_K = 60;
 /** Depth at which rankings are scored. */
 const TOP = 10;
 
-/** The rankings of the baselines for one question: documents, best first. */
+/** The rankings of the baselines for one question, as lists of documents, best first. */
 export function baselineRankings({ fast, precise, further }: Answers): Readonly<Record<Baseline, readonly string[]>> {
   const known = [...new Map([...fast, ...further, ...precise].map((passage) => [passage.id, passage])).values()];
   const byVector = ranking(known, ({ vector }) => vector?.score ?? null);
@@ -61,14 +61,14 @@ export function baselineRankings({ fast, precise, further }: Answers): Readonly<
   };
 }
 
-/** Number of the ten best passages by BM25 that no search returned; the baseline BM25 alone lacks them. */
+/** Of the ten best passages by BM25, the number that no search returned. The baseline "BM25 alone" lacks them. */
 export function missingByText({
   precise,
   poolSize,
   further,
 }: Pick<Answers, "precise" | "poolSize" | "further">): number {
   const unmatchedRanks = precise.flatMap(({ text }) => (text !== null && text.score <= 0 ? [text.rank] : []));
-  // Passages behind the first one without any matching term have no matching term either.
+  // All passages behind the first one without a matching term have no matching term either.
   const depth = Math.max(0, Math.min(TOP, poolSize, ...unmatchedRanks.map((rank) => rank - 1)));
   const seen = precise.filter(({ text }) => text !== null && text.rank <= depth).length;
   const next = Math.max(0, ...precise.flatMap(({ text }) => (text !== null && text.rank > depth ? [text.score] : [])));
@@ -76,7 +76,7 @@ export function missingByText({
   return Math.max(0, depth - seen - found);
 }
 
-// Passages with a score, best first. Equal scores keep their order.
+// Ranks the passages that have a score, best first. Passages with equal scores keep their order.
 function ranking(passages: readonly Passage[], score: (passage: Passage) => number | null): readonly Passage[] {
   return passages
     .flatMap((passage) => {

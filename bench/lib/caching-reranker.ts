@@ -1,15 +1,16 @@
-// A reranker that caches logits, because the compared variants of a search score mostly the same pairs.
+// A reranker that caches logits, because the compared variants of a search mostly score the same (query, passage)
+// pairs.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Reranker } from "../../src/ports/models.ts";
 
-/** Caches the logit of each pair, optionally in a file for later runs. */
+/** Caches the logit of each (query, passage) pair, optionally in a file for later runs. */
 export class CachingReranker implements Reranker {
   readonly #inner: Reranker;
   readonly #path: string | null;
   readonly #known: Map<string, number>;
 
-  /** @param path cache file of one model, which may not exist yet; null: no file */
+  /** @param path cache file of one model, which may not exist yet; null for no file */
   constructor(inner: Reranker, path: string | null) {
     this.#inner = inner;
     this.#path = path;

@@ -39,7 +39,7 @@ const BOTTOM = 44;
 const WIDTH_MIN = 720;
 const GRID_STEP = 0.2;
 const LEGEND_STEP = 22;
-/** Average width of a letter in the legend, and width of a swatch with its margins. */
+/** Average width of a letter in the legend, and width of a colour sample with its margins, both in pixels. */
 const LETTER_WIDTH = 6.4;
 const SWATCH_WIDTH = 44;
 const INK = "#1f2430";
@@ -110,7 +110,7 @@ function intervalOf({ low, high }: Bar, x: number, y: (value: number) => string)
   );
 }
 
-// With a white outline, so that it is visible on a dark bar.
+// Draws a mark with a white outline, so that it is visible on a dark bar.
 function markOf(
   { kind, value }: Group["marks"][number],
   from: number,
@@ -125,7 +125,7 @@ function markOf(
   );
 }
 
-// At the bottom of the bar, where neither the interval nor a mark is likely to cross it.
+// Writes the value at the bottom of its bar, where neither the interval nor a mark is likely to cover it.
 function labelOf(
   { kind, value }: Bar,
   x: number,
@@ -136,7 +136,7 @@ function labelOf(
   return text(x + BAR_WIDTH / 2, Number(y(0)) - 7, short(value), { anchor: "middle", size: 11, colour });
 }
 
-// By the luma (ITU-R BT.601) of `#rrggbb`.
+// Whether a colour `#rrggbb` is dark, judged by its luma (ITU-R BT.601).
 function isDark(colour: string): boolean {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
   return 0.299 * red + 0.587 * green + 0.114 * blue < 140;

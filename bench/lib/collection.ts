@@ -1,5 +1,5 @@
-// Reads judged collections in BEIR format: corpus.jsonl.gz, queries.jsonl.gz, qrels/<split>.tsv. Small ones may be
-// uncompressed.
+// Reads judged collections in BEIR format: corpus.jsonl.gz, queries.jsonl.gz, qrels/<split>.tsv. The files of small
+// collections may be uncompressed.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -17,7 +17,7 @@ export interface JudgedQuery {
   readonly judgements: Judgements;
 }
 
-/** Default folder of the collections: next to the checkout. */
+/** Default folder of the collections, next to the folder of the repository. */
 export const COLLECTIONS = resolve(import.meta.dir, "../../../shared/data/ir");
 
 /**
@@ -93,8 +93,8 @@ export async function* readQueries(path: string): AsyncGenerator<Omit<JudgedQuer
 }
 
 /**
- * The texts of the first `count` queries of a JSONL file, without their users. For memories without a user: with a
- * user, a search would find nothing.
+ * The texts of the first `count` queries of a JSONL file, without their users. For searches of memories that belong to
+ * no user, because a search for a user's memories would find none of them.
  * @throws Error on a line in another format
  */
 export async function firstQuestions(path: string, count: number): Promise<readonly string[]> {

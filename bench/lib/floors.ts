@@ -6,11 +6,11 @@ import { pairedDifference } from "./intervals.ts";
 import { type Scores, shortFigure, signed } from "./scores.ts";
 
 /**
- * Maximum distance of precise below the best baseline. Smaller than what the interval of any collection can resolve.
+ * Maximum nDCG@10 by which precise may be below the best baseline. It is smaller than the interval of any collection.
  */
 const PRECISE_FLOOR = 0.005;
 
-/** Scores of one collection, all without `includeGraph` or all with it. */
+/** Scores of one collection. Either all searches used `includeGraph`, or none did. */
 export interface JudgedModes {
   readonly set: string;
   readonly modes: ReadonlyMap<string, Scores>;
@@ -35,7 +35,7 @@ export function floorsOf({ set, modes, baselines }: JudgedModes): readonly Floor
   return floors;
 }
 
-/** The baseline with the highest mean, the first one of equals; null: there are no baselines. */
+/** The baseline with the highest mean nDCG@10, and the first one of equal ones; null if there are no baselines. */
 export function bestOf(
   baselines: ReadonlyMap<Baseline, Scores>,
 ): { readonly name: Baseline; readonly scores: Scores } | null {

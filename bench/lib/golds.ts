@@ -16,8 +16,8 @@ const ARTICLES = /(?<![\p{L}\p{N}])(?:a|an|the)(?![\p{L}\p{N}])/gu;
 const CITATION = /\s*\[\d+\]/g;
 
 /**
- * The gold answers of a collection by question id: `metadata.answer` of its queries, else the ones in this repository,
- * which were extracted from its judged passages. Empty: there are none.
+ * The gold answers of a collection by question id: `metadata.answer` of its queries, otherwise the golds in this
+ * repository, which were extracted from its judged passages. The result is empty if there are none.
  */
 export async function readGolds(set: string, folder: string): Promise<ReadonlyMap<string, string>> {
   const golds = new Map<string, string>();
@@ -41,7 +41,7 @@ export function isVerdict(gold: string): boolean {
   return ["yes", "no"].includes(normalised(gold));
 }
 
-/** Whether a text contains the gold word for word, after `normalised`. */
+/** Whether a text contains the gold word for word, after both were normalised (see `normalised`). */
 export function contains(text: string, gold: string): boolean {
   const wanted = normalised(gold);
   return wanted !== "" && ` ${normalised(text)} `.includes(` ${wanted} `);
@@ -58,8 +58,8 @@ export function sharedWords(text: string, gold: string): number {
 }
 
 /**
- * Lower case, without articles and punctuation, single spaces, like SQuAD's evaluation (Rajpurkar et al. 2016).
- * Punctuation between two words becomes a space.
+ * Normalises a text as SQuAD's evaluation does (Rajpurkar et al. 2016): lower case, no articles, no punctuation, single
+ * spaces. Punctuation between two words becomes a space.
  */
 export function normalised(text: string): string {
   const words = text.normalize("NFKC").toLowerCase().replace(JOINING, "").replace(PARTING, " ").replace(ARTICLES, " ");

@@ -1,4 +1,4 @@
-// Large sets of unrelated passages: for measuring the speed of search, and for mixing with judged collections.
+// Large sets of unrelated passages, used to measure the speed of search and to mix them with judged collections.
 
 import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -35,7 +35,7 @@ export async function passagesContent(file: string, countMax: number): Promise<S
 
 /**
  * The content of a server with a collection and unrelated passages. Embedding the passages takes long, so they are
- * ingested once, and the data directory starts as a copy of theirs.
+ * ingested once into a data directory of their own. The data directory of each mixture starts as a copy of it.
  * @param data folder of data directories
  */
 export async function haystackContent(
@@ -48,7 +48,7 @@ export async function haystackContent(
   const directory = `${set}-in-${hay.directory}`;
   if (!existsSync(join(data, directory))) {
     await (await serve(hay, data)).stop(); // creates and checks the directory, then closes it
-    // Uses a temporary name until it is complete, so that a later run does not use the rest of an interrupted one.
+    // The copy has a temporary name until it is complete, so that a later run does not use an incomplete copy.
     const unfinished = `${directory}.unfinished`;
     rmSync(join(data, unfinished), { recursive: true, force: true });
     cpSync(join(data, hay.directory), join(data, unfinished), { recursive: true });

@@ -1,5 +1,5 @@
-// Builds an index with other texts and vectors of chunks than the server's, in this process, with the memories that a
-// search returns. For benches that compare ways of indexing.
+// Builds an index in this process, with other chunk texts and vectors than the server's, and a store with the memories
+// that a search returns. For benches that compare ways of indexing.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ import { assemble, type CodePointCut } from "../../src/preparation/assemble.ts";
 import { prepareRanges } from "../../src/preparation/prepare.ts";
 import type { LongDocument } from "./long-documents.ts";
 
-/** Texts embedded in one call, as in ingest. */
+/** Number of texts that are embedded in one call, as in ingestion. */
 const SLICE = 64;
 const HNSW_MIN_CHUNKS = 1_000_000;
 const MODELS = join(import.meta.dir, "../../data/models");
@@ -34,18 +34,18 @@ export interface ChunkedDocument {
   readonly content: string;
   readonly cut: CodePointCut;
   readonly chunks: readonly Chunk[];
-  /** The texts that ingest indexes. */
+  /** The texts of the chunks as ingestion would index them. */
   readonly texts: ChunkTexts;
 }
 
 /** A way of indexing chunks. */
 export interface IndexVariant {
   readonly textsOf: (document: ChunkedDocument) => ChunkTexts;
-  /** Weight of each neighbour's vector that is added to the vector of a chunk; 0 for none. */
+  /** Each neighbour's vector, multiplied by this weight, is added to the vector of a chunk. 0 means no smoothing. */
   readonly neighbourWeight: number;
 }
 
-/** Cuts documents into chunks as ingest does. Their memory keys are their positions, from 1. */
+/** Cuts documents into chunks as ingestion does. The memory key of a document is its position in the list, from 1. */
 export function chunkedDocuments(documents: readonly LongDocument[]): readonly ChunkedDocument[] {
   const tokenizer = loadWordPiece(describeEmbedder(MODELS).tokenizerPath);
   const models = { countTokens: (text: string) => tokenizer.count(text) };
@@ -145,8 +145,8 @@ export async function openVariant(
   return { index, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-// Caches the vectors of a document in a file named by a hash of the model and all embedded texts. Most variants share
-// these files.
+// Caches the vectors of a document in a file. The file's name is a hash of the model and all embedded texts, so that
+// most variants share these files.
 async function cachedVectors(embedder: Embedder, texts: readonly string[], folder: string): Promise<Float32Array> {
   mkdirSync(folder, { recursive: true });
   const name = createHash("sha256")

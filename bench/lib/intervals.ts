@@ -16,7 +16,7 @@ export interface Difference extends Interval {
   readonly mean: number;
 }
 
-/** With more resamples, the bounds change by less than the third printed digit. */
+/** Number of resamples. More of them would change the bounds by less than one unit of the third printed digit. */
 const RESAMPLES = 1_000;
 const SEED = 20_261_121;
 const TAIL = 0.025;

@@ -4,13 +4,13 @@
 /** Result of a load run. */
 export interface LoadResult {
   readonly requestsPerSecond: number;
-  /** Answers with another status than 200. */
+  /** Number of answers with another status than 200. */
   readonly others: number;
 }
 
 /**
  * Sends GET requests for `seconds` over `connections` connections.
- * @param paths requested in turn
+ * @param paths paths that are requested one after the other
  * @throws Error if the server closes a connection or answers without Content-Length.
  */
 export async function load(
@@ -65,7 +65,7 @@ export async function load(
 const OK = Buffer.from("HTTP/1.1 200");
 const HEAD_END = Buffer.from("\r\n\r\n");
 
-// End of the first answer in `received`; null while its head is incomplete.
+// Position where the first answer in `received` ends; null while the answer's head is incomplete.
 function answerEnd(received: Buffer): number | null {
   const head = received.indexOf(HEAD_END);
   if (head === -1) return null;

@@ -11,7 +11,7 @@ export interface Sample {
 
 const NEWTON_STEPS = 50;
 
-/** Inverse of the calibration curve: the final score of a calibrated one (0..1, both excluded). */
+/** Inverse of the calibration curve: the final score for a calibrated score between 0 and 1, both excluded. */
 export function finalScore(calibrated: number, { slope, offset }: Curve): number {
   return (Math.log(calibrated / (1 - calibrated)) - offset) / slope;
 }
@@ -22,7 +22,8 @@ export function probability(score: number, { slope, offset }: Curve): number {
 }
 
 /**
- * The maximum likelihood curve, by Newton's method. If all samples are relevant or all are not, the fit stops early.
+ * Fits the curve by maximum likelihood with Newton's method. If all samples are relevant, or none is, the fit stops
+ * early.
  */
 export function fitLogistic(samples: readonly Sample[]): Curve {
   let slope = 1;

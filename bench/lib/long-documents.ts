@@ -8,7 +8,7 @@ import { readLines } from "../../src/cli/lines.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 
-/** Files under `documents/`, named after the projects that use them as test data. */
+/** Files below the folder `documents`. They are named after the projects that use them as test data. */
 const FILES = [
   "huge/pdf.js__freeculture.pdf",
   "huge/unstructured__DA-619p.pdf",
@@ -33,21 +33,23 @@ const BOOKS = [
   "The Story of Doctor Dolittle - Hugh Lofting",
 ] as const;
 
-/** Documents of which only the beginning is used: this one is as long as all others together. */
+/**
+ * Maximum length of documents of which only the beginning is used. Such a document is as long as all others together.
+ */
 const CHARACTERS_MAX: Readonly<Record<string, number>> = { "unstructured__DA-619p.pdf": 600_000 };
 
 const PASSAGES = "scale/passages_132k.jsonl.gz";
 const QUESTIONS = join(import.meta.dir, "../fixtures/long-documents/questions.jsonl");
-/** Every third question is used to choose a variant; the others measure the choice. */
+/** Every third question is used to choose a variant; the other questions measure the chosen variant. */
 const DEV_EVERY = 3;
 
-/** A question with a known place of its answer. */
+/** A question whose answer is at a known place of a document. */
 export interface LongDocumentQuestion {
   readonly id: string;
   readonly text: string;
   /** Name of the document: the filename, or the title of a book. */
   readonly document: string;
-  /** Words that answer the question. They occur once in the document. */
+  /** Words of the document that answer the question. The document contains them once. */
   readonly evidence: string;
   readonly split: "dev" | "test";
 }
@@ -72,13 +74,13 @@ export async function longDocumentQuestions(): Promise<readonly LongDocumentQues
 /** A document to store. */
 export interface LongDocument {
   readonly name: string;
-  /** Title from the file's metadata, or of the book; null if it is to be extracted from the text. */
+  /** Title from the file's metadata, or title of the book; null if the title must be extracted from the text. */
   readonly title: string | null;
   readonly content: string;
 }
 
 /**
- * The documents, read as ingest reads them.
+ * Reads the documents, in the same way as ingestion.
  * @param folder contains `documents/` and `scale/`.
  * @throws UsageError if a file is missing
  */
@@ -113,8 +115,8 @@ async function books(path: string): Promise<readonly LongDocument[]> {
 }
 
 /**
- * A passage of a book without its title line, and with its headings on separate lines. The passages were stored with
- * all white space as single spaces. A chapter heading ends before the first word with a lower-case letter.
+ * Returns a passage of a book without its title line and with its headings on separate lines. The passages were stored
+ * with all white space as single spaces. A chapter heading ends before the first word with a lower-case letter.
  */
 function withHeadingLines(passage: string): string {
   const text = passage.replace(/^# Title: .*? ------- /u, "");
@@ -125,8 +127,9 @@ function withHeadingLines(passage: string): string {
 }
 
 /**
- * Indexes in `chunks` of the chunks with the evidence of a question: for each occurrence, the chunk with the largest
- * part of it. Runs of white space are compared as one space. @throws Error if the evidence does not occur
+ * Finds the chunks that contain the evidence of a question, as indexes in `chunks`. If an occurrence spans several
+ * chunks, the chunk with its largest part counts. A run of white space is equal to one space. @throws Error if the
+ * evidence does not occur
  */
 export function chunksWithEvidence(
   evidence: string,
@@ -148,8 +151,8 @@ export function chunksWithEvidence(
 }
 
 /**
- * A text with each run of white space as one space, and for each of its units the position in the original, in code
- * points.
+ * Replaces each run of white space in a text by one space. `points` has, for each UTF-16 code unit of the result, its
+ * position in the original text, in Unicode code points.
  */
 function withSingleSpaces(content: string): { readonly text: string; readonly points: readonly number[] } {
   const parts: string[] = [];

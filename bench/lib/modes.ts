@@ -4,7 +4,7 @@ import { MODE_NAMES, type ModeName } from "../../src/domain/ranking.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 
 /**
- * Modes from comma-separated names; undefined: all modes.
+ * Parses comma-separated names of modes; undefined means all modes.
  * @throws UsageError with the name of an unknown mode
  */
 export function modesOf(names: string | undefined): readonly ModeName[] {

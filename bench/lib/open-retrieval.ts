@@ -1,5 +1,5 @@
-// Opens a data directory for searching in this process, without a server. For benches whose searches no request can
-// ask for. It composes the same parts as src/compose/storage.ts, except those that write.
+// Opens a data directory for searching in this process, without a server. For benches with searches that the API does
+// not offer. It opens the same parts as src/compose/storage.ts, except those that write.
 
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
@@ -27,12 +27,15 @@ import type { JudgedQuery } from "./collection.ts";
 export interface OpenRetrieval {
   readonly parts: RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
   readonly archive: Pick<Archive, "chunkKeys">;
-  /** The default project, in which benches store. */
+  /** The default project, where benches store their memories. */
   readonly projectId: ProjectId;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** Longer than the mode's deadline, so that a busy machine does not skip reranking for some questions. */
+/**
+ * Deadline in milliseconds that replaces the deadline of the mode. It is longer, so that reranking is not skipped for
+ * some questions on a busy machine.
+ */
 const RERANK_DEADLINE_MS = 60_000;
 
 /**

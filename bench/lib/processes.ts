@@ -5,15 +5,15 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 /** A process and its memory. */
 export interface ProcessMemory {
   readonly pid: number;
-  /** Its last arguments, which distinguish the kinds of child processes. */
+  /** The last arguments of its command line, which distinguish the kinds of child processes. */
   readonly name: string;
-  /** Resident set size. */
+  /** Resident set size in bytes. */
   readonly rssBytes: number;
 }
 
 const PAGE_BYTES = 4096;
 
-/** The process that listens on a local TCP port; null: no process of this user does. */
+/** The process that listens on a local TCP port; null if no process of this user does. */
 export function listenerOf(port: number): number | null {
   const inodes = new Set<string>();
   for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
@@ -34,7 +34,7 @@ export function listenerOf(port: number): number | null {
 export function processTree(root: number): readonly ProcessMemory[] {
   const parents = new Map(processIds().map((pid) => [pid, parentOf(pid)]));
   const family = [root];
-  // The list grows during iteration, so that children of children follow their parents.
+  // The loop adds children to the list that it iterates, so that children of children are found too.
   for (const member of family) for (const [pid, parent] of parents) if (parent === member) family.push(pid);
   return family.flatMap((pid) => memoryOf(pid) ?? []);
 }

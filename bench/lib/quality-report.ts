@@ -10,7 +10,7 @@ import { type Row, sameRow } from "./record.ts";
 import { rounded, type Scores, scoreColumns, signed } from "./scores.ts";
 import type { StageTimes } from "./timings.ts";
 
-/** Whether searches asked for the graph (`includeGraph`). */
+/** Whether the searches used `includeGraph`. */
 export type GraphChoice = "off" | "on";
 
 /** Results of one mode on a collection. */
@@ -18,7 +18,9 @@ export interface MeasuredMode {
   readonly mode: string;
   readonly graph: GraphChoice;
   readonly scores: Scores;
-  /** Number of searches whose reranking timed out. With many of them, the figures depend on the machine. */
+  /**
+   * Number of searches whose reranking timed out. If there are many, the figures depend on the speed of the machine.
+   */
   readonly unreranked: number;
   readonly times: readonly StageTimes[];
 }
@@ -28,7 +30,7 @@ export interface MeasuredSet {
   readonly set: string;
   readonly queries: number;
   readonly modes: readonly MeasuredMode[];
-  /** Empty unless fast and precise were both measured without the graph. */
+  /** Scores of the baselines. Empty unless both fast and precise were measured without the graph. */
   readonly baselines: ReadonlyMap<Baseline, Scores>;
   /** Number of top-ten BM25 passages that no search returned, over all questions. */
   readonly wordsMissing: number;
@@ -39,7 +41,7 @@ export const ROW_KEYS = ["set", "mode", "graph"] as const;
 
 const SCORE_COLUMNS = ["nDCG@10", "low", "high", "R@2", "R@5", "R@10", "R@100"];
 
-/** The rows of one collection: its modes, then its baselines (`graph`: `-`). */
+/** The rows of one collection: its modes, then its baselines, whose column `graph` is `-`. */
 export function rowsOf({ set, queries, modes, baselines, wordsMissing }: MeasuredSet): readonly Row[] {
   const best = bestOf(baselines);
   const modeRows = modes.map(({ mode, graph, scores, unreranked, times }) => {
@@ -132,7 +134,7 @@ export function qualityChart(rows: readonly Row[], date: string): string {
   });
 }
 
-// Darker colours for more thorough modes; one hue without the graph, another one with it.
+// More thorough modes have darker colours. Searches with and without the graph have different hues.
 const COLOURS = { off: ["#bcd7ee", "#5b9bd5", "#1f5c99"], on: ["#c9e7d3", "#63b88a", "#1f7a4d"] } as const;
 const BARS = (["off", "on"] as const).flatMap((graph) =>
   MODE_NAMES.map((mode, at) => ({

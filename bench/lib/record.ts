@@ -7,12 +7,12 @@ import { isRecord } from "../../src/cli/client.ts";
 import { isoTime, systemClock } from "../../src/kit/clock.ts";
 import { VERSION } from "../../src/kit/version.ts";
 
-/** One row of figures: texts identify what was measured, numbers are figures. */
+/** One row of results: strings identify what was measured, numbers are the results. */
 export type Row = Readonly<Record<string, string | number>>;
 
 const FOLDER = join(import.meta.dir, "../results");
 
-/** The rows of the last recorded run with this name; empty: there is none. */
+/** The rows of the last recorded run with this name; empty if there is none. */
 export function lastRows(name: string): readonly Row[] {
   const path = join(FOLDER, `${name}.json`);
   if (!existsSync(path)) return [];
@@ -20,7 +20,9 @@ export function lastRows(name: string): readonly Row[] {
   return isRecord(record) && Array.isArray(record.rows) ? (record.rows as Row[]) : [];
 }
 
-/** Writes `bench/results/<name>.json`, replacing the last run's file; older ones are in version control. */
+/**
+ * Writes `bench/results/<name>.json`, replacing the file of the last run. Files of older runs are in version control.
+ */
 export function writeRows(name: string, rows: readonly Row[]): string {
   const path = join(FOLDER, `${name}.json`);
   mkdirSync(dirname(path), { recursive: true });

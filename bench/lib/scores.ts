@@ -9,7 +9,7 @@ const RECALL_DEPTHS = [2, 5, 10, 100] as const;
 
 /** Scores of one ranking method over all questions. */
 export interface Scores {
-  /** nDCG@10 of each question, in their order, for paired comparison with another method. */
+  /** nDCG@10 of each question, in the order of the questions, for paired comparison with another method. */
   readonly ndcg: readonly number[];
   readonly mean: number;
   readonly interval: Interval;
@@ -17,7 +17,7 @@ export interface Scores {
   readonly recalls: Readonly<Record<string, number>>;
 }
 
-/** The scores as columns of a row, rounded to four digits, the precision of a thousand questions. */
+/** The scores as columns of a row, rounded to four digits, which is enough for a thousand questions. */
 export type ScoreColumns = Readonly<Record<string, number>>;
 
 /**

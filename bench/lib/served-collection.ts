@@ -19,19 +19,19 @@ const POLL_MS = 500;
 
 /** The content that a server must have. */
 export interface ServerContent {
-  /** Name in messages. */
+  /** Name of the content that messages show. */
   readonly name: string;
   /** Name of its data directory within the folder of data directories. */
   readonly directory: string;
   /** The `externalId` of every memory. */
   readonly externalIds: ReadonlySet<string>;
-  /** Stores the content and waits until all of it is searchable. */
+  /** Stores the content on the server and waits until all of it is searchable. */
   readonly fill: (server: RunningServer) => Promise<void>;
 }
 
 /**
- * Starts a server with the given content: on the data directory of an earlier run, or on a new one, which is filled.
- * @param data folder of data directories; null: the server's directory is removed when it stops
+ * Starts a server with the given content. It uses the data directory of an earlier run, or fills a new one.
+ * @param data folder of data directories; null for a temporary directory, which is removed when the server stops
  * @param environment additional environment variables of the server
  * @throws UsageError if a kept directory has other or incomplete content; Error if the server refuses something. The
  *   server is stopped then.
@@ -72,8 +72,8 @@ export async function collectionContent(name: string, folder: string): Promise<S
 }
 
 /**
- * Stores a collection and waits until all of it is searchable. Turns of conversations are stored by session, one
- * memory of type `conversation` each, like an application would store conversations.
+ * Stores a collection and waits until all of it is searchable. The turns of a conversation are stored as one memory of
+ * type `conversation` per session, as an application would store them.
  */
 export async function ingestCollection(server: RunningServer, folder: string): Promise<void> {
   const sessions = await readSessions(corpusFile(folder));
@@ -102,7 +102,7 @@ function memoryLine({ externalId, userId, content }: Session): string {
   return JSON.stringify({ content, type: "conversation", externalId, userId });
 }
 
-// A collection may hold documents without text (two of Cranfield's 1,400), which no server takes.
+// A collection may contain documents without text (two of Cranfield's 1,400), which a server refuses to store.
 async function externalIdsOfCollection(folder: string): Promise<ReadonlySet<string>> {
   const sessions = await readSessions(corpusFile(folder));
   if (sessions !== null) return new Set(sessions.map(({ externalId }) => externalId));
@@ -131,8 +131,8 @@ async function check({ name, externalIds }: ServerContent, server: RunningServer
   );
 }
 
-// Waits for unfinished work: a server continues interrupted indexing, or indexes again for a new format, when it
-// starts.
+// Waits until no memory is being processed. When a server starts, it continues interrupted indexing, and indexes again
+// if the index format is new.
 async function untilSettled(name: string, client: Client): Promise<void> {
   const progress = new Progress(`${name}: waiting until everything is searchable`);
   for (;;) {
@@ -158,7 +158,7 @@ export async function documentsAt(folder: string): Promise<DocumentAt> {
   };
 }
 
-/** Maps results to documents. Reads the list of memories once, because results have memory ids only. */
+/** Maps results to documents. Reads the list of memories once, because a result has only the id of its memory. */
 export async function documentNames(client: Client, folder: string): Promise<DocumentOf> {
   const documentAt = await documentsAt(folder);
   const memoryOf = await memoryNames(client);

@@ -1,4 +1,4 @@
-// Reads a collection whose documents are single turns of conversations, and joins the turns of each session to a
+// Reads a collection whose documents are single turns of conversations, and joins the turns of each session into one
 // memory.
 
 import { isRecord } from "../../src/cli/client.ts";
@@ -8,15 +8,15 @@ import { readLines } from "../../src/cli/lines.ts";
 export interface Session {
   readonly externalId: string;
   readonly userId: string;
-  /** `[date]` on the first line, then one turn per line. */
+  /** Text of the memory: `[date]` on the first line, then one turn per line. */
   readonly content: string;
-  /** The documents of the turns with their starts in Unicode code points, ascending. */
+  /** The documents of the turns, each with the position where its turn begins, in Unicode code points, ascending. */
   readonly turns: readonly { readonly document: string; readonly start: number }[];
 }
 
 /**
- * The sessions of a collection; null: its documents are not turns (no `metadata.session`, `metadata.userId`,
- * `metadata.date`).
+ * The sessions of a collection; null if its documents are not turns, because they lack `metadata.session`,
+ * `metadata.userId` or `metadata.date`.
  * @param path corpus in BEIR format, with the turns of a session in order
  * @throws Error if the file is missing or has another format
  */

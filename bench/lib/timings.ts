@@ -5,12 +5,15 @@ import type { SearchReply } from "./ask.ts";
 import { percentile } from "./metrics.ts";
 import { rounded } from "./scores.ts";
 
-/** Times of one stage over all searches. Stage `whole` is the caller's time; `rest` is the part outside all stages. */
+/**
+ * Times of one stage in all searches. The stage `whole` is the time that the caller measured; `rest` is the part of it
+ * that belongs to no stage.
+ */
 export interface StageTimes {
   readonly stage: string;
   readonly p50Ms: number;
   readonly p95Ms: number;
-  /** Share of the caller's time, 0..1. */
+  /** Share of the stage `whole`, 0..1. */
   readonly share: number;
 }
 

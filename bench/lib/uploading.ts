@@ -14,7 +14,7 @@ export interface UploadReply {
   readonly body: JsonRecord;
 }
 
-/** Sends a file to uploadMemory. */
+/** Uploads a file with the operation `uploadMemory`. */
 export async function uploadFile(
   server: RunningServer,
   filename: string,
@@ -29,7 +29,7 @@ export async function uploadFile(
 }
 
 /**
- * Waits until `isPast` holds for a memory, and returns the memory.
+ * Waits until `isPast` is true for a memory, and returns the memory.
  * @throws Error after `timeoutMs`
  */
 export async function waitForMemory(
@@ -47,17 +47,17 @@ export async function waitForMemory(
   }
 }
 
-/** Peak resident set size of a process since its start or since `resetPeak`, in bytes; 0: the process has ended. */
+/** Peak resident set size of a process since its start or since `resetPeak`, in bytes; 0 if the process has ended. */
 export function peakBytes(pid: number): number {
   return kibibytesOf(pid, "VmHWM") * 1024;
 }
 
-/** Resident set size of a process in bytes; 0: the process has ended. */
+/** Resident set size of a process in bytes; 0 if the process has ended. */
 export function rssBytes(pid: number): number {
   return kibibytesOf(pid, "VmRSS") * 1024;
 }
 
-/** Resets the peak for `peakBytes` (proc(5), clear_refs). */
+/** Resets the peak that `peakBytes` returns, by writing to `clear_refs` (see proc(5)). */
 export function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
