@@ -50,7 +50,7 @@ export interface Config {
 
 /** Definition of a setting. */
 export interface Setting<Value> {
-  /** null: cannot be set on the command line, because other users of the machine can read it. */
+  /** null if the setting cannot be given on the command line, which other users of the machine can read. */
   readonly flag: string | null;
   readonly environment: string;
   readonly tomlKey: string;
@@ -60,11 +60,11 @@ export interface Setting<Value> {
   readonly defaultValue: (place: StartPlace) => Value;
   /** The default in help texts. */
   readonly defaultText: string;
-  /** Completes "NAME must be …". */
+  /** End of the sentence "NAME must be …" in error messages. */
   readonly expects: string;
   /** Parses a value. Returns undefined, or throws an Error with more detail, if `text` is not valid. */
   readonly parse: (text: string, place: StartPlace) => Value | undefined;
-  /** A secret value is not repeated in messages. */
+  /** Whether the value is secret; messages do not repeat it then. */
   readonly isSecret: boolean;
 }
 
@@ -219,7 +219,7 @@ export const SETTINGS = {
   ),
 };
 
-/** Variables with the prefix `MNEME_` that other parts of the program read. */
+/** Matches variables with the prefix `MNEME_` that are no settings, but are read by other parts of the program. */
 const FOREIGN_VARIABLES = /^MNEME_(API_KEY|CACHE_DIR|NATIVE_PATH|TEST_.*|BENCH_.*)$/;
 const CONFIG_FLAG = "--config";
 const CONFIG_FILE = "mneme.toml";

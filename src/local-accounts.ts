@@ -25,14 +25,14 @@ export interface KeyBody {
   readonly name: string;
   readonly scopes: readonly KeyScope[];
   readonly userId: string | null;
-  /** ISO 8601, not validated yet. */
+  /** ISO 8601 time, not validated yet; null if the key does not expire. */
   readonly expires_at: string | null;
 }
 
 /**
- * The commands on keys and projects, on a data directory (this file) or through a server (cli/). Results are JSON
- * objects of the API. A `projectId` of null is the caller's own project; here it is the default project. Methods reject
- * with an Error whose message is one sentence for the person at the terminal.
+ * Operations on keys and projects, either on a data directory (this file) or through a server (cli/remote-accounts.ts).
+ * Results are JSON objects of the API. If `projectId` is null, the caller's own project is meant; in this file, that is
+ * the default project. Methods reject with an Error whose message is one sentence for the person at the terminal.
  */
 export interface Accounts {
   /** All keys, as one list of the API. */
@@ -42,7 +42,7 @@ export interface Accounts {
   removeKey(projectId: string | null, id: string): Promise<void>;
   /** All projects, as one list of the API. */
   listProjects(): Promise<object>;
-  /** The project, with its first key. */
+  /** Creates a project; returns it with its first key. */
   createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object>;
   changePlan(projectId: string, plan: Plan): Promise<object>;
   removeProject(projectId: string): Promise<void>;
@@ -51,7 +51,7 @@ export interface Accounts {
 
 /**
  * Opens the accounts of a data directory.
- * @throws UsageError if the directory holds no data of Mneme; StoreError if its file cannot be used
+ * @throws UsageError if the directory contains no data of Mneme; StoreError if its file cannot be used
  */
 export function openLocalAccounts(dataDir: string, clock: Clock): Accounts {
   const path = join(dataDir, "mneme.sqlite");

@@ -1,4 +1,4 @@
-// The HTTP application. The way of a request: request id → preflight or authentication → route → operation-runner.ts
+// The HTTP application. The steps of a request: request id → preflight or authentication → route → operation-runner.ts
 // (or a page) → response. responses.ts makes every Response.
 
 import { Elysia } from "elysia";
@@ -18,7 +18,7 @@ import type { Uploads } from "./upload.ts";
 /** What the application needs. */
 export interface AppParts extends GateParts, ResponsesParts {
   readonly operations: readonly Operation[];
-  /** Answers of GET on paths outside of /v1, which need no key. */
+  /** Functions that answer GET on the paths outside of /v1, by path. These pages need no key. */
   readonly pages: Readonly<Record<string, () => Answer | Promise<Answer>>>;
   readonly buckets: RateBuckets;
   readonly idempotency: Idempotency;
@@ -31,15 +31,18 @@ export interface AppParts extends GateParts, ResponsesParts {
 export type App = (request: Request, socketAddress?: SocketAddress) => Eventually<Response>;
 
 /**
- * A request carries its admission as a property: at thousands of requests a second a WeakMap costs more garbage
- * collection.
+ * Property of a request that contains its admission. A WeakMap would cause more garbage collection at thousands of
+ * requests per second.
  */
 const ADMISSION = Symbol("admission");
 type AdmittedRequest = Request & { [ADMISSION]?: Admission };
 
-/** Metrics name of requests that reached no operation: without a key, to unknown routes, preflights. */
+/**
+ * Name in the metrics for requests that reached no operation: those without a valid key, those to unknown routes, and
+ * preflights.
+ */
 const UNROUTED = "unrouted";
-/** Metrics name of requests to pages outside of /v1. */
+/** Name in the metrics for requests to pages outside of /v1. */
 const PAGE = "page";
 
 /** Builds the application. */
@@ -66,7 +69,8 @@ export function createApp(parts: AppParts): App {
   };
 
   /**
-   * Answers preflights and authenticates all other requests, before any body is read. null: the request may continue.
+   * Answers preflights and authenticates all other requests, before any body is read. Returns null if the request may
+   * continue.
    */
   function intercept(request: Request, admission: Admission): Eventually<Response | null> {
     const isVersioned = admission.path === "/v1" || admission.path.startsWith("/v1/");
@@ -104,7 +108,7 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses) {
       if (admission.principal !== null) {
         gate.count(admission, admission.principal, parts.buckets.bucketOf(request.method, null));
       }
-      // HEAD gets the error of GET, so that both have the same length
+      // HEAD gets the error of GET, so that both answers have the same length.
       const method = request.method === "HEAD" ? "GET" : request.method;
       return responses.ofFailure(request, admission, unroutedFault(method, admission.path, routes));
     } catch (limited) {

@@ -66,17 +66,22 @@ function jsonProblem(cause: unknown): string {
   return message.slice(0, 120);
 }
 
-/** Deepest nesting of a body. No real request needs more, and recursive code behind this check stays safe. */
+/**
+ * Maximum nesting depth of a body. No real request needs more, and recursive functions that read a checked body stay
+ * within the call stack.
+ */
 const JSON_DEPTH_MAX = 64;
 
 /**
- * Matches escapes that can put a NUL or a lone surrogate into a parsed text. There is no other way: the body is valid
- * UTF-8, and JSON allows no unescaped NUL. Nearly every body has no match, and then its texts need no check.
+ * Matches JSON escapes that can put a NUL or a lone surrogate into a parsed text. Only escapes can do that: the body is
+ * valid UTF-8, and JSON allows no unescaped NUL. In nearly every body nothing matches, and its texts need no further
+ * check.
  */
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|d[89a-f])/i;
 
-// Not every store accepts NUL and lone surrogates in a text, and a number beyond the range of a double would come back
-// as null. Bodies can hold millions of values, so the path becomes a text only for an error.
+// Refuses values that the stores cannot keep: not every store accepts NUL and lone surrogates in a text, and a number
+// beyond the range of a double would be returned as null. A body can have millions of values, so the path of a value is
+// converted to a text only if there is an error.
 function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: readonly string[]): void {
   const path: (string | number)[] = [...at];
   const visit = (value: unknown): void => {
@@ -106,8 +111,8 @@ function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: read
 }
 
 /**
- * Refuses a text that contains NUL or a lone surrogate.
- * @param path names the field in the error.
+ * Refuses a text that contains a NUL or a lone surrogate.
+ * @param path path of the text in the request, for the error
  * @throws Fault `invalid_request`
  */
 export function refuseBadText(text: string, path: readonly (string | number)[]): void {
@@ -128,16 +133,17 @@ function unstorable(path: readonly (string | number)[], what: string, problem: s
 }
 
 /**
- * The first bytes of each body do not count against the budget, so that a few large, slow bodies block no small ones.
+ * Number of bytes at the beginning of each body that do not count against the budget, so that a few large, slow bodies
+ * do not block small ones.
  */
 const FREE_BYTES = 256 * 1024;
 
-/** Limits the bytes of bodies in memory at once. A parsed body takes a multiple of its size until its request ends. */
+/** Limits the total size of the bodies in memory. A parsed body takes a multiple of its size until its request ends. */
 export class BodyBudget {
   readonly #bytesMax: number;
   #bytes = 0;
 
-  /** @param freeBytes first bytes of each body that do not count. */
+  /** @param freeBytes number of bytes at the beginning of each body that do not count */
   constructor(
     bytesMax: number,
     private readonly freeBytes = FREE_BYTES,

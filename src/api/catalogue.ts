@@ -127,7 +127,8 @@ const WITH_A_BODY: readonly FaultCode[] = ["payload_too_large", "unsupported_med
 const WHEN_IDEMPOTENT: readonly FaultCode[] = ["idempotency_conflict"];
 
 /**
- * The codes that an operation can answer: those of every operation of its kind, and its own. In the catalogue's order.
+ * The codes that an operation can answer, in the catalogue's order: the codes that every operation of its kind can
+ * answer, and the operation's own.
  */
 export function faultsOf(
   operation: Pick<Operation, "body" | "takesFile" | "isIdempotent" | "faults">,

@@ -184,7 +184,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
           await events.return(undefined);
         });
       },
-      // the stored answer, as a single text event
+      // Sends the text of the stored answer as a single event.
       replay: async ({ body }, { principal, params, stream }) =>
         stream(replayedEvents(await storedMessage(chats, principal, params.id, body)), () => undefined),
     }),
@@ -234,8 +234,8 @@ interface StoredMessage {
   readonly tokensUsed: number;
 }
 
-// Only the message's id and its token count are remembered. A repeated request reads the message again, so that sources
-// that were deleted meanwhile are left out. The remembered answer is deleted with the chat or its user.
+// Only the message's id and its token count are stored for a repetition. A repeated request reads the message again, so
+// that sources that have been deleted are left out. The stored answer is deleted with the chat or its user.
 function rememberedAnswer(chat: Chat, message: Message, tokensUsed: number): Answer {
   const subjects = chat.userId === null ? [chat.id] : [chat.id, userSubject(chat.userId)];
   return { ...messageAnswer(message), remembered: { id: message.id, tokensUsed }, subjects };

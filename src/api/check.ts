@@ -15,7 +15,8 @@ interface TextOptions {
   readonly default?: string;
 }
 
-// JSON Schema counts Unicode code points; TypeBox's own string counts UTF-16 units.
+// A string type of its own, because JSON Schema counts Unicode code points, but TypeBox's strings count UTF-16 code
+// units.
 TypeRegistry.Set<TextOptions>("Text", (schema, value) => {
   if (typeof value !== "string") return false;
   const units = value.length;
@@ -30,7 +31,7 @@ export function Text(options: TextOptions = {}) {
   return Type.Unsafe<string>({ [Kind]: "Text", type: "string", ...options });
 }
 
-/** Schema errors that are read to find the one to report; no object of the API has so many fields. */
+/** Maximum number of schema errors that are read to find the one to report. No object of the API has so many fields. */
 const ERRORS_MAX = 64;
 
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
@@ -46,7 +47,7 @@ function compile<S extends TSchema>(schema: S): TypeCheck<S> {
 
 /**
  * Narrows `value` to the schema's type.
- * @param at path of the value in the request (`memories[3]`), put in front of the field's name.
+ * @param at path of the value in the request (`memories[3]`); errors put it in front of the field's name
  * @throws Fault `invalid_request` about one field: an unknown field first, then a missing one, then a wrong type.
  */
 export function check<S extends TSchema>(schema: S, value: unknown, at = ""): Static<S> {
@@ -60,7 +61,8 @@ export function check<S extends TSchema>(schema: S, value: unknown, at = ""): St
   throw worst === undefined ? new Fault("invalid_request", "The request is malformed.") : explain(schema, worst, at);
 }
 
-// A list of a million wrong items has a million errors. TypeBox reports missing and unknown fields of an object first.
+// Reads only the first errors, because a list of a million wrong items has a million errors. TypeBox reports missing
+// and unknown fields of an object first.
 function firstErrors(all: Iterable<ValueError>): ValueError[] {
   const errors: ValueError[] = [];
   for (const error of all) if (errors.push(error) === ERRORS_MAX) break;
@@ -78,7 +80,7 @@ const NO_PARAMETERS = Object.freeze({});
  */
 export function checkQuery<S extends TObject>(schema: S, search: string): Static<S> {
   if (search === "" && schema.required === undefined) return NO_PARAMETERS as Static<S>;
-  // no prototype: with one, a parameter named __proto__ would vanish
+  // The object has no prototype; otherwise a parameter named __proto__ would be lost.
   const values: Record<string, unknown> = Object.create(null);
   for (const pair of search.replace(/^\?/, "").split("&")) {
     if (pair === "") continue;
@@ -93,7 +95,8 @@ export function checkQuery<S extends TObject>(schema: S, search: string): Static
   return check(schema, values);
 }
 
-// URLSearchParams would replace bytes that are not UTF-8, and so turn one user's id into another's.
+// Decodes one parameter. URLSearchParams is not used, because it replaces bytes that are not UTF-8, and so could turn
+// one user's id into another user's.
 function readPair(pair: string): readonly [name: string, text: string] {
   const equals = pair.indexOf("=");
   const [name, text] = equals === -1 ? [pair, ""] : [pair.slice(0, equals), pair.slice(equals + 1)];
@@ -108,7 +111,7 @@ function readPair(pair: string): readonly [name: string, text: string] {
   }
 }
 
-// Every double as JSON writes it, so that a score from an answer can be sent back as a bound.
+// Matches every double as JSON writes it, so that a score from an answer can be used as `min_score`.
 const DECIMAL = /^-?\d{1,22}(\.\d{1,24})?(e[+-]?\d{1,3})?$/i;
 
 function readParameter(schema: TSchema | undefined, text: string): unknown {
@@ -142,13 +145,14 @@ function explain(schema: TSchema, found: ValueError, at: string): Fault {
   );
 }
 
-// Callers often send a conversation's turns as a JSON array; they are stored as one JSON text.
+// A hint for `content` that is not a string. Callers often send a conversation as a JSON array of turns, but it must be
+// sent as one JSON text.
 function hintFor(path: string, value: unknown): string {
   const isStructured = typeof value === "object" && value !== null;
   return isStructured && /(^|\.)content$/.test(path) ? " JSON is stored as text: send it as one string." : "";
 }
 
-// The error inside a nullable value: the wrong tag, not the whole list of tags.
+// The error inside a nullable value, such as that of a wrong tag instead of that of the whole list of tags.
 function innermost(error: ValueError): ValueError {
   for (const variant of error.errors) {
     for (const inner of variant) if (inner.path.length > error.path.length) return inner;
@@ -156,7 +160,7 @@ function innermost(error: ValueError): ValueError {
   return error;
 }
 
-// "/tags/3" → "tags[3]"
+// Converts a JSON pointer to a path: "/tags/3" → "tags[3]".
 function fieldPath(pointer: string): string {
   return pointer
     .split("/")

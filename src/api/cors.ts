@@ -1,5 +1,6 @@
 // CORS headers (Fetch standard, 3.2) for the origins that the operator configured: the web pages that may call the API
-// from a browser. Without configured origins no header is sent. Authentication stays with the API key.
+// from a browser. Without configured origins, no such header is sent. CORS does not replace the API key: every request
+// needs one.
 
 import { UsageError } from "../kit/flags.ts";
 
@@ -8,12 +9,15 @@ const ALLOWED_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Last-Event-ID";
 const EXPOSED_HEADERS =
   "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed";
-/** How long a browser may cache a preflight's answer. An origin that was removed can send requests for that long. */
+/**
+ * How long, in seconds, a browser may cache the answer to a preflight. After an origin is removed, its pages can send
+ * requests for that long.
+ */
 const PREFLIGHT_SECONDS = 600;
 
 const EVERY_ORIGIN = "*";
 
-/** Header names are lower case. */
+/** Headers by name; names are lower case. */
 type HeaderFields = Readonly<Record<string, string>>;
 
 /** Makes the CORS headers of answers. */
@@ -27,7 +31,10 @@ export interface Cors {
   headersFor(origin: string | null): HeaderFields;
   /** Whether the request is a preflight. Browsers send it without an API key and expect a 204 without a body. */
   isPreflight(request: Request): boolean;
-  /** Headers of that 204. Without permission for its origin, a browser does not send the actual request. */
+  /**
+   * Headers of the answer to a preflight. If they do not allow the page's origin, the browser does not send the actual
+   * request.
+   */
   preflight(request: Request): HeaderFields;
 }
 
@@ -38,7 +45,7 @@ export interface Cors {
 export function createCors(origins: readonly string[]): Cors {
   const isOff = origins.length === 0;
   const isOpen = origins.includes(EVERY_ORIGIN);
-  // with `*` the answer is the same for every origin and needs no Vary
+  // With `*`, the answer is the same for every origin and needs no Vary header.
   const refused: HeaderFields = isOff || isOpen ? {} : { vary: "Origin" };
   const allowed = (origin: string): HeaderFields => ({ ...refused, "access-control-allow-origin": origin });
   const permissions = new Map(
@@ -82,10 +89,10 @@ export function parseOrigins(text: string): readonly string[] {
   });
 }
 
-// The origin `null` is refused on purpose: sandboxed pages and local files send it, and anybody can make such a page.
+// The origin `null` is deliberately refused: sandboxed pages and local files send it, and anybody can make such a page.
 function parseOrigin(text: string): string | null {
   if (text === EVERY_ORIGIN) return text;
-  // checked before parsing, because URL repairs backslashes and accepts `*.app.example` as a host
+  // The text is checked before it is parsed, because `URL` repairs backslashes and accepts `*.app.example` as a host.
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/\\?#@*]+\/?$/i.test(text)) return null;
   const url = URL.parse(text);
   if (url === null || url.host === "") return null;

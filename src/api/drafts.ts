@@ -8,7 +8,7 @@ import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
 
 /**
  * Converts a createMemory body to a draft.
- * @param at path of the body in the request (`memories[3]`), for the error's `param`.
+ * @param at path of the body in the request (`memories[3]`), for the error's `param`
  * @throws Fault `invalid_request`, `too_many_tags` or `metadata_too_large`.
  */
 export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft {
@@ -17,7 +17,7 @@ export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft
   return { content, ...attributesOf(attributes, nowMs, at) };
 }
 
-/** Converts the attributes of a new memory; `null` counts as absent. Throws like `draftOf`. */
+/** Converts the attributes of a new memory; `null` counts as absent. Throws the same faults as `draftOf`. */
 export function attributesOf(
   body: Omit<CreateMemory, "content">,
   nowMs: number,
@@ -95,7 +95,7 @@ export function refuseEmptyChange(body: object): void {
 }
 
 /**
- * Refuses a text of white space only.
+ * Refuses a text that consists of white space only.
  * @param hint what the field should hold, for the message.
  * @throws Fault `invalid_request`
  */

@@ -1,5 +1,5 @@
-// Generates a realistic example for every schema of the contract, for the OpenAPI document and the reference. Values
-// follow from field names; test/api/openapi.test.ts checks that each example fits its schema.
+// Generates a realistic example for every schema of the contract, for the OpenAPI document and the reference. A value
+// is chosen by the name of its field; test/api/openapi.test.ts checks that each example fits its schema.
 
 import { type JsonSchema, SCHEMA_REFERENCE } from "./json-schema.ts";
 import type { Group } from "./operation.ts";
@@ -19,7 +19,7 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   delivery: "dlv",
 };
 
-/** Whether the server makes the ids of such resources. */
+/** Whether this is a resource whose ids the server makes. */
 export function isResource(resource: string): boolean {
   return Object.hasOwn(ID_PREFIXES, resource);
 }
@@ -30,7 +30,7 @@ export function exampleOfResource(resource: string): string {
   return prefix === undefined ? "ada" : exampleId(prefix);
 }
 
-/** `memory` for `memories`, as paths name collections. */
+/** Converts the name of a collection in a path to the name of its resource: `memories` → `memory`. */
 export function singular(plural: string): string {
   return plural.replace(/ies$/, "y").replace(/s$/, "");
 }
@@ -140,7 +140,7 @@ export interface ExampleContext {
   readonly components: Components;
   /** Group of the operation. */
   readonly group: Group;
-  /** Values by field name that the operation knows better. */
+  /** Values by field name that follow from the operation. They take precedence over all others. */
   readonly known?: Readonly<Record<string, unknown>>;
 }
 

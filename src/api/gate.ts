@@ -30,17 +30,17 @@ export type SocketAddress = () => string;
 export interface Admission {
   readonly requestId: string;
   readonly socketAddress: SocketAddress;
-  /** As in the request line, not decoded. Empty if the Host header is malformed. */
+  /** Path as in the request line, not decoded. Empty if the Host header is malformed. */
   readonly path: string;
   /** The query string with its question mark; empty if there is none. */
   readonly search: string;
-  /** null: the request needs no key, or has no valid one. */
+  /** The authenticated caller; null if the request needs no key or has no valid key. */
   principal: Principal | null;
   /** The rate-limit window that counted the request; null outside of /v1. */
   window: WindowState | null;
-  /** Name for the metrics; null: the request reached no operation or page. */
+  /** Name under which the metrics count the request; null if it reached no operation or page. */
   countedAs: string | null;
-  /** Resolves when the stream that answers the request has ended; null: the answer is not a stream. */
+  /** Resolves when the stream that answers the request has ended; null if the answer is not a stream. */
   ended: Promise<void> | null;
 }
 
@@ -114,7 +114,7 @@ export class Gate {
     return principal;
   }
 
-  /** Shows the failure window of the client's address, for answers that need no key. */
+  /** Sets the rate-limit headers of an answer that needs no key, from the failure window of the client's address. */
   showFailures(admission: Admission, request: Request): void {
     const key = this.#failureKeyOf(admission, request);
     admission.window = this.#parts.failures.peek(key, AUTH_FAILURES_PER_MINUTE);
@@ -131,7 +131,8 @@ export class Gate {
   }
 
   // Path and query of a URL, without its fragment; empty if the host is malformed. The server has normalised the URL,
-  // so only the host needs a check, and mostly it is the host of the previous request. Parsing a URL costs 7 µs.
+  // so only the host needs a check. It is not parsed again if it is the host of the previous request, which is usual;
+  // parsing a URL takes 7 µs.
   #targetOf(href: string): string {
     if (this.#origin === "" || !href.startsWith(this.#origin) || href[this.#origin.length] !== "/") {
       const url = URL.parse(href);

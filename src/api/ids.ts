@@ -1,4 +1,5 @@
-// Checks ids in paths and query parameters. A malformed id is answered like an unknown one, because it names nothing.
+// Checks ids in paths and query parameters. A malformed id gets the same error as an unknown one, because no resource
+// can have it.
 
 import { Fault, type FaultCode } from "../domain/fault.ts";
 import { type IdPrefix, isId } from "../domain/ids.ts";
@@ -8,7 +9,7 @@ import { refuseBadText } from "./body.ts";
 
 /**
  * Checks an id that the server made.
- * @throws Fault `code` when the text has another form.
+ * @throws Fault `code` if the text is not a well-formed id
  */
 export function pathId<Id extends string>(
   prefix: IdPrefix,

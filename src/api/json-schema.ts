@@ -10,9 +10,9 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** Prefix of every `$ref` to a named schema. */
 export const SCHEMA_REFERENCE = "#/components/schemas/";
-/** TypeBox's pattern for the keys of a map: every name matches. */
+/** Pattern with which TypeBox describes the keys of a map; every name matches it. */
 const ANY_NAME = "^(.*)$";
-/** Component names that OpenAPI allows. */
+/** Matches the component names that OpenAPI allows. */
 const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/;
 /** Keywords that restrict nothing. */
 const ANNOTATIONS: readonly string[] = ["description", "default"];
@@ -20,7 +20,7 @@ const ANNOTATIONS: readonly string[] = ["description", "default"];
 /** Converts schemas, and collects those that have a name (`$id`). */
 export class SchemaCollection {
   readonly #named = new Map<string, JsonSchema>();
-  /** Results by schema, because many bodies share the same schemas. */
+  /** Cache of results by schema, because many bodies share the same schemas. */
   readonly #converted = new Map<TSchema, JsonSchema>();
 
   /**
@@ -53,7 +53,7 @@ export class SchemaCollection {
 
   #plain(schema: JsonSchema): JsonSchema {
     if (Array.isArray(schema.anyOf)) return this.#union(schema, schema.anyOf);
-    // TypeBox's own properties have symbols as keys, which Object.entries skips
+    // Object.entries skips TypeBox's own properties, because their keys are symbols.
     const entries = Object.entries(schema).map(([keyword, value]) => [keyword, this.#keyword(keyword, value)] as const);
     return withMaps(Object.fromEntries(entries));
   }
@@ -77,8 +77,8 @@ export class SchemaCollection {
     }
   }
 
-  // Beside `anyOf` only annotations are kept. `Nullable` repeats `type` and bounds there for error messages; in JSON
-  // Schema they would apply to null as well.
+  // Converts a union. Of the keywords next to `anyOf`, only annotations are kept: `Nullable` repeats `type` and bounds
+  // there for error messages, but in JSON Schema they would apply to null, too.
   #union(schema: JsonSchema, members: readonly TSchema[]): JsonSchema {
     const outer = Object.fromEntries(ANNOTATIONS.filter((name) => name in schema).map((name) => [name, schema[name]]));
     const converted = members.map((member) => this.of(member));

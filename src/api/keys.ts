@@ -1,4 +1,4 @@
-// The operations on /v1/keys. Only creation and rotation answer the secret.
+// The operations on /v1/keys. Only creating and rotating a key return its secret.
 
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { IssuedKey } from "../domain/key.ts";

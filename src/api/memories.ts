@@ -53,7 +53,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
           return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
         });
       },
-      // a repeated request contains the text itself
+      // The text is not stored twice: a repeated request contains it.
       replay: ({ status, body }, { body: asked }) => ({
         status,
         body: { ...(body as object), content: (asked as schema.CreateMemory).content },
@@ -224,7 +224,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
   ];
 }
 
-/** The outcome of a single draft. @throws the Fault that refused it */
+/** The outcome of a single draft. @throws Fault with which the draft was refused */
 export function only(outcomes: readonly (Accepted | Fault)[]): Accepted {
   const [outcome] = outcomes;
   invariant(outcome, "one draft has one outcome");
@@ -232,7 +232,7 @@ export function only(outcomes: readonly (Accepted | Fault)[]): Accepted {
   return outcome;
 }
 
-/** 200 if only attributes changed; 202 if the memory is being processed. */
+/** HTTP status: 200 if only attributes changed, 202 if the memory is being processed. */
 export function statusOf({ outcome, memory }: Accepted): 200 | 202 {
   return outcome === "updated" && memory.state.status === "completed" ? 200 : 202;
 }
@@ -261,7 +261,7 @@ function noneAccepted(faults: readonly Fault[]): Fault {
   );
 }
 
-/** Completes a remembered memory with its current text, because the remembered answer does not repeat texts. */
+/** Adds the current text to the memory of a stored answer, because stored answers contain no texts. */
 export async function withStoredContent(
   memories: MemoryService,
   principal: Principal,
@@ -273,7 +273,7 @@ export async function withStoredContent(
   return { status, body: { ...(body as object), content: found?.content ?? "" } };
 }
 
-// Completes a remembered batch with the texts of the repeated request.
+// Adds the texts of the repeated request to the stored answer of a batch.
 function withContents(remembered: unknown, asked: unknown): unknown {
   const { data, ...rest } = remembered as {
     readonly data: readonly { readonly index: number; readonly memory?: object }[];
@@ -293,7 +293,7 @@ function memoryId(text: string | undefined): MemoryId {
   return pathId("mem", text, "memory_not_found");
 }
 
-/** The error for a memory that does not exist or that the key may not see. */
+/** The error for a memory that does not exist or is not visible to the key. */
 export function absent(id: string): Fault {
   return new Fault("memory_not_found", `There is no memory '${shortened(id)}' in this project.`, { param: "id" });
 }

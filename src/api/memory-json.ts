@@ -6,7 +6,10 @@ import type { MemoryWithContent } from "../services/memories.ts";
 import { JsonText } from "./operation.ts";
 import { memoryView } from "./views.ts";
 
-/** Memories with longer content are not cached; 1,000 memories of this size take 16 to 32 MiB. */
+/**
+ * Maximum length of the content of a cached memory, in UTF-16 code units. 1,000 memories of this size take 16 to 32
+ * MiB.
+ */
 const CONTENT_CHARACTERS_MAX = 16_000;
 
 /** Makes and caches the JSON of memories. */
@@ -15,12 +18,12 @@ export class MemoryJsonCache {
 
   constructor(private readonly progressOf: (memory: Memory) => Progress) {}
 
-  /** The JSON that getMemory answers. */
+  /** The JSON of the memory, as getMemory returns it. */
   of(shown: MemoryWithContent): JsonText {
     const known = this.#json.get(shown.memory);
     if (known !== undefined) return known;
     const text = new JsonText(JSON.stringify(memoryView(shown, this.progressOf)));
-    // while a memory is being processed, its progress changes and its row does not
+    // A memory that is being processed is not cached, because its progress changes although its row does not.
     const isSettled = shown.memory.state.status !== "processing";
     if (isSettled && shown.content.length <= CONTENT_CHARACTERS_MAX) this.#json.set(shown.memory, text);
     return text;

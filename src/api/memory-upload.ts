@@ -50,7 +50,7 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
       const [shown] = await memories.withContents([memory]);
       return { status, body: view(memory, shown?.content ?? "") };
     },
-    // 202: the file was not read yet, so the first answer had no content
+    // With status 202, the file had not been read yet, so the first answer had no content either.
     replay: ({ status, body }, { principal }) =>
       status === 202
         ? { status, body }
@@ -60,10 +60,10 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
 
 type Fields = Parameters<typeof attributesOf>[0];
 
-/** Fields of a form are texts; lists and objects are sent as JSON. */
+/** Schema of the fields that are sent as JSON, because all fields of a form are texts. */
 const Structured = Body({ tags: schema.CreateMemory.properties.tags, metadata: Optional(JsonMap) });
 
-/** The attributes in a form's fields. An empty text counts as absent, since web forms send every field. */
+/** The attributes in a form's fields. An empty text counts as absent, because web forms send every field. */
 function attributesIn(
   texts: Readonly<Record<string, string | undefined>>,
   nowMs: number,
@@ -83,7 +83,7 @@ function receivedFile({ sha256, file }: Upload): Omit<ReceivedFile, "file"> & { 
   return { path, sha256: Buffer.from(sha256, "hex"), source: { filename, media_type: mediaType, bytes } };
 }
 
-/** The JSON of a field. @throws Fault `invalid_request` */
+/** Parses the JSON of a field. @throws Fault `invalid_request` if it is not valid JSON */
 function parsed(text: string, param: string): unknown {
   try {
     return parseStorable(text, param);

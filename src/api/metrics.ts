@@ -28,7 +28,7 @@ export class RequestMetrics {
 
   /**
    * Counts one request whose answer has ended. Costs two look-ups, about 0.05 µs.
-   * @param operationName from a fixed set: the name of an operation, or a word for all other requests. Never a path.
+   * @param operationName the name of an operation, or one of a few fixed words for other requests; never a path
    * @param ms since the request arrived
    */
   observe(operationName: string, status: number, ms: number): void {

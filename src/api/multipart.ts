@@ -14,24 +14,24 @@ export interface FormPart {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** The bounds of a form. */
+/** The limits of a form. */
 export interface FormLimits {
-  /** Bytes of the whole body. */
+  /** Maximum number of bytes of the whole body. */
   readonly bytes: number;
   readonly parts: number;
 }
 
-/** Header lines of one part and their bytes together; three lines are usual. */
+/** Maximum number of header lines of one part, and of their bytes in total; three lines are usual. */
 const HEADERS_MAX = 16;
 const HEADER_BYTES_MAX = 8 * 1024;
-/** Bytes of a part that are buffered before reading pauses. */
+/** Number of bytes of a part that are buffered before reading pauses. */
 const PART_BUFFER_BYTES = 256 * 1024;
 
 /**
  * Passes the parts of a form to `take`, one at a time and in order. Reading waits for `take` to consume the bytes, so
  * at most a few hundred kilobytes are in memory. An error from `take` ends the reading and is rethrown.
  * @throws Fault `unsupported_media_type` (not a form), `payload_too_large`, `invalid_request` (no boundary, too many
- *   parts, cut off)
+ *   parts, body cut off)
  */
 export async function readForm(
   request: Request,
@@ -56,8 +56,8 @@ type Piece = { readonly done: false; readonly value: Uint8Array } | { readonly d
 type PieceReader = { read(): Promise<Piece>; cancel(reason: unknown): Promise<void> };
 
 /**
- * Reads one form. A failure ends the current wait directly instead of by Promise.race: the loser of a race stays in
- * memory until it settles, and here it would hold the whole file.
+ * Reads one form. A failure ends the current wait directly. Promise.race is not used: its pending promise would stay in
+ * memory, and with it the whole file, until it settles.
  */
 class Reading {
   readonly #opened: { destroy(error?: Error): unknown }[] = [];
@@ -93,7 +93,7 @@ class Reading {
     if (this.#failure !== null) return;
     this.#failure = { error };
     for (const stream of this.#opened) stream.destroy(new Error("reading the form was aborted"));
-    // the caller may keep sending, so it does not matter whether cancelling works
+    // It does not matter whether cancelling works; the caller may continue to send.
     this.body.cancel(error).catch((late: unknown) => late);
     this.#endWait();
   }
@@ -123,7 +123,7 @@ class Reading {
     await finished;
   }
 
-  // A broken connection counts as a form that was cut off.
+  // Reads the next bytes. A broken connection counts as a form that was cut off.
   async #next(): Promise<Piece> {
     try {
       return await this.body.read();
@@ -154,7 +154,7 @@ function parserOf(request: Request, limits: FormLimits): BusboyInstance {
   try {
     return new Busboy({
       headers: { "content-type": request.headers.get("content-type") ?? "" },
-      // every part as raw bytes, because busboy's decoding of fields replaces bytes that are not UTF-8
+      // Every part is read as raw bytes, because busboy's decoding of fields replaces bytes that are not UTF-8.
       isPartAFile: () => true,
       fileHwm: PART_BUFFER_BYTES,
       limits: { files: limits.parts, headerPairs: HEADERS_MAX, headerSize: HEADER_BYTES_MAX },
@@ -171,7 +171,8 @@ function parserOf(request: Request, limits: FormLimits): BusboyInstance {
   }
 }
 
-// RFC 7578, 4.7 deprecates transfer encodings. They are not decoded here, so the encoded text would be stored.
+// Refuses parts with a transfer encoding, which RFC 7578, 4.7 deprecates. Nothing decodes them here, so the encoded
+// text would be stored.
 function refuseEncoded(name: string, encoding: string): void {
   if (["7bit", "8bit", "binary"].includes(encoding)) return;
   throw new Fault(

@@ -30,7 +30,7 @@ const SHARED_ERRORS: Readonly<Record<string, readonly FaultCode[]>> = {
 };
 
 const EVERYWHERE = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
-/** Codes with a `Retry-After` header: those of status 429 that end by waiting. */
+/** Codes whose answers have a `Retry-After` header: errors of status 429 that end when time passes. */
 const WITH_RETRY_AFTER: readonly FaultCode[] = ["rate_limit_exceeded", "query_quota_exceeded"];
 
 /** Every header that an answer can have, for `components.headers`. */
@@ -66,7 +66,7 @@ const STREAM_EXAMPLE = [
 
 /**
  * Describes a success answer.
- * @param schema null: the answer has no body.
+ * @param schema schema of the body; null if the answer has no body
  */
 export function successResponse(
   operation: Operation,
@@ -150,7 +150,8 @@ function eventStream(): MediaType {
   };
 }
 
-// Example values that follow from the operation: the id of the resource in its path, and the state of unfinished work.
+// Example values that follow from the operation: the id of the resource in its path, and for status 202 the state of
+// work in progress.
 function knownOf(operation: Operation, status: number): Readonly<Record<string, unknown>> {
   const resource = singular(operation.path.split("/").findLast((part) => !part.startsWith(":")) ?? "");
   const isDelivery = operation.group === "Webhooks";

@@ -48,7 +48,7 @@ export interface OperationObject {
   readonly "x-scope": string;
   /** Whether a key that is confined to one user may call it. */
   readonly "x-confined-keys": boolean;
-  /** Per key; null: no limit. */
+  /** Requests per minute and key; null if there is no limit. */
   readonly "x-rate-limit-per-minute": number | null;
   /** Operations that share the rate limit. */
   readonly "x-rate-limit-shared-with": readonly string[];

@@ -64,14 +64,14 @@ interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
 }
 
 /**
- * Makes the document; `JSON.stringify` turns it into plain JSON.
+ * Makes the document, an object that `JSON.stringify` converts to plain JSON.
  * @throws Error when an operation is outside of /v1, or two different schemas have the same name.
  */
 export function openApiDocument({ operations, version, buckets }: OpenApiParts): OpenApiDocument {
   const schemas = new SchemaCollection();
   const errors = schemas.of(ErrorAnswer);
   const webhooks = webhookObjects(schemas);
-  // examples can refer to any named schema, so all schemas are collected before the first operation is described
+  // Examples can refer to any named schema, so all schemas are collected before the first operation is described.
   for (const { body, answers } of operations) {
     for (const schema of [body, ...Object.values(answers)]) if (schema !== null) schemas.of(schema);
   }
@@ -113,9 +113,9 @@ export function openApiPath(path: string): string {
 
 /** How often one key may call an operation, and which operations share that limit. */
 export interface OperationRateLimit {
-  /** null: no limit. */
+  /** Number of requests per minute; null if there is no limit. */
   readonly perMinute: number | null;
-  /** Names of operations. */
+  /** Names of the other operations that share the limit. */
   readonly sharedWith: readonly string[];
 }
 

@@ -49,7 +49,7 @@ export class OperationRunner {
     this.#commit = (work) => parts.transactions.run(work);
   }
 
-  /** Runs the operation. @throws Fault whatever the operation or a check before it refuses; may reject instead */
+  /** Runs the operation. @throws Fault of the operation, or of a check before it; the promise may reject instead */
   run(routed: RoutedRequest): Eventually<Response> {
     const { operation, bucket, request, parameters, admission } = routed;
     const { principal } = admission;
@@ -75,7 +75,7 @@ export class OperationRunner {
     try {
       if (operation.takesFile) upload = await this.#parts.uploads.receive(request);
       const body = upload === null ? await bodyOf(operation, schema, request, reserved) : check(schema, upload.fields);
-      // receiving a body can take minutes, so the key is checked again: it may have been revoked meanwhile
+      // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
       const principal = await this.#parts.gate.confirm(request);
       authorise(operation, principal);
       return await this.#perform(routed, new ReceivedCall(request, { ...known, principal, body, upload }));
@@ -131,7 +131,7 @@ async function bodyOf(
 /** The parts of a call that are known before its body is read. */
 type KnownBeforeBody = Pick<Call<unknown, unknown>, "principal" | "params" | "query" | "stream" | "commit">;
 
-/** The call that an operation gets. */
+/** The input of an operation's `run`, built from a received request. */
 class ReceivedCall implements Call<unknown, unknown> {
   readonly principal: Principal;
   readonly params: Readonly<Record<string, string>>;
@@ -139,7 +139,7 @@ class ReceivedCall implements Call<unknown, unknown> {
   readonly stream: Call<unknown, unknown>["stream"];
   readonly body: unknown;
   readonly upload: Upload | null;
-  /** Replaced for requests with an Idempotency-Key, so that the answer is remembered. */
+  /** Replaced for requests with an Idempotency-Key by a function that also stores the answer. */
   commit: Commit;
   readonly #request: Request;
 
@@ -154,13 +154,13 @@ class ReceivedCall implements Call<unknown, unknown> {
     this.upload = known.upload ?? null;
   }
 
-  // a getter, because creating a request's signal costs as much as reading a row
+  // A getter, because creating a request's signal takes as long as reading a row.
   get signal(): AbortSignal {
     return this.#request.signal;
   }
 }
 
-/** Finds out whether a request with an Idempotency-Key must run or repeats an earlier one. */
+/** Decides whether a request with an Idempotency-Key runs or is answered as the repetition of an earlier one. */
 function begin(idempotency: Idempotency, key: string, operation: Operation, call: ReplayCall): Promise<Begun> {
   const { params, query, body, upload, principal } = call;
   const slot = {
@@ -173,7 +173,7 @@ function begin(idempotency: Idempotency, key: string, operation: Operation, call
   return idempotency.begin(slot, fingerprintOf({ params, query, body, file }));
 }
 
-/** Runs an operation. Its change and the remembered answer are committed in one transaction. */
+/** Runs an operation. Its change and the answer for repetitions are committed in one transaction. */
 async function runOnce(
   operation: Operation,
   call: ReceivedCall,

@@ -13,18 +13,18 @@ import type { Upload } from "./upload.ts";
 export interface Answer {
   readonly status: number;
   /**
-   * null: no body. `Page` and `JsonText` are sent unchanged, a ReadableStream as Server-Sent Events, anything else as
-   * JSON.
+   * null if there is no body. `Page` and `JsonText` are sent unchanged, a ReadableStream as Server-Sent Events,
+   * anything else as JSON.
    */
   readonly body: unknown;
   /**
-   * Stored for the Idempotency-Key instead of `body`: without secrets, and without data that a repeated request
-   * contains.
+   * What is stored under the Idempotency-Key instead of `body`, without secrets and without data that a repeated
+   * request contains.
    */
   readonly remembered?: unknown;
-  /** Ids that `remembered` concerns but does not contain; see `subjectsOf` in account/idempotency.ts. */
+  /** Further subjects that `remembered` concerns but does not contain; see `subjectsOf` in account/idempotency.ts. */
   readonly subjects?: readonly string[];
-  /** Of a stream: resolves when it has ended. Absent: the answer is complete. */
+  /** Resolves when the streamed answer has ended. Absent if the answer is not a stream. */
   readonly ended?: Promise<void>;
 }
 
@@ -50,11 +50,11 @@ export interface Call<Query, Body> {
   readonly body: Body;
   /** The uploaded file, if the operation takes one; otherwise null. */
   readonly upload: Upload | null;
-  /** Aborts when the caller hangs up. */
+  /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
   /**
-   * Runs `work` in one transaction. With an Idempotency-Key the answer is remembered in the same transaction. Every
-   * operation that changes something makes its change and its answer in here, once.
+   * Runs `work` in one transaction. With an Idempotency-Key, the answer is stored in the same transaction. Every
+   * operation that changes something calls this once, and makes its change and its answer in `work`.
    */
   readonly commit: (work: (transaction: Transaction) => Eventually<Answer>) => Promise<Answer>;
   /** Answers with Server-Sent Events. `onEnd` is called once, however the stream ends; its errors are logged. */
@@ -78,13 +78,16 @@ interface Declared {
   readonly scope: KeyScope;
   /** Whether a key that is confined to one user may call it. Default: true. */
   readonly isForConfinedKeys?: boolean;
-  /** Success statuses with the schema of each body; null: no body. */
+  /** Success statuses with the schema of each body; null if there is no body. */
   readonly answers: Readonly<Record<number, TSchema | null>>;
-  /** Whether the success answer is an event stream: always, or if the body says `stream: true`. Absent: never. */
+  /**
+   * Whether the success answer is an event stream: `always`, or only if the body says `stream: true`. If it is absent,
+   * the answer is never a stream.
+   */
   readonly streams?: "always" | "when asked";
   /** Error codes beyond those that every operation of its kind has (`faultsOf` in catalogue.ts). */
   readonly faults?: readonly FaultCode[];
-  /** An empty body counts as `{}`. */
+  /** Whether the body may be empty; it then counts as `{}`. */
   readonly isBodyOptional?: boolean;
   /** Whether it supports an Idempotency-Key. */
   readonly isIdempotent?: boolean;
@@ -93,12 +96,12 @@ interface Declared {
 /** One operation of the API. */
 export interface Operation extends Declared {
   readonly query: TObject;
-  /** null: the operation takes no body. */
+  /** Schema of the body; null if the operation takes no body. */
   readonly body: TSchema | null;
   /** Whether the body is a form with a file (multipart/form-data) instead of JSON. */
   readonly takesFile: boolean;
   readonly run: (call: Call<unknown, unknown>) => Eventually<Answer>;
-  /** Answers a repeated request from the remembered answer. */
+  /** Answers a repeated request from the answer stored under its Idempotency-Key. */
   readonly replay: (
     remembered: { readonly status: number; readonly body: unknown },
     call: ReplayCall,

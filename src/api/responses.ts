@@ -13,7 +13,10 @@ import { eventStream } from "./sse.ts";
 /** What responses need. */
 export interface ResponsesParts {
   readonly cors: Cors;
-  /** Translates an adapter's error to a Fault for the caller; null: the caller learns only that something failed. */
+  /**
+   * Translates an adapter's error to a Fault for the caller. null if the caller should learn only that something
+   * failed.
+   */
   readonly explainFailure: (error: unknown) => Fault | null;
   readonly clock: Clock;
   readonly log: Log;
@@ -67,7 +70,7 @@ export class Responses {
         signal: request.signal,
         errorBody: (error) => ({ error: errorView(this.#faultOf(request, error, requestId), requestId) }),
         onEnd: (how) => {
-          // nothing awaits this, so a rejection must not end the process
+          // Nothing awaits this promise, so its rejection is caught here; otherwise it would end the process.
           const stored = async () => onEnd(how);
           stored()
             .catch((err: unknown) => log.error({ requestId, err }, "the end of a stream could not be stored"))
@@ -79,11 +82,11 @@ export class Responses {
     };
   }
 
-  // Logs internal errors, with their cause.
+  // Converts an error to a fault. Internal errors are logged with their cause.
   #faultOf(request: Request, error: unknown, requestId: string): Fault {
     const fault = this.#parts.explainFailure(error) ?? faultOf(error);
     if (fault.code === "internal_error") {
-      // a caller who hangs up can make the work fail; that is no error of the server
+      // If a caller disconnects, the work can fail; that is not an error of the server.
       const level = request.signal.aborted ? "debug" : "error";
       this.#parts.log[level]({ requestId, err: fault.cause }, "a request failed with an internal error");
     }
@@ -109,7 +112,7 @@ function responseOf({ status, body }: Answer, headers: Record<string, string>): 
 
 /**
  * The response to HEAD: that of GET without its body, but with its length (RFC 9110, 9.3.2 and 8.6); Bun alone would
- * send length 0. Elysia does the same for responses of routes; this covers the others.
+ * send length 0. Elysia does the same for responses of routes; this function is for all other responses.
  */
 export async function headOf(response: Response): Promise<Response> {
   if (response.body === null) return response;

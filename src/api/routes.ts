@@ -8,11 +8,12 @@ import type { Operation } from "./operation.ts";
 export type Route = Pick<Operation, "method" | "path">;
 
 /**
- * Path parameters as Elysia decodes them: null if the percent-encoding is not UTF-8, undefined if the path has none.
+ * Path parameters as Elysia decodes them: null if the percent-encoding is not valid UTF-8, undefined if the path has no
+ * such parameter.
  */
 export type PathParameters = Readonly<Record<string, string | null>> | undefined;
 
-/** Path parameters that are all text. @throws Fault `invalid_request` for one that is not UTF-8 */
+/** The path parameters as texts. @throws Fault `invalid_request` if one is not valid UTF-8 */
 export function checkedParameters(parameters: PathParameters): Readonly<Record<string, string>> {
   for (const name in parameters) {
     if (parameters[name] !== null) continue;

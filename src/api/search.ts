@@ -145,7 +145,7 @@ function streamedAnswer(run: AnswerRun, count: () => Promise<void>, stream: Call
     if (event.type === "usage") await count();
   });
   return stream(events, async (how) => {
-    // a caller who hangs up in the middle has received part of the answer, so the question counts
+    // A caller who disconnects in the middle has received part of the answer, so the question is counted.
     try {
       if (how === "aborted" && hasBegun) await count();
     } finally {
@@ -154,7 +154,7 @@ function streamedAnswer(run: AnswerRun, count: () => Promise<void>, stream: Call
   });
 }
 
-/** Calls `work` the first time only. */
+/** A function that calls `work` only the first time. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let isCalled = false;
   return async () => {

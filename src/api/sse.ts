@@ -11,44 +11,47 @@ export interface SseEvent {
   readonly data: unknown;
 }
 
-/** How a stream ended: it was complete, the work failed, or the caller hung up. */
+/** How a stream ended: it was complete, producing an event failed, or the caller disconnected. */
 export type StreamEnd = "done" | "error" | "aborted";
 
 /** The parts of a stream. */
 export interface EventStreamParts {
-  /** The next event is requested only when the reader wants one. */
+  /** The events. The next one is requested only when the reader wants it. */
   readonly events: AsyncIterable<SseEvent>;
-  /** Makes the body of the `error` event from what `events` threw, and logs it if necessary. Never throws. */
+  /**
+   * Makes the body of the `error` event from an error that `events` threw, and logs the error if necessary. Never
+   * throws.
+   */
   readonly errorBody: (error: unknown) => unknown;
   /** Called once, in the same turn of the event loop in which the stream ends. Usage is counted here. Never throws. */
   readonly onEnd: (end: StreamEnd) => void;
   /** Receives what `events` throws after the stream has ended. Never throws. */
   readonly onLateError: (error: unknown) => void;
   readonly clock: Clock;
-  /** Aborts when the caller hangs up; has the same effect as cancelling the stream. */
+  /** Aborts when the caller disconnects; has the same effect as cancelling the stream. */
   readonly signal?: AbortSignal;
   /** During a wait, a comment is sent at this interval, so that no server or proxy closes the connection. */
   readonly heartbeatMs?: number;
 }
 
-/** The API's interval. Bun closes a connection after 10 s of silence. */
+/** Default interval of heartbeats. By default, Bun closes a connection after 10 s without data. */
 const HEARTBEAT_MS = 5_000;
 
 const encoder = new TextEncoder();
 const HEARTBEAT = encoder.encode(": keep-alive\n\n");
 
 /**
- * The body of a streamed answer: the events in order, then exactly one `done` with an empty object. On failure one
- * `error` replaces the remaining events. Each chunk is one event or heartbeat. An event that JSON cannot represent
+ * The body of a streamed answer: the events in order, then exactly one `done` with an empty object. After a failure,
+ * one `error` replaces the remaining events. Each chunk is one event or heartbeat. An event that JSON cannot represent
  * counts as a failure.
  *
- * When the caller hangs up, `events.return()` is called in the same turn of the event loop. A generator that is waiting
- * notices it only after the wait, so whatever it waits for must observe the same signal.
+ * When the caller disconnects, `events.return()` is called in the same turn of the event loop. A generator that is
+ * waiting notices this only after the wait. The function that it waits for must therefore observe the same signal.
  */
 export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array> {
   const { events, errorBody, onEnd, onLateError, clock, signal, heartbeatMs = HEARTBEAT_MS } = parts;
   const iterator = events[Symbol.asyncIterator]();
-  /** The requested event that has not arrived yet; kept across heartbeats. */
+  /** The event that was requested and has not arrived yet. Heartbeats in the meantime do not request another one. */
   let pending: Promise<IteratorResult<SseEvent>> | null = null;
   let waiting = new AbortController();
   let hasEnded = false;
@@ -69,7 +72,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
     release();
   };
 
-  /** The next event, or `"silence"` if none came within `heartbeatMs`. */
+  /** The next event, or `"silence"` if there was none within `heartbeatMs`. */
   const next = async (): Promise<IteratorResult<SseEvent> | "silence"> => {
     pending ??= iterator.next();
     waiting = new AbortController();
@@ -83,7 +86,10 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
     }
   };
 
-  /** The next chunk and, for the last one, how the stream ends; null if the caller hung up meanwhile. */
+  /**
+   * The next chunk and, if it is the last one, how the stream ends. null if the caller has disconnected in the
+   * meantime.
+   */
   const step = async (): Promise<{ readonly chunk: Uint8Array; readonly end: StreamEnd | null } | null> => {
     let isIterating = false;
     try {
@@ -124,7 +130,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
       },
       cancel: abandon,
     },
-    // no event is produced before it is requested: a slow reader slows the work down, and no queue grows
+    // No event is produced before it is requested: a slow reader slows the work down, and no queue grows.
     { highWaterMark: 0 },
   );
 }

@@ -12,7 +12,7 @@ import { type FormPart, readForm } from "./multipart.ts";
 
 /** A received form with one file. The file stays on disk until it is kept or discarded. */
 export interface Upload {
-  /** The form's other fields, as texts. */
+  /** The values of the form's other fields, as text. */
   readonly fields: Readonly<Record<string, string>>;
   /** SHA-256 of the file, in hexadecimal. */
   readonly sha256: string;
@@ -20,7 +20,7 @@ export interface Upload {
     readonly path: string;
     /** Name from the form without folders and control characters; 1 to 255 characters. */
     readonly filename: string;
-    /** Detected by content first, then by name. */
+    /** Media type, detected from the content if possible, otherwise from the name. */
     readonly mediaType: string;
     readonly bytes: number;
   };
@@ -31,9 +31,9 @@ export interface Upload {
 /** Receives forms with files. */
 export interface Uploads {
   /**
-   * Streams the file to disk, never all of it in memory. A refused form leaves nothing behind.
+   * Streams the file to disk, so that it is never completely in memory. After a refused form, no file is left.
    * @throws Fault `unsupported_media_type` (not a form, or an unsupported format), `payload_too_large`,
-   *   `invalid_request` (no file, two, an empty one, a repeated field), `overloaded`
+   *   `invalid_request` (no file, two files, an empty file, a repeated field), `overloaded`
    */
   receive(request: Request): Promise<Upload>;
 }
@@ -46,13 +46,19 @@ export interface UploadParts {
 
 /** The field that holds the file. */
 const FILE = "file";
-/** One file, the eight fields of the API, and room for unknown fields, so that the error can name them. */
+/**
+ * Maximum number of parts of a form: one file, the eight fields of the API, and some unknown fields, so that the error
+ * can name them.
+ */
 const PARTS_MAX = 16;
-/** Enough for 50 tags of 256 characters with every character a JSON escape, and for metadata with wide indentation. */
+/**
+ * Maximum size of a field: enough for 50 tags of 256 characters that are all written as JSON escapes, and for metadata
+ * with wide indentation.
+ */
 const FIELD_BYTES_MAX = 256 * 1024;
-/** The file plus boundaries, headers and fields. */
+/** Maximum size of a form: the file plus boundaries, headers and fields. */
 const FORM_BYTES_MAX = LIMITS.uploadBytes + 1024 * 1024;
-/** Files received at the same time; each holds a connection and up to 100 MB of disk. */
+/** Maximum number of files received at the same time; each uses a connection and up to 100 MB of disk space. */
 const RECEIVING_MAX = 64;
 
 /** Creates the receiver of forms; one per process. */
@@ -91,7 +97,7 @@ async function receive(request: Request, { files, formats }: UploadParts): Promi
       );
     }
     const { fields, sha256, path, bytes } = received;
-    // cut only now, because the format detection needs the extension at the end
+    // The name is shortened only now, because format detection needs the extension at its end.
     const filename = [...received.filename].slice(0, LIMITS.filenameCharacters).join("");
     return { fields, sha256, file: { path, filename, mediaType, bytes }, discard: () => form.discard() };
   } catch (error) {
@@ -103,7 +109,7 @@ async function receive(request: Request, { files, formats }: UploadParts): Promi
 /** A form that is being received. */
 class Form {
   readonly #files: UploadFiles;
-  // no prototype: with one, a field named __proto__ would vanish
+  // The object has no prototype; otherwise a field named __proto__ would be lost.
   readonly #fields: Record<string, string> = Object.create(null);
   readonly #hash: Hash = createHash("sha256");
   #filename: string | null = null;
@@ -119,7 +125,7 @@ class Form {
     else await this.#takeField(part);
   }
 
-  /** The complete form. @throws Fault `invalid_request` without a file, or with an empty one */
+  /** The complete form. @throws Fault `invalid_request` if it has no file, or an empty one */
   complete() {
     if (this.#file === null || this.#filename === null) {
       throw new Fault("invalid_request", "The form contains no file. Send one in the field 'file'.", { param: FILE });

@@ -22,7 +22,7 @@ import type * as platform from "./schema/platform.ts";
 import type * as users from "./schema/users.ts";
 import type * as webhooks from "./schema/webhooks.ts";
 
-/** The value that a schema describes, unchangeable. Maps such as `metadata` are unchangeable already. */
+/** The value that a schema describes, with all fields readonly. Maps such as `metadata` are already readonly. */
 export type View<Schema extends TSchema> = Unchangeable<Static<Schema>>;
 type Unchangeable<T> = T extends (infer Item)[]
   ? readonly Unchangeable<Item>[]
@@ -32,14 +32,14 @@ type Unchangeable<T> = T extends (infer Item)[]
       : { readonly [Name in keyof T]: Unchangeable<T[Name]> }
     : T;
 
-/** One page of a list, as every list of the API answers it. */
+/** One page of a list, in the form that all lists of the API have. */
 export interface ListView<Item> {
   readonly data: readonly Item[];
   readonly has_more: boolean;
   readonly cursor: string | null;
 }
 
-/** One page of a list. */
+/** Converts one page of a list. */
 export function listView<Item, Shown>(page: Page<Item>, view: (item: Item) => Shown): ListView<Shown> {
   return { data: page.items.map(view), has_more: page.cursor !== null, cursor: page.cursor };
 }
@@ -74,7 +74,7 @@ export function memoryAttributes(memory: Memory): View<typeof memories.MemoryWit
     ...(state.status === "completed"
       ? {
           chunk_count: state.chunkCount,
-          // a caller who gives every extractable field has replaced whatever was extracted before
+          // A caller who has provided every extractable field has replaced everything that was extracted before.
           extraction: memory.given.length === EXTRACTED_FIELDS.length ? "caller" : state.extraction,
         }
       : {}),
@@ -232,7 +232,7 @@ export function projectView({ id, name, plan, settings, createdAt }: Project): V
   return { id, name, plan, ...settings, llm, created_at: isoTime(createdAt) };
 }
 
-/** A Usage: what the project has used of its plan, and the plan's quotas. */
+/** A Usage: how much the project has used, and the quotas of its plan. */
 export function usageView(usage: Usage): View<typeof platform.Usage> {
   const { queriesPerMonth, documents, storageBytes } = PLANS[usage.plan];
   return {
@@ -245,7 +245,8 @@ export function usageView(usage: Usage): View<typeof platform.Usage> {
   };
 }
 
-// After a change to a smaller plan, more can be used than the plan allows.
+// `remaining` is never negative, although a project can have used more than its plan allows after a change to a smaller
+// plan.
 function quotaView(used: number, limit: number | null): View<typeof platform.Usage>["queries"] {
   return { used, limit, remaining: limit === null ? null : Math.max(0, limit - used) };
 }

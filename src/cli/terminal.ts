@@ -2,8 +2,8 @@
 // elsewhere. Logs are written by kit/log.ts.
 
 /**
- * Milliseconds between two updates of a progress display, on a terminal and elsewhere. Work that takes less time only
- * prints its result.
+ * Milliseconds between two updates of a progress display: the first on a terminal, where it is redrawn, the second
+ * elsewhere, where each update is a line. Work that takes less time only prints its result.
  */
 const REDRAW_MS = 200;
 const LINE_MS = 10_000;

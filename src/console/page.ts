@@ -1,10 +1,10 @@
-// The console at `/`: one HTML page for whoever operates the server, with its style and script inside. In the browser
-// it calls the same API as every client, with a key that the person pastes; the server sends nothing but this page.
+// The console at `/`: one HTML page for operators of the server, which contains its style and script. In the browser it
+// calls the same API as every client, with a key that the operator pastes. The server only sends this page.
 
 import { createHash } from "node:crypto";
 import { type ConsoleSources, consoleSources } from "./sources.ts";
 
-/** The page and the headers that belong to it. */
+/** The page and its headers. */
 export interface ConsolePage {
   /** HTML that refers to no other file. */
   readonly html: string;
@@ -12,7 +12,10 @@ export interface ConsolePage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Puts the page together on the first call and returns the same page afterwards. A failed call is tried again. */
+/**
+ * Returns a function that builds the page on its first call and returns the same page afterwards. If building fails,
+ * the next call tries again.
+ */
 export function createConsole(): () => Promise<ConsolePage> {
   let page: Promise<ConsolePage> | null = null;
   return () => {
@@ -33,7 +36,8 @@ function pageOf({ frame, style, script }: ConsoleSources): ConsolePage {
   return { html, headers: securityHeaders(style, script) };
 }
 
-// Only the page's own style and script run. HTML that slipped in could neither act nor load anything.
+// Headers that let only the page's own style and script run. HTML that an attacker managed to insert could neither run
+// code nor load anything.
 function securityHeaders(style: string, script: string): Readonly<Record<string, string>> {
   return {
     "content-security-policy": [

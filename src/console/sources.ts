@@ -1,10 +1,10 @@
 // Reads the console's files and bundles its browser modules into one script. `bun run build:binary` runs this once and
-// replaces the module by its result, because a compiled program cannot bundle. page.ts puts the parts together.
+// replaces this module by the result, because a compiled program cannot bundle. page.ts builds the page from the parts.
 
 import { join } from "node:path";
 import { invariant } from "../domain/fault.ts";
 
-/** The console's page without its style and script, and those two. */
+/** The three parts of the console's page: frame, style and script. */
 export interface ConsoleSources {
   /** HTML with an empty `<style>` and an empty `<script type="module">`. */
   readonly frame: string;
@@ -32,7 +32,7 @@ async function bundle(entry: string): Promise<string> {
   const { outputs } = await Bun.build({
     entrypoints: [join(BROWSER, entry)],
     target: "browser",
-    // names stay readable: people look at this script in their browser's tools
+    // Names are not shortened, because people look at this script in their browser's developer tools.
     minify: { whitespace: true, syntax: false, identifiers: false },
   });
   const [script] = outputs;

@@ -4,7 +4,7 @@ import { type JsonSchema, SCHEMA_REFERENCE } from "../json-schema.ts";
 import type { ParameterObject } from "../openapi-types.ts";
 import { type Html, html, prose } from "./html.ts";
 
-/** Levels of nested objects that are shown. */
+/** Maximum number of levels of nested objects that are shown. */
 const DEPTH_MAX = 4;
 
 interface Row {
@@ -111,7 +111,7 @@ function range(from: unknown, to: unknown, unit: string): Html[] {
   if (to === Number.MAX_SAFE_INTEGER) return range(from, undefined, unit);
   if (from !== undefined && to !== undefined) return [html`${shown(from)} to ${shown(to)}${unit}`];
   if (to !== undefined) return [html`At most ${shown(to)}${unit}`];
-  // "at least 1 character" is obvious
+  // A minimum of 1 character is not shown, because it is obvious.
   return from === undefined || from === 0 || (from === 1 && unit !== "") ? [] : [html`At least ${shown(from)}${unit}`];
 }
 
@@ -124,7 +124,7 @@ function rowsOf(schema: JsonSchema, within: string, depth: number): Row[] {
   });
 }
 
-// Named schemas are left out: they have their own sections.
+// Named schemas are left out because they have sections of their own.
 function nestedRows(field: JsonSchema, path: string, depth: number): Row[] {
   if (Array.isArray(field.anyOf)) {
     return field.anyOf.flatMap((member: JsonSchema) => nestedRows(member, path, depth));

@@ -1,5 +1,5 @@
-// The guide at the start of the reference: everything that holds for all operations. Tables come from the catalogue and
-// the OpenAPI document; test/api/docs.test.ts runs the examples.
+// The guide at the start of the reference: everything that applies to all operations. Tables come from the catalogue
+// and the OpenAPI document; test/api/docs.test.ts runs the examples.
 
 import { LIMITS } from "../../domain/limits.ts";
 import { FAULT_CODES, FAULTS } from "../catalogue.ts";
@@ -168,7 +168,8 @@ interface LimitRow {
   readonly sharedWith: readonly string[];
 }
 
-// Routes with a limit of their own, then for each method one row for all its other routes.
+// Rows of the rate limits: first the routes with a limit of their own, then for each method one row for all its other
+// routes.
 function limitRows(operations: readonly PlacedOperation[]): readonly LimitRow[] {
   const rows = operations.map(({ method, path, operation }) => ({
     method,

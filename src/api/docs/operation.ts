@@ -41,7 +41,7 @@ export function titleOf(operationId: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** An HTTP method in its colour. */
+/** The label of an HTTP method, in the method's colour. */
 export function methodMark(method: string): Html {
   return html`<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
@@ -109,7 +109,7 @@ function successRow(status: number, response: ResponseObject): Html {
   )}</dd></div>`;
 }
 
-// Named objects have their own section; other objects show their fields here.
+// Fields are shown here only for objects without a name; named objects have a section of their own.
 function bodyKind(mediaType: string, schema: JsonSchema): Html {
   if (mediaType === "text/event-stream") return html`<a href="#events">Server-Sent Events</a>.`;
   const fields = fieldTable(schema, "Fields", true);

@@ -1,6 +1,6 @@
 // Formats JSON for people: short arrays and objects stay on one line.
 
-/** Longest array or object that stays on one line, without its indentation and name. */
+/** Maximum length in characters of an array or object that stays on one line, without its indentation and name. */
 const LINE_CHARACTERS = 56;
 
 /** Formats a JSON value with two spaces per level. The outermost level always gets one line per entry. */

@@ -154,7 +154,7 @@ for (const panel of document.querySelectorAll("figure.panel")) {
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
     getSelection().selectAllChildren(text);
-    // pages without https have no clipboard API
+    // Pages without https have no clipboard API.
     if (navigator.clipboard) await navigator.clipboard.writeText(text.textContent);
     else document.execCommand("copy");
     button.textContent = "Copied";

@@ -1,5 +1,5 @@
-// Building blocks of the API's schemas: closed objects, optional and nullable fields, lists, and fields that several
-// resources share. Types, validation and the OpenAPI document all derive from these schemas.
+// Building blocks of the API's schemas: objects that refuse unknown fields, optional and nullable fields, lists, and
+// fields that several resources share. Types, validation and the OpenAPI document all derive from these schemas.
 
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
@@ -10,12 +10,12 @@ import { Text } from "../check.ts";
 /** Unknown fields are refused, because a scope or filter that is silently ignored would leak data. */
 const closed = { additionalProperties: false } as const;
 
-/** An object in a request: exactly these fields. */
+/** An object in a request, which can have only these fields. */
 export function Body<P extends TProperties>(properties: P) {
   return Type.Object(properties, closed);
 }
 
-/** Query parameters: all optional, none nullable. */
+/** Query parameters that are all optional. None can be null. */
 export function Query<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties), closed);
 }
@@ -33,7 +33,10 @@ export function Optional<S extends TSchema>(schema: S) {
   return Type.Optional(Nullable(schema));
 }
 
-/** A value or null. Type and bounds are repeated beside the union, so that error messages can name them. */
+/**
+ * A value or null. The schema repeats type and bounds of the value outside of the union, so that error messages can
+ * name them.
+ */
 export function Nullable<S extends TSchema>(schema: S) {
   const { type, minLength, maxLength, minimum, maximum, minItems, maxItems, description } = schema;
   const shown = { type, minLength, maxLength, minimum, maximum, minItems, maxItems, description };
@@ -43,7 +46,7 @@ export function Nullable<S extends TSchema>(schema: S) {
   );
 }
 
-/** One of several texts. */
+/** A string that must be one of these names. */
 export function OneOf<const Names extends readonly string[]>(names: Names, description?: string) {
   return Type.Unsafe<Names[number]>(
     Type.Union(
@@ -75,7 +78,8 @@ export function FutureTime(description: string) {
 /** Query parameters of every list. */
 export const paging = {
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.pageItems, default: LIMITS.pageItemsDefault }),
-  // without bounds, so that any text that is not a cursor, empty and long ones included, is `invalid_cursor`
+  // The length is not limited here, so that every text that is not a cursor, even an empty or long one, is refused with
+  // `invalid_cursor`.
   cursor: Text({ description: "`cursor` of the previous page" }),
 };
 /** An id that the caller's application chose. */
@@ -84,7 +88,7 @@ export const CallerId = Text({ minLength: 1, maxLength: LIMITS.callerIdCharacter
 export const JsonMap = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
 /** A retrieval mode. */
 export const Mode = OneOf(MODE_NAMES, "trade-off between speed and quality; default `balanced`");
-/** The filter language of the reference; domain/filter.ts parses it. */
+/** A filter, as the reference describes it; domain/filter.ts parses it. */
 export const Filters = Type.Unsafe<unknown>({
   ...Type.Unknown(),
   type: "object",

@@ -75,7 +75,7 @@ export const BatchCreate = Body({
   }),
 });
 
-/** Form fields of uploadMemory; `tags` and `metadata` are JSON texts. */
+/** Form fields of uploadMemory. `tags` and `metadata` are JSON, sent as text. */
 export const UploadFields = Body({
   title: Type.Optional(Text({ maxLength: LIMITS.titleCharacters })),
   type: Type.Optional(Text({ maxLength: LIMITS.typeCharacters })),
@@ -214,7 +214,8 @@ export const BatchResult = Type.Object(
 );
 
 /**
- * `metadata` of a SearchResult: the memory's own, and beside it what the result says about the memory and the passage.
+ * `metadata` of a SearchResult: the memory's own metadata, and two more keys, `_memory` and `_chunk`, with attributes
+ * of the memory and the place of the passage.
  */
 export type ResultMetadata = JsonObject & {
   readonly _memory: {
@@ -227,16 +228,16 @@ export type ResultMetadata = JsonObject & {
   };
   readonly _chunk: {
     readonly ordinal: number;
-    /** Code points of the memory's content, the end exclusive. */
+    /** Range in the memory's content, in code points, end exclusive. */
     readonly start: number;
     readonly end: number;
     readonly headings?: readonly string[];
-    /** Of a PDF, from 1. */
+    /** Page of a PDF, from 1. */
     readonly page?: number;
-    /** Of a presentation, from 1. */
+    /** Slide of a presentation, from 1. */
     readonly slide?: number;
     readonly sheet?: string;
-    /** Of a conversation's turn. */
+    /** Speaker of a conversation's turn. */
     readonly speaker?: string | null;
     readonly date?: string | null;
   };

@@ -56,7 +56,7 @@ const keyFields = {
 };
 /** A key without its secret. */
 export const Key = Type.Object(keyFields, { $id: "Key" });
-/** A key with its secret; only creation and rotation answer it. */
+/** A key with its secret, as only the creation and the rotation of a key return it. */
 export const KeyWithSecret = Type.Object(
   {
     ...keyFields,
@@ -89,7 +89,10 @@ const settings = {
 };
 /** Body of createProject. */
 export const CreateProject = Body({ ...settings, name: Name });
-/** Body of updateProject. Absent fields stay unchanged, inside `llm` and `smart_ingestion` too; null resets a field. */
+/**
+ * Body of updateProject. A field that is absent stays unchanged, also inside `llm` and `smart_ingestion`; null resets
+ * the field to its default.
+ */
 export const UpdateProject = Body(settings);
 
 const projectFields = {
@@ -109,7 +112,7 @@ const projectFields = {
 };
 /** A project. */
 export const Project = Type.Object(projectFields, { $id: "Project" });
-/** A project with its first key; only creation answers it. */
+/** A project with its first key, as only the creation of a project returns it. */
 export const ProjectWithKey = Type.Object(
   {
     ...projectFields,

@@ -5,7 +5,7 @@ import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
 import { Body, CallerId, JsonMap, ListOf, Nullable, Optional, paging, Query, Time } from "./fields.ts";
 
-/** Body of upsertUser. Absent fields stay unchanged, null clears a field. */
+/** Body of upsertUser. A field that is absent stays unchanged; null clears the field. */
 export const UpsertUser = Body({
   id: CallerId,
   name: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),

@@ -18,7 +18,7 @@ const fields = {
 };
 /** Body of createWebhook. */
 export const CreateWebhook = Body({ ...fields, enabled: Optional(fields.enabled) });
-/** Body of updateWebhook. Absent fields stay unchanged. */
+/** Body of updateWebhook. A field that is absent stays unchanged. */
 export const UpdateWebhook = Body({
   url: Type.Optional(fields.url),
   events: Type.Optional(fields.events),
@@ -38,7 +38,7 @@ const webhookFields = {
 };
 /** A webhook without its secret. */
 export const Webhook = Type.Object(webhookFields, { $id: "Webhook" });
-/** A webhook with its secret; only creation and rotation answer it. */
+/** A webhook with its secret, as only its creation and the rotation of the secret return it. */
 export const WebhookWithSecret = Type.Object(
   {
     ...webhookFields,

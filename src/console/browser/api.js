@@ -4,10 +4,10 @@
 import { CALLS } from "./calls.js";
 
 const KEY_SLOT = "mneme.key";
-/** Attempts of a rate-limited request before the error is shown. */
+/** Maximum number of attempts of a rate-limited request before its error is shown. */
 const ATTEMPTS_MAX = 3;
 
-/** A failure that the server, a proxy or the connection reported. */
+/** A failure that was reported by the server or a proxy, or a failed connection. */
 export class ApiError extends Error {
   /**
    * @param {{
@@ -35,7 +35,7 @@ export const keyStore = {
   remove: () => sessionStorage.removeItem(KEY_SLOT),
 };
 
-/** Receives the reason for a wait; null: the wait is over. */
+/** Called with the reason when a request has to wait, and with null when the wait is over. */
 let onWait = (/** @type {string | null} */ _text) => {};
 /** Called when the server rejects the key. */
 let onRefusedKey = (/** @type {ApiError} */ _error) => {};
@@ -119,7 +119,7 @@ async function send(name, { params = {}, query = {}, body, signal }) {
     const response = await fetchOnce(search === "" ? path : `${path}?${search}`, options);
     if (response.ok) return response;
     const error = await errorOf(response);
-    // a quota lasts until the end of the month, so only rate limits are worth waiting for
+    // Only rate limits are waited for: an exhausted quota stays exhausted until the end of the month.
     const waits = error.code === "rate_limit_exceeded" && error.retryAfterSeconds !== null && attempts < ATTEMPTS_MAX;
     if (!waits) {
       if (response.status === 401 && key === keyStore.get()) onRefusedKey(error);
@@ -147,7 +147,7 @@ async function errorOf(response) {
   try {
     return new ApiError({ ...waiting, ...JSON.parse(text).error });
   } catch {
-    // not an error body of the API: a proxy in between answered
+    // The body is not an error body of the API: a proxy has answered.
     const requestId = response.headers.get("x-request-id");
     return new ApiError({
       code: "unreadable_answer",

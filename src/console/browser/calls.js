@@ -1,7 +1,7 @@
 // The API operations that the console calls, and the types of their answers. api.js sends the requests.
 
 /**
- * Method and route of every call, by the operation's name.
+ * Method and path of every call, by the operation's name.
  * @satisfies {Record<keyof Answers, string>}
  */
 export const CALLS = {

@@ -99,7 +99,8 @@ function describe(error) {
 }
 
 /**
- * A button that copies a text. Without https browsers offer no clipboard; then it selects the text.
+ * A button that copies the text of an element. Without https, browsers offer no clipboard; then the button only selects
+ * the text.
  * @param {HTMLElement} source
  */
 export function copyButton(source) {
@@ -163,8 +164,8 @@ export function confirmed({ title, text, verb, extra }) {
 }
 
 /**
- * Shows a modal dialog until it is closed. Then the browser returns the focus to the element that had it. If that
- * element is gone, the main part of the page gets the focus, so that keyboard users stay on the page.
+ * Shows a modal dialog until it is closed. Then the browser returns the focus to the element that had it before. If
+ * that element no longer exists, the main part of the page gets the focus, so that keyboard users stay on the page.
  * @param {HTMLDialogElement} dialog
  */
 export function openDialog(dialog) {

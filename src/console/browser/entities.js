@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { button, fill, h, problem } from "./dom.js";
 
-/** Entities that are shown; more would be hard to read. */
+/** Maximum number of entities that are shown; more would be hard to read. */
 const ENTITIES_SHOWN = 40;
 
 /**

@@ -131,7 +131,7 @@ export function form({
 }) {
   const errors = h("div");
   let isBusy = false;
-  /** Actions that the key may not run, with the reason. @type {Map<HTMLButtonElement | undefined, string>} */
+  /** Reasons why the key may not run an action, by its button. @type {Map<HTMLButtonElement | undefined, string>} */
   const denied = new Map();
   const buttons = actions.map((action, at) =>
     h("button", { type: "submit", class: at === 0 && !isQuiet && "primary" }, action.label),

@@ -11,7 +11,7 @@ const SCOPES = [
   ...["memories:read", "memories:write", "query", "chats:read", "chats:write", "users:read", "users:write"],
   ...["webhooks", "keys", "usage", "project", "admin", "*"],
 ];
-/** Preselected: what an application needs to store memories, search and query. */
+/** Scopes that are preselected: those that an application needs to store memories, search and query. */
 const SCOPES_PRESELECTED = ["memories:read", "memories:write", "query"];
 
 /** The section "API keys". */

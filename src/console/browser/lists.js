@@ -118,7 +118,7 @@ export function denied(error) {
 }
 
 /**
- * Runs the action of a button and shows its error in `place`.
+ * Runs the action of a button and shows an error in `place`.
  * @param {HTMLElement} place
  * @param {() => Promise<void>} work
  */

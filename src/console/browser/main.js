@@ -1,4 +1,4 @@
-// The whole page: signing in with a key, the navigation, and the sections that the key may not see.
+// The frame of the page: signing in with a key, the navigation, and notices for sections that the key may not see.
 
 import { ApiError, call, keyStore, listen } from "./api.js";
 import { fill, h } from "./dom.js";
@@ -39,7 +39,10 @@ const nav = byId("nav");
 const session = byId("session");
 const notice = byId("notice");
 const links = new Map(SECTIONS.map(({ name, title }) => [name, h("a", { href: `#${name}` }, title)]));
-/** Created when first shown, and kept until the key changes. @type {Map<string, Section>} */
+/**
+ * Sections by name. They are created when they are first shown and kept until the key changes. @type {Map<string,
+ * Section>}
+ */
 const sections = new Map();
 /** The error of each section that the key may not see. @type {Map<string, ApiError>} */
 const refusals = new Map();

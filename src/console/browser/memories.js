@@ -8,7 +8,9 @@ import { nameOf, openMemory, pollMemory, statusView } from "./memory.js";
 
 /** @typedef {import("./calls.js").Memory} Memory */
 
-/** Processing memories that are polled at the same time; each costs a request every few seconds. */
+/**
+ * Maximum number of memories in processing that are polled at the same time; each causes a request every few seconds.
+ */
 const POLLED_MAX = 10;
 
 /** The section "Memories". */

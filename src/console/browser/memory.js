@@ -10,9 +10,9 @@ import { attempt } from "./lists.js";
 
 /** Pauses between two polls of a processing memory, in milliseconds: the first, the longest, and the growth factor. */
 const POLL_MS = { first: 500, max: 10_000, growth: 1.5 };
-/** Characters of a text that are shown; longer texts would make the page slow. */
+/** Maximum number of characters of a text that are shown; longer texts would make the page slow. */
 const CHARACTERS_SHOWN = 50_000;
-/** Characters of the text that stand in for a missing title. */
+/** Maximum number of characters of the text that are shown in place of a missing title. */
 const NAME_CHARACTERS = 80;
 
 /**
@@ -35,7 +35,10 @@ export async function pollMemory(id, onChange, signal) {
   }
 }
 
-/** The title of a memory, or the beginning of its text. @param {Pick<Memory, "title" | "content" | "source">} memory */
+/**
+ * The title of a memory, or the beginning of its text if it has no title. @param {Pick<Memory, "title" | "content" |
+ * "source">} memory
+ */
 export function nameOf({ title, content, source }) {
   const beginning = content.length > NAME_CHARACTERS ? `${content.slice(0, NAME_CHARACTERS)}…` : content;
   return title ?? source?.filename ?? (beginning.trim() || "Untitled");
@@ -156,7 +159,8 @@ function view(memory, { onChange, onDeleted }) {
         h("pre", { class: "text" }, JSON.stringify(metadata, null, 2)),
       ),
     memory.status === "completed" && entitiesView(id, (next) => void openMemory(next)),
-    // not while processing: each poll replaces this view, and title and tags may still be extracted
+    // A memory that is being processed cannot be edited: each poll replaces this view, and title and tags may still be
+    // extracted.
     memory.status !== "processing" &&
       h("details", {}, h("summary", {}, "Edit title and tags"), editForm(memory, onChange)),
     h(

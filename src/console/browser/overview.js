@@ -4,10 +4,10 @@ import { ApiError, call, pause, readPublic } from "./api.js";
 import { badge, bytesText, copyButton, fill, h, problem, time } from "./dom.js";
 import { denied } from "./lists.js";
 
-/** Polling intervals for a server that is ready, and for one that is not. */
+/** Polling intervals in milliseconds, for a server that is ready and for one that is not. */
 const READY_MS = 15_000;
 const WAITING_MS = 2_000;
-/** Used share of a quota above which its bar shows a warning. */
+/** Share of a quota above which its bar shows a warning. */
 const WARNING_SHARE = 0.8;
 
 /**

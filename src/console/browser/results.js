@@ -7,7 +7,7 @@ import { openMemory } from "./memory.js";
 /** @typedef {import("./calls.js").SearchResult} SearchResult */
 /** @typedef {NonNullable<import("./calls.js").SearchResults["explain"]>} Explanation */
 
-/** Shorter words of a question are not marked in passages. */
+/** Minimum length of a word of the question that is marked in passages. */
 const MARKED_CHARACTERS_MIN = 3;
 
 /**

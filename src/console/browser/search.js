@@ -35,7 +35,7 @@ export function searchSection() {
     },
   });
   const outcome = h("div", { class: "outcome" });
-  /** Whether search results are shown; if so, `explain` repeats the search. */
+  /** Whether search results are shown. If they are, switching `explain` repeats the search. */
   let isSearched = false;
 
   const sharedFields = () => ({
@@ -45,7 +45,7 @@ export function searchSection() {
     ...(filters.value() !== "" && { filters: jsonOf(filters) }),
     ...(graph.control.checked && { includeGraph: true }),
   });
-  // results of an earlier question must not stay below an error
+  // Results of an earlier question must not stay on the page below an error.
   const clear = () => {
     isSearched = false;
     outcome.replaceChildren();
