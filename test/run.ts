@@ -13,7 +13,10 @@ interface Tally {
 }
 
 const ROOT = join(import.meta.dir, "..");
-/** Timeout of a single test: ten times what the slowest one takes, to allow for a machine under load. */
+/**
+ * Timeout of a single test in milliseconds: ten times the duration of the slowest one, to allow for a machine under
+ * load.
+ */
 const TEST_TIMEOUT_MS = 120_000;
 
 async function main(): Promise<number> {

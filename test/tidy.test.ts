@@ -38,7 +38,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli"],
   binary: ["cli", "console", "adapters/native"],
   cli: ["config.ts", "compose", "local-accounts.ts", "children"],
-  // each setting is parsed by the module that it belongs to
+  // config.ts imports these modules because each setting is parsed by the module that it belongs to
   "config.ts": ["account", "api", "webhooks", "adapters/inference", "adapters/outbound"],
   compose: [
     "config.ts",
@@ -54,7 +54,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "local-accounts.ts": ["adapters/embedded", "api", "webhooks", "ports"],
   api: ["services", "answer", "account", "ports"],
-  // its browser modules take their types from api/schema; no code of the server imports them
+  // the console's browser code imports types from api/schema; no server code imports the browser code
   console: [],
   services: ["retrieval", "answer", "account", "ports"],
   answer: ["retrieval", "account", "ports"],
@@ -139,7 +139,7 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
   },
 ];
 
-/** Public names that only code outside of src/ and native/ uses, with the reason. */
+/** Public names that no code of src/ or native/ uses, each with the reason why it exists. */
 const USED_FROM_OUTSIDE: Readonly<Record<string, string>> = {
   initOrt: "onnxruntime-node calls it in the single binary (src/binary/build.ts)",
   settingsMarkdown: "test/cli/config.test.ts generates docs/configuration.md with it",
@@ -283,7 +283,7 @@ describe("house rules", () => {
   });
 
   test("comments and pages keep to the formatter's line width", () => {
-    // rows of tables in comments may be longer
+    // rows of tables in comments may be longer than the limit
     const isComment = (line: string) => /^\s*(\/\/|\/\*|\*)/.test(line) && !/^\s*(\/\/[/!]?|\*) *\|/.test(line);
     const isAny = () => true;
     const problems = [
@@ -433,7 +433,8 @@ function moduleOf(path: string): string {
   return module === "adapters" ? `adapters/${adapter}` : module;
 }
 
-// The lines of a page, with tables and code blanked, and addresses that fill a line, because they cannot be wrapped.
+// Returns the lines of a page. Lines that cannot be wrapped are replaced by empty ones: tables, code, and web addresses
+// that fill a line.
 function proseLines(page: SourceFile): readonly string[] {
   let isCode = false;
   return page.lines.map((line) => {
@@ -457,8 +458,8 @@ function deadLinks(page: SourceFile): string[] {
   });
 }
 
-// Missing paths among the texts in backticks that begin with a folder of the repository. Patterns and placeholders are
-// skipped.
+// Finds paths in backticks that do not exist, if they begin with a folder of the repository. Patterns and placeholders
+// are skipped.
 function deadPaths(page: SourceFile): string[] {
   return [...page.text.matchAll(/`((?:src|test|native|bench|data\/models|\.ci)\/[\w./-]*)`/g)].flatMap((match) => {
     const path = match[1] ?? "";

@@ -213,7 +213,7 @@ describe("a request with an Idempotency-Key", () => {
   const start = () => {
     const path = join(folder.path, "mneme.sqlite");
     stores = openStores({ path, clock, newWebhookSecret: () => "whsec_" });
-    // a separate connection with which the test reads and changes rows
+    // a second connection to the same file, with which the test reads and changes rows
     database = openDatabase(path);
     store = new SqliteIdempotencyStore({ database, clock });
     users = new SqliteUserStore({ database, clock });
@@ -398,7 +398,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(changes()).toBe(slots.length);
   });
 
-  test("is a conflict after a subject of its answer, in the body or listed beside it, was erased", async () => {
+  test("is a conflict after a subject of its answer, found in the body or listed explicitly, was erased", async () => {
     const slots = ["a", "b", "c"].map((key) => ({ ...slot, key }));
     const [byId, byUser, beside] = slots as [IdempotencySlot, IdempotencySlot, IdempotencySlot];
     const { remembered } = await request(byId);

@@ -1,4 +1,4 @@
-// The monthly query quota while queries begin and end at the same time as the store answers.
+// The monthly query quota, when queries begin and end while the store reads the number of queries.
 
 import { expect, test } from "bun:test";
 import { QueryQuota } from "../../src/account/query-quota.ts";
@@ -12,7 +12,7 @@ const PROJECT = "prj_00000000000000000000000001" as ProjectId;
 const LIMIT = PLANS.free.queriesPerMonth;
 const NO_TOKENS = { prompt: 0, completion: 0 };
 
-/** A quota on a store that takes some turns before and after it looks at its number. */
+/** Creates a quota on a store that waits for random times before and after it reads the number of queries. */
 function openQuota(used: number, seed: number) {
   const clock = new ManualClock();
   const delays = new Delays(seed);

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { CHUNKED, rawEndpoint } from "../llm/asking.ts";
+import { CHUNKED, rawEndpoint } from "../llm/client-helpers.ts";
 import type { Receiver } from "../outbound/receiver.ts";
 import { openStream, type StreamedEvent } from "../support/event-stream.ts";
 import { delta, event, streamed } from "../support/llm.ts";

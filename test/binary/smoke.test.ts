@@ -74,7 +74,8 @@ describe.skipIf(!isThere)("the single binary", () => {
     });
     expect(await bestOf(server, "fast")).toBe(sentence);
     expect(await bestOf(server, "balanced")).toBe(sentence);
-    // includes the files beside the models; without them onnxruntime would compute the models, which is slower
+    // the binary contains the files beside the models, too; without reference.json the slower onnxruntime would run the
+    // models
     const { body } = await server.call("GET", "/ready");
     expect(JSON.stringify(body)).toContain(`"provider":"${isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu"}"`);
     expect(existsSync(join(runtimeFolder(), "models/reranker/early-exit.json"))).toBe(true);

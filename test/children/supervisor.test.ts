@@ -32,7 +32,10 @@ async function supervise(start: string, options: Partial<ChildOptions> = {}): Pr
   return child;
 }
 
-/** The pid of a child that is up. @param exceptPid a pid that it must not have */
+/**
+ * Waits until the child is up, and returns its pid.
+ * @param exceptPid pid of an earlier process of this child, which does not count
+ */
 function upPid(child: SupervisedChild, exceptPid?: number): Promise<number> {
   return until("the child to be up", () => {
     const state = child.state();
@@ -47,7 +50,9 @@ function untilStatus<Status extends ChildState["status"]>(child: SupervisedChild
   });
 }
 
-/** Whether a process runs. Zombies count as gone: the machine's first process has to reap them. */
+/**
+ * Whether a process runs. Zombies count as ended: they have exited, and the machine's first process removes them later.
+ */
 function isRunning(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/stat`)) return false;
   return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

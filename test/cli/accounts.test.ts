@@ -24,7 +24,7 @@ let clock: ManualClock;
 let directories = 0;
 let dataDir: string;
 let database: SqliteDatabase;
-/** Stands for the running server that uses the same data directory. */
+/** Takes the part of a running server that uses the same data directory. */
 let accounts: SqliteAccountStore;
 beforeEach(() => {
   clock = new ManualClock();
@@ -58,14 +58,14 @@ const secretOf = (text: string) => {
 const newKey = async (...flags: string[]) => secretOf(await run("keys", ["create", "--name", "k", ...flags]));
 const principalOf = (secret: string) => {
   const principal = accounts.authenticate(secret);
-  accounts.flush(); // a server stores when keys were last used every minute
+  accounts.flush(); // a server writes the times at which keys were last used once a minute; this does it now
   if (principal === null) throw new Error("the secret does not work");
   return principal;
 };
 
 const ANOTHER = { name: "another", plan: "free", settings: DEFAULT_SETTINGS } as const;
 
-describe("on a data directory, beside a server", () => {
+describe("on a data directory, while a server uses it", () => {
   test("keys create makes a key that works at once, with the requested properties", async () => {
     const text = await run("keys", [
       ...["create", "--name", "ci", "--scopes", "memories:read, query,query", "--user", "ada"],
@@ -350,7 +350,7 @@ describe("through a server", () => {
     expect(refused).rejects.toThrow("the server returned no secret");
   });
 
-  test("a request that must not arrive twice is sent once if its response is lost, and again if the server is busy", async () => {
+  test("a request that must not run twice is not repeated if its response is lost, and is repeated if the server is busy", async () => {
     let requests = 0;
     const slept: number[] = [];
     const sleepless = { now: () => 0, sleep: async (ms: number) => void slept.push(ms) };

@@ -1,4 +1,4 @@
-// Sources of settings, and errors that stop a start.
+// Settings: where their values come from, and errors that prevent a start.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";

@@ -43,7 +43,7 @@ describe("a line", () => {
       externalId: "a",
     });
   });
-  test("without a user gets the one of the command line; otherwise keeps its own", () => {
+  test("without a user gets the user of the command line; a line with a user keeps it", () => {
     expect(memoryOfLine('{"content":"c"}', "ada")).toEqual({ content: "c", userId: "ada" });
     expect(memoryOfLine('{"content":"c","userId":"bob"}', "ada")).toEqual({ content: "c", userId: "bob" });
     expect(memoryOfLine('{"text":"c","metadata":{"userId":"bob"}}', "ada")).toEqual({ content: "c", userId: "bob" });
@@ -130,7 +130,7 @@ describe("a command line", () => {
 });
 
 describe("a client", () => {
-  // simulated, because a real server cannot be made busy on purpose
+  // a simulated server, because a test cannot make a real server busy
   const busyServer = (answers: readonly Response[]) => {
     const waiting = [...answers];
     return Bun.serve({

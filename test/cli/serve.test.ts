@@ -1,4 +1,5 @@
-// The server as its operator sees it: output, errors at the start, shutdown; and `mneme import` into it.
+// `mneme serve` as its operator sees it: output, errors at the start, and shutdown; and `mneme import` into a running
+// server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +33,7 @@ describe("a running server", () => {
     const other = join(folder, "second-port");
     const { exitCode, stdout, stderr } = mneme(["serve", "--port", port, "--data-dir", other, "--log-level", "silent"]);
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/^ {2}KEY=ctx_/m); // this start has already created the key, and no later one shows it
+    expect(stdout).toMatch(/^ {2}KEY=ctx_/m); // this start created the key, and no later start prints it
     expect(stderr).toBe(
       `mneme: Cannot listen on 127.0.0.1:${port}: another program is using this port. Choose another address with --port or --host.\n`,
     );

@@ -53,7 +53,7 @@ describe("a suggestion", () => {
     expect(nearestName("user_id", known)).toBe("userId");
     expect(nearestName("hosts", known)).toBe("host");
   });
-  test("is missing if no known name is close", () => {
+  test("is not made if no known name is similar", () => {
     expect(nearestName("temperature", known)).toBeNull();
     expect(nearestName("", known)).toBeNull();
     expect(didYouMean("temperature", known)).toBe("");

@@ -1,5 +1,5 @@
-// The console's page as it is served: one file, a security policy that fits it, and calls that the API has. How it
-// looks is for a person with a browser to judge.
+// The console's page as the server sends it: one file, a security policy that fits it, and only calls that the API
+// supports. How the page looks is not tested.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -102,7 +102,7 @@ describe("the script", () => {
     expect(called.length).toBeGreaterThan(0);
     expect(called.filter((call) => !known.includes(call))).toEqual([]);
     const paths = [...script.matchAll(/["'`]\/v1\b/g)];
-    expect(paths).toHaveLength(0); // every call goes through that table
+    expect(paths).toHaveLength(0); // every call uses the table, so that no path remains outside of it
   });
 
   test("puts no text into the page as HTML, and runs none", () => {
@@ -127,7 +127,7 @@ function hashOf(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-// Whatever the parameters of a path are called.
+// Describes a call. Path parameters become `*`, because the console and the API may name them differently.
 function callText(name: string, method: string, path: string): string {
   return `${name}: ${method} ${path.replace(/\{\w+\}|:\w+/g, "*")}`;
 }

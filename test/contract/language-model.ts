@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { LanguageModel, LlmFragment, LlmRequest } from "../../src/ports/language-model.ts";
 import type { Script, ScriptedCall } from "../in-memory/language-model.ts";
-import { failureOf, NEVER, request as requestTo, SECRET, streamed } from "../llm/asking.ts";
+import { failureOf, NEVER, request as requestTo, SECRET, streamed } from "../llm/client-helpers.ts";
 import { until } from "../support/until.ts";
 
 /** A model, the endpoint of its requests, and the number of calls that it has made. */

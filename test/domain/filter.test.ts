@@ -28,7 +28,10 @@ const memory = (attributes: Partial<FilteredAttributes>): FilteredAttributes => 
 const withMetadata = (metadata: JsonObject) => memory({ metadata });
 
 const admits = (filter: unknown, of: FilteredAttributes) => matchesFilter(parseFilter(filter), of);
-/** Filters on `metadata.a`, with values of `a` (undefined: absent) that must match and must not match. */
+/**
+ * Filters on `metadata.a`, with values of `a` that must match and values that must not match. With undefined, metadata
+ * lacks `a`.
+ */
 function expectOnA(
   cases: readonly (readonly [filter: Json, admitted: readonly unknown[], refused: readonly unknown[]])[],
 ) {
@@ -454,14 +457,14 @@ describe("random filters on random memories", () => {
       }
       if (verdict) admitted++;
     }
-    // a generator whose filters match all or nothing would prove little
+    // if almost all or almost no memories matched, the comparison would prove little
     expect(admitted / CASES).toBeGreaterThan(0.2);
     expect(admitted / CASES).toBeLessThan(0.8);
   }, 600_000);
 });
 
-// The second implementation. A memory becomes a table from path texts to the values there, and a filter a predicate
-// over such tables. It has its own comparison of values, and compares texts as lists of code points.
+// The second implementation. It turns a memory into a table from dotted paths to the values at each path, and a filter
+// into a predicate over such tables. It has its own comparison of values: it compares strings as lists of code points.
 
 type Table = ReadonlyMap<string, readonly unknown[]>;
 
@@ -521,7 +524,7 @@ function rereadOperator(operator: string, operand: unknown, values: readonly unk
         return typeof value === "string" && typeof operand === "string" && value.split(operand).length > 1;
       }),
   };
-  // an empty text is part of every text; split() says otherwise for texts of at most one character
+  // every string contains the empty string, but split("") gives at most one part for strings of at most one character
   if (operator === "$contains" && operand === "") {
     return values.some((value) => typeof value === "string" || (Array.isArray(value) && value.includes("")));
   }
@@ -540,7 +543,10 @@ function areSame(left: unknown, right: unknown): boolean {
   );
 }
 
-/** -1, 0 or 1 as `left` sorts before, equal to or after `right`; null if they cannot be compared. */
+/**
+ * Returns -1 if `left` sorts before `right`, 0 if they are equal, 1 if it sorts after `right`, and null if they cannot
+ * be compared.
+ */
 function orderOf(left: unknown, right: unknown): number | null {
   if (left instanceof Date && typeof right === "string") return Math.sign(left.getTime() - new Date(right).getTime());
   if (typeof left === "number" && typeof right === "number") return left > right ? 1 : left < right ? -1 : 0;

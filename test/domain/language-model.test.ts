@@ -7,7 +7,7 @@ import { seeded } from "../support/seeded.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 
-// texts, with their number of tokens in the vocabulary o200k (22 Nov 2026)
+// each text with its number of tokens in the vocabulary o200k (counted on 22 Nov 2026)
 const COUNTED: readonly (readonly [string, string, number])[] = [
   [
     "English",
@@ -48,7 +48,7 @@ describe("estimated tokens", () => {
     expect(unitsWithin("word", -3)).toBe(0);
   });
 
-  test(`are the same as a whole and by places, and unitsWithin agrees (seed ${SEED})`, () => {
+  test(`are the same for a whole text and at each place in it, and unitsWithin agrees (seed ${SEED})`, () => {
     const chance = seeded(SEED);
     const below = (count: number) => Math.floor(chance() * count);
     for (let round = 0; round < 300; round++) {

@@ -1,4 +1,4 @@
-// Cursors decode to what was encoded, and only for their own list.
+// Cursors decode to the key that they were made from, and are valid only for their own list.
 
 import { expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";

@@ -12,7 +12,10 @@ const folder = mkdtempSync(join(tmpdir(), "mneme-early-exit-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const shipped = describeReranker(MODELS_DIR);
 
-/** The reranker's description, in a folder whose early-exit.json has this content; null: no such file. */
+/**
+ * Returns the reranker's description for a folder whose early-exit.json has this content, or that has no such file if
+ * `content` is null.
+ */
 function modelWith(content: string | null) {
   rmSync(join(folder, "early-exit.json"), { force: true });
   if (content !== null) writeFileSync(join(folder, "early-exit.json"), content);

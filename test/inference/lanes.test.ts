@@ -1,4 +1,4 @@
-// The lanes, with the real models in real processes. What they owe as Embedder and Reranker is models-contract.test.ts.
+// The lanes, with the real models in real processes. models-contract.test.ts tests them as Embedder and Reranker.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ const TEXTS = EMBEDDER_REFERENCE.map(({ text }) => text);
 const LONG = "Retrieval finds what was stored, and memory keeps what was found. ".repeat(40);
 const TIMEOUT_MS = 30_000;
 
-/** Row `index` of `[n, dimensions]`. */
+/** Returns row `index` of a matrix with one vector per row. */
 function row(vectors: Float32Array, index: number): Float32Array {
   return vectors.subarray(index * shared.dimensions, (index + 1) * shared.dimensions);
 }
@@ -139,8 +139,8 @@ describe("early exit", () => {
     const fullCount = isFull.filter(Boolean).length;
     expect(fullCount).toBeGreaterThanOrEqual(2);
     expect(fullCount).toBeLessThan(passages.length);
-    // Each of the two lanes gets some passages with a high prior score; no passage with a low one may be read before
-    // them.
+    // Each of the two lanes gets passages with high and with low prior scores. All layers must not read a passage with
+    // a low prior score instead of one with a high score.
     expect(isFull.filter((_, index) => index % 4 >= 2)).not.toContain(true);
     for (const logit of logits) expect(Math.abs(logit)).toBeLessThan(20);
   });
@@ -186,7 +186,10 @@ describe("early exit", () => {
   });
 });
 
-/** The weights with those of the first text's mean and of the second's exchanged. */
+/**
+ * Returns the probe's weights with its second and third part exchanged: those of the query's mean vector and of the
+ * passage's.
+ */
 function swapped(weights: readonly number[]): readonly number[] {
   const width = weights.length / 3;
   return [...weights.slice(0, width), ...weights.slice(2 * width), ...weights.slice(width, 2 * width)];
@@ -251,11 +254,11 @@ describe("order", () => {
     const backlog = Array.from({ length: 20 }, (_, n) => lanes.embed([LONG], "ingest").then(note(`ingest ${n}`)));
     await lanes.embed(["a question"], "query").then(note("query"));
     await Promise.all(backlog);
-    // One piece was on the lane already when the query came.
+    // The lane was already computing the first piece of ingest work when the query arrived.
     expect(answered.indexOf("query")).toBe(1);
   });
 
-  test("the query lane takes ingest work again once no more queries come", async () => {
+  test("the query lane takes ingest work again when no more queries arrive", async () => {
     const lanes = await start();
     await until("both lanes", () => lanes.status().lanes.every((lane) => lane.status === "up"));
     await lanes.embed(["a question"], "query");
@@ -425,7 +428,7 @@ function collecting(messages: string[]): Log["warn"] {
   };
 }
 
-/** A log that kills each lane when it is reported up, before it gets work. */
+/** Creates a log that kills each lane as soon as the lane is logged as up, before it gets work. */
 function killingLog(): Log {
   const log: Log = {
     info: silent.info.bind(silent),
@@ -452,7 +455,9 @@ function copyOfModels(): string {
   return folder;
 }
 
-/** Zombies count as ended, because the machine's first process reaps them at some later time. */
+/**
+ * Whether a process runs. Zombies count as ended: they have exited, and the machine's first process removes them later.
+ */
 function isRunning(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/stat`)) return false;
   return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -1,19 +1,19 @@
-// The shipped models and their outputs, recorded at export. The tests compare with them.
+// Outputs of the shipped models that were recorded when the models were exported. Tests compare with them.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The models that ship with Mneme. */
+/** Folder of the models that ship with Mneme. */
 export const MODELS_DIR = join(import.meta.dir, "../../data/models");
 
-/** A text with its token ids and its vector (384 values, six digits). */
+/** A text with its token ids and its vector (384 numbers, rounded to six decimals). */
 export interface EmbedderCase {
   readonly text: string;
   readonly token_ids: readonly number[];
   readonly vector: readonly number[];
 }
 
-/** A pair with its token ids and its logit (four digits). */
+/** A query and a passage, with the token ids of the pair and its logit (rounded to four decimals). */
 export interface RerankerCase {
   readonly query: string;
   readonly passage: string;
@@ -23,8 +23,8 @@ export interface RerankerCase {
 }
 
 /**
- * Maximum difference of a vector component from the reference. Models round to int8 at every layer, so the last bit of
- * a sum, which another processor may add up in another order, can change the output by up to a hundredth. On one
+ * Maximum difference of a vector component from the reference. Processors add the terms of a sum in different orders,
+ * which changes its last bit. Models round to int8 at every layer, so this can change a component by up to .01. On one
  * processor a text always has the same vector.
  */
 export const VECTOR_TOLERANCE = 2e-2;

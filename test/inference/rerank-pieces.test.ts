@@ -33,7 +33,7 @@ describe("a rerank without early exit", () => {
     }
   });
 
-  test("puts every passage into one piece, long ones first", () => {
+  test("puts each passage into exactly one piece, long passages first", () => {
     for (let seed = 1; seed <= 200; seed += 1) {
       const random = seeded(seed);
       const tokens = Array.from({ length: 1 + Math.floor(random() * 50) }, () => 5 + Math.floor(random() * 124));
@@ -54,7 +54,7 @@ describe("a rerank with early exit", () => {
     rerankPieces(Array<number>(count).fill(128), lanes, { priorScores: priors(count), fullTokensMax });
   const sizes = (pieces: ReturnType<typeof split>) => pieces.map(({ indices }) => indices.length);
 
-  test("is dealt out in turns; each piece has its prior scores and its share of the full-read tokens", () => {
+  test("deals passages to the pieces in turn; each piece has their prior scores and its share of the full tokens", () => {
     expect(split(5)).toEqual([
       { indices: [0, 2, 4], tokens: 384, earlyExit: { priorScores: [100, 98, 96], fullTokensMax: 60 } },
       { indices: [1, 3], tokens: 256, earlyExit: { priorScores: [99, 97], fullTokensMax: 40 } },

@@ -34,7 +34,7 @@ function rerank(name: string): ScoreUnit<UnitOwner> {
   };
 }
 
-/** The units that a lane takes, by name; null: none now. */
+/** Lets a lane take a slice. Returns the texts of its units, or null if the lane gets no work now. */
 function taken(
   schedule: Schedule<UnitOwner>,
   role: LaneRole,
@@ -61,7 +61,7 @@ describe("the query lane", () => {
     expect(taken(schedule, "query", 1)).toBeNull();
   });
 
-  test("takes no ingest work while queries come", () => {
+  test("takes no ingest work while queries arrive", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     expect(taken(schedule, "query", 0, true, false)).toBeNull();
@@ -105,7 +105,7 @@ describe("the ingest lane", () => {
     expect(taken(schedule, "ingest", 0)).toEqual(["question"]);
   });
 
-  test("gives every other turn to ingest while queries keep coming", () => {
+  test("gives every other turn to ingest while queries keep arriving", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     schedule.add(texts(PERSON, 200));
@@ -122,7 +122,7 @@ describe("the ingest lane", () => {
 });
 
 describe("a single lane", () => {
-  test("does both, in turns, in small pieces", () => {
+  test("takes queries and ingest work in turns, in small pieces", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     schedule.add(texts(PERSON, 200));

@@ -1,5 +1,5 @@
-// The tokeniser gives the ids that the models were trained with. Compared with the models' references and with the
-// outputs of the Rust crate in fixtures/wordpiece.json.
+// The tokeniser gives the token ids that the models were trained with. Compared with the models' reference outputs, and
+// with outputs of the Rust crate `tokenizers`, recorded in fixtures/wordpiece.json.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ describe("WordPiece", () => {
     }
   });
 
-  test("ids equal the Rust crate's on every script, control character and edge case of the fixture", () => {
+  test("ids equal those of the Rust crate `tokenizers` for every text of the fixture: scripts, control characters and edge cases", () => {
     const fixture = JSON.parse(readFileSync(join(import.meta.dir, "fixtures/wordpiece.json"), "utf8"));
     for (const [text, ids] of fixture.cases as readonly [string, number[]][]) {
       expect([...wordPiece.encode(text, 10_000)], JSON.stringify(text)).toEqual([CLS, ...ids, SEP]);

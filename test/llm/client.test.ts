@@ -21,7 +21,7 @@ import {
   streamed,
 } from "../support/llm.ts";
 import { until } from "../support/until.ts";
-import { failureOf, model, NEVER, PATIENT, QUICK, rawEndpoint, request, SECRET } from "./asking.ts";
+import { failureOf, model, NEVER, PATIENT, QUICK, rawEndpoint, request, SECRET } from "./client-helpers.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -147,7 +147,7 @@ describe("an answer is parsed", () => {
 });
 
 describe("an endpoint that refuses a field", () => {
-  /** Refuses requests for which `refuses` returns a reason. */
+  /** Answers with an error for requests for which `refuses` returns a reason. */
   const refusing = (refuses: (body: Readonly<Record<string, unknown>>) => string | null, code = 400): LlmAnswering => {
     return ({ body }) => {
       const message = refuses(body);
@@ -183,7 +183,7 @@ describe("an endpoint that refuses a field", () => {
     });
   }
 
-  test("whatever else it is sent gets only a few attempts, and none of its fields is given up", async () => {
+  test("that refuses every request is tried a few times only, and the next call has all fields again", async () => {
     const llm = stub(status(400, {}, { error: { message: "no", code: "content_filter" } }));
     const client = model();
     const failure = await failureOf(client.complete(request(llm.baseUrl, { schema: SCHEMA }), NEVER));
@@ -233,7 +233,7 @@ describe("a failure has a reason", () => {
     test(`${name}: ${reason}`, async () => expect(await failureOf(ask(how))).toMatchObject({ reason, isTransient }));
   }
 
-  test("a key that no header can hold: refused, and nothing is sent", async () => {
+  test("a key that no header can contain: refused, and nothing is sent", async () => {
     const llm = stub();
     for (const apiKey of ["line\nbreak", "nul\0", "ключ", "\ud800"]) {
       expect((await failureOf(model().complete(request(llm.baseUrl, {}, { apiKey }), NEVER))).reason).toBe("refused");

@@ -8,9 +8,9 @@ import type { ProjectId } from "../../src/domain/ids.ts";
 import { Metrics } from "../../src/kit/metrics.ts";
 import { LlmError, type LlmPurpose } from "../../src/ports/language-model.ts";
 import { until } from "../support/until.ts";
-import { failureOf, NEVER, request } from "./asking.ts";
+import { failureOf, NEVER, request } from "./client-helpers.ts";
 
-/** A running call, and how to end it. */
+/** A call that the model is answering; `finish` ends it. */
 interface Running {
   readonly projectId: string;
   readonly purpose: LlmPurpose;
@@ -24,7 +24,7 @@ beforeEach(() => {
   metrics = new Metrics();
 });
 
-// A model that answers when the test says so, or ends with the signal.
+// A model that answers a call when the test calls `finish`, and ends a call with an error when its signal aborts.
 const gated = languageModelFromStream(async function* ({ projectId, purpose }, signal) {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => reject(new LlmError("stopped", "stopped")), { once: true });
@@ -57,7 +57,7 @@ const finishOne = (purpose: LlmPurpose) => {
   call.finish();
 };
 const times = (count: number, work: () => Promise<unknown>) => Array.from({ length: count }, work);
-/** Lets all promise callbacks run that can run. */
+/** Waits until all pending promise callbacks have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("a project", () => {
@@ -195,7 +195,7 @@ describe("ingestion", () => {
     const model = limit({ concurrency: 2, queryWaitMs: 20 });
     times(2, () => ask(model, "ingestion"));
     ask(model);
-    expect((await failureOf(ask(model))).reason).toBe("overloaded"); // the query's waiting time is over
+    expect((await failureOf(ask(model))).reason).toBe("overloaded"); // the query has waited for the maximum time
     expect(await metrics.text()).toContain('mneme_llm_waiting{purpose="ingestion"} 1');
     finishOne("ingestion");
     await until("its turn has come", () => runningOf("ingestion").length === 1);

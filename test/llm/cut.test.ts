@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Completion } from "../../src/adapters/llm/completion.ts";
 import { LlmError } from "../../src/ports/language-model.ts";
-import { model, NEVER, PATIENT, request, type Streamed, streamed } from "./asking.ts";
-import { abreast, CUT_NAMES, cuttingEndpoint, finishOf, STREAMS } from "./recorded.ts";
+import { model, NEVER, PATIENT, request, type Streamed, streamed } from "./client-helpers.ts";
+import { CUT_NAMES, cuttingEndpoint, finishOf, runConcurrently, STREAMS } from "./recorded.ts";
 
 let endpoint: Awaited<ReturnType<typeof cuttingEndpoint>>;
 beforeAll(async () => {
@@ -30,11 +30,13 @@ for (const [number, { name, bytes, text, usage }] of STREAMS.entries()) {
     for (const cut of CUT_NAMES) {
       test(`cut after each byte, ${cut}: yields a prefix of the text and a correct end`, async () => {
         const finishAt = finishOf(bytes);
-        const look = async (at: number) => {
+        const readCut = async (at: number) => {
           const asked = request(endpoint.baseUrl(number, cut, at));
           return { at, ...(await streamed(client.stream(asked, NEVER))) };
         };
-        const problems = (await abreast(bytes.length + 1, look)).flatMap((came) => problemOf(came, text, finishAt));
+        const problems = (await runConcurrently(bytes.length + 1, readCut)).flatMap((read) =>
+          problemOf(read, text, finishAt),
+        );
         expect(problems).toEqual([]);
       }, 120_000); // some 2,000 connections
     }
@@ -42,9 +44,9 @@ for (const [number, { name, bytes, text, usage }] of STREAMS.entries()) {
 }
 
 function problemOf({ at, texts, end, failure }: Streamed & { at: number }, text: string, finishAt: number): string[] {
-  const came = texts.join("");
-  if (!text.startsWith(came) || !came.isWellFormed()) return [`${at}: ${came} is no beginning of the text`];
-  if (end !== null) return at < finishAt || came !== text ? [`${at}: a short answer was taken for a whole one`] : [];
+  const received = texts.join("");
+  if (!text.startsWith(received) || !received.isWellFormed()) return [`${at}: ${received} is no prefix of the text`];
+  if (end !== null) return at < finishAt || received !== text ? [`${at}: a short answer was reported as complete`] : [];
   return failure?.reason === "failed" || failure?.reason === "malformed" ? [] : [`${at}: ${failure?.message}`];
 }
 

@@ -1,12 +1,12 @@
-// The contract of LanguageModel: the client on an endpoint of its own, with and without the limit of calls, and a
-// scripted model.
+// Runs the contract of LanguageModel for the client, with and without the concurrency limit, and for the scripted
+// in-memory model.
 
 import { limitConcurrency } from "../../src/adapters/llm/concurrency-limit.ts";
 import { Metrics } from "../../src/kit/metrics.ts";
 import { languageModelContract, type OpenLanguageModel } from "../contract/language-model.ts";
 import { type Script, type ScriptedCall, ScriptedLanguageModel } from "../in-memory/language-model.ts";
 import { delta, event, type LlmCall, startLlm, status } from "../support/llm.ts";
-import { model, PATIENT } from "./asking.ts";
+import { model, PATIENT } from "./client-helpers.ts";
 
 const FINISH_REASONS = { model: "stop", length: "length", withheld: "content_filter" } as const;
 
@@ -31,7 +31,7 @@ languageModelContract("Scripted", (script) => {
   };
 });
 
-/** What an endpoint sends where a call goes as the script says. */
+/** Returns the endpoint's response to a call, so that the call ends as the script specifies. */
 function answerOf(call: LlmCall, script: Script): Response | Promise<Response> {
   const scripted = script({ messages: call.body.messages } as unknown as Parameters<Script>[0]);
   const { failure, afterTexts = "end", texts = [] } = scripted;

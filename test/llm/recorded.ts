@@ -1,10 +1,10 @@
-// Streams as the services document them: OpenAI; llama.cpp and Ollama, which put reasoning into the text; Azure with
-// its filters. And an endpoint that cuts them off at any byte.
+// Streams in the format that the services document: OpenAI; llama.cpp and Ollama, which put reasoning into the text;
+// Azure with its content filters. Also an endpoint that cuts off a stream after any byte.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Receiver } from "../outbound/receiver.ts";
-import { CHUNKED, HEAD, rawEndpoint } from "./asking.ts";
+import { CHUNKED, HEAD, rawEndpoint } from "./client-helpers.ts";
 
 /** A complete stream and its content. */
 export interface Recorded {
@@ -45,7 +45,10 @@ const CUTS = {
 export type Cut = keyof typeof CUTS;
 export const CUT_NAMES = Object.keys(CUTS) as readonly Cut[];
 
-/** An endpoint that sends the beginning of a stream. Its address encodes the stream, the kind of end and the length. */
+/**
+ * Starts an endpoint that sends the beginning of a stream. The request's address selects the stream, how the connection
+ * ends, and the number of bytes sent.
+ */
 export async function cuttingEndpoint(
   streams: readonly Buffer[],
 ): Promise<Receiver & { readonly baseUrl: (stream: number, cut: Cut, at: number) => string }> {
@@ -65,30 +68,33 @@ export async function cuttingEndpoint(
 }
 
 /**
- * Offset in bytes of the end of the event that reports the end of the answer; its closing brace is the last that
- * matters.
+ * Offset in bytes of the end of the event that reports why the answer ended. A stream that contains this event up to
+ * its closing brace is complete.
  */
 export function finishOf(bytes: Buffer): number {
   const from = bytes.indexOf('"finish_reason":"stop"');
   return bytes.indexOf("\n", from) - (bytes.includes("\r\n") ? 1 : 0);
 }
 
-/** Number of concurrent calls. */
-const ABREAST = 32;
+/** Number of calls that `runConcurrently` makes at the same time. */
+const CONCURRENCY = 32;
 
-/** The results of `work` for the numbers below `count`, computed concurrently. */
-export async function abreast<T>(count: number, work: (at: number) => Promise<T>): Promise<readonly T[]> {
+/**
+ * Calls `work` for each number from 0 to `count` - 1, several calls at a time. The results are in the order in which
+ * the calls ended.
+ */
+export async function runConcurrently<T>(count: number, work: (at: number) => Promise<T>): Promise<readonly T[]> {
   const results: T[] = [];
   let next = 0;
   const worker = async () => {
     for (let at = next++; at < count; at = next++) results.push(await work(at));
   };
-  await Promise.all(Array.from({ length: ABREAST }, worker));
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
   return results;
 }
 
 function chunk(bytes: Buffer): Buffer {
-  if (bytes.length === 0) return bytes; // an empty chunk would end the body
+  if (bytes.length === 0) return bytes; // an empty chunk would mark the end of the body
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 }
 

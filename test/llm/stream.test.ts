@@ -10,7 +10,18 @@ import type { Respond } from "../outbound/receiver.ts";
 import { delta, event } from "../support/llm.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
-import { CHUNKED, failureOf, HEAD, model, NEVER, PATIENT, QUICK, rawEndpoint, request, streamed } from "./asking.ts";
+import {
+  CHUNKED,
+  failureOf,
+  HEAD,
+  model,
+  NEVER,
+  PATIENT,
+  QUICK,
+  rawEndpoint,
+  request,
+  streamed,
+} from "./client-helpers.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -23,7 +34,7 @@ async function endpoint(respond: Respond) {
   return raw;
 }
 
-/** Outcome of a stream whose endpoint sends status 200 and these bytes, then closes the connection. */
+/** Reads a stream whose endpoint sends status 200 and these bytes, then closes the connection. */
 async function readOf(body: string | Uint8Array, more: Partial<LlmRequest> = {}) {
   const { baseUrl } = await endpoint((socket) => {
     socket.write(HEAD);
@@ -275,7 +286,7 @@ describe("a slow reader", () => {
     const fragments = model({ timeouts }).stream(asked, NEVER);
     expect((await fragments.next()).value).toEqual({ type: "text", text: line(0) });
     let [seen, looks] = [-1, 0];
-    // for longer than the idle timeout
+    // 75 checks without progress take longer than the idle timeout
     await until("nothing more is sent", () => {
       looks = sent === seen ? looks + 1 : 0;
       seen = sent;
@@ -404,7 +415,7 @@ describe("a consumer that stops reading", () => {
     };
     const before = await round(200);
     const after = await round(1_000);
-    // a leaked call would keep its buffers, about 20 KB each
+    // a call that is not released keeps buffers of about 20 KB
     expect(after - before).toBeLessThan(10 * 1024 * 1024);
     expect(raw.connections()).toBeGreaterThan(900);
   }, 120_000);
@@ -412,8 +423,8 @@ describe("a consumer that stops reading", () => {
 
 describe("a failure before the answer begins", () => {
   /**
-   * Sends a query to an endpoint that answers the n-th request with `ways[n]`, and with the last one from then on. No
-   * real waits.
+   * Sends a query to an endpoint that answers the n-th request with `ways[n]`, and all requests after the last entry
+   * with that entry. Waits take no time; `waits` records their lengths in milliseconds.
    */
   async function query(ways: readonly Respond[], more: Partial<LlmRequest> = {}, totalMs = 60_000) {
     const waits: number[] = [];

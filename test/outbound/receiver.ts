@@ -2,7 +2,7 @@
 
 import { createServer, type Server, type Socket } from "node:net";
 
-/** A listening receiver. */
+/** A receiver that is listening. */
 export interface Receiver {
   readonly port: number;
   /** Number of connections accepted so far. */
@@ -17,7 +17,7 @@ export interface Receiver {
 /** Called with a connection once the first bytes of a request, `head`, have arrived. */
 export type Respond = (socket: Socket, head: string) => void;
 
-/** Sends an HTTP response with a length, then closes the connection. */
+/** Sends an HTTP response with a Content-Length header, then closes the connection. */
 export function answering(status: number, headers: readonly string[] = [], body = ""): Respond {
   const head = [`HTTP/1.1 ${status} Status`, ...headers, `Content-Length: ${Buffer.byteLength(body)}`];
   return (socket) => socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
@@ -32,7 +32,7 @@ export async function listen(respond: Respond, address = "127.0.0.1", port = 0):
     connections++;
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    // many of these tests are about callers that disconnect
+    // callers that disconnect are expected, so their errors are ignored
     socket.on("error", () => socket.destroy());
     socket.on("data", (part) => {
       received += part.toString("latin1");

@@ -1,5 +1,5 @@
 // The outbound sender: it sends exactly the request, returns the response's status, and ends in bounded time and memory
-// whatever the other side does. spellings.test.ts proves that it reaches no internal address.
+// whatever the other side does. internal-addresses.test.ts proves that it reaches no internal address.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -120,7 +120,7 @@ describe("responses", () => {
   });
 
   test("a body beyond the limit is cut off, and the status counts", async () => {
-    // endless chunks of 64 KiB
+    // the server sends chunks of 64 KiB without end
     const receiver = await receive(
       dribbling("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", `10000\r\n${"x".repeat(64 * KIB)}\r\n`),
     );
@@ -132,7 +132,8 @@ describe("responses", () => {
     const bomb = Bun.gzipSync(Buffer.alloc(20 * KIB * KIB));
     const receiver = await receive((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
-      // never completed: only a sender that decompresses would exceed the limit and cut it off
+      // The body is never completed, so the call times out. A sender that decompresses would exceed the size limit
+      // first.
       socket.write(bomb.subarray(0, -1));
     });
     const answer = await postTo(receiver, { options: { timeoutMs: 500 } });
@@ -218,7 +219,7 @@ describe("deadline", () => {
     const answer = await postTo(receiver, { options: { ...quick, resolve: () => found.promise } });
     expect(answer).toMatchObject({ statusCode: null, error: "timed out after 0.15 s" });
     found.resolve(["127.0.0.1"]);
-    // a later call succeeds, so the late one had its chance
+    // a later call has succeeded, so the resolution that came too late would have led to a connection by now
     expect((await postTo(receiver)).statusCode).toBe(200);
     expect(receiver.connections()).toBe(1);
   });

@@ -21,8 +21,8 @@ import type { Reranker } from "../../src/ports/models.ts";
 import { AnswerService, type Question } from "../../src/services/answers.ts";
 import { type ChatQuestion, ChatService, type MessageEvent } from "../../src/services/chats.ts";
 import { passage } from "../answer/passages.ts";
-import { model, NEVER, PATIENT } from "../llm/asking.ts";
-import { abreast, CUT_NAMES, type Cut, cuttingEndpoint, finishOf, STREAMS } from "../llm/recorded.ts";
+import { model, NEVER, PATIENT } from "../llm/client-helpers.ts";
+import { CUT_NAMES, type Cut, cuttingEndpoint, finishOf, runConcurrently, STREAMS } from "../llm/recorded.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 
 /** Results of every search. */
@@ -108,7 +108,7 @@ for (const [stream, { name, bytes, answer, from }] of ANSWER_STREAMS.entries()) 
   for (const cut of CUT_NAMES) {
     test(`${name}, cut after each byte, ${cut}: gives a prefix and a fault, or the whole answer`, async () => {
       const finishAt = finishOf(bytes);
-      const problems = await abreast(bytes.length + 1 - from, async (step) => {
+      const problems = await runConcurrently(bytes.length + 1 - from, async (step) => {
         const at = from + step;
         const { events, release } = await answersOf(stream, cut, at).ask(viewer, QUESTION, NEVER);
         const problem = problemOf(await collect(events), answer, at >= finishAt);
@@ -148,7 +148,7 @@ describe("a chat", () => {
     test(`keeps its question when ${name} is cut, and the answer if that is complete`, async () => {
       const before = queries();
       let whole = 0;
-      const problems = await abreast(Math.ceil(bytes.length / STEP) + 1, async (step) => {
+      const problems = await runConcurrently(Math.ceil(bytes.length / STEP) + 1, async (step) => {
         const at = Math.min(bytes.length, step * STEP);
         const { events, stored } = await opened(stream, CUT_NAMES[step % CUT_NAMES.length] ?? "reset", at);
         const { text, last, fault } = await collectMessage(events);

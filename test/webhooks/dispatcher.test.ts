@@ -132,10 +132,10 @@ function isEnabled({ id }: Webhook): boolean | undefined {
   return store.get(PROJECT, id)?.isEnabled;
 }
 
-/** Lets the dispatcher do everything that it can do without time passing. */
+/** Lets the dispatcher do everything that it can do before the clock advances. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Advances the clock in two steps, so that an action one millisecond too early would show. */
+/** Advances the clock by `ms` - 1, then by 1, so that an action that runs one millisecond too early is noticed. */
 async function pass(ms: number): Promise<void> {
   await settle();
   clock.advance(ms - 1);
@@ -155,7 +155,7 @@ interface Call {
 const answerOf = (statusCode: number): OutboundAnswer => ({ statusCode, error: null, ms: 3 });
 const STOPPED: OutboundAnswer = { statusCode: null, error: "stopped", ms: 3 };
 
-/** Answers as a test sets it. A call that hangs ends when it is aborted or `release` is called. */
+/** A sender whose answers a test sets. A call that hangs ends when it is aborted or when `release` is called. */
 class FakeSender implements OutboundSender {
   readonly calls: Call[] = [];
   answer: (host: string) => OutboundAnswer | "hangs" = () => answerOf(200);
@@ -186,7 +186,7 @@ class FakeSender implements OutboundSender {
     return ended;
   }
 
-  /** Ends the call that hangs longest. */
+  /** Ends the call that has been hanging for the longest time. */
   release(answer: OutboundAnswer): void {
     this.#hanging.shift()?.(answer);
   }
@@ -274,7 +274,7 @@ describe("a delivery", () => {
     await until("the webhook is off", () => isEnabled(made.webhook) === false);
     expect(gone === undefined ? null : reread(gone)).toMatchObject({ status: "failed", nextAttemptAt: null });
     for (const delivery of waiting) expect(reread(delivery).status).toBe("failed");
-    // the concurrent one was sent, the one that waited was not
+    // the delivery whose attempt ran at the same time was sent; the one that still waited was not
     expect(sender.calls).toHaveLength(2);
     await pass(DAY_MS);
     expect(sender.calls).toHaveLength(2);
@@ -501,7 +501,7 @@ describe("a receiver that verifies with the standard's library", () => {
     readonly id: string | null;
     readonly timestamp: number;
     readonly type: string | null;
-    /** Message that the library returned. */
+    /** The message that the library returned. */
     readonly verified: unknown;
   }
 
@@ -554,7 +554,7 @@ describe("a receiver that verifies with the standard's library", () => {
     const made = webhook(`http://127.0.0.1:${server.port}/in`);
     secret = made.secret;
     status = (count) => {
-      // rotated after the second attempt, so the third is signed with the new secret
+      // the secret was rotated after the second attempt, so the third attempt is signed with the new one
       if (count === 2) secret = store.rotateSecret(PROJECT, made.webhook.id)?.secret ?? "";
       return new Response(null, { status: count < 3 ? 500 : 200 });
     };
@@ -577,7 +577,7 @@ describe("a receiver that verifies with the standard's library", () => {
   });
 });
 
-/** The store, but the first calls of each method fail, as many as given. */
+/** Returns the store with methods whose first calls fail: as many calls as `times` gives for each method. */
 function failing(times: { readonly due?: number; readonly record?: number; readonly prune?: number }) {
   const left = { due: 0, record: 0, prune: 0, ...times };
   const breaking = (call: keyof typeof left) => {

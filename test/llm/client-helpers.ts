@@ -23,7 +23,10 @@ export function model(options: Partial<LanguageModelOptions> = {}): LanguageMode
   return createLanguageModel({ allow: AllowList.parse(""), clock: systemClock, timeouts: QUICK, ...options });
 }
 
-/** An ingestion request to a trusted endpoint; `more` replaces parts of it. */
+/**
+ * Creates an ingestion request to a trusted endpoint; `more` replaces fields of the request, `endpoint` fields of its
+ * endpoint.
+ */
 export function request(
   baseUrl: string,
   more: Partial<LlmRequest> = {},
@@ -43,10 +46,13 @@ export function request(
   };
 }
 
-/** The LlmError that `work` failed with; checks that it does not contain the key. @throws Error if it did not fail */
-export async function failureOf(asked: Promise<unknown>): Promise<LlmError> {
+/**
+ * Returns the LlmError that the call failed with.
+ * @throws Error if the call succeeded, or if its error contains the API key
+ */
+export async function failureOf(call: Promise<unknown>): Promise<LlmError> {
   try {
-    await asked;
+    await call;
   } catch (error) {
     if (!(error instanceof LlmError)) throw error;
     if (`${error.message} ${error.stack}`.includes(SECRET)) throw new Error("the failure contains the key");
@@ -55,15 +61,18 @@ export async function failureOf(asked: Promise<unknown>): Promise<LlmError> {
   throw new Error("the call did not fail");
 }
 
-/** Outcome of a stream. */
+/** What a test received of a stream: its texts, and its end or failure. */
 export interface Streamed {
   readonly texts: readonly string[];
-  /** The last fragment; null: the stream failed with `failure`. */
+  /** The last fragment, which has the usage; null if the stream failed with `failure`. */
   readonly end: Extract<LlmFragment, { type: "usage" }> | null;
   readonly failure: LlmError | null;
 }
 
-/** Reads a stream to its end. @throws Error if the fragments are out of order, or for any error except an LlmError */
+/**
+ * Reads a stream to its end.
+ * @throws Error if the fragments are out of order. Errors other than an LlmError are passed on
+ */
 export async function streamed(fragments: AsyncIterable<LlmFragment>): Promise<Streamed> {
   const texts: string[] = [];
   let end: Streamed["end"] = null;
@@ -82,12 +91,12 @@ export async function streamed(fragments: AsyncIterable<LlmFragment>): Promise<S
   return { texts, end, failure: null };
 }
 
-/** Head of a response whose body ends with the connection. */
+/** Head of a response whose body ends when the connection is closed. */
 export const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 /** Head of a response with a chunked body. */
 export const CHUNKED = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/** An endpoint that sends exactly the bytes that a test specifies. */
+/** Starts an endpoint that sends exactly the bytes that a test specifies. */
 export async function rawEndpoint(respond: Respond): Promise<Receiver & { readonly baseUrl: string }> {
   const receiver = await listen(respond);
   return { ...receiver, baseUrl: `http://127.0.0.1:${receiver.port}/v1` };

@@ -1,4 +1,4 @@
-// Internal addresses in every spelling and under every name: the guard refuses them, and the sender makes no
+// Internal addresses in every notation, and names that resolve to them: the guard refuses them, and the sender makes no
 // connection.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -10,7 +10,7 @@ import { answering, listen, type Receiver } from "./receiver.ts";
 
 const PUBLIC = "93.184.216.34";
 
-/** Addresses of names; all other names do not resolve. */
+/** Addresses that names resolve to. All other names do not resolve. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   localhost: ["127.0.0.1", "::1"],
   "localhost.": ["127.0.0.1"],
@@ -41,7 +41,7 @@ const resolve: Resolve = async (host) => {
 };
 
 // PORT is replaced by the port on which 127.0.0.1 and ::1 listen
-const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
+const NOTATIONS: Readonly<Record<string, readonly string[]>> = {
   "plain addresses": [
     ...["http://127.0.0.1:PORT/", "https://127.0.0.1:PORT/", "http://127.255.255.254:PORT/", "http://0.0.0.0:PORT/"],
     ...["http://[::1]:PORT/", "http://[::]:PORT/", "http://[0:0:0:0:0:0:0:1]:PORT/", "http://[::0001]:PORT/"],
@@ -152,15 +152,15 @@ afterAll(() => {
   for (const receiver of receivers) receiver.close();
 });
 
-test("there are at least 60 spellings", () => {
-  expect(Object.values(SPELLINGS).flat().length).toBeGreaterThanOrEqual(60);
+test("there are at least 60 notations", () => {
+  expect(Object.values(NOTATIONS).flat().length).toBeGreaterThanOrEqual(60);
 });
 
-for (const [kind, spellings] of Object.entries(SPELLINGS)) {
+for (const [kind, notations] of Object.entries(NOTATIONS)) {
   describe(kind, () => {
-    for (const spelling of spellings) {
-      test(`${JSON.stringify(spelling.slice(0, 80))} is refused and not called`, async () => {
-        const url = spelling.replaceAll("PORT", String(port));
+    for (const notation of notations) {
+      test(`${JSON.stringify(notation.slice(0, 80))} is refused and not called`, async () => {
+        const url = notation.replaceAll("PORT", String(port));
         const before = connections();
         const refusal = await guard.check(url, "url").then(
           () => null,
@@ -170,7 +170,7 @@ for (const [kind, spellings] of Object.entries(SPELLINGS)) {
         expect(refusal).toMatchObject({ code: "unsafe_url", param: "url" });
         const answer = await post(url);
         expect(answer.statusCode).toBeNull();
-        // refused by the sender itself, not by the network
+        // the sender itself refused the call; it did not fail in the network
         expect(answer.error).toStartWith("the address ");
         expect(connections()).toBe(before);
       });
@@ -205,7 +205,7 @@ describe("changes after the check", () => {
     const before = connections();
     const loopback = AllowList.parse("127.0.0.1");
     const answer = await post(
-      // a name that the system can resolve too, to the same address or to none
+      // a name that the system's resolver knows, too: there it has the same address, or none
       `http://localhost:${port}/`,
       createOutboundSender({ allow: loopback, resolve: counting, timeoutMs: 5_000 }),
     );
@@ -250,7 +250,7 @@ test("the listeners of these tests work: when allow-listed, the same addresses a
   expect(receivers.map((receiver) => receiver.connections())).toEqual(before.map((count) => count + 1));
 });
 
-// Listens on 127.0.0.1 and ::1 with the same port. Without IPv6 on the machine, only the part about ::1 is not tested.
+// Listens on 127.0.0.1 and ::1 with the same port. On a machine without IPv6 it listens on 127.0.0.1 only.
 async function listenOnLoopback(tries = 5): Promise<readonly Receiver[]> {
   const four = await listen(answering(200));
   try {
