@@ -10,7 +10,7 @@ const ERROR_CODES = ["damaged", "io", "no_space", "locked", "invalid", "too_dear
 /** What a caller can do about a native error; see `native/src/error.rs`. */
 export type NativeErrorCode = (typeof ERROR_CODES)[number];
 
-/** An error of the native core. `detail` is for the log: it may hold paths and values. */
+/** An error of the native core. `detail` is only for the log, because it may contain paths and values. */
 export class NativeError extends Error {
   override readonly name = "NativeError";
   readonly code: NativeErrorCode;
@@ -25,7 +25,10 @@ export class NativeError extends Error {
 
 let loaded: NativeAddon | undefined;
 
-/** The addon. It is loaded at the first use, so that a process that never uses it never maps it. */
+/**
+ * Returns the addon. The first call loads it, so that a process that never uses the native core does not map the
+ * library.
+ */
 export function addon(): NativeAddon {
   if (loaded === undefined) {
     const path = nativeLibraryPath();
@@ -38,7 +41,10 @@ export function addon(): NativeAddon {
   return loaded;
 }
 
-/** Splits `<code>: <detail>`. Any other error comes from Node-API itself, and is a bug. */
+/**
+ * Makes a `NativeError` from an error whose message is `<code>: <detail>`. A message without a code comes from Node-API
+ * itself, and means a bug.
+ */
 function toNativeError(cause: unknown): NativeError {
   if (cause instanceof NativeError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
@@ -48,7 +54,7 @@ function toNativeError(cause: unknown): NativeError {
   return new NativeError(code, message.slice(separator + 2), { cause });
 }
 
-/** Calls the addon and turns what it throws into a `NativeError`. */
+/** Runs a call of the addon and turns an error that it throws into a `NativeError`. */
 export function translated<Result>(call: () => Result): Result {
   try {
     return call();
@@ -57,7 +63,7 @@ export function translated<Result>(call: () => Result): Result {
   }
 }
 
-/** The same for calls that return a promise. */
+/** Like `translated`, for calls that return a promise. */
 export async function translatedAsync<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();

@@ -1,5 +1,5 @@
-// TypeScript wrapper of the native core's indexes: vectors, full text, entities and admissible sets of one project, and
-// the directory lock. Its callers decide what is indexed, and when.
+// TypeScript wrapper of the native core: the indexes of a project (vectors, full text, entities, admissible sets) and
+// the directory lock. Callers decide what is indexed, and when.
 
 import { addon, translated, translatedAsync } from "./addon.ts";
 import type {
@@ -17,16 +17,20 @@ import type {
   StoredPassage,
 } from "./addon-types.ts";
 
-/** A chunk as it is published. */
+/** A chunk to publish, with its texts. */
 export interface PublishChunk extends ChunkText {
-  /** Never used before, unless this repeats an earlier publication of the same version. */
+  /**
+   * A key that was never used before. Only when the same version of a memory is published again, its chunks have the
+   * same keys.
+   */
   readonly chunkKey: bigint;
-  /** One of the memories being published. */
+  /** Key of its memory, which must be one of those that the call publishes. */
   readonly memoryKey: bigint;
 }
 
 /**
- * Chunks to publish, read in slices: an array, or an object that builds the texts of a slice when it is asked for it.
+ * The chunks of a publication, which are read slice by slice. This can be an array, or an object that creates the texts
+ * of a slice only when `slice` is called.
  */
 export interface PublishChunks {
   readonly length: number;
@@ -34,17 +38,24 @@ export interface PublishChunks {
 }
 
 const NOTHING_KNOWN: KnownEntities = { title: null, phrases: [] };
-/** Chunks whose texts cross to the native core at once: about 10 ms of the JavaScript thread. */
+/**
+ * Maximum number of chunks whose texts are passed to the native core at once. That blocks the JavaScript thread for
+ * about 10 ms.
+ */
 const CROSSING_CHUNKS = 256;
 
 /**
- * The indexes of one project. Keys are 1 to 2^64-2. Reads run on the runtime's worker threads, changes in order on one
- * thread per project. Nothing blocks the JavaScript thread for more than microseconds, except `show` of very many
- * memories. Every method throws or rejects with `NativeError`; after `close` with code `closed`.
+ * The indexes of one project. Keys are from 1 to 2^64-2. Reads run on worker threads of the runtime. Changes run in
+ * order on one thread per project. No call blocks the JavaScript thread for long: a slice of `publish` takes about 10
+ * ms, `show` of very many memories longer, everything else microseconds. Every method throws or rejects with a
+ * `NativeError`; after `close`, its code is `closed`.
  */
 export class ProjectIndex {
   readonly #native: NativeIndex;
-  /** Resolves when a large change, and all changes called after it, are done. Null: the next change begins at once. */
+  /**
+   * Resolves when the last large change, and all changes that were called after it, are done. Null if there is no such
+   * change; then the next change begins at once.
+   */
   #queue: Promise<unknown> | null = null;
 
   private constructor(native: NativeIndex) {
@@ -52,8 +63,9 @@ export class ProjectIndex {
   }
 
   /**
-   * Opens or creates a project's indexes. Nothing is visible until it is shown. `repairs` says what was found damaged
-   * and dropped, one sentence each; `reconcile` then tells which chunks to publish again.
+   * Opens or creates the indexes of a project. No memory is visible until `show` is called for it. `repairs` has one
+   * sentence for each damaged file, saying what was dropped. `reconcile` then finds the chunks that must be published
+   * again.
    */
   static open(options: ProjectIndexOptions): Promise<{ index: ProjectIndex; repairs: readonly string[] }> {
     return translatedAsync(async () => {
@@ -63,17 +75,18 @@ export class ProjectIndex {
   }
 
   /**
-   * Sets the attributes that filters see of memories, one JSON object each (`filteredAttributesJson`). They replace
-   * earlier ones and stay until the memories are hidden. For many memories before `show`: it runs on a worker thread.
+   * Sets the attributes of memories that filters compare: one JSON object per memory (`filteredAttributesJson`). They
+   * replace earlier ones and stay until the memories are hidden. It runs on a worker thread. For many memories, call it
+   * before `show` instead of passing the attributes to `show`.
    */
   describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void> {
     return translatedAsync(() => this.#native.describe(memoryKeys, attributes));
   }
 
   /**
-   * Makes memories searchable at once, or changes their user and expiry. The arrays have equal length. User key 0 is no
-   * user; expiry 0 is never, else the time in ms since 1970 from which the memory is expired. Without `attributes` (see
-   * `describe`) the attributes stay as they are.
+   * Makes memories searchable at once, or changes their user and expiry. The arrays have equal length. User key 0 means
+   * no user. `expiresAtMs` is in ms since 1970; a memory is expired from that time on, and never if it is 0. If
+   * `attributes` (see `describe`) is absent, the attributes do not change.
    */
   show(
     memoryKeys: BigUint64Array,
@@ -85,30 +98,34 @@ export class ProjectIndex {
   }
 
   /**
-   * Makes memories unsearchable at once, also for searches that hold an older admissible set or are in progress. Their
-   * attributes are forgotten.
+   * Removes memories from searches at once, also from searches that are in progress or use an older admissible set.
+   * Drops the attributes of the memories.
    */
   hide(memoryKeys: BigUint64Array): void {
     translated(() => this.#native.hide(memoryKeys));
   }
 
-  /** The visible memories, not expired at `nowMs`, of one user or (`null`) of the whole project. Microseconds. */
+  /**
+   * The set of visible memories that are not expired at `nowMs`: those of one user, or of the whole project if
+   * `userKey` is null. Takes microseconds.
+   */
   admit(userKey: bigint | null, nowMs: number): NativeAdmissible {
     return translated(() => this.#native.admit(userKey, nowMs));
   }
 
-  /** Like `admit`, restricted to memories that match a filter (`filterJson`). Milliseconds, on a worker thread. */
+  /** Like `admit`, but only memories that match a filter (`filterJson`). Takes milliseconds, on a worker thread. */
   admitWithin(userKey: bigint | null, nowMs: number, filter: string): Promise<NativeAdmissible> {
     return translatedAsync(() => this.#native.admitWithin(userKey, nowMs, filter));
   }
 
   /**
-   * Replaces everything that the given memories had by `chunks` and their unit vectors, `[chunks, dimensions]`. When it
-   * resolves, it is durable and, as far as the memories are shown, searchable. It shows nothing itself. Idempotent.
-   * @param known one element per memory; left out where nothing is known
-   * @throws NativeError `invalid` (nothing changed) for a vector that is NaN, zero, of another length or off unit
-   * length by over .01, for reserved or repeated keys, and for a chunk of a memory that is not given. After any other
-   * error, repeat the call.
+   * Replaces everything that the indexes contain of the given memories by `chunks` and their unit vectors, `[chunks,
+   * dimensions]`. When the promise resolves, the change is durable, and the chunks of visible memories are searchable.
+   * It makes no memory visible. Repeating the call changes nothing more.
+   * @param known the known entities, one element per memory. By default, nothing is known.
+   * @throws NativeError with code `invalid` for a vector that has NaN, a wrong number of components, or a length that
+   * differs from 1 by more than .01; for reserved or repeated keys; and for a chunk whose memory is not in
+   * `memoryKeys`. Nothing has changed then. After any other error, repeat the call.
    */
   publish(
     memoryKeys: BigUint64Array,
@@ -133,7 +150,10 @@ export class ProjectIndex {
     });
   }
 
-  /** Removes everything that the given memories had, durably. Unknown keys are ignored. Hide the memories first. */
+  /**
+   * Removes everything that the indexes contain of the given memories, durably. Unknown keys are ignored. Call `hide`
+   * for the memories first.
+   */
   remove(memoryKeys: BigUint64Array): Promise<void> {
     return this.#change(false, () => this.#native.remove(memoryKeys));
   }
@@ -149,24 +169,24 @@ export class ProjectIndex {
   }
 
   /**
-   * Cosine similarities of exactly the given chunks, each with its memory, to a unit vector `[dimensions]`; NaN where
-   * there is no such chunk.
+   * Cosine similarities of exactly the given chunks, each with its memory, to a unit vector `[dimensions]`; NaN for a
+   * chunk that does not exist.
    */
   scoreVectors(vector: Float32Array, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array> {
     return translatedAsync(() => this.#native.scoreVectors(vector, chunkKeys, memoryKeys));
   }
 
-  /** BM25 scores of exactly the given chunks; 0 where no word matches or there is no such chunk. */
+  /** BM25 scores of exactly the given chunks; 0 for a chunk that contains no word of the query, or does not exist. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
     return translatedAsync(() => this.#native.scoreText(query, chunkKeys));
   }
 
   /**
-   * Graph search: the admissible chunks that the query's entities and the seeds lead to, over at most one other
-   * chunk. Scores are in 0..1, only above 0. No hits (`certainty` 0) where the query has no entity that links.
-   * `limit` is 1 to 2,000.
-   * @param seeds at most 10 chunks that other searches found, with scores comparable among them
-   * @throws NativeError `invalid` for more seeds
+   * Graph search: the admissible chunks that are connected to the query's entities and to the seeds, directly or via
+   * one other chunk. Scores are above 0 and at most 1. There are no hits, and `certainty` is 0, if no entity of the
+   * query is a link (see the glossary). `limit` is 1 to 2,000.
+   * @param seeds at most 10 chunks that other searches found. Their scores must be comparable with each other.
+   * @throws NativeError with code `invalid` for more seeds
    */
   searchGraph(
     query: string,
@@ -177,25 +197,31 @@ export class ProjectIndex {
     return translatedAsync(() => this.#native.searchGraph(query, seeds.chunkKeys, seeds.scores, within, limit));
   }
 
-  /** The names of entities by id, as they were first written; `null` for unknown ids. Ids are valid until `close`. */
+  /**
+   * The names of the entities with these ids, as they were first written in a text; null for an unknown id. Ids are
+   * valid until `close`.
+   */
   entityNames(ids: Uint32Array): readonly (string | null)[] {
     return translated(() => this.#native.entityNames(ids));
   }
 
   /**
-   * The entities of a memory and the admissible memories that share some of them, at most `limit` (1 to 2,000) of each.
-   * Empty for a memory that is not admissible.
+   * The entities of a memory, and the admissible memories that share some of them: at most `limit` (1 to 2,000)
+   * entities and as many memories. Both are empty if the memory itself is not admissible.
    */
   neighbourhood(memoryKey: bigint, within: NativeAdmissible, limit: number): Promise<Neighbourhood> {
     return translatedAsync(() => this.#native.neighbourhood(memoryKey, within, limit));
   }
 
-  /** The stored passages of chunks, in their order; `null` where there is no such chunk. */
+  /** The stored passages of chunks, in the order of the keys; null for a chunk that does not exist. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (StoredPassage | null)[]> {
     return translatedAsync(() => this.#native.passages(chunkKeys));
   }
 
-  /** Compares the chunk keys that should be indexed with those that are. About 50 ms per 100,000. */
+  /**
+   * Compares the keys of the chunks that should be indexed with the keys of those that are. Takes about 50 ms per
+   * 100,000 chunks.
+   */
   reconcile(expected: BigUint64Array): Promise<Differences> {
     return translatedAsync(() => this.#native.reconcile(expected));
   }
@@ -206,24 +232,25 @@ export class ProjectIndex {
   }
 
   /**
-   * Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did. Searches go
-   * on.
+   * Rewrites the vector log if at least a quarter of its records are dead or any record is damaged. Resolves to true if
+   * it was rewritten. Searches can run meanwhile.
    */
   compactIfNeeded(): Promise<boolean> {
     return translatedAsync(() => this.#native.compactIfNeeded());
   }
 
-  /** Waits for the changes in progress, then releases threads and files. */
+  /** Waits for the changes in progress, then stops the threads and closes the files. */
   close(): Promise<void> {
     return translatedAsync(() => this.#native.close());
   }
 
-  // A change that is called while the texts of a large change cross has to run after it.
+  // A large change passes its texts to the native core in several steps. A change that is called in between must run
+  // after it.
   #change(isLarge: boolean, change: () => Promise<void>): Promise<void> {
     if (!isLarge && this.#queue === null) return translatedAsync(change);
     const done = (this.#queue ?? Promise.resolve()).then(() => translatedAsync(change));
     const settled = done
-      .catch((error: unknown) => error) // its caller gets the error; the next change runs all the same
+      .catch((error: unknown) => error) // the caller of this change gets the error; the next one runs nevertheless
       .then(() => {
         if (this.#queue === settled) this.#queue = null;
       });
@@ -233,8 +260,9 @@ export class ProjectIndex {
 }
 
 /**
- * Locks a directory for this process, by a lock on `<path>/lock` that the system releases when the process ends.
- * @throws NativeError `locked` when another holder has it
+ * Locks a directory for this process, by locking the file `<path>/lock`. The system releases the lock when the process
+ * ends.
+ * @throws NativeError with code `locked` if this or another process already holds the lock
  */
 export function lockDirectory(path: string): NativeLock {
   return translated(() => addon().lockDirectory(path));

@@ -1,5 +1,5 @@
-// Serialises a validated filter for the native core (native/src/filters/filter.rs), as JSON of the same shape.
-// domain/filter.ts defines what it means.
+// Serialises a validated filter as JSON of the same structure, which the native core reads
+// (native/src/filters/filter.rs). domain/filter.ts defines the meaning of filters.
 
 import type { Filter, FilterCondition, FilterValues } from "../../domain/filter.ts";
 import type { Json } from "../../domain/memory.ts";

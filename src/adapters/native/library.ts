@@ -1,5 +1,5 @@
-// Path of the compiled native core for the sources in this checkout. It only reads and hashes; `native/build.ts` builds
-// the library and `addon.ts` loads it.
+// Finds the path of the native core that was compiled from the sources in this checkout. This file only reads and
+// hashes sources; `native/build.ts` builds the library, and `addon.ts` loads it.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -7,10 +7,13 @@ import { homedir } from "node:os";
 import { join, relative } from "node:path";
 
 const NATIVE_DIRECTORY = join(import.meta.dir, "../../../native");
-/** Word lists that the native core includes at compile time. */
+/** Folder of the word lists that the native core includes at compile time. */
 const INCLUDED_WORDS_DIRECTORY = join(import.meta.dir, "../../../data/words/entities");
 
-/** Folder of compiled cores: `native` in `$MNEME_CACHE_DIR`, else in `mneme` of the user's cache folder. */
+/**
+ * Folder of compiled libraries: `$MNEME_CACHE_DIR/native` if that variable is set, otherwise `mneme/native` in the
+ * user's cache folder.
+ */
 export function nativeCacheDirectory(): string {
   const base = process.env.MNEME_CACHE_DIR ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "mneme");
   return join(base, "native");
@@ -20,7 +23,7 @@ export function nativeCacheDirectory(): string {
 function nativeSources(): string[] {
   const sources = filesIn(NATIVE_DIRECTORY).filter((path) => {
     const [top = "", ...below] = relative(NATIVE_DIRECTORY, path).split("/");
-    // every file of the crates' folders, and the workspace's own files
+    // all files in the folders of crates, and the files of the workspace itself
     return below.length > 0 ? top !== "target" : ["Cargo.toml", "Cargo.lock", "build.rs"].includes(top);
   });
   return [...sources, ...filesIn(INCLUDED_WORDS_DIRECTORY)].sort();
@@ -43,14 +46,16 @@ export function nativeSourceHash(): string {
 }
 
 /**
- * Path of the library: `$MNEME_NATIVE_PATH` if set (the compiled binary sets it), else the cached build of exactly
- * these sources. The file need not exist yet.
+ * Path of the library: `$MNEME_NATIVE_PATH` if that is set (the compiled binary sets it), otherwise the cached build of
+ * exactly these sources. The file may not exist yet.
  */
 export function nativeLibraryPath(): string {
   return process.env.MNEME_NATIVE_PATH ?? join(nativeCacheDirectory(), nativeSourceHash(), "mneme.node");
 }
 
-/** Path of the descriptions of the library's exported items, from which `native/types.ts` makes TypeScript types. */
+/**
+ * Path of the file that describes the library's exported items. `native/types.ts` generates TypeScript types from it.
+ */
 export function nativeTypesPath(): string {
   return join(nativeCacheDirectory(), nativeSourceHash(), "types.jsonl");
 }

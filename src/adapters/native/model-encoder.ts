@@ -1,14 +1,15 @@
-// Typed wrapper of the native core's model encoder. Its caller decides which models it runs.
+// Typed wrapper of the native core's model encoder, which computes embeddings and reranker logits. Callers decide which
+// models it runs.
 
 import { addon, translated } from "./addon.ts";
 import type { NativeEncoder } from "./addon-types.ts";
 
-/** Whether `ModelEncoder` is faster than a general runtime on this processor. */
+/** Whether `ModelEncoder` is faster on this processor than a general runtime for models. */
 export function isEncoderMadeForThisProcessor(): boolean {
   return translated(() => addon().isEncoderMadeForThisProcessor());
 }
 
-/** Tokens of one text, or of two texts in a row. */
+/** Token ids of one text, or of two texts (query and passage), one after the other. */
 export interface TokenSequence {
   readonly ids: Int32Array;
   /** Number of tokens of the first text. */
@@ -19,11 +20,11 @@ export interface TokenSequence {
 export interface EarlyExitProbe {
   /** Number of layers to run before the estimate. */
   readonly layers: number;
-  /** Weights, then the bias. */
+  /** The weights, followed by the bias. */
   readonly numbers: Float32Array;
 }
 
-/** A model exported by `data/models/recipe`, run by the native core. */
+/** A model that `data/models/recipe/export_onnx.py` exported and the native core runs. */
 export class ModelEncoder {
   readonly #native: NativeEncoder;
 
@@ -31,15 +32,19 @@ export class ModelEncoder {
     this.#native = native;
   }
 
-  /** Loads a model; takes 0.1 s. @throws NativeError `invalid` for other models, and on processors without AVX2 */
+  /**
+   * Loads a model, which takes 0.1 s.
+   * @throws NativeError with code `invalid` for a model that was not exported in this way, and on a processor without
+   * AVX2
+   */
   static open(path: string): ModelEncoder {
     return translated(() => new ModelEncoder(addon().NativeEncoder.open(path)));
   }
 
   /**
-   * Runs the model: one row per sequence, a unit vector (embedder) or one logit (reranker). Blocks the calling thread
-   * for about .15 ms per token. A single urgent text uses a second thread for half of its tokens.
-   * @throws NativeError `invalid` for token ids outside the model's vocabulary
+   * Runs the model. Returns one row per sequence: a unit vector (embedder) or one logit (reranker). Blocks the calling
+   * thread for about .15 ms per token. A single urgent text uses a second thread for half of its tokens.
+   * @throws NativeError with code `invalid` for a token id outside the model's vocabulary
    */
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {
     const { ids, lengths, firstLengths } = concatenated(sequences);
@@ -47,11 +52,11 @@ export class ModelEncoder {
   }
 
   /**
-   * Logits of the pairs of one list. All pairs go through the probe's layers first. Then the pairs with the highest
-   * sum of prior score and estimated logit go through the other layers: always the best one, and the next ones until a
-   * pair would exceed `fullTokensMax` in all. The logits of the remaining pairs are the estimates. `priorScores` has
-   * one score per pair, in the unit of the logits.
-   * @throws NativeError `invalid` for a probe of another model
+   * Logits of the pairs of one list. All pairs go through the probe's layers first. Then the pairs with the highest sum
+   * of prior score and estimated logit go through the other layers: always the best one, and further ones as long as
+   * the total number of their tokens is at most `fullTokensMax`. The logits of the remaining pairs are the estimates.
+   * `priorScores` has one score per pair, on the same scale as the logits.
+   * @throws NativeError with code `invalid` for a probe that does not fit the model
    */
   scoreWithEarlyExit(
     pairs: readonly TokenSequence[],
