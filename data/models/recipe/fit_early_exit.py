@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fits `early-exit.json`: a linear probe that estimates a reranker's logit after its first layers, well enough to find the
-likely passages of a list.
+"""Fits `early-exit.json`: a linear probe that estimates a reranker's logit after its first layers. The estimates only
+need to be good enough to find the likely passages of a list.
 
     python3 fit_early_exit.py --model data/models/reranker --lists lists.jsonl [--layers 2] [--pairs 60000]
 
@@ -16,7 +16,8 @@ from tokenizers import Tokenizer
 
 CLIP = 8.0
 RIDGE = 30.0
-# Components with a smaller standard deviation are left out: another encoder's rounding would change them completely.
+# Minimum standard deviation of a component. Components with less are left out, because they would be mostly rounding
+# error, which differs between encoders.
 DEVIATION_MIN = 1e-3
 REFERENCES = 4
 BATCH = 32
@@ -102,7 +103,7 @@ def run_model(path, layers, pairs):
 
 
 def ridge_regression(features, targets):
-    """Returns weights and bias for the unstandardised features."""
+    """Returns the weights and bias of the ridge regression, for features that are not standardised."""
     mean, deviation = features.mean(0), features.std(0)
     standard = np.where(deviation < DEVIATION_MIN, 0, (features - mean) / np.maximum(deviation, DEVIATION_MIN))
     gram = standard.T @ standard + RIDGE * np.eye(standard.shape[1])
@@ -111,7 +112,7 @@ def ridge_regression(features, targets):
 
 
 def report(estimates, logits, lists):
-    """Prints how well the estimates of held-out lists match the logits."""
+    """Prints how well the estimates match the logits in the lists that were held out."""
     within, best = [], []
     for number in np.unique(lists):
         of_list = lists == number
