@@ -38,7 +38,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     const issue = async (projectId: ProjectId, draft: Partial<KeyDraft> = {}) =>
       await store.issueKey(projectId, { name: "k", scopes: ["*"], userId: null, expiresAt: null, ...draft });
 
-    /** Adds a memory with this number of content bytes to a project. */
+    /** Adds a memory whose content has this number of bytes to a project. */
     const addMemory = async (projectId: ProjectId, contentBytes: number, draft: Partial<MemoryDraft> = {}) => {
       const drafts = [{ content: "x".repeat(contentBytes), ...draft }];
       const [accepted] = await stores.memories.accept(projectId, drafts);

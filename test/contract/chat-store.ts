@@ -37,7 +37,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
     const create = async (draft: { readonly userId?: string; readonly title?: string } = {}) =>
       await store.create(project, { ...WHOLE_PROJECT, ...draft });
     const say = async (chat: Chat, draft: Partial<MessageDraft> = {}): Promise<Message> => {
-      const message = await store.append(project, chat.id, said(draft));
+      const message = await store.append(project, chat.id, draftOf(draft));
       if (message === null) throw new Error(`${chat.id} is not there`);
       return message;
     };
@@ -108,7 +108,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect(await store.get(project, chat.id)).toBeNull();
         expect(await store.history(project, chat.id)).toEqual([]);
         expect(await store.messages(project, chat.id, { limit: 1 })).toEqual({ items: [], cursor: null });
-        expect(await store.append(project, chat.id, said())).toBeNull();
+        expect(await store.append(project, chat.id, draftOf())).toBeNull();
         expect([stores.stored("messages"), stores.stored("sources")]).toEqual([1, 2]);
         expect(await store.history(project, kept.id)).toHaveLength(1);
       });
@@ -138,7 +138,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
       expect((await store.list(other, { limit: 10 })).items).toEqual([]);
       expect((await store.list(other, { limit: 10, userId: "u" })).items).toEqual([]);
       expect(await store.retitle(other, chat.id, "theirs")).toBeNull();
-      expect(await store.append(other, chat.id, said())).toBeNull();
+      expect(await store.append(other, chat.id, draftOf())).toBeNull();
       expect(await store.history(other, chat.id)).toEqual([]);
       expect(await store.turns(other, chat.id, 9)).toEqual([]);
       expect((await store.messages(other, chat.id, { limit: 10 })).items).toEqual([]);
@@ -430,7 +430,7 @@ export class SettableClock implements Clock {
   }
 }
 
-function said(draft: Partial<MessageDraft> = {}): MessageDraft {
+function draftOf(draft: Partial<MessageDraft> = {}): MessageDraft {
   return { role: "user", content: "hello", sources: [], isInterrupted: false, ...draft };
 }
 
@@ -525,7 +525,7 @@ class RandomWalk {
     const sources = await memories.flatMap((memory, rank) =>
       memory === undefined ? [] : [{ memoryKey: memory.key, shown: { rank } }],
     );
-    const draft = said({ role, content: `line ${this.#integer(1_000)}`, sources });
+    const draft = draftOf({ role, content: `line ${this.#integer(1_000)}`, sources });
     const message = await this.store.append(known.project, known.chat.id, draft);
     if (message === null) throw new Error(`${known.chat.id} is gone`);
     const isFirst = role === "user" && !known.messages.some((earlier) => earlier.message.role === "user");

@@ -22,9 +22,9 @@ import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts"
 import { seeded } from "../support/seeded.ts";
 import { codeOf, errorOf, inTurn } from "./stores.ts";
 
-/** Number of components of every vector here. */
+/** Number of components of every vector in these tests. */
 export const DIMENSIONS = 24;
-/** Maximum difference of a score from plain arithmetic: an index may store vectors rounded to bytes. */
+/** Maximum difference between a score and the exact cosine: an index may store vectors rounded to bytes. */
 const SCORE_TOLERANCE = 0.03;
 const PROJECT = "prj_00000000000000000000000001" as ProjectId;
 const OTHER = "prj_00000000000000000000000002" as ProjectId;
@@ -62,7 +62,10 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       await to.publish(publications);
       await to.show(publications.map(({ memoryKey }) => visible(memoryKey)));
     };
-    /** Memories that vector search and full-text search find for a word of all passages. Checks that both agree. */
+    /**
+     * The memories that vector search finds. Checks that full-text search, for a word that all passages have, finds the
+     * same ones.
+     */
     const found = async (within?: AdmissibleSet, of = project): Promise<number[]> => {
       const set = within ?? (await of.admit(null, 1));
       const near = memoriesOf(await of.searchVectors(vectorOf(999), set, 100));

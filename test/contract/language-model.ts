@@ -7,7 +7,7 @@ import type { Script, ScriptedCall } from "../in-memory/language-model.ts";
 import { failureOf, NEVER, request as requestTo, SECRET, streamed } from "../llm/client-helpers.ts";
 import { until } from "../support/until.ts";
 
-/** A model, the endpoint of its requests, and the number of calls that it has made. */
+/** A model, the address of the endpoint that requests must name, and the number of calls that reached the model. */
 export interface OpenedLanguageModel {
   readonly model: LanguageModel;
   readonly baseUrl: string;

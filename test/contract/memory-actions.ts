@@ -42,7 +42,7 @@ export function memoryActions(place: () => { readonly stores: Stores; readonly p
     if (job === undefined) throw new Error("no job was claimed");
     return job;
   };
-  /** Claims all jobs and returns that of one memory. */
+  /** Claims all jobs and returns the job of one memory. */
   const claimJobOf = async (memory: Memory): Promise<Job> => {
     const job = (await claim()).find((candidate) => candidate.memory.key === memory.key);
     if (job === undefined) throw new Error("the new memory's job was not claimed");

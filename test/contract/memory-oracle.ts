@@ -65,7 +65,7 @@ export class MemoryOracle {
   readonly #lastServed = [0, 0];
   #services = 0;
 
-  /** @param quotas of the projects, by project number */
+  /** @param quotas the quotas of each project, by project number */
   constructor(private readonly quotas: readonly OracleQuota[]) {}
 
   /** Whether reads return a memory: it is neither deleted nor expired. */
@@ -80,7 +80,10 @@ export class MemoryOracle {
       .sort((a, b) => (a.key < b.key ? 1 : -1));
   }
 
-  /** Accepts a draft. `created` identifies the new memory if the store created one. */
+  /**
+   * Accepts a draft. `created` has key and id of the memory that the store created for the draft, or is null if it
+   * created none.
+   */
   accept(
     project: number,
     draft: MemoryDraft,
@@ -120,7 +123,7 @@ export class MemoryOracle {
   remove(memory: OracleMemory, now: number, purges: boolean): void {
     memory.deletedAt = now;
     memory.isPurgeAsked = purges;
-    this.#tell("memory.deleted", memory);
+    this.#record("memory.deleted", memory);
   }
 
   /** Deletes all memories of a user, oldest first. */
@@ -154,7 +157,7 @@ export class MemoryOracle {
     return claimed;
   }
 
-  /** Whether the holder of a job may still finish it. */
+  /** Whether the worker that claimed a job may still finish it. */
   isHeld(memory: OracleMemory, lease: number, version: number, now: number): boolean {
     return (
       memory.status === "processing" &&
@@ -173,17 +176,17 @@ export class MemoryOracle {
     for (const field of EXTRACTED_FIELDS) {
       if (!memory.given.has(field)) memory.attributes[field] = extracted[field];
     }
-    this.#tell("memory.completed", memory);
+    this.#record("memory.completed", memory);
   }
 
   /** Fails a job. */
   fail(memory: OracleMemory): void {
     memory.status = "failed";
     memory.lease = null;
-    this.#tell("memory.failed", memory);
+    this.#record("memory.failed", memory);
   }
 
-  /** Milliseconds until a job can be claimed. */
+  /** Milliseconds until the next job can be claimed; null if there is none. */
   nextJobInMs(now: number): number | null {
     const waiting = this.memories.filter((memory) => memory.status === "processing" && this.isLive(memory, now));
     if (waiting.length === 0) return null;
@@ -226,7 +229,7 @@ export class MemoryOracle {
     }
     Object.assign(memory, { externalId, userId });
     if (change.expiresAt !== undefined) memory.expiresAt = change.expiresAt;
-    if (!isRework) this.#tell("memory.updated", memory);
+    if (!isRework) this.#record("memory.updated", memory);
     return { memory, outcome: isRework ? "rewritten" : "updated" };
   }
 
@@ -264,11 +267,11 @@ export class MemoryOracle {
     const due = among.filter((memory) => memory.deletedAt === null && !this.isLive(memory, now));
     for (const memory of due) {
       memory.deletedAt = memory.expiresAt;
-      this.#tell("memory.deleted", memory);
+      this.#record("memory.deleted", memory);
     }
   }
 
-  #tell(event: WebhookEvent, { key }: OracleMemory): void {
+  #record(event: WebhookEvent, { key }: OracleMemory): void {
     this.events.push({ event, key });
   }
 

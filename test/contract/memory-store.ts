@@ -820,7 +820,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           "memory.completed",
           "memory.deleted",
         ]);
-        expect(received.map((told) => [told.memory.state.status, told.memory.title, told.memory.tags])).toEqual([
+        expect(received.map(({ memory }) => [memory.state.status, memory.title, memory.tags])).toEqual([
           ["completed", "Extracted", ["found"]],
           ["completed", "T", ["found"]],
           ["completed", "T", ["x"]],

@@ -251,8 +251,8 @@ export class RandomWalk {
     });
     expect(await this.stores.jobs.nextJobInMs()).toBe(this.#oracle.nextJobInMs(now));
     // sorted, because a store may record several expiries at once, in any order
-    const told = (await this.events.read()).map(({ event, memory }) => `${event} ${memory.key}`);
-    expect(told.sort()).toEqual(this.#oracle.events.map(({ event, key }) => `${event} ${key}`).sort());
+    const reported = (await this.events.read()).map(({ event, memory }) => `${event} ${memory.key}`);
+    expect(reported.sort()).toEqual(this.#oracle.events.map(({ event, key }) => `${event} ${key}`).sort());
     this.#oracle.events = [];
   }
 

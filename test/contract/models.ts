@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Embedder, Reranker } from "../../src/ports/models.ts";
 import { codeOf, errorOf } from "./stores.ts";
 
-/** Models that share a queue. */
+/** An embedder and a reranker whose calls wait in the same queue. */
 export interface OpenedModels {
   readonly models: Embedder & Reranker;
   close(): Promise<void>;

@@ -48,7 +48,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
 
     const userIds = async (of = project) => (await stores.users.list(of, { limit: 100 })).items.map(({ id }) => id);
     const upsert = (to: Pick<Transaction, "users">, id: string) => to.users.upsert(project, { id });
-    /** Reads many times. Earlier calls that need not wait for a transaction have ended afterwards. */
+    /** Reads many times. When it returns, all earlier calls that need not wait for a transaction have ended. */
     const readForAWhile = () => times(20, () => userIds());
 
     describe("the work of a transaction", () => {

@@ -11,7 +11,7 @@ import { ManualClock } from "./manual-clock.ts";
 import { addTwoProjects, codeOf, inTurn, type OpenedStores, type OpenStores, openEmpty } from "./stores.ts";
 
 /** User ids that a store could confuse with one another or with a special value. */
-const LIKENESSES = ["u", "U", "u ", " u", "é", "e\u0301", "ß", "ss", "'; --", '["u"]', "%", "_", "😀", "0", "null"];
+const SIMILAR_IDS = ["u", "U", "u ", " u", "é", "e\u0301", "ß", "ss", "'; --", '["u"]', "%", "_", "😀", "0", "null"];
 
 /** Runs the contract against the stores that `open` makes. */
 export function userStoreContract(implementation: string, open: OpenStores): void {
@@ -82,11 +82,11 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
       });
 
       test("compares ids byte for byte", async () => {
-        for (const id of LIKENESSES) await store.upsert(project, { id, name: `name of ${id}` });
-        expect(await listed()).toEqual(LIKENESSES.toReversed());
-        for (const id of LIKENESSES) expect((await store.get(project, id))?.name).toBe(`name of ${id}`);
-        expect(new Set(await inTurn(LIKENESSES, async (id) => await stores.memories.userKey(project, id))).size).toBe(
-          LIKENESSES.length,
+        for (const id of SIMILAR_IDS) await store.upsert(project, { id, name: `name of ${id}` });
+        expect(await listed()).toEqual(SIMILAR_IDS.toReversed());
+        for (const id of SIMILAR_IDS) expect((await store.get(project, id))?.name).toBe(`name of ${id}`);
+        expect(new Set(await inTurn(SIMILAR_IDS, async (id) => await stores.memories.userKey(project, id))).size).toBe(
+          SIMILAR_IDS.length,
         );
       });
     });
@@ -358,7 +358,7 @@ class RandomWalk {
   }
 
   #userId(): string {
-    return this.#pick(LIKENESSES);
+    return this.#pick(SIMILAR_IDS);
   }
 
   #nextPlace(): number {

@@ -25,10 +25,10 @@ const home = mkdtempSync(join(tmpdir(), "mneme-damage-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const NOTES = 40;
-const sound = join(home, "sound");
+const intact = join(home, "intact");
 const ids = new Map<number, string>();
 beforeAll(async () => {
-  const mneme = await startService({ dataDir: sound });
+  const mneme = await startService({ dataDir: intact });
   const numbers = Array.from({ length: NOTES }, (_, at) => at);
   // two rounds, so that the indexes have more than one segment and log entry
   for (const part of [numbers.slice(0, NOTES / 2), numbers.slice(NOTES / 2)]) {
@@ -40,10 +40,10 @@ beforeAll(async () => {
 });
 
 let copies = 0;
-/** A copy of the intact data folder, to be damaged. */
+/** Copies the intact data folder, so that a test can damage the copy. */
 function copy(): string {
   const folder = join(home, `copy-${copies++}`);
-  cpSync(sound, folder, { recursive: true });
+  cpSync(intact, folder, { recursive: true });
   return folder;
 }
 

@@ -74,7 +74,7 @@ for (const round of [1, 2, 3]) {
         const ids = await storeBatch(server, numbers);
         for (const [at, n] of numbers.entries()) stored.set(n, ids[at] ?? "");
       }
-      // the kill comes a little later in each round
+      // each round kills a little later than the one before
       await until("some are completed", async () => {
         return (await listAll(server, "&status=completed")).length >= before + 20 * round;
       });

@@ -104,9 +104,9 @@ export class InMemoryChats implements ChatStore {
     const chat = this.#find(projectId, id);
     if (chat === null) return [];
     const rows = this.#messagesOf(id);
-    const bereft = rows.find((row) => this.#liveSources(chat, row).length < row.sourceCount);
+    const firstWithLostSource = rows.find((row) => this.#liveSources(chat, row).length < row.sourceCount);
     return rows
-      .filter(({ role, key }) => role === "user" || bereft === undefined || key < bereft.key)
+      .filter(({ role, key }) => role === "user" || firstWithLostSource === undefined || key < firstWithLostSource.key)
       .slice(-count)
       .map(({ role, content }) => ({ role, content }));
   }

@@ -229,7 +229,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   // Passages that mention an entity of the query get score 0.9. Passages that share another entity with one of them, or
-  // with a seed, get 0.45. A query without a known entity finds nothing.
+  // with a seed, get 0.45. If no passage mentions an entity of the query, nothing is found.
   searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
     return this.calls.read(() => {
       const chunks = this.#chunks(within);

@@ -1,4 +1,5 @@
-// Functions on memories that the in-memory stores share: liveness, new jobs, expiry, quotas and erasure.
+// Functions on memories that several in-memory stores use: whether a memory is live, new jobs, expiry, quotas and
+// erasure.
 
 import type { Fault } from "../../src/domain/fault.ts";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";
@@ -95,7 +96,10 @@ function exceededQuota(session: Session, projectId: ProjectId, documents: number
   return planRefusal(plan, stored(session, projectId), { documents, bytes });
 }
 
-/** Erases a memory, the sources in chats that refer to it, and the bodies of stored responses that contain its data. */
+/**
+ * Erases a memory, the sources in chats that refer to it, and the bodies of stored responses (see `AnswerRow`) about
+ * it.
+ */
 export function eraseMemory({ tables }: Session, row: MemoryRow): void {
   tables.memories.delete(row.key);
   for (const message of tables.messages.rows(({ sources }) => sources.some((one) => one.memoryKey === row.key))) {
@@ -107,7 +111,7 @@ export function eraseMemory({ tables }: Session, row: MemoryRow): void {
   }
 }
 
-/** Stored responses that contain data of one of these ids, with their keys in the table `answers`. */
+/** Stored responses (see `AnswerRow`) that are about one of these ids, with their keys in the table `answers`. */
 export function answersAbout(tables: Session["tables"], subjects: readonly string[]) {
   return tables.answers
     .rows((answer) => answer.subjects.some((subject) => subjects.includes(subject)))

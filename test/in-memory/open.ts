@@ -1,10 +1,10 @@
-// Stores in memory, for the contracts.
+// Opens the in-memory stores for the contracts of the store ports.
 
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import type { OpenStores } from "../contract/stores.ts";
 import { openInMemoryStores } from "./stores.ts";
 
-/** Opens stores in memory. */
+/** Opens empty in-memory stores. */
 export const openInMemory: OpenStores = ({
   onEffectFailure = (error) => {
     throw error;

@@ -1,4 +1,4 @@
-// Functions on projects and users that the in-memory stores share.
+// Functions on projects and users that several in-memory stores use.
 
 import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId, UserKey } from "../../src/domain/ids.ts";

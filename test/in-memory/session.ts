@@ -77,7 +77,7 @@ export interface EventRow {
   readonly event: UserEvent;
 }
 
-/** A memory. `content` is null once the memory has been processed: the text is in the index then. */
+/** A memory. `content` is null once the memory is completed: its text is in the index then. */
 export interface MemoryRow {
   readonly key: MemoryKey;
   readonly id: Memory["id"];
@@ -132,8 +132,8 @@ export interface ChatRow {
 }
 
 /**
- * A message of a chat. `sourceCount` is the number of sources that the message had when it was appended; `sources` has
- * those whose memories were not erased since.
+ * A message of a chat. `sourceCount` is the number of sources that the answer was based on. `sources` lacks those whose
+ * memories were removed before the message was appended, or erased since.
  */
 export interface MessageRow {
   readonly key: bigint;
@@ -174,8 +174,8 @@ export interface DeliveryRow {
 }
 
 /**
- * The response to a request with an idempotency key, stored to be repeated. `subjects` are the ids of the data that the
- * response contains. `body` is null if one of them was erased since.
+ * The response to a request with an idempotency key, stored so that a repeated request gets it again. `subjects` are
+ * the ids of what the response is about. `body` is null if data of one of them was erased since.
  */
 export interface AnswerRow {
   readonly slot: IdempotencySlot;

@@ -1,5 +1,5 @@
-// Memories that the native core's tests publish. Key and version determine all content of a memory, so that a test can
-// tell from a hit what was written.
+// Memories that the native core's tests publish. Key and version determine the whole content of a memory, so that a
+// test knows for each hit what was written.
 
 import type { PublishChunk } from "../../src/adapters/native/core.ts";
 import { seeded } from "../support/seeded.ts";

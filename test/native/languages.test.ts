@@ -20,7 +20,7 @@ const LANGUAGES = ["zh", "ja", "ko", "th", "ru", "de", "ar", "hi"];
  * reach about a tenth, because a set has 40 to 66 texts.
  */
 const RECALL_MIN = 0.9;
-/** Number of hits per query that the figures are computed from. */
+/** Number of hits requested per query. The reciprocal rank is computed from them. */
 const DEPTH = 10;
 
 interface Text {

@@ -1,4 +1,4 @@
-// Random memories and random filters on them. Their vocabularies are small, so that filters match.
+// Random memories and random filters on them. Both choose from few values, so that filters match.
 
 import type { FilteredAttributes } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";

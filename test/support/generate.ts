@@ -175,7 +175,7 @@ function soundText(schema: JsonSchema, chance: Chance): string {
   const least = typeof schema.minLength === "number" ? schema.minLength : 0;
   const most = typeof schema.maxLength === "number" ? schema.maxLength : 64;
   const letters = chance.often(0.08) && most <= 2_048 ? most : Math.min(most, least + chance.below(24));
-  // blank texts are refused where a text is required, which no schema can express
+  // the API refuses blank texts where a text is required, but a schema cannot express that
   return letters === 0 ? "" : `x${randomText(chance, letters - 1)}`;
 }
 
@@ -244,7 +244,7 @@ function kept(value: Json | undefined): Json[] {
   return value === undefined ? [] : [value];
 }
 
-/** Changes a value. Returns undefined if the value is to be left out. */
+/** Changes a value, usually so that it is invalid. Returns undefined if its field or element is to be removed. */
 function spoiltHere(value: Json, chance: Chance): Json | undefined {
   if (chance.often(0.1)) return undefined;
   if (chance.often(0.3)) return anyJson(chance);

@@ -111,7 +111,7 @@ class RustCrate {
       if (file === undefined) continue;
       const name = parts[length];
       if (name === undefined || depth > 5) return file;
-      // a module may only re-export a name; then the file that defines the name is meant
+      // if this module only re-exports the name, the file that defines the name is looked up
       const reexport = this.#reexports(module, file).find((used) => used.split("::").at(-1) === name);
       return reexport === undefined ? file : this.#fileOf(reexport, depth + 1);
     }

@@ -12,14 +12,15 @@ export async function killMidway(fixture: string, path: string, lines: number, m
   });
   const decoder = new TextDecoder();
   let printed = "";
-  let isDoomed = false;
+  let isKillPlanned = false;
   for await (const bytes of child.stdout) {
     printed += decoder.decode(bytes, { stream: true });
-    if (isDoomed || printed.split("\n").length <= lines) continue;
-    isDoomed = true;
+    if (isKillPlanned || printed.split("\n").length <= lines) continue;
+    isKillPlanned = true;
     setTimeout(() => child.kill("SIGKILL"), moreMs);
   }
   await child.exited;
-  if (!isDoomed) throw new Error(`${fixture} ended by itself (exit ${child.exitCode}) after: ${printed.slice(-200)}`);
+  if (!isKillPlanned)
+    throw new Error(`${fixture} ended by itself (exit ${child.exitCode}) after: ${printed.slice(-200)}`);
   return printed.split("\n").slice(0, -1);
 }

@@ -38,7 +38,7 @@ export interface TestService {
   readonly dataDir: string;
   /** Sends a request with the test key; `body` is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
-  /** Sends a request unchanged. */
+  /** Sends a request as it is, without adding a key. */
   send(request: Request): Promise<Answered>;
   /** Stores a memory and waits until it is no longer processing. */
   store(body: object): Promise<Answered>;
@@ -78,7 +78,7 @@ export interface ServiceOptions {
   readonly clock?: Clock;
   /** Implementations of ports in place of the embedded ones. `addKey` works with the embedded ones only. */
   readonly ports?: PortParts;
-  /** Whether to wait for the models; default: yes. */
+  /** Whether `startService` waits until the models are ready. Default: yes. */
   readonly waitsForModels?: boolean;
 }
 

@@ -20,7 +20,7 @@ export async function startWithoutModels(options: ServiceOptions = {}): Promise<
   };
 }
 
-/** Ends the processing of a memory like the worker does if a text cannot be prepared. */
+/** Makes a memory fail, with the row that the worker writes if a text cannot be prepared. */
 export function markFailed(mneme: TestService, id: string, message = "The text could not be prepared."): void {
   const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
   try {

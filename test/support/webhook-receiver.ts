@@ -6,13 +6,13 @@ import { Webhook } from "standardwebhooks";
 export interface Received {
   readonly path: string;
   readonly headers: Headers;
-  /** The exact body. */
+  /** The body as it was received, byte for byte. */
   readonly body: string;
   /** The header `webhook-id`. */
   readonly id: string;
 }
 
-/** The body of an event. */
+/** The parsed body of an event. */
 export interface ReceivedEvent {
   readonly type: string;
   readonly timestamp: string;
