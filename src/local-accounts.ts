@@ -1,5 +1,5 @@
-// Keys and projects of a data directory for the command line, without a server. Works on the SQLite file and takes no
-// lock on the directory: a server may be running, and sees every change.
+// Keys and projects of a data directory for the command line, without a server. Works on the SQLite file and does not
+// lock the directory: a server may be running at the same time, and sees every change.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -130,7 +130,8 @@ class LocalAccounts implements Accounts {
     return project.id;
   }
 
-  // Whoever can access the file may change every project. Without a project id, the key is looked up in all of them.
+  // The project of a key. A person with access to the file may change every project, so without a project id the key is
+  // searched in all projects.
   async #projectOfKey(projectId: string | null, id: string): Promise<ProjectId> {
     const projects = projectId === null ? await this.#accounts.projects() : [await this.#projectOf(projectId)];
     for (const project of projects) {

@@ -14,7 +14,7 @@ export type TrustedProxies = readonly Network[];
 const ADDRESS_CHARACTERS_MAX = 100;
 /**
  * Number of 16-bit groups of an IPv6 address that identify a subscriber. A subscriber has at least a /64 (RFC 6177),
- * which is too many addresses to count each of them.
+ * which has too many addresses to count each of them.
  */
 const SUBSCRIBER_GROUPS = 4;
 
@@ -67,7 +67,8 @@ function isTrusted(address: Address, trusted: TrustedProxies): boolean {
   return trusted.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
 }
 
-// Strict, because ipaddr.js also accepts 127.1, 0x7f.1 and 010.0.0.1 (as octal), which no proxy writes.
+// Parses an address; null if it is malformed. The check is strict, because ipaddr.js also accepts 127.1, 0x7f.1 and
+// 010.0.0.1 (as octal), which no proxy writes.
 function parseAddress(text: string): Address | null {
   if (text.length > ADDRESS_CHARACTERS_MAX) return null;
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
@@ -82,12 +83,12 @@ function parseNetwork(text: string): Network | null {
   if (address === null) return null;
   const bitsMax = address.kind() === "ipv4" ? 32 : 128;
   if (prefix === undefined) return [address, bitsMax];
-  // ::ffff:10.0.0.0/104 is 10.0.0.0/8
+  // ::ffff:10.0.0.0/104 is the same network as 10.0.0.0/8.
   const bits = Number(prefix) - (bitsMax === 32 && host.includes(":") ? 96 : 0);
   return bits >= 0 && bits <= bitsMax ? [address, bits] : null;
 }
 
-// Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+// Removes the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
 function withoutPort(hop: string): string {
   const [, bracketed, v4] = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(hop) ?? [];
   return bracketed ?? v4 ?? hop;

@@ -12,7 +12,7 @@ import type { Transaction, Transactions } from "../ports/transactions.ts";
 
 /** The result of a request that made a change, as it is stored under the Idempotency-Key. */
 export interface Outcome {
-  /** HTTP status. An outcome of 400 or more is not remembered. */
+  /** HTTP status. An outcome with a status of 400 or more is not stored. */
   readonly status: number;
   /**
    * The JSON from which a repetition is answered. It lacks one-time secrets and the data that the repeated request

@@ -1,5 +1,5 @@
-// Monthly query quotas. A query counts when its answer is stored. A running query holds a reservation, so that many
-// concurrent queries never exceed the quota. A query that is refused or fails does not count.
+// Monthly query quotas. A query counts when its answer is stored. While a query runs, it has a reservation, so that
+// many concurrent queries never exceed the quota. A query that is refused or fails does not count.
 
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
@@ -25,7 +25,7 @@ export interface QuotaReservation {
 export class QueryQuota {
   readonly #accounts: Pick<AccountStore, "usage">;
   readonly #clock: Clock;
-  /** Number of reservations. */
+  /** Number of reservations of each project. */
   readonly #reserved = new Map<ProjectId, number>();
   /** Resolves when the latest `reserve` of a project has ended. */
   readonly #turns = new Map<ProjectId, Promise<void>>();
@@ -58,8 +58,8 @@ export class QueryQuota {
   async #reserve(projectId: ProjectId): Promise<QuotaReservation> {
     let reserved: number;
     let usage: Usage;
-    // Read again if the number of reservations changed meanwhile: a query that ended in between could be missing in
-    // both numbers.
+    // Both numbers are read again if the number of reservations has changed in between: a query that ended then could
+    // be missing in both.
     do {
       reserved = this.#reservedOf(projectId);
       usage = await this.#accounts.usage(projectId);

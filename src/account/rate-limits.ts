@@ -42,7 +42,7 @@ export const RATE_LIMITS: RateLimitTable = new Map([
   ["* *", 100],
 ]);
 
-/** Routes that share the window of another route: GET and POST of search. */
+/** Routes that use the window of another route: both forms of search share one. */
 const SAME_WINDOW: ReadonlyMap<string, string> = new Map([["GET /memories/search", "POST /memories/search"]]);
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -55,13 +55,13 @@ const LIMIT_MAX = 1_000_000;
 
 /** The rate-limit window that counts a request. */
 export interface Bucket {
-  /** Identifies the window within an API key: `GET /memories/{id}`. */
+  /** Name of the window among those of an API key, such as `GET /memories/{id}`. */
   readonly name: string;
-  /** Requests per window. */
+  /** Maximum number of requests per window. */
   readonly limit: number;
 }
 
-/** A route of the application: `/v1/memories/:id`. */
+/** A route of the application, such as `GET` and `/v1/memories/:id`. */
 export interface RoutePattern {
   readonly method: string;
   readonly path: string;
@@ -119,8 +119,8 @@ export class RateBuckets {
 
   /**
    * The bucket of a request's route, or of its method if the route is unknown or does not have this method. HEAD counts
-   * as GET. Cost: two map lookups.
-   * @param template path of a route; null: no route matches.
+   * as GET. Time: two map lookups.
+   * @param template path of a route; null if no route matches
    */
   bucketOf(method: string, template: string | null): Bucket {
     const ofMethod = this.#byMethod.get(method === "HEAD" ? "GET" : method);
@@ -163,7 +163,8 @@ function entryName(entry: string): string | null {
   return path === "*" ? entry : windowName(method, path);
 }
 
-// `/v1/users/:userId/events` and `/users/{userId}/events` both become `/users/{id}/events`, as in the default table.
+// Converts the path of a route or of an entry to the form of the default table: `/v1/users/:userId/events` and
+// `/users/{userId}/events` both become `/users/{id}/events`.
 function windowName(method: string, path: string): string {
   const plain = path.replace(/^\/v1(?=\/)/, "").replace(/\/(?::[^/]+|\{[^/]*\})(?=\/|$)/g, "/{id}");
   const name = `${method} ${plain}`;

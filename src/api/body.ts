@@ -23,7 +23,7 @@ export async function readJson(request: Request, bytesMax: number, reserved: Bod
 
 /**
  * Parses a JSON text and refuses values that the stores cannot keep unchanged.
- * @param param the query parameter or form field that holds the text; absent for a body.
+ * @param param name of the query parameter or form field with the text; absent for a body
  * @throws SyntaxError, or Fault `invalid_request` with the path of the value that cannot be stored.
  */
 export function parseStorable(text: string, param?: string): unknown {
@@ -176,7 +176,7 @@ export class BodyBudget {
   }
 }
 
-/** A request's share of a `BodyBudget`. `add` throws Fault `overloaded` when there is no room. */
+/** A request's share of a `BodyBudget`. `add` throws Fault `overloaded` if the budget is used up. */
 export interface BodyReservation {
   add(bytes: number): void;
   release(): void;

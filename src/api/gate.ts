@@ -21,8 +21,8 @@ export interface GateParts {
 }
 
 /**
- * Returns the IP address of a request's connection; empty if there is none. Called only when necessary, since the call
- * costs as much as the rest of a request.
+ * Returns the IP address of a request's connection; empty if there is none. Called only when necessary, because the
+ * call takes as long as the rest of a request.
  */
 export type SocketAddress = () => string;
 

@@ -20,7 +20,7 @@ import { searchOperations } from "./search.ts";
 import { userOperations } from "./users.ts";
 import { webhookOperations } from "./webhooks.ts";
 
-/** The services behind the operations. */
+/** The services that the operations call. */
 export interface OperationsParts extends MemoryOperationsParts {
   readonly graph: GraphService;
   readonly search: SearchService;

@@ -30,7 +30,10 @@ export interface EventStreamParts {
   readonly clock: Clock;
   /** Aborts when the caller disconnects; has the same effect as cancelling the stream. */
   readonly signal?: AbortSignal;
-  /** During a wait, a comment is sent at this interval, so that no server or proxy closes the connection. */
+  /**
+   * While there is no event, a comment is sent at this interval in milliseconds, so that no server or proxy closes the
+   * connection.
+   */
   readonly heartbeatMs?: number;
 }
 

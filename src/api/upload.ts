@@ -44,7 +44,7 @@ export interface UploadParts {
   readonly formats: FileFormats;
 }
 
-/** The field that holds the file. */
+/** Name of the form field with the file. */
 const FILE = "file";
 /**
  * Maximum number of parts of a form: one file, the eight fields of the API, and some unknown fields, so that the error

@@ -104,7 +104,7 @@ async function unpackTo(folder: string): Promise<void> {
     renameSync(fresh, folder);
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true });
-    if (!isIntact(folder)) throw error; // intact: a concurrent start was faster
+    if (!isIntact(folder)) throw error; // if it is intact, a concurrent start was faster
   }
 }
 

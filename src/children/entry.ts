@@ -21,7 +21,7 @@ export async function runChildProcess(args: readonly string[]): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
   try {
     await run(kind, socketPath ?? "");
-    process.exit(0); // ends handles that a document reader left open
+    process.exit(0); // handles that a document reader left open would keep the process alive
   } catch (error) {
     if (!(error instanceof ChildRefusal)) throw error;
     process.stderr.write(`${error.message}\n`);

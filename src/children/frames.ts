@@ -16,7 +16,7 @@ export type FrameKind = (typeof FRAME_KINDS)[number];
 
 /** One message. `payload` has a buffer of its own at offset 0, so that a Float32Array can view it without copying. */
 export interface Frame {
-  /** Matches a reply to its request; unsigned 32 bits. */
+  /** Number of the request, unsigned 32 bits; a reply has the number of its request. */
   readonly id: number;
   readonly kind: FrameKind;
   readonly header: JsonObject;
@@ -30,8 +30,8 @@ export interface Frame {
 export const FRAME_BYTES_MAX = 96 * 1024 * 1024;
 
 /**
- * Layout, all little-endian: body length (u32), then the body: id (u32), header length (u32), kind (u8), header,
- * payload.
+ * Layout of a frame, all numbers little-endian: body length (u32), then the body: id (u32), header length (u32), kind
+ * (u8), header, payload.
  */
 const PREFIX_BYTES = 4;
 const FIXED_BYTES = 9;

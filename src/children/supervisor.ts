@@ -47,7 +47,7 @@ export type ChildState =
 export interface SupervisedChild {
   readonly name: string;
   state(): ChildState;
-  /** Number of starts after the first one. */
+  /** Number of times that the child was restarted. */
   restarts(): number;
   /** Resident memory at the last check; 0 if unknown. */
   rssBytes(): number;
@@ -381,7 +381,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"; // it runs under another user
+    return error instanceof Error && "code" in error && error.code === "EPERM"; // EPERM: it runs under another user
   }
 }
 

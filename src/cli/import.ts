@@ -264,7 +264,7 @@ async function processingMemories(url: string): Promise<number | null> {
     const count = /^mneme_memories\{status="processing"\} (\d+)/m.exec(response.ok ? await response.text() : "")?.[1];
     return count === undefined ? null : Number(count);
   } catch {
-    return null; // a missing progress figure must not fail the import
+    return null; // the import must not fail because progress is unknown
   }
 }
 

@@ -80,7 +80,7 @@ const EMBEDDED: PortParts = { startModels, openStorage: openEmbeddedStorage, con
 
 /**
  * Opens stores and models and builds the server. Before it resolves, it repairs what a crash or damage left behind. The
- * models may still be loading then.
+ * models may still be loading when it resolves.
  * @param ports default: the embedded implementations; tests pass others
  * @throws StoreError, NativeError or ModelError with a sentence for the operator if something cannot be opened; what
  *   was opened before is closed again
@@ -127,7 +127,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     startUpkeep(clock, log, [
       () => stores.accounts.flush(),
       () => stores.idempotency.prune(),
-      () => void projects.purgeRemoved(), // a command beside the server may have removed a project
+      () => void projects.purgeRemoved(), // a command may have removed a project while the server runs
     ]),
   );
   const operations = createOperations(surroundings, {

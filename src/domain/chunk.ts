@@ -7,7 +7,7 @@ export interface DocumentPlace {
   readonly page?: number;
   /** From 1. */
   readonly slide?: number;
-  /** Name of the sheet. */
+  /** Name of the sheet of a spreadsheet. */
   readonly sheet?: string;
 }
 

@@ -108,9 +108,9 @@ export function parseFilter(value: unknown, param = "filters"): Filter {
 }
 
 /**
- * Whether a memory matches a filter. A metadata path can lead to several values. A dot leads from an object to one of
- * its keys, and arrays are searched item by item. A key that itself contains dots matches, at any level, if its full
- * name is in the path. A condition is met if one of these values meets it.
+ * Whether a memory matches a filter. A metadata path can lead to several values. A dot leads from an object to the
+ * value of one of its keys; arrays are searched item by item. A key that itself contains dots is found by its full
+ * name, at any level. A condition is met if one of the values meets it.
  */
 export function matchesFilter(filter: Filter, memory: FilteredAttributes): boolean {
   switch (filter.kind) {
@@ -127,20 +127,20 @@ export function matchesFilter(filter: Filter, memory: FilteredAttributes): boole
 
 /**
  * The filterable part of a memory as JSON: its attributes by their names in filters, and `metadata`; `null` for absent
- * values. An index of this JSON can evaluate filters exactly like `matchesFilter`.
+ * values. An index that contains this JSON can evaluate filters with exactly the results of `matchesFilter`.
  */
 export function filteredAttributesJson(memory: FilteredAttributes): string {
   const attributes = Object.entries(ATTRIBUTES).map(([name, read]): [string, Json] => [name, read(memory)]);
   return JSON.stringify({ ...Object.fromEntries(attributes), metadata: memory.metadata });
 }
 
-/** Position of the parser. */
+/** Where in the filter the parser is. */
 interface Position {
   /** Path of the value being parsed. */
   readonly at: string;
   /** Number of enclosing combinators. */
   readonly depth: number;
-  /** Counter shared by all positions of one filter. */
+  /** Number of conditions so far; one counter for the whole filter. */
   readonly seen: { conditions: number };
 }
 

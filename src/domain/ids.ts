@@ -24,7 +24,10 @@ export type DeliveryId = Branded<string, "DeliveryId">;
 
 /** Key of a memory inside the stores: u64, never reused. */
 export type MemoryKey = Branded<bigint, "MemoryKey">;
-/** Key of a chunk inside the stores: u64, never reused, so that a removed vector cannot return under its old key. */
+/**
+ * Key of a chunk inside the stores: u64, never reused, so that the vector of a removed chunk can never be taken for
+ * that of another chunk.
+ */
 export type ChunkKey = Branded<bigint, "ChunkKey">;
 /** Key of a user inside the stores: u64. */
 export type UserKey = Branded<bigint, "UserKey">;
@@ -66,8 +69,8 @@ export function timeOrderedId(nowMs: number, random: Uint8Array): string {
 }
 
 /**
- * The public id of a chunk. It is derived from the key, so it needs no column: `chunk_` and the u64 in base 32, padded
- * with zeros to 26 characters.
+ * The public id of a chunk. It is derived from the key, so it need not be stored: `chunk_` and the u64 in base 32,
+ * padded with zeros to 26 characters.
  */
 export function chunkIdOf(key: ChunkKey): ChunkId {
   let value: bigint = key;

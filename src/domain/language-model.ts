@@ -1,5 +1,5 @@
-// Selects the language model of a project (its own or the operator's) and estimates token counts. Calls are defined in
-// ports/language-model.ts.
+// Selects the language model of a project (its own or the operator's) and estimates token counts.
+// ports/language-model.ts defines how a model is called.
 
 import type { LlmSettings } from "./project.ts";
 
@@ -26,7 +26,7 @@ export interface OperatorLlm {
 
 /**
  * The language model of a project. The project's settings take precedence over the operator's. The operator's key is
- * never sent to an address that a project chose. null: no address or no model is configured.
+ * never sent to an address that a project chose. Returns null if no address or no model is configured.
  */
 export function endpointOf(own: LlmSettings, operator: OperatorLlm): LlmEndpoint | null {
   const baseUrl = own.base_url ?? operator.baseUrl;

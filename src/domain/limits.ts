@@ -1,5 +1,5 @@
-// Every limit of the API, with its unit. Exceptions: request rates are in account/rate-limits.ts, plan quotas in
-// project.ts.
+// Every limit of the API; the name of a limit tells its unit. Exceptions: request rates are in account/rate-limits.ts,
+// plan quotas in project.ts.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -8,7 +8,7 @@ const MiB = 1024 * KiB;
 export const LIMITS = {
   /** Maximum size of a JSON body. */
   bodyBytes: 100 * MiB,
-  /** Total size of the JSON bodies that are read or processed at the same time. */
+  /** Maximum total size of the JSON bodies that are read or processed at the same time. */
   bodiesInFlightBytes: 400 * MiB,
   /** Maximum size of `metadata` as compact UTF-8 JSON. */
   metadataBytes: 10 * KiB,
@@ -57,7 +57,7 @@ export const LIMITS = {
   idempotencyKeyCharacters: 256,
   /** How long a response is stored under its Idempotency-Key, in milliseconds. */
   idempotencyMs: 24 * 60 * 60 * 1000,
-  /** Longest time that the old secret of a rotated key stays valid, in seconds. */
+  /** Maximum time, in seconds, for which the old secret of a rotated key stays valid. */
   graceSeconds: 30 * 24 * 60 * 60,
   retentionDays: 3_650,
   /** Maximum size of an uploaded file. */

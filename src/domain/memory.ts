@@ -2,7 +2,9 @@
 
 import type { MemoryId, MemoryKey, UserKey } from "./ids.ts";
 
-/** Status in the API. A memory in status `processing` is itself the ingestion job. */
+/**
+ * Status in the API. There is no separate object for ingestion: a memory in status `processing` is the ingestion job.
+ */
 export type MemoryStatus = "processing" | "completed" | "failed";
 
 /** Stage of a memory that is being processed; `progress.stage` in the API. */
@@ -16,11 +18,11 @@ export interface Progress {
   readonly chunksDone: number;
   /** Number of chunks; null until the text has been split into chunks. */
   readonly chunksTotal: number | null;
-  /** Progress in pages; null unless a file with countable pages is being read. */
+  /** Number of pages read and in total; null unless a file with countable pages is being read. */
   readonly pages: PageProgress | null;
 }
 
-/** Number of pages read from a file. */
+/** Number of pages of a file that have been read, and of all its pages. */
 export interface PageProgress {
   readonly done: number;
   readonly total: number;
@@ -46,7 +48,10 @@ export type JsonObject = { readonly [key: string]: Json };
 export interface Memory {
   readonly key: MemoryKey;
   readonly id: MemoryId;
-  /** Incremented with every new content and every retry. A job that finishes with an older version is discarded. */
+  /**
+   * Incremented with every new content and every retry. The result of a job that worked on an older version is
+   * discarded.
+   */
   readonly version: number;
   readonly state: MemoryState;
   readonly title: string | null;
@@ -102,7 +107,7 @@ export interface MemoryChange {
   readonly expiresAt?: number | null;
 }
 
-/** State of a memory, with the fields that exist only in that state. */
+/** State of a memory: its status, with the fields that exist only in this status. */
 export type MemoryState =
   | { readonly status: "processing"; readonly attempts: number }
   | { readonly status: "completed"; readonly chunkCount: number; readonly extraction: Extraction }

@@ -6,11 +6,11 @@ const MiB = 1024 * 1024;
 
 /** Quotas of a plan; null means unlimited. */
 export interface Quotas {
-  /** Queries and chat messages per calendar month (UTC). */
+  /** Maximum number of queries and chat messages per calendar month (UTC). */
   readonly queriesPerMonth: number | null;
-  /** Memories that are not deleted. */
+  /** Maximum number of memories that are not deleted. */
   readonly documents: number | null;
-  /** Total content of those memories, in UTF-8 bytes. */
+  /** Maximum total size of the content of those memories, in UTF-8 bytes. */
   readonly storageBytes: number | null;
 }
 
@@ -31,7 +31,7 @@ export const PLAN_NAMES = Object.keys(PLANS) as readonly Plan[];
 export interface LlmSettings {
   readonly base_url: string | null;
   readonly model: string | null;
-  /** Never returned by the API; deleted when the address changes. */
+  /** API key of the language model. It is never returned by the API, and is deleted when the address changes. */
   readonly api_key: string | null;
   /** Whether an admin chose the address. Then any address is allowed; otherwise it must be public at every call. */
   readonly is_address_trusted: boolean;
@@ -87,7 +87,7 @@ export interface ProjectChange {
   readonly settings?: ProjectSettings;
 }
 
-/** How much of its quotas a project has used in the current month. */
+/** How much of the quotas of its plan a project has used. */
 export interface Usage {
   readonly plan: Plan;
   /** First instant of this month and of the next one, UTC, in Unix milliseconds. */
@@ -95,7 +95,7 @@ export interface Usage {
   readonly queries: number;
   readonly documents: number;
   readonly storageBytes: number;
-  /** Language model tokens used this month. */
+  /** Number of language model tokens used this month. */
   readonly tokens: { readonly prompt: number; readonly completion: number };
 }
 

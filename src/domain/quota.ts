@@ -7,7 +7,7 @@ import { PLANS, type Plan } from "./project.ts";
 /** Number of memories and size of their content. */
 export interface StoredAmount {
   readonly documents: number;
-  /** UTF-8 bytes of content. */
+  /** Size of the content in UTF-8 bytes. */
   readonly bytes: number;
 }
 

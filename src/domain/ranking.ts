@@ -17,7 +17,10 @@ export interface Signal {
 
 /** A passage's signal from graph search, with the strongest path that leads to the passage. */
 export interface GraphSignal extends Signal {
-  /** Alternating entities and passage ids, from an entity or top passage of the query to this passage. */
+  /**
+   * The path: entities and passage ids in turn, from an entity of the query or from one of the best passages to this
+   * passage.
+   */
   readonly path: readonly string[];
 }
 
@@ -25,7 +28,7 @@ export interface GraphSignal extends Signal {
 export interface Signals {
   /** Cosine similarity to the query. */
   readonly vector?: Signal;
-  /** BM25 score, scaled to 0..1. */
+  /** BM25 score, 0..1. */
   readonly text?: Signal;
   /** Score from graph search, 0..1. */
   readonly graph?: Signal;

@@ -1,9 +1,9 @@
-// Authorisation: what a key may do, and whether a request sees a whole project or only one user.
+// Authorisation: what a key may do, and whether a request may see a whole project or the data of one user only.
 
 import { Fault } from "./fault.ts";
 import type { KeyId, ProjectId, UserKey } from "./ids.ts";
 
-/** Permissions of API keys. `*` means all except `admin`. */
+/** Permissions of API keys. `*` includes all of them except `admin`. */
 export const KEY_SCOPES = [
   "memories:read",
   "memories:write",
@@ -23,8 +23,8 @@ export const KEY_SCOPES = [
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
 /**
- * What a request may see: a project, or one user of it if `userId` is set. Every read and write of a service takes a
- * viewer, so that no code path bypasses the restriction.
+ * What a request may see: a project, or only the data of one of its users if `userId` is set. Every read and write of a
+ * service takes a viewer, so that no code path bypasses the restriction.
  */
 export interface Viewer {
   readonly projectId: ProjectId;
@@ -61,7 +61,10 @@ export function allows({ scopes }: Pick<Principal, "scopes">, scope: KeyScope): 
   return scopes.includes("*") || ((scope === "keys" || scope === "project") && scopes.includes("admin"));
 }
 
-/** Whether `principal` may grant `scopes` to a new key. An admin may grant any, everyone else only their own. */
+/**
+ * Whether `principal` may grant `scopes` to a new key. A key with `admin` may grant any scope, another key only those
+ * that it has.
+ */
 export function mayGrant(principal: Pick<Principal, "scopes">, scopes: readonly KeyScope[]): boolean {
   return allows(principal, "admin") || scopes.every((scope) => allows(principal, scope));
 }

@@ -1,4 +1,4 @@
-// Shortens a text to the length of a memory's title. Where a title comes from is decided by its callers: the readers of
+// Shortens a text to the length of a memory's title. Its callers decide what a title is made from: the readers of
 // files, preparation/title.ts and the LLM extraction.
 
 import { cutBefore } from "../kit/text-cut.ts";
@@ -9,7 +9,8 @@ import { cutBefore } from "../kit/text-cut.ts";
 export const TITLE_CHARACTERS_MAX = 80;
 
 /**
- * Maximum number of UTF-16 code units of a text from which its title is made, parentheses that are removed included.
+ * Maximum number of UTF-16 code units at the beginning of a text that are used for its title. The number includes
+ * parentheses, which are removed later.
  */
 const INPUT_UNITS_MAX = 8 * TITLE_CHARACTERS_MAX;
 

@@ -2,7 +2,7 @@
 
 import type { DeliveryId, WebhookId } from "./ids.ts";
 
-/** Events that webhooks can receive. `webhook.test` needs no subscription. */
+/** Events that webhooks can receive. Webhooks receive `webhook.test` without subscribing to it. */
 export const WEBHOOK_EVENTS = [
   "memory.completed",
   "memory.failed",

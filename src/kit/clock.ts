@@ -1,6 +1,6 @@
-// Clock. This is the only file that reads the system time, so that tests can supply their own.
+// The clock. Only this file reads the system time, so that tests can use a clock of their own.
 
-/** The current time in Unix milliseconds, and waiting. */
+/** A clock: returns the current time in Unix milliseconds, and waits. */
 export interface Clock {
   now(): number;
   /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** ISO 8601 in UTC with milliseconds, the format of every timestamp in the API. */
+/** Formats a time as ISO 8601 in UTC with milliseconds, like every timestamp in the API. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -37,7 +37,7 @@ const ISO_TIME =
  */
 export function parseIsoTime(text: string): number | null {
   const [, year, month, day] = ISO_TIME.exec(text) ?? [];
-  // Date.parse turns 31 February into 3 March
+  // Date.parse accepts dates that do not exist: it turns 31 February into 3 March.
   const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
   const time = isDay ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? null : time;

@@ -11,8 +11,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type Log = Pick<pino.Logger, "debug" | "info" | "warn" | "error"> & { child(fields: object): Log };
 
 /**
- * Creates a logger that writes JSON lines to standard error. Uses no pino transport, because those crash a compiled
- * binary.
+ * Creates a logger that writes JSON lines to standard error. Uses no pino transport, because transports crash a
+ * compiled binary.
  */
 export function createLog(level: LogLevel): Log {
   return pino(

@@ -19,7 +19,7 @@ export type LabelValues = readonly string[];
 
 /** A count that never decreases. */
 export interface Counter {
-  /** @param by at least 0; default 1 */
+  /** @param by how much to add: at least 0, by default 1 */
   add(by?: number): void;
 }
 
@@ -58,8 +58,8 @@ export class Metrics {
   }
 
   /**
-   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick. Its errors reach the caller
-   * of `text`.
+   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick. Its errors are thrown to the
+   * caller of `text`.
    * @throws Error as `counter` does
    */
   gauge(

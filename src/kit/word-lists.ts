@@ -1,5 +1,5 @@
 // Parses the word lists of `data/words`. Format: a line that begins with `#` is a comment, a line `[name]` begins a
-// section, and all other lines hold words separated by white space.
+// section, and all other lines contain words separated by white space.
 
 /** The sections of a word list, in the order of the file. */
 export function parseWordList(text: string): ReadonlyMap<string, readonly string[]> {

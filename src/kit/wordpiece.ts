@@ -24,7 +24,7 @@ export interface WordPiece {
   count(text: string): number;
 }
 
-/** Maximum length of a word in code points; a longer word becomes `[UNK]`. The models were trained with this value. */
+/** Maximum length of a word in code points; a longer word becomes `[UNK]`. BERT's tokeniser defines this value. */
 const WORD_CHARS_MAX = 100;
 /**
  * Maximum number of cached words that consist of several pieces. 20,000 words take about 3 MB and are enough for a
@@ -47,7 +47,7 @@ export function loadWordPiece(tokenizerJsonPath: string): WordPiece {
   return createWordPiece(new Map(Object.entries(model.vocab)));
 }
 
-/** The fields of a tokenizer.json that matter here. */
+/** The fields of a tokenizer.json that are used here. */
 interface TokenizerFile {
   readonly model?: {
     readonly type: string;
@@ -76,7 +76,7 @@ class VocabularyWordPiece implements WordPiece {
   private readonly separator: number;
   /** Cache of words that consist of several pieces. */
   private readonly remembered = new Map<string, readonly number[]>();
-  /** Output buffer. It grows up to the caller's limit; results are copies. */
+  /** Output buffer, which grows up to the caller's limit. Results are copies of its content. */
   private scratch = new Int32Array(512);
   private filled = 0;
 
@@ -133,7 +133,7 @@ class VocabularyWordPiece implements WordPiece {
     this.scratch[this.filled++] = id;
   }
 
-  /** Appends the tokens of a text until the buffer holds `filledMax` ids. */
+  /** Appends the tokens of a text until the buffer contains `filledMax` ids. */
   private pushText(text: string, filledMax: number): void {
     const normal = normalize(text);
     let wordStart = -1;

@@ -36,7 +36,7 @@ export interface Question {
   readonly model: string | null;
 }
 
-/** An answer in progress. It holds a reservation in the project's monthly quota until `release`. */
+/** An answer in progress. It has a reservation in the project's monthly quota until `release` is called. */
 export interface AnswerRun {
   /**
    * The events of the answer. Errors of retrieval are thrown before the first event. Stops when the caller's signal

@@ -134,7 +134,8 @@ export class ChatService {
     const leaveQueue = () => {
       queue.waiting -= 1;
       if (queue.waiting === 0) this.#queues.delete(id);
-      void before.then(end); // a message that leaves early must not let the next one overtake the one before it
+      // A message that leaves the queue early must not let the next one start before the previous one has ended.
+      void before.then(end);
     };
     try {
       const reservation = await this.#parts.answers.reserveQuery(viewer);

@@ -1,5 +1,5 @@
 // Calls a project's language model while a caller waits: chooses the model, counts tokens, and turns failures into
-// faults. answer/prompt.ts writes the prompts; ports/language-model.ts is the call itself.
+// faults. answer/prompt.ts writes the prompts; ports/language-model.ts makes the call.
 
 import type { AnswerEvent } from "../answer/events.ts";
 import { EmptyAnswer, generatedAnswer } from "../answer/generated-answer.ts";

@@ -59,8 +59,8 @@ export class GraphService {
 
   /**
    * The graph around a memory, limited to what the viewer may see. Empty while the memory is not completed. Returns
-   * null if the memory does not exist or is not the viewer's. Shows no memory that was deleted, or given to another
-   * user, before this call.
+   * null if the memory does not exist or the viewer may not see it. Shows no memory that was deleted, or given to
+   * another user, before this call began.
    * @param limit maximum number of neighbours to return
    */
   async around(viewer: Viewer, id: MemoryId, limit: number): Promise<MemoryGraph | null> {

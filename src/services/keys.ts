@@ -71,8 +71,8 @@ export class KeyService {
   }
 }
 
-// Rotating a key reveals a secret with its scopes, so only a caller who could have created the key may rotate, change
-// or remove it.
+// Only a caller who could have created the key may rotate, change or remove it: otherwise, rotating a key would give
+// the caller a secret with scopes that the caller may not grant.
 async function refuseStronger(
   accounts: AccountStore,
   principal: Principal,

@@ -28,7 +28,7 @@ export interface SettingsChange {
   readonly min_evidence?: number;
 }
 
-/** A change of a project, as a caller sends it. */
+/** A change to a project, as a caller sends it. */
 export interface ProjectUpdate extends SettingsChange {
   readonly name?: string;
   readonly plan?: Plan;
@@ -117,7 +117,7 @@ export class ProjectService {
 
   /**
    * Removes a project. Its keys stop working at once; `purgeRemoved` erases its data.
-   * @throws Fault `project_not_found`, `invalid_state` for the default project and the caller's own
+   * @throws Fault `project_not_found`, `invalid_state` for the default project and for the caller's own project
    */
   async remove({ accounts }: Transaction, principal: Principal, id: ProjectId): Promise<void> {
     const project = (await accounts.project(id)) ?? missing(id);

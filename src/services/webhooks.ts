@@ -31,7 +31,7 @@ export class WebhookService {
     if (url !== undefined) await this.#parts.guard.check(url, "url");
   }
 
-  /** @throws Fault `webhook_limit_reached` */
+  /** @throws Fault `webhook_limit_reached` if the project has the maximum number of webhooks already */
   async create({ webhooks }: Transaction, projectId: ProjectId, draft: WebhookDraft): Promise<WebhookWithSecret> {
     return webhooks.create(projectId, draft);
   }

@@ -77,7 +77,7 @@ export const CALLS = {
  */
 
 /**
- * Type of each answer; null: no body. `stream` in api.js reads streamed answers.
+ * Type of each answer; null if it has no body. `stream` in api.js reads streamed answers.
  * @typedef {{
  *   getUsage: Usage,
  *   createMemory: Memory,

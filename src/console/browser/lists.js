@@ -72,7 +72,7 @@ export function listing({ caption, columns, load, empty, onRows = () => {} }) {
     if (body.childElementCount === 0 || from !== null) showFoot(h("p", { class: "empty", role: "status" }, "Loading…"));
     try {
       const page = await load(from);
-      if (turn !== loadCount) return; // a newer load has started
+      if (turn !== loadCount) return; // a newer load has started, so this result is outdated
       if (from === null) {
         rows = new Map();
         body.replaceChildren();

@@ -20,8 +20,8 @@ import { webhooksSection } from "./webhooks.js";
 const one = { query: { limit: 1 } };
 const overview = overviewSection();
 /**
- * In the order of the navigation. `probe` is a small read that fails if the key may not see the section; null: the
- * section is useful with every key.
+ * The sections in the order of the navigation. `probe` is a small read that fails if the key may not see the section;
+ * null if the section is useful with every key.
  * @type {SectionKind[]}
  */
 const SECTIONS = [
@@ -40,8 +40,8 @@ const session = byId("session");
 const notice = byId("notice");
 const links = new Map(SECTIONS.map(({ name, title }) => [name, h("a", { href: `#${name}` }, title)]));
 /**
- * Sections by name. They are created when they are first shown and kept until the key changes. @type {Map<string,
- * Section>}
+ * Sections by name. They are created when they are first shown and kept until the key changes.
+ * @type {Map<string, Section>}
  */
 const sections = new Map();
 /** The error of each section that the key may not see. @type {Map<string, ApiError>} */
@@ -169,7 +169,7 @@ function signOut() {
   showSignIn(null);
 }
 
-/** Greys out the link of a section that the key may not see. @param {SectionKind} kind */
+/** Greys out the link of a section if the key may not see the section. @param {SectionKind} kind */
 async function probeAccess({ name, title, probe }) {
   const link = links.get(name);
   if (link === undefined || probe === null) return;

@@ -36,8 +36,8 @@ export async function pollMemory(id, onChange, signal) {
 }
 
 /**
- * The title of a memory, or the beginning of its text if it has no title. @param {Pick<Memory, "title" | "content" |
- * "source">} memory
+ * The title of a memory, or the beginning of its text.
+ * @param {Pick<Memory, "title" | "content" | "source">} memory
  */
 export function nameOf({ title, content, source }) {
   const beginning = content.length > NAME_CHARACTERS ? `${content.slice(0, NAME_CHARACTERS)}…` : content;

@@ -46,7 +46,7 @@ function lanesOf(text) {
   try {
     return JSON.parse(text).lanes ?? [];
   } catch {
-    return []; // the answer of a proxy: the state alone says enough
+    return []; // a proxy answered: then only the state is shown
   }
 }
 

@@ -82,7 +82,7 @@ function withCitations(answer, sources) {
     if (at % 2 === 0) return piece;
     const showSource = () => {
       const source = sources.querySelector(`[data-source="${piece}"]`);
-      if (!(source instanceof HTMLElement)) return; // the sources come after the text
+      if (!(source instanceof HTMLElement)) return; // no sources yet: they arrive after the text
       source.scrollIntoView({ block: "center" });
       source.focus();
     };
