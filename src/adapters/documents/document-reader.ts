@@ -1,5 +1,5 @@
-// Reads each file in a child process of its own, from the side of the server: starts the child, limits its resources,
-// and turns its end into a result. How a file becomes text is in src/documents.
+// The server's part of document reading: starts a child process for each file, limits its resources, and turns its exit
+// into a result. The child's part, which turns a file into text, is in src/documents.
 
 import { childCommand } from "../../children/command.ts";
 import { lowerPriority } from "../../children/priority.ts";
@@ -21,11 +21,11 @@ import { type DocumentFile, type DocumentReader, type DocumentText, ReadFailure 
 /** Options of the document reader. */
 export interface DocumentReaderOptions {
   readonly log: Log;
-  /** Maximum resident memory of a child. */
+  /** Maximum resident memory of a child, in bytes. */
   readonly memoryBytesMax?: number;
-  /** Maximum processor time of a child. */
+  /** Maximum processor time of a child, in milliseconds. */
   readonly processorMsMax?: number;
-  /** Maximum time for a file of this size. */
+  /** Returns the maximum time for a file of this size, in milliseconds. */
   readonly timeoutMs?: (fileBytes: number) => number;
   /** Program and arguments of the child. Tests use a child that fails. */
   readonly command?: readonly string[];
@@ -43,26 +43,29 @@ export interface ClosableDocumentReader extends DocumentReader {
 }
 
 const MEMORY_BYTES_MAX = 1024 * 1024 * 1024;
-/** Readers stop after 30 s by themselves with a message. This limit is for code that does not check the time. */
+/**
+ * Readers of formats stop by themselves after 30 s of processor time, with a message. This limit is for code that does
+ * not check the time.
+ */
 const PROCESSOR_MS_MAX = 45_000;
 /** Time between two checks of the child. A child that decompresses at full speed grows by 50 MB in this time. */
 const CHECK_EVERY_MS = 100;
 /** Lower priority than searches. */
 const NICENESS = 10;
-/** Number of children that may die of one file for unknown reasons: the first time can be chance. */
+/** Maximum number of children that may die for unknown reasons while they read one file. One death can be chance. */
 const DEATHS_MAX = 2;
 /** Maximum number of waiting files. Ingestion makes one call at a time. */
 const WAITING_MAX = 64;
-/** Longer than any line with page progress. */
+/** Maximum length of a line with page progress, in UTF-16 code units. Longer ones are no page progress. */
 const PAGES_LINE_UNITS_MAX = 64;
 const MIB = 1024 * 1024;
 
-/** Default time limit. It is generous, since the machine may be busy. */
+/** Default time limit in milliseconds. It is generous, because the machine may be busy. */
 function timeoutOf(fileBytes: number): number {
   return 120_000 + 2_000 * Math.ceil(fileBytes / MIB);
 }
 
-/** Creates a reader that reads one file at a time: each may need a core and a gigabyte. */
+/** Creates a reader that reads one file at a time, because a file may need a whole core and a gigabyte of memory. */
 export function createDocumentReader(options: DocumentReaderOptions): ClosableDocumentReader {
   return new ChildPerDocument(options);
 }
@@ -72,7 +75,7 @@ type OnPages = (pages: PageProgress) => void;
 /** How a child ended. */
 type Ended =
   | { readonly kind: "responded"; readonly outcome: DocumentOutcome }
-  /** It exceeded a limit. */
+  /** The child exceeded this limit. */
   | { readonly kind: "stopped"; readonly exceeded: string }
   | { readonly kind: "died"; readonly why: string };
 
@@ -180,7 +183,7 @@ class ChildPerDocument implements ClosableDocumentReader {
     }
   }
 
-  /** The limit that a child exceeds, in words; null if none. */
+  /** Describes the limit that a child exceeds; null if it exceeds none. */
   #excessOf(pid: number): string | null {
     const { memoryBytesMax = MEMORY_BYTES_MAX, processorMsMax = PROCESSOR_MS_MAX } = this.#options;
     if (residentBytes(pid) > memoryBytesMax) return `more than ${Math.round(memoryBytesMax / MIB)} MiB of memory`;
@@ -217,7 +220,10 @@ async function reportPages(stream: ReadableStream<Uint8Array>, onPages: OnPages)
   }
 }
 
-/** All bytes of a stream. Beyond `bytesMax` it calls `onTooMany` and returns the bytes so far. */
+/**
+ * Returns all bytes of a stream. If there are more than `bytesMax`, calls `onTooMany` and returns the bytes read so
+ * far.
+ */
 async function bytesOf(
   stream: ReadableStream<Uint8Array>,
   bytesMax: number,

@@ -30,15 +30,15 @@ import { ProjectIndex as NativeIndex, type PublishChunk, type PublishChunks } fr
 import { filterJson } from "../native/filter-json.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
 
-/** What the embedded index needs. */
+/** Options of `EmbeddedChunkIndex`. */
 export interface EmbeddedIndexParts {
-  /** Holds one folder per project. */
+  /** Folder with one folder per project. */
   readonly directory: string;
   readonly archive: Archive;
   readonly dimensions: number;
-  /** Identifies the embedding model. The index of another model is refused. */
+  /** Identifies the embedder. An index with vectors of another embedder is refused. */
   readonly fingerprint: string;
-  /** Vectors are searched exactly up to this many admissible chunks. */
+  /** Number of admissible chunks above which vector search uses HNSW instead of a scan. */
   readonly hnswMinChunks: number;
   /** Reserves consecutive chunk keys that were never used. Returns the first. */
   readonly reserveChunkKeys: (count: number) => Eventually<bigint>;
@@ -72,7 +72,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   }
 
   async purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    // publications that were called earlier must reach the archive first
+    // earlier calls of `publish` must reach the archive first
     for (const opening of this.#projects.values()) await (await opening).changesStarted;
     await this.#parts.archive.remove(memoryKeys);
   }
@@ -155,14 +155,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   /**
-   * Resolves when all changes that were called so far have started in archive and native core, which run them in order.
+   * Resolves when all changes requested so far have been passed to archive and native core, which run them in order.
    */
   get changesStarted(): Promise<void> {
     return this.#started;
   }
 
   // Texts and derived indexes are written in parallel. A memory becomes completed after both. If a crash leaves only
-  // one of them, the repeated publication replaces it, or `reconcile` finds it.
+  // one of the two, it is replaced when the memory is published again, or found by `reconcile`.
   publish(publications: readonly Publication[]): Promise<void> {
     const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
     return this.#startInOrder(
@@ -192,7 +192,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     );
     const indexed: PublishChunks = {
       length: toIndex.length,
-      // Builds the texts of one slice: all texts of a large memory take several times the memory of its content.
+      // Builds the chunk texts of one slice of chunks at a time: all chunk texts of a large memory take several times
+      // the size of its content.
       slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
     };
     const vectors = concatenate(publications.map((publication) => publication.vectors));
@@ -283,7 +284,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       memoryKeys,
       scores,
       certainty,
-      // names are looked up only for the few hits that are shown
+      // names of entities are looked up only for the few hits that are shown
       pathTo: (position) => {
         const ids = Uint32Array.of(from[position] ?? 0, through[position] ?? 0);
         const [first = null, second = null] = this.#native.entityNames(ids);
@@ -315,7 +316,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     });
   }
 
-  // Attributes are described first and memories are shown last, so that filters see every memory that is searchable.
+  // Attributes of all memories are passed to the native core before any memory is shown, so that filters see every
+  // memory that is searchable.
   async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     const described: Showable[] = [];
     for await (const memories of completed) {
@@ -339,8 +341,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       if (owner !== undefined) incomplete.add(owner);
     }
 
-    // A crash can leave surplus entries. Those of completed memories are removed when the memory is published again,
-    // all others now.
+    // A crash can leave surplus entries in the native core. Those of completed memories are removed when the memory is
+    // published again, all others now.
     const foreign = found.surplusMemories.filter((key) => !visible.has(key));
     if (foreign.length > 0) await this.#native.remove(foreign);
     for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
@@ -365,7 +367,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 }
 
-/** Memories to show whose attributes the native core knows already. */
+/** Memories to show, without attributes, because the native core already has those. */
 type Showable = readonly Omit<VisibleMemory, "attributes">[];
 
 function showable(memories: Showable): [BigUint64Array, BigUint64Array, Float64Array] {
@@ -388,8 +390,8 @@ function concatenate(parts: readonly Float32Array[]): Float32Array {
 }
 
 // The place of a chunk is stored with its passage, so that showing a result needs no second store. Format:
-// `ordinal,start,end`, optionally followed by `,` and JSON: the list of headings, or an object with the headings and
-// the place in the document.
+// `ordinal,start,end`. If there are headings or a place in the document, `,` and JSON follow: the list of headings, or
+// an object with headings and place.
 function packPlace({ ordinal, start, end, headings, page, slide, sheet, turn }: ChunkPlace): string {
   const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined || turn !== undefined;
   const more = isOfDocument ? { headings, page, slide, sheet, turn } : headings;

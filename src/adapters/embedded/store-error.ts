@@ -35,7 +35,7 @@ export function faultOfStore(error: unknown): Fault | null {
   });
 }
 
-/** A person has to free space first, which takes a while. */
+/** Retry hint for callers: a person has to free disk space first, which takes a while. */
 const FULL_DISK_RETRY_SECONDS = 60;
 
 const WHAT_TO_DO: Readonly<Record<Exclude<StoreErrorCode, "newer_version">, string>> = {

@@ -26,33 +26,33 @@ export interface ArchivedChunk {
   readonly headings: readonly string[];
 }
 
-/** Keys of chunks and of their memories, in two parallel arrays. */
+/** Keys of chunks, and the key of each chunk's memory, in two parallel arrays. */
 export interface ArchivedChunkKeys {
   readonly memoryKeys: BigUint64Array;
   readonly chunkKeys: BigUint64Array;
 }
 
 /**
- * Keys at most this far apart are read by one query. DuckDB reads 2,048 rows at once, so a smaller gap costs nothing,
- * and a larger one costs more than a second query.
+ * Maximum difference of neighbouring memory keys that are read by one query. DuckDB reads 2,048 rows at once, so a
+ * smaller gap costs nothing, and a larger one costs more than a second query.
  */
 const GAP_MAX = 2_048n;
 
-/** The archive of one deployment. Writes run one after the other; a read sees complete writes only. */
+/** The texts and chunk places of all projects. Writes run one after the other; a read sees complete writes only. */
 export class Archive {
   private constructor(private readonly database: DuckDatabase) {}
 
   /**
    * Opens the archive, or creates an empty one.
-   * @throws StoreError
+   * @throws StoreError if the file cannot be used
    */
   static async open(options: DuckDatabaseOptions): Promise<Archive> {
     return new Archive(await DuckDatabase.open(options));
   }
 
   /**
-   * Replaces what is stored for these memories: all of them, or none if it rejects. Can be repeated.
-   * @throws StoreError; `no_space` leaves the archive readable
+   * Replaces what is stored for these memories. If it rejects, nothing was changed. The call can be repeated.
+   * @throws StoreError if the file cannot be written; after `no_space` the archive can still be read
    */
   async replace(memories: readonly ArchivedMemory[]): Promise<void> {
     if (memories.length === 0) return;
@@ -69,7 +69,7 @@ export class Archive {
 
   /**
    * Removes memories for good. Ignores keys that are not stored.
-   * @throws StoreError
+   * @throws StoreError if the file cannot be used
    */
   async remove(memoryKeys: readonly MemoryKey[]): Promise<void> {
     if (memoryKeys.length === 0) return;
@@ -83,9 +83,9 @@ export class Archive {
   }
 
   /**
-   * Contents by key, without keys that are not stored. Keys that are close together (a page of a list, a batch) take a
-   * few milliseconds, and each key that is far from the others up to 2 ms.
-   * @throws StoreError
+   * Returns contents by memory key, without keys that are not stored. Keys that are close together (a page of a list, a
+   * batch) take a few milliseconds. Each key that is far from the others takes up to 2 ms.
+   * @throws StoreError if the file cannot be used
    */
   async contents(memoryKeys: readonly MemoryKey[]): Promise<Map<MemoryKey, string>> {
     const pieces = new Map<bigint, string[]>();
@@ -104,7 +104,7 @@ export class Archive {
 
   /**
    * Keys of all chunks of a project, in no particular order.
-   * @throws StoreError
+   * @throws StoreError if the file cannot be used
    */
   async chunkKeys(projectId: ProjectId): Promise<ArchivedChunkKeys> {
     const [memoryKeys, chunkKeys] = await this.database.keyColumns(
@@ -119,7 +119,7 @@ export class Archive {
     return this.database.checkpoint();
   }
 
-  /** Waits for running calls and closes the file. Every later call fails. */
+  /** Waits for running calls and closes the file. All later calls fail. */
   close(): Promise<void> {
     return this.database.close();
   }
@@ -140,7 +140,7 @@ function* chunkRows(memories: readonly ArchivedMemory[]) {
   }
 }
 
-/** Cuts a text into at least one piece, for one row each. Does not cut surrogate pairs. */
+/** Cuts a text into one or more pieces, each stored in a row of its own. Does not cut surrogate pairs. */
 function* piecesOf(content: string): Generator<string> {
   let start = 0;
   do {
@@ -160,7 +160,7 @@ function withPiece(texts: string[], piece: number, content: string): string[] {
   return texts;
 }
 
-/** Groups of keys that are read together, ascending and without duplicates. */
+/** Groups keys that are read together (see GAP_MAX), in ascending order and without duplicates. */
 function clusters(keys: readonly MemoryKey[]): readonly (readonly bigint[])[] {
   const found: bigint[][] = [];
   for (const key of BigUint64Array.from(new Set(keys)).sort()) {
@@ -172,8 +172,8 @@ function clusters(keys: readonly MemoryKey[]): readonly (readonly bigint[])[] {
   return found;
 }
 
-// The bounds let DuckDB skip row groups, and within a row group it reads the other columns only of rows within the
-// bounds. It does neither for the list alone.
+// The bounds (BETWEEN) let DuckDB skip row groups and, within a row group, read the other columns only for rows within
+// the bounds. With the list of keys (IN) alone, DuckDB does neither.
 function toCondition(cluster: readonly bigint[]): string {
   const bounds = `memory_key BETWEEN ${cluster[0]} AND ${cluster.at(-1)}`;
   return `${bounds} AND memory_key IN (${cluster.join(",")})`;

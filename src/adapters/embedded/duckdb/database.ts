@@ -1,5 +1,5 @@
-// Opens, reads, writes, reopens and closes the DuckDB file: the only importer of `@duckdb/node-api`. The tables are in
-// schema.ts, the queries in archive.ts.
+// Opens, reads, writes, reopens and closes the DuckDB file: the only file that imports `@duckdb/node-api`. The tables
+// are in schema.ts, the queries in archive.ts.
 
 import { statSync } from "node:fs";
 import {
@@ -16,22 +16,32 @@ import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from 
 import { MIGRATIONS } from "./schema.ts";
 
 const MiB = 1024 * 1024;
-/** Enough for a checkpoint of the largest rows (schema.ts). DuckDB's own default is 80 % of the machine's memory. */
+/**
+ * Default limit of DuckDB's memory, in bytes. Enough for a checkpoint of the largest rows (schema.ts). DuckDB's own
+ * default is 80 % of the machine's memory.
+ */
 const MEMORY_BYTES_DEFAULT = 256 * MiB;
-/** Maximum of temporary files if the memory does not suffice. Nothing here sorts or joins much. */
+/**
+ * Maximum size of DuckDB's temporary files, in bytes, which it writes if the memory does not suffice. No query here
+ * sorts or joins much.
+ */
 const SPILL_BYTES_MAX = 1024 * MiB;
-/** A second thread halves the time of scans; more threads would take cores from searches. */
+/** Number of DuckDB's threads. A second thread halves the time of scans; more would occupy cores that searches need. */
 const THREADS = 2;
 /**
- * Size at which the write-ahead log is merged into the file. Opening after a crash takes the time to replay the log.
+ * Size in bytes at which the write-ahead log is merged into the file. A larger log would make opening after a crash
+ * slower, because it is replayed.
  */
 const WAL_BYTES_MAX = 16 * MiB;
-/** Rows appended before other work may run: appending blocks this thread, and 2,048 texts take some 10 ms. */
+/**
+ * Number of rows that are appended before other work may run. Appending blocks this thread, and 2,048 texts take about
+ * 10 ms.
+ */
 const ROWS_PER_TURN = 2_048;
-/** Maximum number of attempts of a call, if the file had to be reopened or transactions conflicted. */
+/** Maximum number of attempts of a call. It is repeated if the file had to be reopened or transactions conflicted. */
 const ATTEMPTS_MAX = 3;
 
-/** How to open the file. */
+/** Options for opening the file. */
 export interface DuckDatabaseOptions {
   readonly path: string;
   /** Memory that DuckDB may use, in bytes; 256 MiB by default. */
@@ -39,10 +49,10 @@ export interface DuckDatabaseOptions {
   readonly log: Log;
 }
 
-/** A value of a row, by its column's type: VARCHAR, UBIGINT, UINTEGER or VARCHAR[]. */
+/** A value of a row. A VARCHAR is a string, UBIGINT a bigint, UINTEGER a number, VARCHAR[] an array of strings. */
 export type Cell = string | bigint | number | readonly string[];
 
-/** What a transaction can do. */
+/** Changes the file within one transaction. */
 export interface Writer {
   /** Runs one statement. */
   run(sql: string): Promise<void>;
@@ -60,8 +70,8 @@ export class DuckDatabase {
   private constructor(private readonly options: DuckDatabaseOptions) {}
 
   /**
-   * Opens or creates the file, applies the missing migrations and merges the log that a crash left.
-   * @throws StoreError
+   * Opens or creates the file, applies the missing migrations and merges a log that a crash left behind.
+   * @throws StoreError if the file cannot be used
    */
   static async open(options: DuckDatabaseOptions): Promise<DuckDatabase> {
     const database = new DuckDatabase(options);
@@ -71,13 +81,13 @@ export class DuckDatabase {
     return database;
   }
 
-  /** Rows of a query; each value has the type of its column. `values` are bound to `$1`, `$2`, … */
+  /** Returns the rows of a query; each value has the type of its column. `values` are bound to `$1`, `$2`, … */
   async rows<Row extends readonly Cell[]>(sql: string, values: readonly string[] = []): Promise<readonly Row[]> {
     const chunks = await this.#read(sql, values);
     return chunks.flatMap((chunk) => chunk.getRows() as unknown as Row[]);
   }
 
-  /** Columns of a query whose columns are all UBIGINT. For many rows this costs a fraction of `rows`. */
+  /** Returns the columns of a query; all must be UBIGINT. For many rows this takes a fraction of the time of `rows`. */
   async keyColumns(sql: string, values: readonly string[] = []): Promise<readonly BigUint64Array[]> {
     const chunks = await this.#read(sql, values);
     const rowCount = chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0);
@@ -93,9 +103,9 @@ export class DuckDatabase {
   }
 
   /**
-   * Runs `work` in one transaction, after all earlier ones. Its changes are durable when this resolves, and undone if
-   * it rejects. `work` may be called again if the file had to be reopened.
-   * @throws StoreError
+   * Runs `work` in one transaction, after all earlier ones. Its changes are durable when the call resolves, and undone
+   * if it rejects. `work` may be called again if the file had to be reopened.
+   * @throws StoreError if the file cannot be used
    */
   write(work: (writer: Writer) => Promise<void>): Promise<void> {
     return this.#afterWrites((session) => session.transaction(work));
@@ -126,7 +136,7 @@ export class DuckDatabase {
   async #afterWrites(call: (session: Session) => Promise<void>): Promise<void> {
     this.#refuseWhenClosed();
     const result = this.#writes.then(() => this.#attempt(call));
-    // allSettled: a failed write concerns only its caller, and the next write runs anyway
+    // allSettled, because a failed write must not prevent the next one
     this.#writes = Promise.allSettled([result]);
     await result;
   }
@@ -135,7 +145,8 @@ export class DuckDatabase {
     invariant(!this.#isClosed, `${this.options.path} was used after it was closed`);
   }
 
-  // The log is durable as it is: if it cannot be merged (a full disk), the file still opens and can be read.
+  // A failure to merge the log, for example on a full disk, is no error: the log is durable, and the file can be opened
+  // and read with it.
   async #mergeLog(): Promise<void> {
     try {
       await this.#attempt((session) => session.checkpoint());
@@ -151,7 +162,7 @@ export class DuckDatabase {
         return await session.use(call);
       } catch (error) {
         const failure = toStoreError(this.options.path, error);
-        // a call that failed only because another one broke the session is repeated on the reopened file
+        // if another call made the session unusable, this call is repeated on the reopened file
         const wasInvalidated = INVALIDATED.test(String(error));
         const isTemporary = !(failure instanceof StoreError) && (session.isUnusable || CONFLICT.test(String(error)));
         if ((!wasInvalidated && !isTemporary) || attempt === ATTEMPTS_MAX) throw failure;
@@ -188,7 +199,10 @@ export class DuckDatabase {
   }
 }
 
-/** One opening of the file: an instance with a connection for writes and one for reads. */
+/**
+ * The opened file: an instance of DuckDB with one connection for writes and one for reads. Replaced when the file is
+ * reopened.
+ */
 class Session {
   #calls = 0;
   #becomesIdle: (() => void) | null = null;
@@ -209,8 +223,8 @@ class Session {
       wal_autocheckpoint: `${WAL_BYTES_MAX / MiB}MiB`,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
-      // must come after temp_directory, which cannot be set without external access; lock_configuration comes last for
-      // the same reason
+      // the order matters: temp_directory cannot be set without external access, and after lock_configuration nothing
+      // can be set
       enable_external_access: "false",
       lock_configuration: "true",
     });
@@ -230,12 +244,12 @@ class Session {
     }
   }
 
-  /** Whether DuckDB refuses every further call, until the file is opened again. */
+  /** Whether DuckDB refuses all further calls until the file is opened again. */
   get isUnusable(): boolean {
     return this.#isUnusable;
   }
 
-  /** Runs `call`; `close` waits for its end. */
+  /** Runs `call`. `close` waits until it has ended. */
   async use<T>(call: (session: Session) => Promise<T>): Promise<T> {
     this.#calls += 1;
     try {
@@ -309,7 +323,8 @@ class Session {
     }
   }
 
-  // If DuckDB has ended the transaction itself, there is nothing to roll back. The first failure is the one to report.
+  // DuckDB may have ended the transaction itself; then there is nothing to roll back. If ROLLBACK fails otherwise, the
+  // error has the message of `reason`, the failure that made it necessary.
   async #rollBack(reason: unknown): Promise<void> {
     try {
       await this.writer.run("ROLLBACK");
@@ -332,7 +347,7 @@ class Session {
         await writer.run(`INSERT INTO meta VALUES (${index + 1})`);
       });
     }
-    // the first log entries of a table are expensive to replay
+    // the log is merged now, because the first log entries of a table are expensive to replay
     if (version < MIGRATIONS.length) await this.checkpoint();
   }
 }
@@ -344,8 +359,8 @@ function appendCell(appender: DuckDBAppender, cell: Cell): void {
   else appender.appendList([...cell], LIST(VARCHAR));
 }
 
-// DuckDB's binding gives only messages: they begin with the type of the exception and contain the message of the
-// system.
+// DuckDB's errors have no codes. Their messages begin with the type of the exception and contain the operating system's
+// message.
 const INVALIDATED = /database has been invalidated/i;
 const UNUSABLE = /FATAL Error|database has been invalidated/i;
 const COMMITTED = /COMMIT succeeded and is durable/i;

@@ -1,4 +1,5 @@
-// AccountStore on SQLite: projects, API keys and usage. Each part is implemented in the file named after it.
+// AccountStore on SQLite: projects, API keys and usage. Each part is in a file of its own: project-rows.ts,
+// key-rows.ts, usage-rows.ts.
 
 import type { KeyId, ProjectId } from "../../../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../../domain/key.ts";
@@ -27,7 +28,7 @@ export class SqliteAccountStore implements AccountStore {
     readonly random?: RandomBytes;
     /** Records which memories of a project have expired, before usage is read. Default: does nothing. */
     readonly expire?: (projectId: ProjectId) => void;
-    /** Shared between connections: one authenticates, another one stores when keys were last used. */
+    /** Shared by both connections: the reading one authenticates, the writing one stores the times of last use. */
     readonly lastUses?: KeyLastUses;
   }) {
     const { database, clock, random = systemRandom, expire = () => {}, lastUses = new Map() } = options;

@@ -1,5 +1,5 @@
 // ChatStore on SQLite: chats, messages and their sources. The answer service decides which memories may be sources;
-// this store shows a source as long as its memory is live.
+// this store returns a source as long as its memory is live.
 
 import type { Chat, Message, MessageDraft, MessageRole, MessageSource } from "../../../domain/chat.ts";
 import { invariant } from "../../../domain/fault.ts";
@@ -14,9 +14,9 @@ import { KEYS, keyList, LIVE, PROJECT_KEY } from "./memory-row.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
 import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
-/** SQLite's largest integer, above every key. */
+/** The largest integer of SQLite. It is larger than every key. */
 const MESSAGE_KEY_MAX = "9223372036854775807";
-/** Maximum length of a title made from a message, in code points including `…`: one line in a list of chats. */
+/** Maximum length of a title made from a message, in code points including `…`: fits one line in a list of chats. */
 const TITLE_CHARACTERS_MAX = 80;
 
 const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.created_at,
@@ -34,7 +34,7 @@ const REMOVE_CHAT = `DELETE FROM chats WHERE id = $id AND project_key = ${PROJEC
 
 const REMOVE_CHATS_OF_USER = `DELETE FROM chats WHERE user_key = ${USER_KEY}`;
 
-// only the first message gives a title: if a chat loses its title later, no message gives it another one
+// only the first message of the user becomes the title: if the title is removed later, no later message replaces it
 const TITLE_FROM_FIRST_MESSAGE = `UPDATE chats SET title = $title WHERE chat_key = $chatKey AND title IS NULL
   AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.chat_key = chats.chat_key AND role = 'user')`;
 
@@ -48,7 +48,8 @@ const INSERT_MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_in
   FROM chats WHERE chat_key = $chatKey
   RETURNING ${MESSAGE_COLUMNS}`;
 
-// a memory that was removed while the answer was made gets no source row: nothing would erase that row later
+// a memory that was removed while the answer was generated gets no source row, because nothing would erase that row
+// later
 const INSERT_SOURCE = `INSERT INTO message_sources (message_key, position, memory_key, shown)
   SELECT $messageKey, $position, memory_key, $shown FROM memories
   WHERE memory_key = $memoryKey AND project_key = ${PROJECT_KEY} AND ${LIVE}`;
@@ -70,7 +71,7 @@ const LIVE_SOURCES = `SELECT message_sources.message_key, message_sources.memory
   WHERE message_sources.message_key IN ${KEYS} AND ${IS_LIVE_SOURCE}
   ORDER BY message_sources.message_key, message_sources.position`;
 
-// the first answer that has fewer live sources than it had when it was stored
+// finds the first answer that has fewer live sources now than when it was stored
 const FIRST_WITH_LOST_SOURCE = `SELECT messages.message_key FROM messages JOIN chats USING (chat_key)
   WHERE messages.chat_key = ${CHAT_KEY} AND messages.source_count >
     (SELECT count(*) FROM message_sources JOIN memories USING (memory_key)
@@ -303,7 +304,8 @@ function titleOf(message: string): string | null {
   const head = characters.slice(0, TITLE_CHARACTERS_MAX - 1).join("");
   const isWordWhole = characters[TITLE_CHARACTERS_MAX - 1] === " ";
   const lastSpace = isWordWhole ? head.length : head.lastIndexOf(" ");
-  // no space in the second half (a script without spaces, a URL): half a line says more than the first word
+  // if there is no space in the second half (a script without spaces, a URL), the text is cut within a word: a cut word
+  // says more than a much shorter title
   const cut = lastSpace < head.length / 2 ? head : head.slice(0, lastSpace);
   return `${cut.trimEnd()}…`;
 }

@@ -1,4 +1,4 @@
-// Opens, queries and closes the SQLite file: the only importer of `bun:sqlite`. The tables are in migrations.ts;
+// Opens, queries and closes the SQLite file: the only file that imports `bun:sqlite`. The tables are in migrations.ts;
 // asynchronous transactions over several stores are in transactions.ts.
 
 import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite";
@@ -7,9 +7,12 @@ import type { Eventually } from "../../../kit/eventually.ts";
 import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from "../store-error.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
-/** Maximum wait of a statement for another process, such as a command beside the server. */
+/**
+ * Maximum time in milliseconds that a statement waits for another process, such as a command that runs at the same time
+ * as the server.
+ */
 const BUSY_TIMEOUT_MS = 5_000;
-/** The write-ahead log is truncated to this size after one large transaction made it grow. */
+/** Size in bytes to which the write-ahead log is truncated after a large transaction. */
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Values of the named parameters of a statement, by name without `$`. */
@@ -24,13 +27,13 @@ export interface Statement<Row, Params extends Bindings> {
   run(params: Params): number;
 }
 
-/** Receives what an effect registered with `afterCommit` threw or rejected with. */
+/** Receives the error of a failed effect. */
 export type EffectFailure = (error: unknown) => void;
 
-/** Runs after a commit. Only transactions of transactions.ts wait for an asynchronous effect. */
+/** A function registered with `afterCommit`. Only transactions.ts waits for asynchronous effects. */
 export type Effect = () => Eventually<void>;
 
-/** Matches statements that change rows. A false match only empties a cache too early. */
+/** Matches statements that change rows. A match by mistake is harmless: it only empties a cache too early. */
 const WRITING = /\b(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 
 /** Counts the changes that this process has committed, over all connections to one file. */
@@ -39,7 +42,10 @@ export class ChangeCount {
   value = 0;
 }
 
-/** One connection to the SQLite file: durable at every commit, safe beside other connections and processes. */
+/**
+ * One connection to the SQLite file. Every commit is durable. Other connections and processes may use the file at the
+ * same time.
+ */
 export class SqliteDatabase {
   readonly #statements = new Map<string, Statement<unknown, Bindings>>();
   /** Effects of the open transaction, in the order of registration. */
@@ -50,11 +56,14 @@ export class SqliteDatabase {
     readonly path: string,
     private readonly connection: Database,
     private readonly onEffectFailure: EffectFailure,
-    /** Shared by all connections of this process to the file. */
+    /** Counter that all connections of this process to the file share. */
     readonly changes: ChangeCount,
   ) {}
 
-  /** Returns the statement for this SQL. Statements are cached: SQL must be a constant text, and values parameters. */
+  /**
+   * Returns the statement for this SQL. Statements are cached, so the SQL must be a constant; values are passed as
+   * parameters.
+   */
   prepare<Row, Params extends Bindings = Record<string, never>>(sql: string): Statement<Row, Params> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
@@ -71,8 +80,8 @@ export class SqliteDatabase {
   }
 
   /**
-   * Runs `work` in one transaction. If a transaction is open, `work` becomes a savepoint of it: if `work` throws and
-   * the caller catches the error, only `work` is rolled back.
+   * Runs `work` in one transaction. If a transaction is open already, `work` runs in a savepoint of it: if `work`
+   * throws and the caller catches the error, only the changes of `work` are rolled back.
    */
   transaction<T>(work: () => T): T {
     if (this.connection.inTransaction) return this.#savepoint(work);
@@ -92,11 +101,12 @@ export class SqliteDatabase {
 
   /** Opens a transaction. `commit` or `rollback` ends it. */
   begin(): void {
-    // IMMEDIATE takes the write lock now: no other process may write between a read and a write of this transaction
+    // IMMEDIATE acquires the write lock now, so that no other process can write between a read and a write of this
+    // transaction
     this.#run("BEGIN IMMEDIATE");
   }
 
-  /** Makes the open transaction durable and returns its effects, which the caller runs now. */
+  /** Commits the open transaction and returns its effects. The caller must run them now. */
   commit(): readonly Effect[] {
     this.#run("COMMIT");
     this.changes.value += 1;
@@ -187,7 +197,7 @@ export class SqliteDatabase {
     } catch (error) {
       throw toStoreError(this.path, error);
     } finally {
-      // outside a transaction the statement has committed here; inside one, `commit` counts it
+      // outside of a transaction the change is committed now, so it is counted here; inside one, `commit` counts it
       if (writes && !this.connection.inTransaction) this.changes.value += 1;
     }
   }
@@ -197,7 +207,7 @@ export class SqliteDatabase {
  * Opens the file for writing and applies the missing migrations. Creates the file if it does not exist, readable by its
  * owner only. Its folder must exist.
  * @param onEffectFailure default: an uncaught exception, because a failed effect is a bug that nobody else would see
- * @throws StoreError
+ * @throws StoreError if the file cannot be used
  */
 export function openDatabase(path: string, onEffectFailure: EffectFailure = throwUncaught): SqliteDatabase {
   let connection: Database | null = null;
@@ -219,7 +229,7 @@ export function openDatabase(path: string, onEffectFailure: EffectFailure = thro
 /**
  * Opens a read-only connection to the file of `writer`. It sees committed changes only, also while a transaction is
  * open on `writer`.
- * @throws StoreError
+ * @throws StoreError if the file cannot be used
  */
 export function openReader(writer: SqliteDatabase): SqliteDatabase {
   try {

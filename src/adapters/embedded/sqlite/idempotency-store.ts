@@ -28,8 +28,8 @@ const REMEMBER = `INSERT INTO idempotency_records
 const ADD_SUBJECTS = `INSERT OR IGNORE INTO idempotency_subjects (subject, record_key)
   SELECT value, $recordKey FROM json_each($subjects)`;
 
-// The slot stays taken, so that a repeated request changes nothing. An empty body marks an erased answer. The plus
-// keeps SQLite from scanning all answers of the project.
+// The record stays, so that a repeated request changes nothing. An empty body marks an erased answer. The unary plus
+// keeps SQLite from using an index on project_key and scanning all answers of the project.
 const FORGET = `UPDATE idempotency_records SET body = '' WHERE +project_key = ${PROJECT_KEY} AND record_key IN
   (SELECT record_key FROM idempotency_subjects WHERE subject IN (SELECT value FROM json_each($subjects)))`;
 
@@ -69,7 +69,7 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
       const made = this.#database
         .prepare<{ record_key: bigint }, SlotColumns & AnswerColumns & { now: number }>(REMEMBER)
         .get({ ...columnsOf(slot), fingerprint, status, body, now: this.#clock.now() });
-      // the change of this request is rolled back too, because it would be the second one
+      // throwing also rolls back the change of this request, which would be made a second time
       invariant(made !== null, `a second answer was given to one request to ${slot.route}`);
       this.#database
         .prepare<never, { recordKey: bigint; subjects: string }>(ADD_SUBJECTS)
@@ -89,7 +89,7 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
     this.#database.prepare<never, { oldest: number }>(PRUNE).run({ oldest: this.#oldest() });
   }
 
-  /** Creation time of the oldest valid records, in Unix milliseconds. */
+  /** Records created before this time (Unix milliseconds) are not valid any more. */
   #oldest(): number {
     return this.#clock.now() - LIMITS.idempotencyMs;
   }

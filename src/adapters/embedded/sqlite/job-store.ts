@@ -1,5 +1,5 @@
-// JobStore on SQLite. A row in status `processing` is the job: it can be claimed from `claimable_at` on, and `lease`
-// holds the fencing token of the latest claim.
+// JobStore on SQLite. The row of a memory in status `processing` is the job. It can be claimed from `claimable_at` on.
+// `lease` is the fencing token of the latest claim.
 
 import { invariant } from "../../../domain/fault.ts";
 import { filteredAttributesJson } from "../../../domain/filter.ts";
@@ -15,13 +15,13 @@ import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-
 import { foldTitle, KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, TO_WORK, toMemory } from "./memory-row.ts";
 
 const EXCEPT = "(SELECT value FROM json_each($except))";
-// Only for a plain-text file the size of the text is known before it is read.
+// Before a file is read, the size of its text is known only if it is a plain-text file.
 const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.source ->> '$.file' IS NOT NULL
     AND memories.source ->> '$.media_type' NOT LIKE 'text/%' AND memories.source ->> '$.media_type' <> 'application/json'))`;
 const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now AND ${SHORT_ENOUGH}`;
 
-// Round robin: projects in the order of their last claim. The first one with work gives the job that has waited
-// longest, and moves to the end.
+// Round robin over projects: selects the project whose last claim was longest ago among those with a claimable job, and
+// its job that has waited longest. The claim moves the project to the end.
 const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.project_key, projects.id AS project_id
   FROM projects JOIN memories ON memories.memory_key = (
     SELECT memories.memory_key FROM memories
@@ -35,7 +35,7 @@ const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, 
   RETURNING ${MEMORY_COLUMNS},
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
 
-/** Condition of a job that is still held: no later claim, no newer content, and the memory is live. */
+/** Condition for a job that is still held (see JobStore): no later claim, no newer version, and the memory is live. */
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
@@ -95,7 +95,7 @@ export class SqliteJobStore implements JobStore {
     });
   }
 
-  /** Does not change jobs that wait for their next attempt, because they have no lease. */
+  /** Jobs that wait for their next attempt have no lease, so they do not change. */
   voidLeases(): void {
     this.database
       .prepare<never, { now: number }>(
@@ -143,7 +143,7 @@ export class SqliteJobStore implements JobStore {
     });
   }
 
-  /** Starts a new version, so that leftovers of the lost version cannot be mistaken for it. */
+  /** Starts a new version, so that it cannot be confused with what is left of the lost version. */
   reopen(keys: readonly MemoryKey[]): void {
     this.database
       .prepare<never, { keys: string; now: number }>(
@@ -226,7 +226,7 @@ export class SqliteJobStore implements JobStore {
 
   #completeOne({ job, extracted, extractedBy, chunkCount, read }: Completion): VisibleMemory | null {
     const held = this.#held(job);
-    // attributes of the row, not of the job: a caller may have given some since the claim
+    // uses the attributes of the row and not of the job, because a caller may have changed some since the claim
     const row = this.database
       .prepare<MemoryRow, Held>(`SELECT ${MEMORY_COLUMNS} FROM memories WHERE ${HELD}`)
       .get(held);

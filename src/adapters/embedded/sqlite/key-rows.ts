@@ -1,6 +1,6 @@
 // API keys in mneme.sqlite, and authentication. Only the SHA-256 of a secret is stored. Successful authentications are
-// cached until keys or projects change. A command beside the server may change them too: such a change is noticed
-// within 10 ms.
+// cached until keys or projects change. A command that runs at the same time as the server may change keys too. The
+// server notices such a change within 10 ms.
 
 import { timingSafeEqual } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
@@ -16,17 +16,21 @@ import { newId, type RandomBytes } from "./random.ts";
 
 const SECRET_RANDOM_BYTES = 32;
 const SECRET_PREFIX = "ctx_";
-/** Characters of a secret that stay visible: after the prefix, and at its end. */
+/**
+ * Number of characters of a secret that stay visible: after the prefix (`SHOWN_FIRST`) and at its end (`SHOWN_LAST`).
+ */
 const SHOWN_FIRST = 2;
 const SHOWN_LAST = 4;
-/** How long the cache is used before the file is checked for changes by other processes. No person notices it. */
+/** How long the cache is used before the file is checked for changes by other processes, in milliseconds. */
 const ACCESS_TRUSTED_MS = 10;
 /** Maximum number of cached secrets. A full cache is emptied. */
 const CACHED_SECRETS_MAX = 10_000;
 
 const OPERATOR_NAME = "operator";
 const OPERATOR_SCOPES: readonly KeyScope[] = ["*", "admin"];
-/** Visible part that migrations.ts gave to keys of the first schema, which stored no visible part of secrets. */
+/**
+ * Visible part that migrations.ts set for keys of the first schema, which did not store the visible part of secrets.
+ */
 const REDACTED_BEFORE = "ctx_…";
 
 interface KeyRow {
@@ -52,7 +56,7 @@ interface SecretRow {
   readonly until: bigint | null;
 }
 
-/** The outcome of a successful authentication. */
+/** Result of a successful authentication. */
 interface Authentication {
   readonly key: bigint;
   readonly principal: Principal;
@@ -109,14 +113,14 @@ const REMOVE_OTHER_OPERATORS = "DELETE FROM api_keys WHERE is_operator = 1 AND k
 const MAKE_OPERATOR = `UPDATE api_keys SET name = $name, scopes = $scopes, user_id = NULL, redacted = $redacted,
   is_operator = 1, expires_at = NULL WHERE key_key = $key`;
 
-/** When keys were last used, by `key_key`, in Unix milliseconds; only what `flush` has not stored yet. */
+/** Unix milliseconds of the last use of keys, by `key_key`. Contains only what `flush` has not stored yet. */
 export type KeyLastUses = Map<bigint, number>;
 
-/** The methods of AccountStore for keys. Their contracts are documented there. */
+/** The methods of AccountStore for keys. They are documented there. */
 export class KeyRows {
   /**
-   * By SHA-256 in hexadecimal; valid while the count of access changes is `#accessCount`. A query for each request
-   * would cost ten times as much as a look-up here.
+   * Cache of authentications, by SHA-256 of the secret in hexadecimal. It is valid while the access counter is
+   * `#accessCount`. A query per request would take ten times as long as a look-up here.
    */
   readonly #authentications = new Map<string, Authentication>();
   #accessCount = 0n;
@@ -141,7 +145,8 @@ export class KeyRows {
 
   #authenticationOf(secret: string, now: number): Authentication | null {
     this.#clearIfAccessChanged();
-    // a caller cannot choose the bytes of the hash, so the duration of a look-up reveals nothing about stored secrets
+    // the look-up needs no constant time: a caller cannot choose the bytes of the hash, so its duration reveals nothing
+    // about stored secrets
     const hashText = Bun.SHA256.hash(secret, "hex");
     const known = this.#authentications.get(hashText);
     if (known !== undefined) return known.until > now ? known : null;
@@ -163,8 +168,9 @@ export class KeyRows {
     return found;
   }
 
-  // A change by this process counts at once, a change by another process after a few milliseconds: reading the file for
-  // every request would cost more than all the rest of authentication.
+  // Empties the cache if the access counter has changed. A change by this process is seen at once, a change by another
+  // process after a few milliseconds: reading the file for every request would take longer than the rest of
+  // authentication.
   #clearIfAccessChanged(): void {
     const changes = this.database.changes.value;
     const now = performance.now();
@@ -333,7 +339,7 @@ export class KeyRows {
     });
   }
 
-  // Undoes all changes that callers made to the operator's key: the configuration decides.
+  // Undoes all changes that callers made to the operator's key, because it is defined by the configuration.
   #makeOperator(key: bigint, secret: string): void {
     this.database.prepare<never, { key: bigint }>(REMOVE_OTHER_OPERATORS).run({ key });
     this.database

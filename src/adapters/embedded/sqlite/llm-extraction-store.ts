@@ -1,5 +1,5 @@
-// LlmExtractionStore on SQLite: LLM extractions, and the tokens of ingestion. The table and its columns have kept their
-// first name, "finding".
+// LlmExtractionStore on SQLite: LLM extractions, and the tokens that ingestion used. In the table and its columns, an
+// extraction is still called by its earlier name, "finding".
 
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -17,7 +17,7 @@ import { countUsage } from "./usage-rows.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-// an extraction is valid for its content: indexing a memory again gives it a new version with the same content
+// an extraction is valid for every version with the same content: indexing a memory again only gives it a new version
 const PREVIOUS = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
   WHERE memory_key = $key AND (memory_findings.version = $version
     OR (finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256))`;
@@ -84,7 +84,7 @@ export class SqliteLlmExtractionStore implements LlmExtractionStore {
     return row === null ? 0 : Number(row.tokens);
   }
 
-  // Days of Unix time have no leap seconds.
+  // Number of the current day (UTC) since 1970. Days of Unix time have no leap seconds.
   #today(): number {
     return Math.floor(this.#clock.now() / DAY_MS) * DAY_MS;
   }

@@ -1,5 +1,5 @@
-// Changes existing memories: attributes, owner, content, and retries. memory-intake.ts creates memories; job-store.ts
-// has the jobs that follow.
+// Changes existing memories: attributes, owner and content. Also puts failed memories back to `processing`.
+// memory-intake.ts creates memories; job-store.ts has the jobs for new content.
 
 import { createHash } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
@@ -43,7 +43,7 @@ const UPDATE = `UPDATE memories SET user_key = $userKey, external_id = $external
 const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)
   ON CONFLICT (memory_key) DO UPDATE SET content = excluded.content`;
 
-/** A row with the further columns that a change needs. */
+/** A row of an existing memory, with the additional columns that a change needs. */
 export type KnownRow = MemoryRow & { readonly content_sha256: Uint8Array; readonly project_id: string };
 
 /** Attributes that callers can give, in their stored form. */
@@ -96,8 +96,8 @@ export class MemoryChanges {
   }
 
   /**
-   * The live memory with this pair of user and externalId, or null. If the memory that has it has expired, records its
-   * expiry, which frees the pair.
+   * The live memory with this pair of user and externalId; null if there is none. If the memory with this pair has
+   * expired, records its expiry, so that the pair can be used again.
    */
   holderOf(projectId: ProjectId, userId: string | null, externalId: string): KnownRow | null {
     const userKey = userId === null ? null : userKeyOf(this.database, projectId, userId);
@@ -111,8 +111,8 @@ export class MemoryChanges {
   }
 
   /**
-   * Changes a row. Returns a Fault if the change is refused; then nothing was written except the expiry of other
-   * memories.
+   * Changes a row. Returns a Fault if the change is refused. In this case nothing was written, except that the expiry
+   * of other memories may have been recorded.
    */
   apply(known: KnownRow, change: MemoryChange & { readonly upload?: ReceivedFile }): Accepted | Fault {
     const work = newWork(known, change);
@@ -171,7 +171,7 @@ export class MemoryChanges {
   }
 }
 
-/** Stores a content that waits to be processed, in place of an earlier one. */
+/** Stores a content until it is processed, and replaces an earlier one. */
 export function putContent(database: SqliteDatabase, key: bigint, content: string): void {
   database.prepare<never, { key: bigint; content: string }>(PUT_CONTENT).run({ key, content });
 }
@@ -185,8 +185,9 @@ export function fingerprintOf(content: string): ContentFingerprint {
 }
 
 /**
- * The attributes after a change. A value replaces and counts as given, null clears, and an absent field stays as in
- * `known`. With `isRework`, values that no caller ever gave are cleared, so that they are extracted again.
+ * The attributes after a change. A value replaces the old one and counts as given by a caller; null clears it. A field
+ * that the change lacks keeps its value in `known`. If the content is processed again (`isRework`), values that no
+ * caller ever gave are cleared, so that they are extracted again.
  */
 export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRework: boolean): AttributeColumns {
   const givenBefore = known === null ? [] : (JSON.parse(known.given) as readonly ExtractedField[]);
@@ -216,7 +217,8 @@ type NewWork = {
   readonly upload: ReceivedFile | null;
 };
 
-// The same content is not processed again, unless processing failed before.
+// Returns the content to process; null if the change has none. Content that the memory already has is processed again
+// only if the memory failed.
 function newWork(known: KnownRow, change: Pick<MemoryChange, "content"> & { upload?: ReceivedFile }): NewWork | null {
   const { content, upload = null } = change;
   if (content === undefined) return null;

@@ -1,4 +1,4 @@
-// Soft deletion: the row stays, absent from every read, until its index entries and texts are gone
+// Soft deletion. No method returns a deleted memory, but its row stays until its index entries and texts are removed
 // (retirement-store.ts).
 
 import type { MemoryId, MemoryKey, ProjectId } from "../../../domain/ids.ts";
@@ -9,7 +9,7 @@ import type { MemoryOutbox } from "./memory-outbox.ts";
 import { KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import { USER_KEY } from "./user-rows.ts";
 
-/** Memories of a user that one statement deletes; their rows together take a few megabytes. */
+/** Maximum number of memories of a user that one statement deletes. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;
 
 const REMOVE = `UPDATE memories SET deleted_at = $now, lease = NULL, is_purge_asked = $isPurgeAsked

@@ -1,12 +1,13 @@
-// Records the expiry of memories. An expired memory is absent from every read at once. But it counts for quotas and
-// keeps its externalId until this file marks its row. Removal from index and stores follows in retirement-store.ts.
+// Records the expiry of memories. As soon as a memory has expired, no method returns it. But it counts for quotas and
+// keeps its externalId until its expiry is recorded here. Its removal from index and stores follows in
+// retirement-store.ts.
 
 import type { Clock } from "../../../kit/clock.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
 import { MEMORY_COLUMNS, type MemoryRow, toMemory } from "./memory-row.ts";
 
-/** Memories whose expiry one statement records; their rows together take a few megabytes. */
+/** Maximum number of memories whose expiry one statement records. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;
 
 // skips removed projects: all of their memories are erased, and they send no events
@@ -55,7 +56,7 @@ export class MemoryExpiry {
     });
   }
 
-  /** Records the expiry of one memory, which the caller found expired. */
+  /** Records the expiry of one memory that has expired. */
   recordOne(memoryKey: bigint): void {
     this.#recordEvents(this.database.prepare<MemoryRow, { key: bigint }>(EXPIRE_ONE).all({ key: memoryKey }));
   }

@@ -1,4 +1,4 @@
-// The uploaded file of a memory, as the column `source` of its row describes it. The row only names the file; the
+// The uploaded file of a memory, as the column `source` of its row describes it. The row has only the file's name; the
 // callers of the stores keep and remove files.
 
 import { createHash } from "node:crypto";
@@ -7,10 +7,10 @@ import type { UploadedFile } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type MemoryRow, type StoredSource, storedSource } from "./memory-row.ts";
 
-/** Size and hash of a content. They show whether a content is new, even after its text has left the row. */
+/** Size and hash of a content. They show whether a given content is new, even when the row no longer has the text. */
 export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
 
-/** Names per statement: many thousand names in one parameter would take megabytes. */
+/** Maximum number of file names per statement. Many thousand names in one parameter would take megabytes. */
 const STEP_FILES = 500;
 
 const UNREFERENCED = `SELECT value AS name FROM json_each($names) WHERE NOT EXISTS (
@@ -22,7 +22,7 @@ export function unreadSource({ file, source }: ReceivedFile): string {
   return JSON.stringify(stored);
 }
 
-/** The file whose text has to be read for a memory; null: none. */
+/** The file of a memory whose text has to be read; null if there is none. */
 export function uploadedFileOf(row: Pick<MemoryRow, "source">): UploadedFile | null {
   const source = storedSource(row);
   if (source?.file === undefined) return null;
@@ -42,8 +42,8 @@ export function unreferencedFiles(database: SqliteDatabase, names: readonly stri
 }
 
 /**
- * Size and hash of a file. The hash covers the media type too, because the same bytes are a different content in
- * another format.
+ * Size and hash of a file. The hash includes the media type, because the same bytes read as another format give another
+ * text.
  */
 export function fingerprintOfFile({ sha256, source }: ReceivedFile): ContentFingerprint {
   return {

@@ -1,5 +1,5 @@
-// Stores drafts: creates memories, or updates the memory with the same `externalId` (memory-change.ts). The jobs that
-// follow are in job-store.ts.
+// Stores drafts: creates memories, or updates the memory with the same `externalId` (memory-change.ts). The jobs for
+// their contents are in job-store.ts.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -34,8 +34,7 @@ export class MemoryIntake {
 
   /**
    * Stores all drafts in one transaction, in their order, so that a draft can update an earlier one.
-   * @throws Fault `project_not_found` if the project does not exist (any more); StoreError if the file cannot be
-   *   written
+   * @throws Fault `project_not_found` if the project does not exist; StoreError if the file cannot be written
    */
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly (Accepted | Fault)[] {
     return this.database.transaction(() => {

@@ -9,10 +9,11 @@ import type { SqliteDatabase } from "./database.ts";
 import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import { USER_KEY } from "./user-rows.ts";
 
-/** Tables of a page, and the column that orders its rows. */
+/** The FROM clause of a list query, and the column by which rows are ordered. */
 type Source = { readonly from: string; readonly key: string };
 
-// The index is named because several fit some conditions. Each has only undeleted memories, in the order of their keys.
+// Each query names its index, because SQLite could choose a worse one. Each index has only memories that are not
+// deleted, in the order of their keys.
 const ALL: Source = { from: "memories INDEXED BY memories_by_key", key: "memories.memory_key" };
 const OF_STATUS: Source = { from: "memories INDEXED BY memories_by_status", key: "memories.memory_key" };
 const OF_TYPE: Source = { from: "memories INDEXED BY memories_by_type", key: "memories.memory_key" };
@@ -33,8 +34,8 @@ export class MemoryLists {
   ) {}
 
   /**
-   * See MemoryStore.list. Cost: reads the rows of the page and the rows that are skipped before them. These are at most
-   * the rows that the narrowest condition leaves: 80 ms if `q` matches none of 132,000 memories.
+   * See MemoryStore.list. Cost: the index applies only the most selective condition. The query reads rows that meet it
+   * until the page is full, at most all of them: 80 ms if `q` matches none of 132,000 memories.
    */
   page(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
     const { status = null, type = null, userId = null, tag = null, limit } = listing;
@@ -68,7 +69,8 @@ export class MemoryLists {
   }
 }
 
-// Chooses the condition that leaves the fewest rows. Few memories are processing or failed, most are completed.
+// Chooses the index for the condition that leaves the fewest rows. Few memories are processing or failed; most are
+// completed.
 function sourceOf({ tag, userId, status, type }: MemoryListing): Source {
   if (tag !== undefined) return TAGGED;
   if (userId !== undefined) return OF_USER;
@@ -76,7 +78,7 @@ function sourceOf({ tag, userId, status, type }: MemoryListing): Source {
   return type === undefined ? ALL : OF_TYPE;
 }
 
-// A page ends before the texts of its memories exceed `bytes`, but has at least one memory.
+// Cuts a page so that the contents of its memories do not exceed `bytes` together. At least one memory stays.
 function withinBytes(memories: readonly Memory[], bytes: number): readonly Memory[] {
   let sum = 0;
   const end = memories.findIndex((memory, position) => {

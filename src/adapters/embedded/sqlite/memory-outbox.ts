@@ -5,22 +5,22 @@ import type { WebhookEvent } from "../../../domain/webhook.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-/** Events of memories. */
+/** Records events of memories. */
 export type MemoryEvent = Exclude<WebhookEvent, "webhook.test">;
 
-/** Records events in the transaction that changes the memory: both become durable, or neither. */
+/** Records events in the transaction that changes the memory, so that either both become durable or neither does. */
 export interface MemoryOutbox {
-  /** @param memory as it is after the change; for `memory.deleted` as it was. */
+  /** @param memory the memory after the change; for `memory.deleted` the memory before it */
   record(projectKey: bigint, event: MemoryEvent, memory: Memory): void;
 }
 
 /** Records nothing. */
 export const NO_OUTBOX: MemoryOutbox = { record: () => undefined };
 
-/** What the stores of memories, jobs and retirement need. */
+/** Options of the stores of memories, jobs and retirement. */
 export interface MemoryStoreOptions {
   readonly database: SqliteDatabase;
   readonly clock: Clock;
-  /** Events are recorded here; by default they are not recorded. */
+  /** Records events. If absent, events are not recorded. */
   readonly outbox?: MemoryOutbox;
 }

@@ -1,4 +1,4 @@
-// Converts rows of `memories` to Memory, and has the SQL fragments that statements on memories share.
+// Converts rows of the table `memories` to Memory, and defines SQL fragments that several statements on memories use.
 
 import { invariant } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, UserKey } from "../../../domain/ids.ts";
@@ -41,8 +41,8 @@ export interface MemoryRow {
 }
 
 /**
- * The column `source`: what callers see of an uploaded file, and the name of the kept file until its text has been
- * read.
+ * Content of the column `source`: what callers see of an uploaded file. Until its text has been read, also the name of
+ * the kept file.
  */
 export interface StoredSource extends MemorySource {
   readonly file?: string;
@@ -62,8 +62,8 @@ export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memori
   memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
 
 /**
- * SQL expression with the same result as `filteredAttributesJson`: opening a project needs it for all memories. It
- * concatenates texts because SQLite's JSON functions refuse more than 1,000 levels.
+ * SQL expression with the same result as `filteredAttributesJson`, for speed: opening a project needs the attributes of
+ * all memories. It concatenates texts because SQLite's JSON functions refuse more than 1,000 levels.
  */
 export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || ',"title":' || json_quote(memories.title)
   || ',"tags":' || ifnull(memories.tags, 'null') || ',"language":' || json_quote(memories.language)
@@ -73,30 +73,35 @@ export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || '
   || ',"userId":' || json_quote((SELECT users.id FROM users WHERE users.user_key = memories.user_key))
   || ',"metadata":' || ifnull(memories.metadata, 'null') || '}'`;
 
-/** Assignments that put a memory to `processing` as a new version, claimable from `$now` on. */
+/** Assignments of an UPDATE that put a memory to `processing` as a new version, claimable from `$now` on. */
 export const TO_WORK = `version = version + 1, status = 'processing', chunk_count = 0, error_code = NULL,
   error_message = NULL, attempts = 0, lease = NULL, claimable_at = $now`;
 
-/** Condition of rows that are live at `$now`: neither deleted nor expired. */
+/** Condition for memories that are live at `$now`: neither deleted nor expired. */
 export const LIVE = "memories.deleted_at IS NULL AND (memories.expires_at IS NULL OR memories.expires_at > $now)";
 
-/** The key of the project `$project`, also of a removed one; null (which equals nothing) for an unknown one. */
+/**
+ * The key of the project `$project`, even if it was removed. NULL, which equals nothing in SQL, if there is no such
+ * project.
+ */
 export const PROJECT_KEY = "(SELECT project_key FROM projects WHERE id = $project)";
 
-/** The key of the project `$project`; null (which equals nothing) for one that is unknown or was removed. */
+/**
+ * The key of the project `$project`. NULL, which equals nothing in SQL, if there is no such project or it was removed.
+ */
 export const OPEN_PROJECT = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NULL)";
 
-/** The keys that `$keys` lists, see `keyList`. */
+/** Subquery for the keys in the parameter `$keys`, which `keyList` makes. */
 export const KEYS = "(SELECT value FROM json_each($keys))";
 
-/** Any number of keys as one parameter: a JSON array, because SQLite limits the number of parameters. */
+/** Converts any number of keys to one parameter, a JSON array, because SQLite limits the number of parameters. */
 export function keyList(keys: readonly bigint[]): string {
   return `[${keys.join(",")}]`;
 }
 
 /**
- * Converts a title, or a part to search for, to the form of the column `title_folded`. The lower case of a capital
- * sigma differs at the end of a word. Both forms become the same letter, so that a part of a word is found.
+ * Converts a title, or a text to search in titles, to the form of the column `title_folded`. The Greek letter sigma has
+ * another lower-case form at the end of a word. Both forms become the same letter, so that a part of a word is found.
  */
 export function foldTitle(title: string): string {
   return title.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");

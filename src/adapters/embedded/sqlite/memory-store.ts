@@ -82,7 +82,7 @@ export class SqliteMemoryStore implements MemoryStore {
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, Memory> {
     const rows = this.#database
       .prepare<MemoryRow, { project: string; keys: string; now: number }>(
-        // the plus keeps SQLite from using an index on project_key instead of the keys
+        // the unary plus keeps SQLite from using an index on project_key instead of the keys
         `SELECT ${MEMORY_COLUMNS} FROM memories
          WHERE memory_key IN ${KEYS} AND +project_key = ${OPEN_PROJECT} AND ${LIVE}`,
       )
@@ -127,7 +127,7 @@ export class SqliteMemoryStore implements MemoryStore {
     const counts: Record<MemoryStatus, number> = { processing: 0, completed: 0, failed: 0 };
     const rows = this.#database
       .prepare<{ status: MemoryStatus; memories: bigint }, { now: number }>(
-        // grouped by project first, in the order of the index: without a sort it takes a third of the time
+        // groups by project first, which is the order of the index: without a sort, the query takes a third of the time
         `SELECT status, sum(memories) AS memories FROM (
            SELECT status, count(*) AS memories FROM memories INDEXED BY memories_by_status
            WHERE ${LIVE} GROUP BY project_key, status

@@ -95,10 +95,10 @@ CREATE TABLE sequences (name TEXT PRIMARY KEY, next INTEGER NOT NULL) STRICT, WI
 INSERT INTO sequences (name, next) VALUES ('chunk_key', 1), ('lease', 1);
 `;
 
-// Accounts, users, chats, webhooks and remembered answers: everything that the API needs.
+// Accounts, users, chats, webhooks and remembered answers.
 //
-// Triggers keep counters and lookup tables consistent with memories, so that no statement that changes memories
-// (intake, completion, deletion, expiry, cascade) can forget them.
+// Triggers keep counters and look-up tables consistent with memories after every statement that changes memories:
+// intake, completion, deletion, expiry, cascade.
 const FULL_API = `
 ALTER TABLE projects ADD COLUMN documents INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE projects ADD COLUMN storage_bytes INTEGER NOT NULL DEFAULT 0;
@@ -330,7 +330,7 @@ CREATE TRIGGER memories_erased AFTER DELETE ON memories BEGIN
 END;
 `;
 
-// LLM extractions, and the tokens that they take.
+// LLM extractions, and the tokens that they used.
 const LANGUAGE_MODEL = `
 -- the origin of the extracted attributes of a completed memory
 ALTER TABLE memories ADD COLUMN extraction TEXT CHECK (extraction IN ('caller', 'llm', 'local'));
@@ -358,7 +358,7 @@ CREATE TABLE daily_ingestion_tokens (
 ) STRICT, WITHOUT ROWID;
 `;
 
-// Titles and page marks of uploaded files, for indexing a text again after its file is gone.
+// Titles and place marks of uploaded files. They are needed to index a text again after its file was removed.
 const DOCUMENT_FACTS = `
 CREATE TABLE document_facts (
   memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
@@ -370,19 +370,21 @@ CREATE TABLE document_facts (
 ) STRICT;
 `;
 
-// Number of sources of an answer. If fewer of them are live, the answer may repeat something that was deleted.
+// Number of sources of an answer when it was stored. If fewer of them are live, the answer may repeat something that
+// was deleted.
 const SOURCE_COUNTS = `
 ALTER TABLE messages ADD COLUMN source_count INTEGER NOT NULL DEFAULT 0;
 UPDATE messages SET source_count =
   (SELECT count(*) FROM message_sources WHERE message_sources.message_key = messages.message_key);
 `;
 
-// Finds the row of an uploaded file. Few rows have a file, because it is removed after its text was read.
+// Index to find the row that refers to an uploaded file. Few rows do, because a file is removed after its text was
+// read.
 const FILES_BY_NAME = `
 CREATE INDEX memories_by_file ON memories (source ->> '$.file') WHERE source ->> '$.file' IS NOT NULL;
 `;
 
-/** All migrations in their order. Their number is the schema version that this version of Mneme supports. */
+/** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
   FULL_API,

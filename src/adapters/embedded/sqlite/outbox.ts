@@ -1,6 +1,6 @@
-// Writes the deliveries of an event: one row per subscribed webhook, in the transaction that changes the memory. So no
-// event is lost, and none is sent for a change that was rolled back. src/webhooks/ sends them; webhook-store.ts stores
-// how that ended.
+// Writes the deliveries of an event, one row per subscribed webhook, in the transaction that changes the memory. So no
+// event is lost, and none is sent for a change that was rolled back. src/webhooks/ sends the deliveries;
+// webhook-store.ts stores the outcomes.
 
 import type { DeliveryId } from "../../../domain/ids.ts";
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
@@ -18,14 +18,14 @@ const SUBSCRIBED = `SELECT webhook_key FROM webhooks
 const ADD = `INSERT INTO deliveries (id, webhook_key, event, body, status, next_attempt_at, created_at)
   VALUES ($id, $webhookKey, $event, $body, 'pending', $now, $now)`;
 
-/** What the outbox needs. */
+/** Options of the outbox. */
 export interface OutboxOptions {
   readonly database: SqliteDatabase;
   readonly clock: Clock;
   readonly random?: RandomBytes;
   /** The `data` of an event: the API's Memory without `content`. */
   readonly describe: (memory: Memory) => JsonObject;
-  /** Called after the commit of new deliveries. Must not throw. */
+  /** Called after new deliveries were committed. Must not throw. */
   readonly onRecorded?: () => void;
 }
 
@@ -40,9 +40,9 @@ export class SqliteOutbox implements MemoryOutbox {
   }
 
   /**
-   * Adds the deliveries of one event to the open transaction, due at once. Cost without a subscriber: one indexed
-   * look-up.
-   * @param memory as it is after the change; for `memory.deleted` as it was before
+   * Adds the deliveries of one event in the open transaction. They are due at once. If no webhook subscribed to the
+   * event, the cost is one look-up in an index.
+   * @param memory the memory after the change; for `memory.deleted` the memory before it
    * @throws StoreError if the file cannot be written
    */
   record(projectKey: bigint, event: MemoryEvent, memory: Memory): void {

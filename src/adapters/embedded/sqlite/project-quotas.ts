@@ -1,5 +1,5 @@
-// Reads what a project has stored, for the check of its plan's quotas (domain/quota.ts). Triggers count it
-// (migrations.ts).
+// Checks whether a change would exceed a quota of the project's plan (domain/quota.ts). Triggers count what a project
+// has stored (migrations.ts).
 
 import { type Fault, invariant } from "../../../domain/fault.ts";
 import { PLANS, type Plan } from "../../../domain/project.ts";
@@ -17,9 +17,9 @@ export class ProjectQuotas {
   ) {}
 
   /**
-   * Returns a Fault `document_quota_exceeded` or `storage_quota_exceeded` if the growth exceeds the plan, otherwise
-   * null. If the plan is full, records the expiry of memories first, which makes room. A change that does not grow is
-   * never refused, even if the project exceeds its plan already.
+   * Returns a Fault `document_quota_exceeded` or `storage_quota_exceeded` if a change by `growth` would exceed the
+   * plan, otherwise null. Before refusing, records the expiry of expired memories, because they may make room. A change
+   * that does not need more is never refused, even if the project already exceeds its plan.
    */
   refusal(projectKey: bigint, growth: StoredAmount): Fault | null {
     const refusal = this.#refusal(projectKey, growth);

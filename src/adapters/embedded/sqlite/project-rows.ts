@@ -1,5 +1,5 @@
-// Projects in mneme.sqlite. A project is removed in two steps: first it is absent from every read, then its rows are
-// erased after its memories were purged.
+// Projects in mneme.sqlite. A project is removed in two steps: first it is marked as removed, and from then on counts
+// as missing; its rows are erased after its memories were purged.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -32,7 +32,7 @@ interface ProjectRow {
 }
 
 const COLUMNS = "project_key, id, name, plan, settings, is_default, created_at";
-/** The key of the removed project `$project`; null for one that exists. */
+/** The key of the project `$project` if it was removed, otherwise NULL. */
 const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
 
 const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
@@ -47,20 +47,21 @@ const CHANGE = `UPDATE projects SET name = ifnull($name, name), plan = ifnull($p
   settings = ifnull($settings, settings) WHERE id = $project AND deleted_at IS NULL RETURNING ${COLUMNS}`;
 
 const REMOVE = "UPDATE projects SET deleted_at = $now WHERE id = $project AND deleted_at IS NULL";
-// jobs that are running must not be published any more
+// running jobs lose their leases, so that they cannot complete any more
 const VOID_LEASES = `UPDATE memories SET lease = NULL
   WHERE project_key = ${PROJECT_KEY} AND status = 'processing' AND lease IS NOT NULL`;
 const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
 // a removed project sends no events
 const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
 const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at IS NOT NULL ORDER BY project_key";
-// two statements, because each has an index and their union has none
+// two statements, because each can use an index and a statement for both could not
 const MEMORIES_LIVE = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NULL LIMIT $limit`;
 const MEMORIES_DELETED = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NOT NULL LIMIT $limit`;
 const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key IN ${KEYS} AND project_key = ${REMOVED_KEY}`;
-// rows that refer to others come first; messages, sources, deliveries and secrets are erased by cascade
+// rows that refer to other rows are erased before those; messages, sources, deliveries and secrets are erased by
+// cascade
 const ERASE: readonly string[] = [
   `DELETE FROM chats WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM user_events WHERE user_key IN (SELECT user_key FROM users WHERE project_key = ${REMOVED_KEY})`,
@@ -74,7 +75,7 @@ const ERASE: readonly string[] = [
   "DELETE FROM projects WHERE id = $project AND deleted_at IS NOT NULL",
 ];
 
-/** The methods of AccountStore for projects. Their contracts are documented there. */
+/** The methods of AccountStore for projects. They are documented there. */
 export class ProjectRows {
   constructor(
     private readonly database: SqliteDatabase,
@@ -227,7 +228,7 @@ function toProject(row: ProjectRow): Project {
   };
 }
 
-// A setting that is newer than the row has its default.
+// A setting that did not exist yet when the row was written gets its default.
 function toSettings(stored: Partial<ProjectSettings>): ProjectSettings {
   return {
     ...DEFAULT_SETTINGS,

@@ -5,7 +5,7 @@ import { type IdPrefix, timeOrderedId } from "../../../domain/ids.ts";
 /** Makes `count` random bytes. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Random bytes of a UUIDv7, beside its time. */
+/** Number of random bytes in a UUIDv7; the other bytes are its time. */
 const ID_RANDOM_BYTES = 10;
 
 /** A new public id: the prefix and 26 characters. Later ids sort after earlier ones. */
@@ -13,5 +13,5 @@ export function newId(prefix: IdPrefix, nowMs: number, random: RandomBytes): str
   return `${prefix}_${timeOrderedId(nowMs, random(ID_RANDOM_BYTES))}`;
 }
 
-/** The machine's cryptographic random numbers. */
+/** The cryptographic random number generator of the operating system. */
 export const systemRandom: RandomBytes = (count) => crypto.getRandomValues(new Uint8Array(count));

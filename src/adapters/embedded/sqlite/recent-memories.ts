@@ -1,15 +1,18 @@
 // Caches memories that were read since the last change, so that their rows are not read again. Only the process that
-// holds the data directory changes memories, so its own count of changes is enough.
+// has locked the data directory changes memories, so it is enough to count the changes of this process.
 
 import type { MemoryId, ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-/** Maximum number of cached rows. With 10 KB of metadata, each takes some KB. */
+/**
+ * Maximum number of cached memories. A memory takes some KB, and more than 10 KB if its metadata is as large as
+ * allowed.
+ */
 const ROWS_MAX = 1_000;
 
-/** Memories by project and id. Any committed change empties the cache. */
+/** Cache of memories, by project and id. Any committed change empties it. */
 export class RecentMemories {
   readonly #rows = new Map<MemoryId, { readonly projectId: ProjectId; readonly memory: Memory }>();
   #changesSeen = -1;
@@ -35,8 +38,8 @@ export class RecentMemories {
   }
 
   /**
-   * Caches a row that was read right after `get` returned null. Rows of an open transaction are not cached, because
-   * they may be rolled back.
+   * Adds a memory that was read right after `get` returned null. Does nothing while a transaction is open, because what
+   * was read may be rolled back.
    */
   put(projectId: ProjectId, memory: Memory): void {
     if (this.database.isInTransaction) return;

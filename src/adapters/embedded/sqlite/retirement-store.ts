@@ -13,7 +13,7 @@ import { KEYS, keyList, type MemoryRow } from "./memory-row.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-// memories of removed projects are erased with their project
+// skips removed projects: their memories are erased with the project
 const RETIRED = `SELECT projects.id, memories.memory_key FROM memories JOIN projects USING (project_key)
   WHERE memories.is_retracted = 0 AND memories.deleted_at IS NOT NULL AND projects.deleted_at IS NULL
     AND projects.id NOT IN (SELECT value FROM json_each($except))
@@ -24,7 +24,7 @@ const MARK_RETRACTED = `UPDATE memories SET is_retracted = 1
 
 const RETENTION_MS = `${DAY_MS} * ifnull(json_extract(projects.settings, '$.retention_days'), ${DEFAULT_SETTINGS.retention_days})`;
 
-// the shortest retention of all projects is a bound that an index can use
+// the shortest retention of all projects gives a bound for which an index can be used
 const PURGEABLE = `SELECT memory_key FROM memories
     WHERE is_purge_asked = 1 AND is_retracted = 1 AND deleted_at IS NOT NULL
   UNION ALL
@@ -34,8 +34,8 @@ const PURGEABLE = `SELECT memory_key FROM memories
       AND memories.deleted_at < $now - ${RETENTION_MS}
   LIMIT $limit`;
 
-// The plus keeps SQLite from using the index on is_retracted, which has all deleted and expired memories. Triggers and
-// cascades (migrations.ts) erase waiting contents, tags, chat sources and remembered answers.
+// The unary plus keeps SQLite from using the index on is_retracted, which has all deleted and expired memories.
+// Triggers and cascades (migrations.ts) erase waiting contents, tags, chat sources and remembered answers.
 const ERASE = `DELETE FROM memories WHERE memory_key IN ${KEYS} AND +is_retracted = 1 AND deleted_at IS NOT NULL
   RETURNING source`;
 

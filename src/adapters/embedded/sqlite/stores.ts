@@ -1,5 +1,5 @@
-// Opens all stores of record on one SQLite file: one connection for writing and one for reading, with stores on both.
-// Each call goes to one of them, depending on whether its method writes.
+// Opens all stores of record on one SQLite file. Each store exists twice, on a connection for writing and on one for
+// reading. Each call goes to one of the two, depending on whether its method writes.
 
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -22,20 +22,20 @@ import { projectKeyOf } from "./user-rows.ts";
 import { SqliteUserStore } from "./user-store.ts";
 import { SqliteWebhookStore } from "./webhook-store.ts";
 
-/** How the stores are opened. */
+/** Options for opening the stores. */
 export interface SqliteStoreOptions {
   /** Path of the file, which is created if it does not exist. Its folder must exist. */
   readonly path: string;
   readonly clock: Clock;
-  /** Makes a secret `whsec_…` from random bytes. */
+  /** Creates a webhook secret `whsec_…` from random bytes. */
   readonly newWebhookSecret: (random: RandomBytes) => string;
-  /** Default: the system's random numbers. */
+  /** Default: the random number generator of the operating system. */
   readonly random?: RandomBytes;
   /** The `data` of an event: the API's Memory without `content`. Default: no events are recorded. */
   readonly describe?: (memory: Memory) => JsonObject;
   /** Called after the commit of new webhook deliveries. Must not throw. */
   readonly onDeliveries?: () => void;
-  /** Receives the error of an effect. Default: an uncaught exception, because it is a bug. */
+  /** Receives the error of a failed effect. Default: throws it as an uncaught exception, because it is a bug. */
   readonly onEffectFailure?: EffectFailure;
 }
 
@@ -104,8 +104,8 @@ function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: Sqli
 type StoreName = keyof Stores;
 
 /**
- * Methods that only read. All others go through the queue to the writing connection. A changing method listed here by
- * mistake fails at its first call, since the reading connection refuses to write.
+ * Names of the methods that only read. All others use the writing connection, through the queue. If a method that
+ * writes is listed here by mistake, it fails at its first call, because the reading connection refuses to write.
  */
 const READS: { readonly [Name in StoreName]: readonly (keyof Stores[Name])[] } = {
   memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],

@@ -1,5 +1,5 @@
-// Transactions over all stores of one SQLite file, and the queue of writes. One connection writes: an open transaction
-// keeps it until its commit and its effects are done, and other writes wait in the queue. A second connection reads
+// Transactions over all stores of one SQLite file, and the queue of writes. One connection writes. An open transaction
+// occupies it until its commit and its effects have ended; other writes wait in the queue. A second connection reads
 // committed changes only and never waits.
 
 import { invariant } from "../../../domain/fault.ts";
@@ -7,14 +7,17 @@ import type { Eventually } from "../../../kit/eventually.ts";
 import type { Stores, Transaction, Transactions } from "../../../ports/transactions.ts";
 import type { Effect, EffectFailure, SqliteDatabase } from "./database.ts";
 
-/** A transaction that takes longer is rolled back: its work waits for something other than a store, or for itself. */
+/**
+ * Maximum duration of a transaction in milliseconds; then it is rolled back. Only a bug takes this long: `work` waits
+ * for something other than a store, or for a call that waits for the transaction itself.
+ */
 const TRANSACTION_MS_MAX = 30_000;
 
 /** Lets one writer at a time use the connection, in the order of arrival. */
 export class WriteQueue {
   #last: Promise<void> | null = null;
 
-  /** Runs a synchronous write: at once if nobody writes, otherwise when its turn comes. */
+  /** Runs a synchronous write: at once if no other writer runs or waits, otherwise when its turn comes. */
   run<T>(write: () => T): Eventually<T> {
     return this.#last === null ? write() : this.hold(async () => write());
   }
@@ -150,7 +153,10 @@ class OpenTransaction implements Transaction {
     this.#isOpen = false;
   }
 
-  /** Refuses calls after the end, also on a store that was kept: a late change could join another transaction. */
+  /**
+   * A store that refuses calls after the transaction has ended, because a late change would become part of another
+   * transaction.
+   */
   #guarded<Store extends object>(store: Store): Store {
     this.#checkOpen();
     return new Proxy(store, {

@@ -26,7 +26,7 @@ const COUNT = `INSERT INTO monthly_usage (project_key, month_start, queries, pro
     prompt_tokens = prompt_tokens + excluded.prompt_tokens,
     completion_tokens = completion_tokens + excluded.completion_tokens`;
 
-/** The methods of AccountStore for usage. Their contracts are documented there. */
+/** The methods of AccountStore for usage. They are documented there. */
 export class UsageRows {
   constructor(
     private readonly database: SqliteDatabase,

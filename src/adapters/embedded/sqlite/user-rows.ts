@@ -10,20 +10,20 @@ const FIND_USER = "SELECT user_key, known_key FROM users WHERE project_key = $pr
 
 const NEXT_KNOWN_KEY = "UPDATE sequences SET next = next + 1 WHERE name = 'known_user' RETURNING next - 1 AS known_key";
 
-// a user that was forgotten starts again: first in the list, with an empty profile
+// a user that becomes known again after `forget` is like a new one: first in the list, with an empty profile
 const MAKE_KNOWN = `INSERT INTO users (project_key, id, known_key, created_at)
   VALUES ($projectKey, $userId, $knownKey, $now)
   ON CONFLICT (project_key, id) DO UPDATE SET known_key = excluded.known_key, created_at = excluded.created_at,
     name = NULL, email = NULL, metadata = NULL
   RETURNING user_key`;
 
-/** The key of the user `$userId` of the project `$project`; null if nothing ever named this user. */
+/** The key of the user `$userId` of the project `$project`; null if nothing ever referred to this user. */
 export const USER_KEY = `(SELECT user_key FROM users
   WHERE id = $userId AND project_key = (SELECT project_key FROM projects WHERE id = $project))`;
 
 /**
  * The key of an existing project, for new rows that refer to it.
- * @throws Fault `project_not_found`, also for one that was removed
+ * @throws Fault `project_not_found` if the project does not exist or was removed
  */
 export function projectKeyOf(database: SqliteDatabase, projectId: ProjectId): bigint {
   const project = database
@@ -33,7 +33,7 @@ export function projectKeyOf(database: SqliteDatabase, projectId: ProjectId): bi
   return project.project_key;
 }
 
-/** The key of a user that is or was known; null if nothing ever named this user. */
+/** The key of a user that is or was known; null if nothing ever referred to this user. */
 export function userKeyOf(database: SqliteDatabase, projectId: ProjectId, userId: string): UserKey | null {
   const user = database
     .prepare<{ user_key: bigint | null }, { project: string; userId: string }>(`SELECT ${USER_KEY} AS user_key`)
@@ -43,7 +43,7 @@ export function userKeyOf(database: SqliteDatabase, projectId: ProjectId, userId
 
 /**
  * Makes a user known and returns its key. A user that was not known gets `now` as `created_at` and an empty profile.
- * Must be called in the transaction that stores the row that names the user.
+ * Must be called in the transaction that stores a row with this user's key.
  * @param now Unix milliseconds
  */
 export function ensureKnownUser(database: SqliteDatabase, projectKey: bigint, userId: string, now: number): bigint {

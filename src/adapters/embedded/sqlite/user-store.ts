@@ -1,5 +1,5 @@
-// UserStore on SQLite: users and their events. user-rows.ts makes users known. What users own is in the other stores
-// and refers to the same rows.
+// UserStore on SQLite: users and their events. user-rows.ts makes users known. Memories and chats of users are in other
+// stores; their rows refer to the same rows of users.
 
 import { invariant } from "../../../domain/fault.ts";
 import type { EventId, ProjectId } from "../../../domain/ids.ts";
@@ -15,7 +15,7 @@ import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
 const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
 
-// a flag per field distinguishes a null from an absent value
+// a flag per field tells whether the field was given, because null is a value that clears it
 const CHANGE_PROFILE = `UPDATE users SET
     name = iif($hasName, $name, name),
     email = iif($hasEmail, $email, email),

@@ -1,8 +1,9 @@
 // WebhookStore on SQLite: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory events;
 // src/webhooks/ sends them.
 //
-// Switching a webhook off fails its pending deliveries in the same transaction, whether a caller switches it off or a
-// receiver that is gone. So switching it on again revives none. Tests and redeliveries are sent even while it is off.
+// A webhook is switched off by a caller, or because its receiver answered that it no longer exists. In the same
+// transaction, its pending deliveries become failed, so that they are not sent after it is switched on again. Tests and
+// redeliveries are sent even while it is off.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../../../domain/ids.ts";
@@ -25,9 +26,15 @@ import { PROJECT_KEY } from "./memory-row.ts";
 import { addDelivery, eventBody } from "./outbox.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
 
-/** Maximum number of attempts that are stored with a delivery: its own four, then redeliveries. */
+/**
+ * Maximum number of attempts that are stored with a delivery: the newest ones. A delivery has up to four regular
+ * attempts; redeliveries add more.
+ */
 const ATTEMPTS_KEPT = 20;
-/** Due deliveries of one webhook that `due` considers: as many as are sent to one host at once. */
+/**
+ * Maximum number of due deliveries of one webhook that `due` considers: as many as are sent to one host at the same
+ * time.
+ */
 const DUE_PER_WEBHOOK = 2;
 /** Maximum number of deliveries that one `prune` removes: 500 take about 10 ms. */
 const PRUNED_AT_ONCE = 500;
@@ -79,14 +86,14 @@ const DELIVERIES_BEFORE = `SELECT ${DELIVERY_COLUMNS} FROM deliveries
   WHERE ${OF_THIS_WEBHOOK} AND deliveries.delivery_key < $before
   ORDER BY deliveries.delivery_key DESC LIMIT $rows`;
 
-// a pending delivery keeps its retries and is only due sooner
+// a delivery that is still pending keeps its remaining retries and only becomes due earlier
 const REDELIVER = `UPDATE deliveries SET status = 'pending', next_attempt_at = $now,
     is_retried = iif(status = 'pending', is_retried, 0), attempts_counted = iif(status = 'pending', attempts_counted, 0)
   WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId
   RETURNING ${DELIVERY_COLUMNS}`;
 
-// Steps through the webhooks with pending deliveries in the index, and reads only the first few deliveries of each. So
-// the backlog of a slow receiver is not scanned to find the deliveries of the next one.
+// Jumps in the index from one webhook with pending deliveries to the next, and reads only the first few deliveries of
+// each. So many waiting deliveries of a slow receiver need not be scanned to find those of the next one.
 const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
     SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
     UNION ALL
@@ -111,7 +118,7 @@ const RECORD = `UPDATE deliveries SET status = $status, next_attempt_at = $nextA
     attempts_counted = attempts_counted + 1
   WHERE id = $id`;
 
-// an old delivery that was sent again recently has ended recently
+// the time of the last attempt counts: an old delivery that was redelivered has ended later
 const PRUNE = `DELETE FROM deliveries WHERE delivery_key IN (
     SELECT delivery_key FROM deliveries
     WHERE status <> 'pending' AND created_at < $before
@@ -171,7 +178,7 @@ export class SqliteWebhookStore implements WebhookStore {
   readonly #random: RandomBytes;
   readonly #newSecret: (random: RandomBytes) => string;
 
-  /** `newSecret` makes a `whsec_…` from random bytes. */
+  /** @param options `newSecret` creates a secret `whsec_…` from random bytes */
   constructor(options: {
     readonly database: SqliteDatabase;
     readonly clock: Clock;
@@ -270,7 +277,7 @@ export class SqliteWebhookStore implements WebhookStore {
     return row === null ? null : toDelivery(row);
   }
 
-  /** Empty for an unknown webhook. */
+  /** Returns an empty page for an unknown webhook. */
   deliveries(projectId: ProjectId, id: WebhookId, { limit, cursor }: Listing): Page<Delivery> {
     const binding = JSON.stringify(["deliveries", projectId, id]);
     const params = { project: projectId, id, rows: limit + 1 };
@@ -290,7 +297,10 @@ export class SqliteWebhookStore implements WebhookStore {
     return row === null ? null : toDelivery(row);
   }
 
-  /** Considers only the DUE_PER_WEBHOOK deliveries of a webhook that wait longest, including those in `except`. */
+  /**
+   * For each webhook, considers only the DUE_PER_WEBHOOK due deliveries that have waited longest. Those in `except` are
+   * among them.
+   */
   due(limit: number, except: ReadonlySet<DeliveryId>): readonly DueDelivery[] {
     return this.#database
       .prepare<DueRow, { now: number; except: string; limit: number }>(DUE)
@@ -316,7 +326,7 @@ export class SqliteWebhookStore implements WebhookStore {
     });
   }
 
-  /** Removes at most PRUNED_AT_ONCE, oldest first; the rest goes with the next calls. */
+  /** Removes at most PRUNED_AT_ONCE deliveries, oldest first. Later calls remove the rest. */
   prune(beforeMs: number): void {
     this.#database.prepare<never, { before: number }>(PRUNE).run({ before: beforeMs });
   }
@@ -333,8 +343,8 @@ export class SqliteWebhookStore implements WebhookStore {
 type NextState = { readonly status: DeliveryStatus; readonly nextAttemptAt: number | bigint | null };
 
 /**
- * State of a delivery after an attempt: the outcome, unless the webhook was switched off or a redelivery was requested
- * during the attempt. A successful attempt counts in any case.
+ * State of a delivery after an attempt. A failed attempt does not count if the webhook was switched off or a redelivery
+ * was requested during the attempt. A successful attempt always counts.
  */
 function stateAfter(stored: StateRow, { attempt, next }: AttemptOutcome): NextState {
   if (next === "delivered") return { status: "delivered", nextAttemptAt: null };
@@ -345,7 +355,7 @@ function stateAfter(stored: StateRow, { attempt, next }: AttemptOutcome): NextSt
   return next === "failed" ? { status: "failed", nextAttemptAt: null } : { status: "pending", nextAttemptAt: next.at };
 }
 
-// Attempts are stored with the field names of the API, the newest last.
+// Appends an attempt. Attempts are stored with the field names of the API, the newest last.
 function withAttempt(attempts: string, attempt: DeliveryAttempt): string {
   return JSON.stringify([...(JSON.parse(attempts) as readonly DeliveryAttempt[]), attempt].slice(-ATTEMPTS_KEPT));
 }
