@@ -1,21 +1,24 @@
-// Limits what one document may cost, and stops its reader with a message for the uploader. zip/archive.ts,
-// office/xml.ts and the readers count.
+// Limits what one document may cost. When a limit is exceeded, it stops the reader with a message for the uploader.
+// zip/archive.ts, office/xml.ts and the readers call it.
 
 import { ReadFailure } from "../ports/document-reader.ts";
 import { processorMs } from "./processor-time.ts";
 
 /** Limits for one document. */
 export interface ReadingLimits {
-  /** Parts of the archive. */
+  /** Number of parts of the archive. */
   readonly entries: number;
-  /** Decompressed bytes of all parts that are read. */
+  /** Number of decompressed bytes of all parts that are read. */
   readonly inflatedBytes: number;
-  /** Decompressed bytes per compressed byte of one part, checked from `ratioFromBytes` decompressed bytes on. */
+  /**
+   * Number of decompressed bytes per compressed byte of one part. It is checked once the part has `ratioFromBytes`
+   * decompressed bytes.
+   */
   readonly ratio: number;
   readonly ratioFromBytes: number;
-  /** UTF-16 code units of text. */
+  /** Length of the text in UTF-16 code units. */
   readonly textUnits: number;
-  /** Filled cells of all sheets, including cells that share a merged value. */
+  /** Number of filled cells of all sheets, including the cells that repeat the text of merged cells. */
   readonly cells: number;
   readonly slides: number;
   /** Depth of nested elements. */
@@ -51,13 +54,15 @@ export class Budget {
     this.#deadlineMs = processorMs() + limits.ms;
   }
 
-  /** Readers call it at least once every few megabytes. */
+  /** Checks the time limit. Readers call it at least once every few megabytes. */
   checkTime(): void {
     if (processorMs() < this.#deadlineMs) return;
     refuse(`Reading the file takes longer than ${this.limits.ms / 1000} seconds, the limit for a file.`);
   }
 
-  /** @param partBytes of the current part: bytes decompressed so far, and all compressed bytes */
+  /**
+   * @param partBytes for the current part: number of bytes decompressed so far, and number of all its compressed bytes
+   */
   addInflated(bytes: number, partBytes: { readonly inflated: number; readonly compressed: number }): void {
     const { inflatedBytes, ratio, ratioFromBytes } = this.limits;
     this.#inflatedBytes += bytes;

@@ -1,5 +1,5 @@
-// Detects the format of an uploaded file: by its content first, by its name if the content leaves the format open. The
-// formats recognise themselves (formats.ts).
+// Detects the format of an uploaded file: by its content, and by its name if the content alone does not decide. Each
+// format has a function that recognises its files (formats.ts).
 
 import { open } from "node:fs/promises";
 import { sampleFile } from "./file-sample.ts";
@@ -7,8 +7,8 @@ import { CERTAINTIES } from "./format.ts";
 import { FORMATS, isKnownExtension } from "./formats.ts";
 
 /**
- * The media type of a file by its content and name; null if it has none of the formats. An encrypted Office document
- * has the media type of its extension.
+ * Returns the media type of a file; null if the file has none of the formats that Mneme reads. For an encrypted Office
+ * document, the extension of its name decides the media type.
  * @throws Error of the operating system if the file cannot be read
  */
 export async function mediaTypeOf(path: string, filename: string): Promise<string | null> {

@@ -1,5 +1,5 @@
-// The child process that reads one file and ends, so that a hostile file costs one process. read-file.ts reads the
-// file; the server starts and limits the child in adapters/documents/document-reader.ts.
+// The child process that reads one file and then exits. So a hostile file can damage only this process. read-file.ts
+// reads the file; the server starts and limits the child in adapters/documents/document-reader.ts.
 
 import { writeSync } from "node:fs";
 import { dieWithParent } from "../children/parent-death.ts";
@@ -7,7 +7,7 @@ import { ReadFailure } from "../ports/document-reader.ts";
 import { decodeRequest, encodeFailure, encodePages, encodeResponse } from "./document-protocol.ts";
 import { readFileText } from "./read-file.ts";
 
-/** Minimum time between two reports of page progress. */
+/** Minimum time between two reports of page progress, in milliseconds. */
 const PROGRESS_EVERY_MS = 200;
 
 /**

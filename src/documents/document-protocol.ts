@@ -8,22 +8,22 @@ import type { FailureCode, PageProgress } from "../domain/memory.ts";
 import { type DocumentFile, type DocumentText, ReadFailure, type TextMark } from "../ports/document-reader.ts";
 import type { PlaceMark } from "./document.ts";
 
-/** Thrown if a file cannot be read at the moment, for reasons outside the file. */
+/** Thrown if a file cannot be read at the moment, for reasons that have nothing to do with the file. */
 export class FileUnavailable extends Error {
   override readonly name = "FileUnavailable";
 }
 
 /** The first line of a response, with one of these outcomes. */
 interface ResponseHead {
-  /** Bytes of the text that follows. */
+  /** Number of bytes of the text that follows. */
   readonly bytes?: number;
   readonly title?: string | null;
   readonly marks?: readonly TextMark[];
-  /** The file is at fault; the uploader sees `code` and `message`. */
+  /** The file is the reason for the failure; the uploader sees `code` and `message`. */
   readonly failure?: { readonly code: FailureCode; readonly message: string };
   /** Message of an unexpected error in a reader. The file counts as damaged. */
   readonly broken?: string;
-  /** Message of an error outside the file. */
+  /** Message of an error that has nothing to do with the file. */
   readonly unavailable?: string;
 }
 
@@ -34,9 +34,9 @@ export type DocumentOutcome =
   | { readonly kind: "broken"; readonly message: string }
   | { readonly kind: "unavailable"; readonly message: string };
 
-/** Maximum UTF-8 bytes per byte of a text file: three for windows-1252, one and a half for UTF-16. */
+/** Maximum number of UTF-8 bytes of text per byte of a text file: three for windows-1252, one and a half for UTF-16. */
 const TEXT_BYTES_PER_BYTE = 3;
-/** Maximum text of compressed formats in bytes, including titles and marks. */
+/** Maximum size in bytes of the text of a file in a compressed format, including titles and marks. */
 const COMPRESSED_TEXT_BYTES_MAX = 256 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -74,18 +74,21 @@ export function encodeFailure(error: unknown): string {
   return headLine(error instanceof FileUnavailable ? { unavailable: message } : { broken: message });
 }
 
-/** A line of page progress. */
+/** Writes a line that reports page progress. */
 export function encodePages({ done, total }: PageProgress): string {
   return `pages ${done} ${total}\n`;
 }
 
-/** Parses a line of standard error; null if it is no page progress, since libraries write there as well. */
+/**
+ * Parses a line of standard error; null if the line does not report page progress, because libraries write to standard
+ * error, too.
+ */
 export function decodePages(line: string): PageProgress | null {
   const [, done, total] = /^pages (\d{1,9}) (\d{1,9})$/.exec(line) ?? [];
   return done === undefined || total === undefined ? null : { done: Number(done), total: Number(total) };
 }
 
-/** Parses a complete response; null if it is cut off. */
+/** Parses a complete response; null if the response is cut off. */
 export function decodeResponse(response: Uint8Array): DocumentOutcome | null {
   const end = response.indexOf(LINE_FEED);
   if (end === -1) return null;
@@ -106,7 +109,10 @@ function headLine(head: ResponseHead): string {
   return `${JSON.stringify(head)}\n`;
 }
 
-/** Converts marks to code points, in one pass over the text, since marks ascend. */
+/**
+ * Converts the positions of marks to code points. One pass over the text is enough, because the marks are in ascending
+ * order.
+ */
 function inCodePoints(pieces: readonly string[], marks: readonly PlaceMark[]): TextMark[] {
   const placed: TextMark[] = [];
   let pieceStart = 0;

@@ -1,20 +1,22 @@
 // Defines what the readers of all formats return: text, title, and the pages, slides or sheets that the text comes
 // from.
 
-/** The result of reading a file: readable Markdown, and the places that its parts come from. */
+/**
+ * The result of reading a file: readable Markdown, and for each part of it the page, slide or sheet that it comes from.
+ */
 export interface ReadDocument {
   /**
-   * Their concatenation is the text: at least one visible character, no NUL, no lone surrogate. Pieces avoid a second
-   * copy of a large text in memory.
+   * The text in pieces, which avoid a second copy of a large text in memory. Concatenated, they have at least one
+   * visible character, no NUL and no lone surrogate.
    */
   readonly pieces: readonly string[];
-  /** The title in the file's own properties; null: taken from the text later. */
+  /** The title in the properties of the file; null if it has none: then preparation extracts a title from the text. */
   readonly title: string | null;
-  /** Ascending by `at`; each mark is valid up to the next one. */
+  /** Sorted by `at`. Each mark applies to the text up to the next mark. */
   readonly marks: readonly PlaceMark[];
 }
 
-/** From `at` on (UTF-16 code units of the text), the text comes from this page, slide or sheet. */
+/** Marks where a page, slide or sheet begins in the text: at `at`, in UTF-16 code units. */
 export interface PlaceMark {
   readonly at: number;
   readonly page?: number;
@@ -22,5 +24,5 @@ export interface PlaceMark {
   readonly sheet?: string;
 }
 
-/** Message for a file behind a password. */
+/** Message for a file that is protected by a password. */
 export const ENCRYPTED = "The file is encrypted. Upload it without a password.";

@@ -2,7 +2,7 @@
 
 import type { FileHandle } from "node:fs/promises";
 
-/** Whether bytes hold a signature at an offset. @param signature a character per byte (Latin-1) */
+/** Whether bytes contain a signature at an offset. @param signature a character per byte (Latin-1) */
 export function beginsWith(bytes: Uint8Array, signature: string, at = 0): boolean {
   for (let position = 0; position < signature.length; position++) {
     if (bytes[at + position] !== signature.charCodeAt(position)) return false;
@@ -10,7 +10,7 @@ export function beginsWith(bytes: Uint8Array, signature: string, at = 0): boolea
   return true;
 }
 
-/** Reads `length` bytes from an offset on; fewer if the file ends before. */
+/** Reads `length` bytes from an offset on, or fewer if the file ends before that. */
 export async function readAt(file: FileHandle, at: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   let filled = 0;

@@ -1,6 +1,6 @@
 // Samples a file so that its format can be recognised: its first bytes, the list of a ZIP archive's entries, the
-// beginning of its text. Reads a few megabytes at most, however the file is made. The formats themselves recognise the
-// sample.
+// beginning of its text. Reads a few megabytes at most, whatever the file contains. Each format's function recognises
+// the sample.
 
 import type { FileHandle } from "node:fs/promises";
 import { beginningOf, encodingOf } from "./encoding/encoding.ts";
@@ -15,32 +15,32 @@ import {
   zipEntries,
 } from "./zip/directory.ts";
 
-/** Sampled bytes at the beginning of the file. */
+/** Number of bytes at the beginning of the file that the sample contains. */
 const HEAD_BYTES = 64 * 1024;
-/** Bytes of a ZIP archive's directory that are read: about 40,000 entries. */
+/** Maximum number of bytes that are read of a ZIP archive's directory: about 40,000 entries. */
 const ZIP_DIRECTORY_BYTES_MAX = 4 * 1024 * 1024;
 
-/** A container whose signature the file begins with. */
+/** The container format whose signature the file begins with. */
 export type Container =
   | {
       readonly kind: "zip";
-      /** Names of the entries; of a damaged archive, those that could be found. */
+      /** Names of the entries; for a damaged archive, the names that could be found. */
       readonly entryNames: readonly string[];
-      /** The archive has no readable directory, or an empty one. */
+      /** Whether the archive is damaged: its directory cannot be read or is empty. */
       readonly isDamaged: boolean;
     }
   /** An OLE container: an Office document of the old binary formats, or an encrypted one of the new formats. */
   | { readonly kind: "ole"; readonly isEncryptedOffice: boolean };
 
-/** What the formats know about a file to recognise it. */
+/** The sample of a file from which the formats recognise it. */
 export class FileSample {
-  /** Decoded on first use: most files are recognised without their text. */
+  /** The beginning of the text, decoded on first use: most files are recognised without it. undefined before that. */
   #text: string | null | undefined;
 
   constructor(
     /** Extension of the file name in lower case, without the dot; empty if there is none. */
     readonly extension: string,
-    /** Whether a format has this extension. */
+    /** Whether any format has this extension. */
     readonly hasKnownExtension: boolean,
     /** The first 64 KiB. */
     readonly head: Buffer,
@@ -49,13 +49,16 @@ export class FileSample {
     readonly container: Container | null,
   ) {}
 
-  /** The beginning of a text file without leading white space; null if the file is no text. */
+  /** The beginning of a text file without leading white space; null if the file is not a text file. */
   get text(): string | null {
     if (this.#text === undefined) this.#text = this.#decodedHead();
     return this.#text;
   }
 
-  /** Whether the file may be a damaged document: neither a container nor a text nor a known binary format. */
+  /**
+   * Whether the file may be a damaged document, because it is neither a container nor a text nor in a known binary
+   * format.
+   */
   get isUnknownBinary(): boolean {
     if (this.container !== null || this.text !== null) return false;
     return !OTHER_BINARIES.some(({ signature, at }) => beginsWith(this.head, signature, at));
@@ -68,7 +71,10 @@ export class FileSample {
   }
 }
 
-/** Signatures of binary formats that Mneme does not read. Files with them are refused whatever their names are. */
+/**
+ * Signatures of binary formats that Mneme does not read. Files that begin with one of them are refused, whatever their
+ * names are.
+ */
 const OTHER_BINARIES: readonly { readonly signature: string; readonly at?: number }[] = [
   ...["\x89PNG", "\xff\xd8\xff", "GIF8", "BM", "II*\0", "MM\0*", "RIFF", "OggS", "ID3", "fLaC"],
   ...["\x1f\x8b", "BZh", "\xfd7zXZ", "7z\xbc\xaf", "Rar!", "\x28\xb5\x2f\xfd"],
@@ -102,7 +108,7 @@ async function zipContainer(file: FileHandle, size: number, head: Buffer): Promi
   return { kind: "zip", entryNames: entryNames ?? localEntryNames(head), isDamaged };
 }
 
-/** The names in an archive's directory; null if it has none that can be read. */
+/** The names in an archive's directory; null if the archive has no readable directory. */
 async function listedNames(file: FileHandle, size: number): Promise<readonly string[] | null> {
   const tailAt = Math.max(0, size - ZIP_TAIL_BYTES);
   const directory = findZipDirectory(await readAt(file, tailAt, size - tailAt), tailAt);

@@ -10,7 +10,7 @@ import { PDF } from "./pdf/format.ts";
 import { MARKDOWN } from "./text/markdown.ts";
 import { PLAIN_TEXT } from "./text/plain-text.ts";
 
-/** All formats. Between formats that are equally certain, the first one wins. */
+/** All formats. If several are equally certain for a file, the first of them wins. */
 export const FORMATS: readonly FileFormat[] = [
   PDF,
   DOCX,
@@ -34,7 +34,7 @@ export function isKnownExtension(extension: string): boolean {
   return FORMATS.some(({ extensions }) => extensions.includes(extension));
 }
 
-/** The format with a media type that `mediaTypeOf` returned when the file was uploaded. */
+/** The format with this media type, which `mediaTypeOf` returned when the file was uploaded. */
 export function formatOfMediaType(mediaType: string): FileFormat {
   const format = FORMATS.find((each) => each.mediaType === mediaType);
   invariant(format, `a file of the media type ${mediaType} was accepted`);

@@ -5,7 +5,7 @@ import type { FileHandle } from "node:fs/promises";
 import { beginsWith, readAt } from "./file-bytes.ts";
 
 const OLE_SIGNATURE = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
-/** Bytes that are searched at once. */
+/** Number of bytes that are searched at once. */
 const STEP_BYTES = 1024 * 1024;
 /**
  * Layout of a directory entry ([MS-CFB] 2.6.1): size, offset of the name's length in bytes (with the final zero),
@@ -20,8 +20,8 @@ export function isOleContainer(bytes: Uint8Array): boolean {
 }
 
 /**
- * Whether an OLE container lists a stream `EncryptedPackage`. Directory entries lie at multiples of their size wherever
- * the sectors are, so the search looks at each such offset and does not trust the sector tables.
+ * Whether an OLE container lists a stream `EncryptedPackage`. Wherever its sector is, a directory entry begins at a
+ * multiple of its size. So the search checks every such offset and does not trust the sector tables.
  */
 export async function holdsEncryptedPackage(file: FileHandle, size: number): Promise<boolean> {
   for (let stepAt = 0; stepAt < size; stepAt += STEP_BYTES) {

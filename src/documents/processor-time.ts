@@ -2,11 +2,11 @@
 
 import { type Clock, systemClock } from "../kit/clock.ts";
 
-/** Processor time of this process so far, in milliseconds, over all threads. */
+/** Processor time that all threads of this process have used so far, in milliseconds. */
 export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** A clock of processor time. Its sleep uses the clock of the machine. */
+/** A clock that measures processor time. Its `sleep` waits by the clock of the machine. */
 export const processorClock: Clock = { now: processorMs, sleep: (ms, signal) => systemClock.sleep(ms, signal) };

@@ -1,5 +1,4 @@
-// Reads the file of an upload: its text, title and page marks. detect.ts found the format before, when the file was
-// uploaded.
+// Reads an uploaded file: its text, title and place marks. detect.ts has found the format when the file was uploaded.
 
 import { readFile } from "node:fs/promises";
 import { type DocumentFile, ReadFailure } from "../ports/document-reader.ts";
@@ -9,7 +8,7 @@ import { formatOfMediaType } from "./formats.ts";
 import { isOleContainer } from "./ole.ts";
 
 /**
- * Reads a file. Holds the file and its text in memory once each.
+ * Reads a file. Keeps one copy of the file and one copy of its text in memory.
  * @param onPages called after each page of a PDF
  * @throws FileUnavailable if the operating system cannot read the file
  */

@@ -1,5 +1,5 @@
-// Assembles the text of a document from blocks, with marks of pages, slides and sheets, and cleans texts. The readers
-// decide what the blocks hold.
+// Assembles the text of a document from blocks, with place marks for pages, slides and sheets. Also cleans texts. The
+// readers decide what the blocks contain.
 
 import { ReadFailure } from "../ports/document-reader.ts";
 import type { Budget } from "./budget.ts";
@@ -7,9 +7,9 @@ import type { PlaceMark, ReadDocument } from "./document.ts";
 
 /** A paragraph, heading, list item or table row. */
 export interface Block {
-  /** Trimmed, with at least one visible character. */
+  /** Text of the block: trimmed, with at least one visible character. */
   readonly text: string;
-  /** Between blocks of the same series is a line feed, between others an empty line. */
+  /** Blocks of the same series are separated by a line feed, other blocks by an empty line. */
   readonly series: object | null;
 }
 
@@ -18,10 +18,10 @@ export interface BlockSink {
   write(block: Block): void;
 }
 
-/** The series of list items. Consecutive lists are one list. */
+/** The series of all list items. So consecutive lists are written as one list. */
 export const LIST = {};
 
-/** Length of a piece in UTF-16 code units after which the next one begins. */
+/** Minimum length of a piece of text in UTF-16 code units. When a piece has reached it, the next one begins. */
 const PIECE_UNITS = 64 * 1024;
 
 /** Collects the text of a document. */
@@ -36,7 +36,7 @@ export class TextWriter implements BlockSink {
 
   constructor(private readonly budget: Budget) {}
 
-  /** Sets the place of the following blocks. */
+  /** Sets the page, slide or sheet of the following blocks. */
   mark(place: Omit<PlaceMark, "at">): void {
     this.#place = place;
     this.#series = null;
@@ -44,7 +44,7 @@ export class TextWriter implements BlockSink {
 
   /** @throws ReadFailure if the text exceeds the budget */
   write({ text, series }: Block): void {
-    // before the parts are joined
+    // checked before the parts are joined
     this.budget.addText(text.length);
     const isFirst = this.#units === 0;
     this.#append(isFirst ? "" : series !== null && series === this.#series ? "\n" : "\n\n");
@@ -54,7 +54,7 @@ export class TextWriter implements BlockSink {
     this.#series = series;
   }
 
-  /** The document; a failure if nothing was written. */
+  /** Returns the document, or a failure if nothing was written. */
   document(title: string | null): ReadDocument | ReadFailure {
     if (this.#units === 0) return new ReadFailure("unreadable_document", "The file holds no text.");
     this.#endPiece();
@@ -85,9 +85,9 @@ export class BlockList implements BlockSink {
 }
 
 /**
- * Cleans a text: lines ended by \n, at most one empty line between them, no white space at the ends of lines, no
- * invisible characters (control characters, soft hyphens, byte order marks, lone surrogates). Empty if nothing is
- * visible.
+ * Cleans a text. Its lines end with \n, with at most one empty line between two lines and no white space at their ends.
+ * Invisible characters are removed: control characters, soft hyphens, byte order marks, lone surrogates. The result is
+ * empty if nothing is visible.
  */
 export function readable(text: string): string {
   const lines = text
@@ -106,9 +106,9 @@ export function readable(text: string): string {
 
 const VISIBLE = /[^\s\p{Cc}\p{Cf}]/u;
 
-/** A text on one line. */
+/** Puts a text on one line. */
 export function onOneLine(text: string): string {
-  // fast path for numbers and single words, most cells of sheets
+  // fast path for numbers and single words, which most cells of sheets contain
   if (/^[!-~]+$/.test(text)) return text;
   return readable(text).replace(/\s+/g, " ");
 }

@@ -5,17 +5,17 @@ export type Separator = "," | ";" | "\t" | "|";
 
 /** A row, or a part of a row with very many cells. */
 export interface CsvRecord {
-  /** Without quotes, with their white space. */
+  /** The cells without their quotes. White space around a value is kept. */
   readonly cells: readonly string[];
-  /** Column of the first cell, from 0. */
+  /** Column of the first cell, counted from 0. */
   readonly firstColumn: number;
 }
 
 /** Maximum number of cells per record, as in an Excel sheet. A longer row continues in the next record. */
 export const CELLS_MAX = 16_384;
 /**
- * Longest quoted cell in UTF-16 code units. In a longer one the closing quote is missing, and the opening quote is an
- * ordinary character.
+ * Maximum length of a quoted cell, in UTF-16 code units. If the closing quote does not follow within this length, it is
+ * missing, and the opening quote is an ordinary character.
  */
 export const QUOTED_UNITS_MAX = 1024 * 1024;
 
@@ -23,8 +23,8 @@ const QUOTE = 0x22;
 const LINE_FEED = 0x0a;
 
 /**
- * The rows of a table without empty lines. A quote is special only at the beginning of a cell. Two quotes within quotes
- * are one quote. Text after a closing quote belongs to the cell. Takes linear time.
+ * Reads the rows of a table and skips empty lines. A quote is special only at the beginning of a cell. Two quotes
+ * within quotes are one quote. Text after a closing quote belongs to the cell. Takes linear time.
  * @param separator null if each line is one cell
  */
 export function* recordsOf(pieces: Iterable<string>, separator: Separator | null): Generator<CsvRecord> {
@@ -40,12 +40,12 @@ export function* recordsOf(pieces: Iterable<string>, separator: Separator | null
 }
 
 /**
- * Reads complete records from `position` on. The caller passes the text after the last complete record again, with more
- * text.
+ * Reads complete records from `position` on. The caller keeps the text after the last complete record and passes it
+ * again, followed by more text.
  */
 class RecordReader {
   position = 0;
-  /** First column of the record at `position`; not 0 if the record continues a row. */
+  /** First column of the record at `position`. It is not 0 if the record continues a row. */
   #firstColumn = 0;
   readonly #separator: number;
 
@@ -90,8 +90,8 @@ class RecordReader {
   }
 
   /**
-   * A quoted cell up to its closing quote; null if the cell is not quoted; `cut` if the closing quote may be in the
-   * next piece.
+   * Reads a quoted cell up to its closing quote. Returns null if the cell is not quoted, and `cut` if the closing quote
+   * may be in the next piece of text.
    */
   #quotedCell(
     text: string,
@@ -108,7 +108,7 @@ class RecordReader {
         const mayBeClosed = close === -1 && !isLast && text.length - start <= QUOTED_UNITS_MAX;
         return mayBeClosed ? "cut" : null;
       }
-      // a quote at the end of the piece may be the first of two
+      // a quote at the end of the piece may be the first one of two, which mean one quote
       if (close + 1 === text.length && !isLast) return "cut";
       value += text.slice(at, close);
       if (text.charCodeAt(close + 1) !== QUOTE) return { value, end: close + 1 };

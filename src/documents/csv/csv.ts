@@ -1,40 +1,53 @@
-// Converts a table in a text file (CSV, TSV: RFC 4180 and its variants) to text: a line per row with the column names,
-// as for workbooks (office/table.ts). Finds the separator and the header row. csv-records.ts splits rows into cells.
+// Converts a table in a text file (CSV, TSV: RFC 4180 and its variants) to text: one line per row, in which each value
+// has its column name before it, as in workbooks (office/table.ts). Finds the separator and the header row.
+// csv-records.ts splits rows into cells.
 
 import { type Cell, type ColumnNames, columnNames, isQuantity, rowLine } from "../office/table.ts";
 import { onOneLine } from "../text-writer.ts";
 import { type CsvRecord, recordsOf, type Separator } from "./csv-records.ts";
 
-/** UTF-16 code units at the beginning that determine the separator. */
+/** Number of UTF-16 code units at the beginning of a table that determine the separator. */
 const HEAD_UNITS = 64 * 1024;
-/** Rows at the beginning that determine separator, preamble and header. */
+/** Number of rows at the beginning of a table that determine the separator, the preamble and the header. */
 const HEAD_RECORDS = 100;
-/** Minimum share of rows with the same number of cells. With a smaller share, the lines are prose with commas. */
+/**
+ * Minimum share of rows that have the same number of cells. If the share is smaller, the text is not a table but prose
+ * with commas.
+ */
 const REGULAR_MIN = 0.4;
-/** Maximum number of rows above the table: titles, remarks. */
+/** Maximum number of rows above the table (the preamble): titles, remarks. */
 const PREAMBLE_RECORDS_MAX = 20;
-/** Longest column name in characters. If a cell of the first row is longer, the row is data. */
+/**
+ * Maximum length of a column name in characters. If a cell of the first row is longer, the row contains data, not
+ * names.
+ */
 const NAME_CHARACTERS_MAX = 80;
-/** Minimum share of numbers, dates and similar values in a column that shows that the text above them is its name. */
+/**
+ * If at least this share of a column's values are numbers, dates or similar, the text above them is the name of the
+ * column.
+ */
 const QUANTITIES_MIN = 0.6;
 /**
- * Maximum of UTF-16 code units that column names add to a text: they make a row of short cells several times as long.
- * Rows beyond this limit, which is reached after about 20 MB of a file, have no column names.
+ * Maximum number of UTF-16 code units that column names may add to a text, because they make a row of short cells
+ * several times as long. After this limit, which is reached after about 20 MB of a file, rows are written without
+ * column names.
  */
 const NAMES_UNITS_MAX = 64 * 1024 * 1024;
-/** Length of a piece in UTF-16 code units after which the next one begins. */
+/** Minimum length of a piece of text in UTF-16 code units. When a piece has reached it, the next one begins. */
 const PIECE_UNITS = 64 * 1024;
 
 const SEPARATORS: readonly Separator[] = [",", ";", "\t", "|"];
-/** Excel's declaration of the separator at the beginning of a file; it is not a row. */
+/**
+ * Matches the line with which Excel declares the separator at the beginning of a file. It is not a row of the table.
+ */
 const DECLARED_SEPARATOR = /^[ \t]*"?sep=([,;|\t])"?[ \t]*(?:\n|$)/i;
 const YEAR = /^(?:19|20)\d\d$/;
 const TRUTH = /^(?:true|false|yes|no)$/i;
 const ADDRESS = /^(?:[^\s@]{1,64}@[^\s@]{1,190}\.[^\s@]{2,}|https?:\/\/\S+)$/;
 
 /**
- * The lines of a table, in pieces; none if the table has no visible character. Values are unchanged but for white
- * space; empty cells are left out. Takes linear time and holds one row at a time.
+ * The lines of a table, in pieces; none if the table has no visible character. Only the white space of values is
+ * changed. Empty cells are left out. Takes linear time and holds one row at a time.
  * @param pieces the text, with lines ended by \n
  */
 export function* csvText(pieces: Iterable<string>): Generator<string> {
@@ -60,7 +73,7 @@ function separatorOf(head: string): Separator | null {
   return best.separator;
 }
 
-/** Score of a separator: the share of rows with the usual number of cells; 0 if that number is one. */
+/** Score of a separator: the share of rows that have the most frequent number of cells; 0 if that number is one. */
 function regularity(records: readonly CsvRecord[]): number {
   const rows = records.filter(({ cells }) => cells.some((cell) => cell !== ""));
   const columns = usualColumns(rows);
@@ -112,7 +125,7 @@ function splitHead(head: readonly CsvRecord[]): {
   const filled = head.filter((record) => !isEmpty(record));
   const columns = usualColumns(filled);
   const start = columns === 1 ? 0 : filled.findIndex((record) => isRowOf(record, columns));
-  // no preamble if all rows are shorter or the table begins too far down
+  // there is no preamble if no row looks like a row of the table, or if the first such row is too far down
   const preambleRows = start > 0 && start <= PREAMBLE_RECORDS_MAX ? start : 0;
   const [first, ...rest] = filled.slice(preambleRows);
   const hasHeader = first !== undefined && namesColumns(first, rest);
@@ -123,7 +136,7 @@ function splitHead(head: readonly CsvRecord[]): {
   };
 }
 
-/** Whether a record is a row of the table and not a remark above it. */
+/** Whether a record is a row of the table, and not a title or remark above it. */
 function isRowOf({ cells }: CsvRecord, columns: number): boolean {
   const filled = cells.filter((cell) => cell !== "").length;
   return filled >= 2 && filled * 2 >= columns && (cells.length === columns || !/^\s*(?:#|\/\/)/.test(cells[0] ?? ""));
@@ -157,7 +170,8 @@ function namesColumns(first: CsvRecord, rest: readonly CsvRecord[]): boolean {
 }
 
 /**
- * For columns of texts: whether the first row is written like identifiers or is much shorter, unlike the other rows.
+ * Whether the texts of the first row look like column names: unlike the other rows, they are written like identifiers
+ * or are much shorter.
  */
 function looksLikeNames(names: readonly string[], columns: readonly (readonly string[])[]): boolean {
   const isPlain = (text: string) => /^[\p{Ll}\p{N}_]+$/u.test(text);
@@ -169,7 +183,7 @@ function looksLikeNames(names: readonly string[], columns: readonly (readonly st
   );
 }
 
-/** Whether a text is a number, a date, an address or similar, and so no column name. */
+/** Whether a text is a number, a date, an address or similar, and therefore not a column name. */
 function isValue(text: string): boolean {
   return isQuantity(text) || TRUTH.test(text) || (text.length <= 300 && ADDRESS.test(text));
 }

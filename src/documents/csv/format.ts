@@ -29,7 +29,7 @@ function isTable(text: string): boolean {
     .slice(0, 20);
   if (lines.length < 3) return false;
   return [/\t/g, /;/g, /,/g].some((separator) => {
-    // without the last line, which may be cut off
+    // the last line is left out, because it may be cut off
     const counts = lines.slice(0, -1).map((line) => line.replace(/"[^"]*"/g, "").match(separator)?.length ?? 0);
     return (counts[0] ?? 0) > 0 && counts.every((count) => count === counts[0]);
   });

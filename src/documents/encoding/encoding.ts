@@ -4,23 +4,27 @@
 import { isUtf8 } from "node:buffer";
 import { legacyEncodingOf, meanSurprise } from "./legacy-encoding.ts";
 
-/** Maximum share of control characters in a text. Usually there are none; logs and old files have a few. */
+/** Maximum share of control characters in a text. Most texts have none; logs and old files have a few. */
 const CONTROL_SHARE_MAX = 0.01;
 /**
- * Maximum ratio of invalid sequences to non-ASCII characters in damaged UTF-8. With more, the encoding has one byte per
- * character.
+ * Maximum ratio of invalid sequences to non-ASCII characters in damaged UTF-8. If the ratio is higher, the text is in
+ * an encoding that is not UTF-8.
  */
 const BROKEN_SHARE_MAX = 0.1;
-/** Minimum share of UTF-16 code units with a zero byte. Latin letters, digits and spaces have one. */
+/**
+ * If at least this share of the UTF-16 code units has a zero byte, the bytes are UTF-16. Latin letters, digits and
+ * spaces have a zero byte.
+ */
 const ZERO_BYTES_MIN = 0.3;
 /** Number of non-ASCII characters that is enough to recognise damaged UTF-8. */
 const ENOUGH_CHARACTERS = 100_000;
-/** Bytes that are decoded at once; a multiple of four, the size of UTF-32 units. */
+/** Number of bytes that are decoded at once; a multiple of four, the size of a character in UTF-32. */
 const STEP_BYTES = 4 * 1024 * 1024;
-/** Bytes that are tested for UTF-16 without a byte order mark. */
+/** Number of bytes that are read to recognise UTF-16 without a byte order mark. */
 const UTF16_SAMPLE_BYTES = 4096;
 /**
- * Maximum mean surprise of a text in nats per character. Bytes that score higher when read as UTF-16 are not UTF-16.
+ * Maximum mean surprise (see letters.ts) of a text in nats per character. If bytes read as UTF-16 have a higher one,
+ * they are not UTF-16.
  */
 const UTF16_SURPRISE_MAX = 9.5;
 
@@ -35,9 +39,9 @@ const MARKS: readonly { readonly encoding: string; readonly bytes: readonly numb
 ];
 
 /**
- * The encoding of a text as a label for `decoded`; null if the bytes are no text. It is taken from the byte order mark,
- * else from what the bytes can be, else from what they look most like. windows-1252 also stands for an unknown encoding
- * of one byte per character.
+ * The encoding of a text as a label for `decoded`; null if the bytes are not a text. A byte order mark decides. Without
+ * one, the bytes are checked for UTF-16, ISO-2022-JP and UTF-8; otherwise the encoding in which the text looks most
+ * like a language is chosen. windows-1252 also stands for an unknown encoding of one byte per character.
  * @param isWhole false if more bytes follow, so that the last character may be cut off
  */
 export function encodingOf(bytes: Uint8Array, isWhole: boolean): string | null {
@@ -54,7 +58,7 @@ export function encodingOf(bytes: Uint8Array, isWhole: boolean): string | null {
 }
 
 /**
- * Decodes bytes piece by piece: without byte order marks and NUL, with lines ended by \n and U+FFFD for invalid
+ * Decodes bytes piece by piece. Removes byte order marks and NUL, ends lines by \n and writes U+FFFD for invalid
  * sequences. Leaves out empty pieces and splits no surrogate pair.
  * @param encoding a label of the Encoding Standard, or UTF-32
  * @throws RangeError for an unknown label
@@ -65,14 +69,15 @@ export function* decoded(bytes: Uint8Array, encoding: string): Generator<string>
   for (let at = 0; at <= bytes.byteLength; at += STEP_BYTES) {
     const isLast = at + STEP_BYTES > bytes.byteLength;
     const text = held + decode(bytes.subarray(at, at + STEP_BYTES), isLast);
-    // the next step may begin with the \n of this \r
+    // the next step may begin with the \n that belongs to this \r
     held = text.endsWith("\r") && !isLast ? "\r" : "";
     const piece = text
       .slice(0, text.length - held.length)
       .replaceAll(/\r\n?/g, "\n")
       .replaceAll(/[\0\ufeff]/g, "");
     if (piece !== "") yield piece;
-    // A step leaves garbage of several times its size: without this, a large file would take a gigabyte.
+    // Each step leaves garbage of several times its size. Without collecting it here, a large file would take a
+    // gigabyte.
     if (!isLast) Bun.gc(true);
   }
 }
@@ -82,7 +87,7 @@ export function beginningOf(bytes: Uint8Array, encoding: string): string {
   return [...decoded(bytes, encoding)].join("");
 }
 
-/** The name of an encoding in the Encoding Standard by one of its labels; null for an unknown label. */
+/** The name of the encoding that a label means in the Encoding Standard; null for an unknown label. */
 export function encodingNamed(label: string): string | null {
   try {
     return decoderOf(label).encoding;
@@ -95,7 +100,10 @@ function decoderOf(label: string): TextDecoder {
   return new TextDecoder(label as ConstructorParameters<typeof TextDecoder>[0]);
 }
 
-/** A function that decodes step after step. The runtime does not support UTF-32. */
+/**
+ * Returns a function that decodes consecutive parts of a text. It implements UTF-32 itself, because the runtime does
+ * not support it.
+ */
 function stepDecoder(encoding: string): (bytes: Uint8Array, isLast: boolean) => string {
   if (encoding === "utf-32le" || encoding === "utf-32be") {
     return (bytes) => utf32Text(bytes, encoding === "utf-32le");
@@ -122,8 +130,8 @@ function encodingOfMark(bytes: Uint8Array): string | null {
 }
 
 /**
- * Recognises UTF-16 without a byte order mark: many units have a zero byte, always the same half, and no unit is zero.
- * If letters have no zero bytes, the text has to look like a language.
+ * Recognises UTF-16 without a byte order mark: many code units have a zero byte, always the same one of the two, and no
+ * code unit is zero. If few code units have a zero byte, the text must look like a language.
  */
 function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | null {
   const units = bytes.byteLength >> 1;

@@ -1,15 +1,24 @@
-// Detects encodings that are older than Unicode: decodes the bytes with each and chooses the text that looks most like
-// a language. encoding.ts detects Unicode before; letters.ts has the character frequencies of the languages.
+// Detects encodings that are older than Unicode: decodes the bytes with each one and chooses the text that looks most
+// like a language. encoding.ts rules out Unicode before; letters.ts has the character frequencies of the languages.
 
 import { IMPOSSIBLE, isIdeographic, type Language, type Surprise, surpriseIn } from "./letters.ts";
 
-/** Bytes of words with non-ASCII bytes that are tested. Twice as many changed no result. */
+/**
+ * Size in bytes of the sample, which consists of words with non-ASCII bytes. A sample of twice this size changed no
+ * result.
+ */
 const SAMPLE_BYTES = 2_048;
-/** Bytes at the beginning in which the words are searched, if there are any: a large table repeats itself. */
+/**
+ * Number of bytes at the beginning that are searched for these words. If they have any, the rest is not searched: a
+ * large table repeats itself.
+ */
 const SAMPLE_WITHIN_BYTES = 8 * 1024 * 1024;
 /** Bytes below this end a word. They are never part of a multi-byte character in any encoding here. */
 const WORD_BYTE_MIN = 0x30;
-/** Surprise of any ASCII character in nats: all these encodings agree on ASCII. */
+/**
+ * Surprise (see letters.ts) of any ASCII character, in nats. It is constant because ASCII characters have the same
+ * bytes in all these encodings.
+ */
 const ASCII_CHARACTER = 2.5;
 /** Extra surprise in nats of unusual neighbours: a capital within a word, a symbol or an ideograph next to a letter. */
 const MIXED_CASE = 4;
@@ -20,14 +29,18 @@ const IDEOGRAPH_BY_LETTER = 2;
 interface Candidate {
   readonly encoding: string;
   readonly languages: readonly Language[];
-  /** Surprise in nats before the first character: how much rarer than windows-1252 files in this encoding are. */
+  /**
+   * Surprise in nats that is added to that of the text, because files in this encoding are rarer than files in
+   * windows-1252.
+   */
   readonly rarity: number;
 }
 
 /**
- * Candidates by their labels in the Encoding Standard. The runtime cannot decode these, so they are missing: the DOS
- * code pages 437, 850 and 852, HZ, ISO-2022-KR, ISO-2022-CN, EUC-TW and Johab. ISO-8859-16 is missing because its
- * Romanian has the same bytes as ISO-8859-2. In the Standard, ISO-8859-1, -9 and -11 are windows-1252, -1254 and -874.
+ * Encodings to choose from, by their labels in the Encoding Standard. The following are missing because the runtime
+ * cannot decode them: the DOS code pages 437, 850 and 852, HZ, ISO-2022-KR, ISO-2022-CN, EUC-TW and Johab. ISO-8859-16
+ * is missing because its Romanian has the same bytes as ISO-8859-2. In the Standard, the labels of ISO-8859-1, -9 and
+ * -11 mean windows-1252, -1254 and -874.
  */
 const CANDIDATES: readonly Candidate[] = [
   { encoding: "windows-1252", languages: ["western", "de", "fr", "es", "pt", "it", "sv", "da", "ca"], rarity: 0 },
@@ -53,7 +66,7 @@ const CANDIDATES: readonly Candidate[] = [
   { encoding: "windows-1256", languages: ["ar"], rarity: 1 },
   { encoding: "iso-8859-6", languages: ["ar"], rarity: 3 },
   { encoding: "windows-874", languages: ["th"], rarity: 1 },
-  // after Turkish, which has the same bytes
+  // Icelandic is after Turkish, whose letters have the same bytes
   { encoding: "windows-1252", languages: ["is"], rarity: 3 },
   { encoding: "windows-1258", languages: ["vi"], rarity: 3 },
   { encoding: "iso-8859-15", languages: ["western", "de", "fr", "es", "pt", "it"], rarity: 4 },
@@ -77,7 +90,8 @@ export function legacyEncodingOf(bytes: Uint8Array): string {
     }
     return { encoding, text };
   });
-  // If several encodings give the same text, the first one is the usual one: the rest of the file may differ.
+  // If several encodings decode the sample to the same text, the first one is chosen, because it is the most usual. For
+  // the rest of the file they may differ.
   return readings.find(({ text }) => text === best.text)?.encoding ?? "windows-1252";
 }
 
@@ -139,7 +153,7 @@ function asciiSurprise(code: number): number {
   return (code < 0x20 && !isLayout) || code === 0x7f ? IMPOSSIBLE : ASCII_CHARACTER;
 }
 
-/** Kind of a character, which decides whether neighbours are unusual. */
+/** Kind of a character. The kinds of two neighbours decide whether they are an unusual pair. */
 const KIND = { unseen: 0, other: 1, latin: 2, small: 3, capital: 4, letter: 5, sign: 6, ideograph: 7 } as const;
 type Kind = (typeof KIND)[keyof typeof KIND];
 

@@ -1,16 +1,20 @@
-// Frequencies of non-ASCII characters per language, as surprise in nats. legacy-encoding.ts compares decoded texts by
-// them. The order of the letters is common knowledge; encoding.test.ts measures the detection that results.
+// Frequencies of non-ASCII characters in each language. A frequency is given as surprise in nats: the negative natural
+// logarithm of the character's share. legacy-encoding.ts compares decoded texts by them. The order of the letters by
+// frequency is common knowledge. encoding.test.ts checks how well detection works with it.
 
-/** Surprise of a character in a language: the negative natural logarithm of its share. Smaller is likelier. */
+/**
+ * Surprise of a character in a language: the negative natural logarithm of its share. A smaller surprise means a more
+ * likely character.
+ */
 export type Surprise = (code: number) => number;
 
-/** Surprise of a letter that the language does not use: foreign names and words. */
+/** Surprise of a letter that the language does not use, as in foreign names and words. */
 const FOREIGN_LETTER = 9.5;
-/** Surprise of a symbol that running text does not need. */
+/** Surprise of a symbol that is unusual in running text. */
 const ODD_SIGN = 11;
-/** Surprise of what no text has: invalid sequences, control characters, private-use characters. */
+/** Surprise of characters that no text should have: invalid sequences, control characters, private-use characters. */
 export const IMPOSSIBLE = 18;
-/** Extra surprise of a capital letter. */
+/** Surprise that is added for a capital letter. */
 const CAPITAL = 3;
 /** Surprise of non-ASCII punctuation. */
 const PUNCTUATION = 5;
@@ -21,7 +25,10 @@ const FALL = 3.3;
 
 const PUNCTUATION_MARKS = "\u00a0‘’“”„«»–—…•°§€£©®™№·‚‹›";
 
-/** Letters of languages with an alphabet, the most frequent first; for Latin alphabets, only non-ASCII letters. */
+/**
+ * Letters of each language with an alphabet, sorted by frequency, the most frequent one first. For Latin alphabets only
+ * non-ASCII letters are listed.
+ */
 const ALPHABETS = {
   // for texts with names from several western languages
   western: "éèäüöáíóàçñßåøêôãâîûùœëïæõúýðþÿìòšž",
@@ -55,7 +62,7 @@ const ALPHABETS = {
   th: "านร่อกเงมย้ลวัดทิสีตะปบุคหำ์แจูพชใืไข็โผซธึณถศฐภญฟษฉๆฎฏฑฒฮฯฬฌ",
 } as const;
 
-/** Of scripts with thousands of characters, those that make up half of all text, in no order. */
+/** For languages with thousands of characters, the characters that make up half of all text, not sorted. */
 const COMMON = {
   ja: "日一国人年大十二本中長出三同時政事自行社見月分議後前民生連五発間対上部東者党地合市業内相方四定今回新場金員九入選立開手米力学問高代明実円関決子動京全目表戦経通外最言氏現理調体化田当八六約主題下首意法不来作性的要用制治度務強気小七成期公野協取都和統以機平総加山思家話世受区領多県続進正安設保改数記院女初北午指権心界支第産結百派点教報済書府活原先共得解名交資予川向際査勝面委告軍文反元重近千考判認画海参売利組知案道信策集在件団別物側任引使求所次水半品昨論計死官増係感特情投示変打男基私各始島直両朝革価式確村提運終挙果西勢減台広容必応演電歳住争談能無再位置企真流格有疑口過局少放税検藤町常校料沢裁状工建語球営空職証土与急止送援供可役構木割聞身費付施切由説転食比難防補車優夫研収断井何南石足違消境神番規術護展態導鮮備宅害配副算視条幹独警宮究育席輸訪楽起万着乗店述残想線率病農州武声質念待試族象銀域助労例衛然早張映限親額監環験追審商葉義伝働形景落欧担好退準賞訴辺造英被株頭技低毎医復仕去姿味負閣韓渡失移差衆個門写評課末守若脳極種美岡影命含福蔵量望松非撃佐核観察整段横融型白深字答夜製票況音申様財港識注呼渉達鈴健",
   zh: "的一是不了人我在有他这为之大来以个中上们到说国和地也子时道出而要于就下得可你年生自会那后能对着事其里所去行过家十用发天如然作方成者多日都三小军二无同么经法当起与好看学进种将还分此心前面又定见只主没公从名部门电话城市北京海广州王李张刘陈杨黄赵周吴请各请议预算负责支出告提前文件共邮箱退休每早河边回候顺便菜场买些新鲜豆青晚邻居果安装程序示空间足先清理临时重启动计机再次运完升级古老石桥建明历多次水地震今仍通吸引万游客参观拍照医建步半少吃食物按服药月以复查血压改星期四五六七八九单号商品数量茶百千元年第条本长高工业务技术系统信息使加入外内两些样手把给被但因向关已最问很想现实理相全度力性意点应体利民政治开特等表物正由战线位指身别第老员活第此更合间总制化与处反产气社月接世路数及情西流条门平东取资代论解受件先重每原风任报指海口死马太快难光程管放立题",
@@ -67,19 +74,21 @@ const COMMON = {
 /** A language with character frequencies. */
 export type Language = keyof typeof ALPHABETS | keyof typeof COMMON;
 
-/** Kana, the most frequent first. Their shares fall like those of letters. */
+/** Kana sorted by frequency, the most frequent one first. Their surprise is computed like that of letters. */
 const HIRAGANA =
   "のいるたにはをとがしてなでかれらもすっりこくきあさうけせまよえだんめおそどわつみばやろちべじずほげふびひごぶへねむゆぎぬぼざぐゃょゅぞぜぱぽ";
 
-/** Surprises of logographic and syllabic characters in a language, including those of the other languages. */
+/**
+ * Surprises of logographic and syllabic characters in a language, including characters that only other languages use.
+ */
 interface Writing {
   readonly common: number;
-  /** Characters in the first level of its standard, which everybody learns. */
+  /** Surprise of the characters in the first level of the language's character set standard, which everybody learns. */
   readonly firstLevel: number;
   readonly ideograph: number;
   readonly hangul: number;
   readonly kana: number;
-  /** The first level in an encoding: these lead bytes, each followed by 0xa1 to 0xfe. */
+  /** Where the first level is in an encoding: it has the lead bytes of this range, each followed by 0xa1 to 0xfe. */
   readonly standard: { readonly encoding: string; readonly leads: readonly [number, number] };
 }
 
@@ -117,14 +126,14 @@ const WRITINGS: Readonly<Record<keyof typeof COMMON, Writing>> = {
     standard: { encoding: "euc-kr", leads: [0xb0, 0xc8] },
   },
 };
-/** Half-width Katakana: one byte in Shift_JIS, which may be any byte in another encoding. */
+/** Half-width Katakana have one byte each in Shift_JIS. So any bytes of another encoding may look like them. */
 const HALF_WIDTH = 8.5;
 const FULL_WIDTH = 7;
 const IDEOGRAPHIC_MARKS = "、。，！？：；（）「」『』《》【】・ー　～〇々…—“”‘’";
 
 const surprises = new Map<Language, Surprise>();
 
-/** The surprise of non-ASCII characters in a language. Computed on first use. */
+/** Returns the surprise of non-ASCII characters in a language. The table is computed on first use. */
 export function surpriseIn(language: Language): Surprise {
   const known = surprises.get(language);
   if (known !== undefined) return known;
@@ -133,7 +142,7 @@ export function surpriseIn(language: Language): Surprise {
   return made;
 }
 
-/** Whether a character is logographic or syllabic (CJK, Hangul), or its punctuation. */
+/** Whether a character is logographic or syllabic (CJK, Hangul), or belongs to the punctuation of these scripts. */
 export function isIdeographic(code: number): boolean {
   return (code >= 0x2e80 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7af) || (code >= 0xf900 && code <= 0xfaff);
 }

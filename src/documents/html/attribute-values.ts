@@ -1,16 +1,17 @@
-// Parses attribute values: levels, numbers, spans, languages, formulas. page-reader.ts knows which elements have them.
+// Parses attribute values: levels, numbers, spans, languages, formulas. page-reader.ts decides which elements have
+// which attributes.
 
 import type { NumeralKind } from "../office/lists.ts";
 import type { List } from "./flow.ts";
 import type { Attributes } from "./markup.ts";
 
-/** Largest number of a list item. */
+/** Maximum number of a list item. */
 const NUMBER_MAX = 999_999_999;
 /** Maximum row span of a cell (HTML, 4.9.11). */
 const ROWS_MAX = 65_534;
 /** Maximum column span of a cell (HTML, 4.9.11). */
 const COLUMNS_MAX = 1_000;
-/** Alternative text that is only a file name. */
+/** Matches alternative text that is only a file name. */
 const FILE_NAME = /^\S*\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)$/i;
 const NUMERALS: Readonly<Partial<Record<string, NumeralKind>>> = {
   a: "lowerLetter",
@@ -19,7 +20,10 @@ const NUMERALS: Readonly<Partial<Record<string, NumeralKind>>> = {
   I: "upperRoman",
 };
 
-/** The level of a heading, 1 to 6: from its element name, else from `aria-level`, else 2, the default of ARIA. */
+/**
+ * The level of a heading, 1 to 6. It comes from the element name, else from `aria-level`, else it is 2, the default of
+ * ARIA.
+ */
 export function levelOf(name: string, attributes: Attributes): number {
   const level = /^h([1-6])$/.exec(name)?.[1] ?? attributes["aria-level"] ?? "";
   return Math.min(Math.max(numberOf(level) ?? 2, 1), 6);
@@ -30,7 +34,7 @@ export function languageOf({ class: classes }: Attributes): string {
   return /(?:^|\s)lang(?:uage)?-([a-z][\w+#.-]{0,19})(?=\s|$)/i.exec(classes ?? "")?.[1]?.toLowerCase() ?? "";
 }
 
-/** The numbering of an ordered list: start, direction and numerals. */
+/** The numbering of an ordered list: first number, direction and kind of numerals. */
 export function numberedListOf(attributes: Attributes): List {
   const isReversed = attributes.reversed !== undefined;
   const start = numberOf(attributes.start);
@@ -47,7 +51,7 @@ export function numberOf(value: string | undefined): number | null {
   return Math.min(Math.max(Number(written), -NUMBER_MAX), NUMBER_MAX);
 }
 
-/** Column and row span of a cell; 0 rows means to the end of the table. */
+/** Column and row span of a cell. A row span of 0 reaches to the end of the table. */
 export function spansOf({ colspan, rowspan }: Attributes): { readonly columns: number; readonly rows: number } {
   const rows = numberOf(rowspan) ?? 1;
   return {
@@ -61,13 +65,13 @@ export function hasBorder({ border }: Attributes): boolean {
   return (numberOf(border) ?? 0) > 0;
 }
 
-/** The alternative text of a picture; empty if there is none or it is a file name. */
+/** The alternative text of a picture; empty if the picture has none or if the text is a file name. */
 export function alternativeOf({ alt = "" }: Attributes): string {
   const text = alt.trim();
   return FILE_NAME.test(text) ? "" : text;
 }
 
-/** A TeX formula without the style command around it. */
+/** Removes the style command around a TeX formula. */
 export function formulaOf(alttext: string): string {
   return alttext.trim().replace(/^\{\\(?:displaystyle|textstyle)\s+(.*)\}$/s, "$1");
 }

@@ -3,7 +3,7 @@
 
 import type { Attributes } from "./markup.ts";
 
-/** Receives elements, properly nested. */
+/** Receives the elements of a page, properly nested. */
 export interface ElementHandler {
   /** @returns a value that is passed to `leave` */
   enter(name: string, attributes: Attributes): string;
@@ -13,29 +13,31 @@ export interface ElementHandler {
 }
 
 /**
- * Maximum depth. Deeper elements are ignored, and their content belongs to the element at this depth. Pages without end
- * tags get deep.
+ * Maximum depth of nested elements. Deeper elements are ignored, and their content belongs to the element at this
+ * depth. Pages that lack end tags become deep.
  */
 const DEPTH_MAX = 10_000;
 
 const EMPTY = setOf(
   "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr",
 );
-/** Elements that are ignored: every page has them once. */
+/** Elements that are ignored, because every page has each of them once. */
 const IGNORED = setOf("html head body");
 const HEADINGS = setOf("h1 h2 h3 h4 h5 h6");
 const LISTS = setOf("ul ol menu dir");
 const CELLS = setOf("td th caption");
 const TABLE_PARTS = setOf("caption colgroup tbody thead tfoot");
-/** Elements that limit end tags: one outside the table does not close elements inside it. */
+/**
+ * Elements that limit the effect of end tags: an end tag does not close elements outside the innermost one of these.
+ */
 const SCOPES = setOf("table td th caption");
 /** Block elements. They end a paragraph, and the end tag of an inline element around them does not close them. */
 const BLOCKS = setOf(
   "address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul xmp",
 );
-/** Elements that are no blocks, but whose end tag closes the blocks inside. */
+/** Elements that are not blocks, but whose end tag closes the blocks inside them. */
 const CONTAINERS = setOf("audio button canvas math noscript object optgroup option select svg template video");
-/** HTML elements whose start tag closes SVG and MathML. */
+/** HTML elements whose start tag closes an open SVG or MathML element. */
 const BREAKOUT = new Set([
   ...BLOCKS,
   ...setOf("b big br code em i img nobr ruby s small span strong sub sup tt u var"),
@@ -88,7 +90,7 @@ export class ElementStack {
     if (name === "br") this.handler.empty("br", {});
     const place = HEADINGS.has(name) ? this.#lastPlaceOf(HEADINGS) : this.#placeOf(name);
     if (place !== -1 && place >= this.#limitFor(name)) this.#closeTo(place);
-    // an end tag without a paragraph makes an empty paragraph
+    // an end tag `</p>` without an open paragraph makes an empty paragraph
     else if (name === "p") this.handler.leave(name, this.handler.enter(name, {}));
   }
 
@@ -125,7 +127,10 @@ export class ElementStack {
     if (BLOCKS.has(name)) this.#closeWithin(["p"], scope);
   }
 
-  /** Of the innermost element of each name, closes the outermost one that is inside `limit`. */
+  /**
+   * Looks up the innermost open element of each name. Of those inside the element at index `limit`, closes the
+   * outermost.
+   */
   #closeWithin(names: readonly string[], limit: number): void {
     const places = names.map((name) => this.#placeOf(name)).filter((place) => place > limit);
     if (places.length > 0) this.#closeTo(Math.min(...places));

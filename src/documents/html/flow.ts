@@ -19,7 +19,10 @@ interface Item {
   readonly level: number;
   /** Prefix of the first paragraph; null for an ordinary paragraph. */
   readonly prefix: { readonly label: string | null; readonly term: string } | null;
-  /** `first`: nothing is written yet; `continued`: further lines can follow; `broken`: another block was written. */
+  /**
+   * `first`: nothing of the item is written yet. `continued`: further lines of the item can follow. `broken`: another
+   * block was written after the last line, so no line can continue it.
+   */
   state: "first" | "continued" | "broken";
 }
 
@@ -31,9 +34,9 @@ export interface OpenTable {
   isHead: boolean;
 }
 
-/** An open link. Its text is written, else the alternative texts of its pictures. */
+/** An open link. Its text is written; without text, the alternative texts of its pictures are. */
 interface Link {
-  /** Its beginning in the line. */
+  /** Position in the line where the link begins. */
   readonly mark: number;
   hasText: boolean;
   readonly alternatives: string[];
@@ -50,7 +53,7 @@ export class Flow {
   quotes = 0;
   bold = 0;
   link: Link | null = null;
-  /** Whether the last thing was the end of a link. */
+  /** Whether the text so far ends with the end of a link. */
   isAfterLink = false;
   hasTable = false;
   /** Whether all text so far is bold. */
@@ -91,7 +94,7 @@ export class Flow {
     this.link = { mark: this.line.mark, hasText: false, alternatives: [] };
   }
 
-  /** @param isPermalink whether a link with this text in a heading is removed */
+  /** @param isPermalink decides by the text of a link in a heading whether the link is removed */
   endLink(isPermalink: (text: string) => boolean): void {
     const { link } = this;
     if (link === null) return;
@@ -171,7 +174,7 @@ export class Flow {
     for (const text of list.terms) this.#write({ text, series: null, plain: text });
   }
 
-  /** @param value the number in the attribute of the item; null if there is none */
+  /** @param value the number in the `value` attribute of the item; null if there is none */
   beginItem(value: number | null): void {
     this.separate();
     const list = this.lists.at(-1);
@@ -217,7 +220,7 @@ export class Flow {
   endItem(): void {
     this.separate();
     const item = this.#items.pop();
-    // a term with an empty definition is part of the text as well
+    // a term with an empty definition is written, too
     const term = item?.state === "first" ? (item.prefix?.term ?? "") : "";
     if (term !== "") this.#write({ text: term.slice(0, -2), series: null, plain: term.slice(0, -2) });
   }
@@ -254,7 +257,7 @@ export class Flow {
     item.state = "broken";
   }
 
-  /** Ends the text of the item before a table, so that text after the table does not continue it. */
+  /** Ends the text of the open list item before a table, so that text after the table does not continue the item. */
   breakItem(): void {
     this.separate();
     this.#breakItem();

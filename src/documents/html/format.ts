@@ -4,7 +4,10 @@ import { decoded, encodingNamed, encodingOf } from "../encoding/encoding.ts";
 import type { FileFormat } from "../format.ts";
 import { isOtherMarkup, notText, RECOGNITION_UNITS } from "../text/text-file.ts";
 
-/** A page names its encoding within this many bytes. HTML 13.2.3.2 looks at 1,024, but some pages name it later. */
+/**
+ * Number of bytes at the beginning of a page in which the name of its encoding is searched. HTML 13.2.3.2 requires
+ * 1,024, but some pages name their encoding later.
+ */
 const CHARSET_WITHIN_BYTES = 4_096;
 
 /** HTML and XHTML pages. */
@@ -20,7 +23,7 @@ export const HTML: FileFormat = {
   async read({ bytes }) {
     const encoding = encodingOf(bytes, true);
     if (encoding === null) return notText();
-    // the encoding that a page names is more reliable than a guess
+    // the encoding that a page names is more reliable than a detected one
     const label = encoding.startsWith("utf-") ? encoding : (namedEncoding(bytes) ?? encoding);
     return (await import("./read-html.ts")).readHtml(decoded(bytes, label));
   },
@@ -28,7 +31,8 @@ export const HTML: FileFormat = {
 
 const PAGE_TAG = /^<(?:!doctype\s+html|html|head|body|title|meta)\b/i;
 
-// One regular expression for all comments would backtrack: thousands of comments would take minutes.
+// Comments are skipped by a loop, because a regular expression for all of them would backtrack: thousands of comments
+// would take minutes.
 function beginsAsPage(beginning: string): boolean {
   let rest = beginning.replace(/^<\?xml[^>]*>/i, "").trimStart();
   while (rest.startsWith("<!--")) {
@@ -39,7 +43,7 @@ function beginsAsPage(beginning: string): boolean {
   return PAGE_TAG.test(rest);
 }
 
-/** The encoding that a page names in a `meta` element; null if there is none or it is unknown. */
+/** The encoding that a page names in a `meta` element; null if the page names none or an unknown one. */
 function namedEncoding(bytes: Uint8Array): string | null {
   const head = new TextDecoder("latin1").decode(bytes.subarray(0, CHARSET_WITHIN_BYTES));
   const label = /<meta\b[^>]{0,512}?\bcharset\s*=\s*["']?([\w.:-]{1,32})/i.exec(head)?.[1];

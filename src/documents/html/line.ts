@@ -3,16 +3,19 @@
 
 /** Invisible characters: soft hyphens, zero-width spaces, word joiners, direction marks. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
-/** Maximum number of parts that `since` returns: a footnote mark has one or two. */
+/**
+ * Maximum number of parts of a text that `since` returns. It is used for footnote marks, which consist of one or two
+ * parts.
+ */
 const MARKED_PIECES_MAX = 4;
 
-/** Collects text with collapsed white space (no-break spaces too), without white space at the ends of lines. */
+/** Collects text. Collapses white space, including no-break spaces, and removes it at the ends of lines. */
 export class Line {
   #parts: string[] = [];
   #hasBlank = false;
   #atStart = true;
 
-  /** Whether there is no visible text. */
+  /** Whether the line has no visible text. */
   get isEmpty(): boolean {
     return this.#parts.length === 0;
   }
@@ -36,7 +39,7 @@ export class Line {
     return true;
   }
 
-  /** Separates the following text by a space. */
+  /** Puts a space before the text that follows. */
   blank(): void {
     if (!this.#atStart) this.#hasBlank = true;
   }
@@ -53,7 +56,7 @@ export class Line {
     return this.#parts.length;
   }
 
-  /** The text since a mark; null if there is none or it has more than four parts. */
+  /** The text since a mark; null if there is none, or if it was added in more than `MARKED_PIECES_MAX` parts. */
   since(mark: number): string | null {
     const pieces = this.#parts.length - mark;
     return pieces > 0 && pieces <= MARKED_PIECES_MAX ? this.#parts.slice(mark).join("") : null;
@@ -76,7 +79,10 @@ export class Line {
   }
 }
 
-/** Cleans preformatted text: no invisible characters, no white space at the ends of lines, no empty lines around it. */
+/**
+ * Cleans preformatted text: removes invisible characters, white space at the ends of lines, and empty lines at the
+ * beginning and end.
+ */
 export function preformatted(text: string): string {
   const lines = text
     .toWellFormed()
@@ -91,7 +97,7 @@ export function preformatted(text: string): string {
   return lines.slice(first, lines.findLastIndex((line) => line !== "") + 1).join("\n");
 }
 
-/** A fenced code block whose fence is longer than any inside. @param language empty if unknown */
+/** A fenced code block. Its fence is longer than every fence inside the code. @param language empty if unknown */
 export function fenced(code: string, language: string): string {
   let longest = 2;
   for (const [run] of code.matchAll(/^[ \t]*`{3,}/gm)) longest = Math.max(longest, run.trimStart().length);

@@ -1,12 +1,12 @@
-// Tokenises a page into tags and text. If something has no end (a comment, a script, a quoted attribute), only its
-// beginning is lost, not the rest of the page. element-stack.ts builds elements from the tags.
+// Tokenises a page into tags and text. If a comment, a script or a quoted attribute lacks its end, only its beginning
+// is lost, not the rest of the page. element-stack.ts builds elements from the tags.
 
 import { Tokenizer, type TokenizerCallbacks } from "htmlparser2";
 
-/** The attributes that the reader uses, cut to `ATTRIBUTE_UNITS_MAX`. */
+/** The attributes that page-reader.ts uses, each cut to `ATTRIBUTE_UNITS_MAX`. */
 export type Attributes = Readonly<Partial<Record<AttributeName, string>>>;
 
-/** Receives tags and text; names are in lower case. */
+/** Receives the tags and the text of a page. Names of elements and attributes are in lower case. */
 export interface MarkupHandler {
   open(name: string, attributes: Attributes, isSelfClosing: boolean): void;
   close(name: string): void;
@@ -14,7 +14,7 @@ export interface MarkupHandler {
   text(text: string): void;
   /** The raw text of a `title` element. */
   title(text: string): void;
-  /** Whether the current position is inside SVG or MathML, where no element holds raw text. */
+  /** Whether the current position is inside SVG or MathML, where no element contains raw text. */
   isForeign(): boolean;
 }
 
@@ -38,13 +38,16 @@ const ATTRIBUTES = [
 type AttributeName = (typeof ATTRIBUTES)[number];
 const ATTRIBUTE_NAMES: ReadonlySet<string> = new Set(ATTRIBUTES);
 
-/** UTF-16 code units of an attribute that are kept: alternative text is a paragraph at most. */
+/** Number of UTF-16 code units that are kept of an attribute: alternative text is a paragraph at most. */
 const ATTRIBUTE_UNITS_MAX = 4_096;
-/** UTF-16 code units of a name that are kept: no element has a longer one. */
+/** Number of UTF-16 code units that are kept of a name: no element has a longer one. */
 const NAME_UNITS_MAX = 64;
-/** UTF-16 code units of a title that are kept. */
+/** Number of UTF-16 code units that are kept of a title. */
 const TITLE_UNITS_MAX = 4_096;
-/** Maximum number of passes over a page. Each construct without an end costs another pass over the rest. */
+/**
+ * Maximum number of passes over a page. Each construct without an end makes another pass over the rest of the page
+ * necessary.
+ */
 const PASSES_MAX = 8;
 
 /** Elements whose content is raw text that the page does not show (browsers show `title` elsewhere). */
@@ -53,9 +56,9 @@ const RAW = new Set(["script", "style", "iframe", "noembed", "noframes", "textar
 /** The rest of a page that the next pass reads. */
 interface Rest {
   readonly pieces: readonly string[];
-  /** Name of the raw element without an end tag that the rest begins in; null if there is none. */
+  /** If the rest begins inside a raw element without an end tag, the name of this element; else null. */
   readonly raw: string | null;
-  /** Whether a raw element without an end tag was found. From then on, raw elements end at the next tag. */
+  /** Whether a raw element without an end tag was found. In later passes, every raw element ends at the next tag. */
   readonly isRecovering: boolean;
 }
 
@@ -91,7 +94,7 @@ class MarkupPass implements TokenizerCallbacks {
     if (rest.raw !== null) this.#raw = { name: rest.raw, from: 0 };
   }
 
-  /** @returns the rest for the next pass; null if there is none */
+  /** @returns the rest for the next pass; null if no further pass is needed */
   read(eachPiece: () => void): Rest | null {
     const tokenizer = new Tokenizer({}, this);
     for (const [at, piece] of this.#pieces.entries()) {
@@ -126,7 +129,7 @@ class MarkupPass implements TokenizerCallbacks {
   onattribname(start: number, end: number): void {
     const name = this.#nameAt(start, end);
     if (/^<[a-z]/.test(name)) {
-      // the tag has no end, and another one begins
+      // the open tag has no end: here another tag begins
       this.#endTag(start, false);
       this.#tag = { name: name.slice(1), attributes: {} };
     }
@@ -181,7 +184,7 @@ class MarkupPass implements TokenizerCallbacks {
   }
 
   oncomment(start: number, end: number): void {
-    // a closed comment has its `>` before the end of the page
+    // only a comment that was closed has a `>` before the end of the page
     if (end === this.#length()) this.#unendedFrom = start;
   }
 
@@ -201,7 +204,7 @@ class MarkupPass implements TokenizerCallbacks {
     this.#unendedFrom = null;
     const tag = this.#tag;
     this.#tag = null;
-    // a tag inside raw text, after a tag without an end
+    // this tag is inside raw text that follows a tag without an end
     if (tag === null || this.#raw !== null) return;
     if (RAW.has(tag.name) && !this.handler.isForeign()) this.#raw = { name: tag.name, from };
     else this.handler.open(tag.name, tag.attributes, isSelfClosing);
@@ -218,7 +221,7 @@ class MarkupPass implements TokenizerCallbacks {
     return this.#slice(start, Math.min(end, start + NAME_UNITS_MAX)).toLowerCase();
   }
 
-  /** The text `[start, end)` of the page, up to the current piece. */
+  /** The text `[start, end)` of the page. It must not reach beyond the current piece. */
   #slice(start: number, end: number): string {
     const own = this.#pieces[this.#piece] ?? "";
     if (start >= this.#base) return own.slice(start - this.#base, end - this.#base);

@@ -1,4 +1,4 @@
-// The blocks that a page consists of. flow.ts writes them, page-table.ts collects those of its cells.
+// Defines the blocks that a page consists of. flow.ts writes them; page-table.ts collects the blocks of table cells.
 
 import type { Block, BlockSink } from "../text-writer.ts";
 

@@ -19,10 +19,13 @@ import type { PageBlock, PageSink } from "./page-block.ts";
 import { PageTable } from "./page-table.ts";
 import { mayBeContent, type Scope, visibilityOf } from "./visibility.ts";
 
-/** Maximum depth of nested tables. Deeper tables are text of their cell. */
+/** Maximum depth of nested tables. A deeper table is read as text of the cell that contains it. */
 const TABLES_MAX = 8;
 
-/** How an element is read. `skipped`: not at all; `unskipped`: a main heading inside a skipped element. */
+/**
+ * How an element is read. `skipped` means not at all; `unskipped` is a main heading that is read although it is inside
+ * a skipped element.
+ */
 type Role =
   | "skipped"
   | "unskipped"
@@ -76,9 +79,9 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
   ).flatMap(([role, names]) => names.split(" ").map((name) => [name, role] as const)),
 );
 const CONTENT = setOf("article main section");
-/** Texts of links from a heading to itself. */
+/** Texts of permalinks: links from a heading to itself. */
 const PERMALINKS = setOf("# ¶ § 🔗 ⚓ ∞");
-/** Superscript numbers: exponents, or marks of notes. */
+/** Matches a number in superscript: an exponent or the mark of a note. */
 const RAISED_NUMBER = /^[-+−]?\d{1,4}$/;
 const NOTE_MARK = /^\[?(\d{1,3}|[a-z*†‡§])\]?$/i;
 
@@ -94,30 +97,32 @@ interface OpenCell {
 interface SkippedElement {
   /** Depth of the current position in it. */
   depth: number;
-  /** Whether a main heading inside is read all the same. */
+  /** Whether a main heading inside the element is read nevertheless. */
   readonly keepsHeading: boolean;
 }
 
 /** Reads elements and text into blocks. */
 export class PageReader implements ElementHandler {
-  /** The first main heading; null if there is none so far. */
+  /** The first main heading; null if none has been read so far. */
   heading: string | null = null;
-  /** UTF-16 code units of text that was read. */
+  /** Number of UTF-16 code units of text that was read. */
   shownUnits = 0;
-  /** UTF-16 code units of skipped text that may be content. */
+  /** Number of UTF-16 code units of skipped text that may be content. */
   lostUnits = 0;
   readonly #flows: Flow[];
-  /** The open skipped element; null if none. */
+  /** The open element that is skipped; null if there is none. */
   #skipped: SkippedElement | null = null;
   /** The skipped element around a main heading that is being read. */
   #skippedAroundHeading: SkippedElement | null = null;
-  /** Number of open skipped elements whose text is certainly no content. */
+  /** Number of open skipped elements whose text is certainly not content of the page. */
   #noContentDepth = 0;
   #contents = 0;
   #figures = 0;
-  /** Open table cells, one per flow but the first. */
+  /** Open table cells. Each one has a flow; only the first flow, that of the page, belongs to no cell. */
   readonly #cells: OpenCell[] = [];
-  /** Open superscripts: their beginning, and whether they contain a link within the page. */
+  /**
+   * Open superscripts, each with its beginning. `isReference`: whether it contains a link to a place on the same page.
+   */
   readonly #superscripts: { readonly mark: number; readonly isFirst: boolean; isReference: boolean }[] = [];
 
   constructor(
@@ -199,7 +204,7 @@ export class PageReader implements ElementHandler {
     } else if (this.#flow.add(text)) this.shownUnits += text.trim().length;
   }
 
-  /** Writes the last block. */
+  /** Ends the page: writes its last block. */
   end(): void {
     this.#flow.separate();
   }

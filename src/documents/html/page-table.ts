@@ -1,30 +1,30 @@
-// Lays out a table of a page: cell positions, spans, and rows as lines. A row with more content than fits a line is
-// written as the blocks of its cells. office/table.ts writes the lines.
+// Lays out a table of a page: cell positions, spans, and rows as lines. If the content of a row is too long for one
+// line, the blocks of its cells are written one by one. office/table.ts writes the lines.
 
 import type { Budget } from "../budget.ts";
 import { type Cell, fitsLine, TableRows } from "../office/table.ts";
 import { onOneLine } from "../text-writer.ts";
 import type { PageBlock, PageSink } from "./page-block.ts";
 
-/** Maximum column span of a cell. Browsers allow 1,000; real pages stay below 100. */
+/** Maximum column span of a cell. Browsers allow 1,000, but real pages stay below 100. */
 const SPAN_MAX = 100;
-/** Longest text of a cell, in UTF-16 code units, that is repeated in all rows of its row span. */
+/** Maximum length of a cell's text, in UTF-16 code units, that is repeated in all rows of its row span. */
 const REPEATED_UNITS_MAX = 200;
 
 /** A cell with its content. */
 export interface PageCell {
   readonly blocks: readonly PageBlock[];
   readonly columns: number;
-  /** Row span; 0 means to the end of the table. */
+  /** Row span; 0 if the cell spans all rows to the end of the table. */
   readonly rows: number;
   readonly isHeader: boolean;
   readonly isBold: boolean;
   readonly hasTable: boolean;
 }
 
-/** A cell with a row span into rows below its own. */
+/** A cell whose row span includes rows below the current one. */
 interface SpanningCell extends Cell {
-  /** Remaining rows of its span. */
+  /** Number of rows of its span that are still to come. */
   readonly rowsLeft: number;
 }
 
@@ -32,16 +32,19 @@ interface SpanningCell extends Cell {
 export class PageTable {
   readonly #rows: TableRows;
   #spanning: readonly SpanningCell[] = [];
-  /** Largest number of columns of a row so far. */
+  /** Maximum number of columns of the rows so far. */
   #width = 0;
   #hasWideRow = false;
-  /** Whether there was a header row. */
+  /** Whether a header row has been found. */
   #hasNames = false;
 
   constructor(
     private readonly sink: PageSink,
     private readonly budget: Budget,
-    /** Whether the table has borders: then it is not for layout, and its first row is probably a header. */
+    /**
+     * Whether the table has borders. If it has, it contains data and does not serve layout, and its first row is
+     * probably a header.
+     */
     hasBorder: boolean,
   ) {
     this.#rows = new TableRows(hasBorder ? "likely" : "none");
@@ -57,7 +60,7 @@ export class PageTable {
     if (all.length === 1 && this.#width === 1) this.#writeBlocks(first.blocks);
     else if (filled.some(exceedsLine)) this.#unfold(cells, own);
     else if (filled.length === 1 && this.#hasWideRow && first.columns >= this.#width) {
-      // a heading within the table, over all columns
+      // a single cell that spans all columns is a heading within the table
       this.#writeLines(this.#rows.end());
       this.#writeLines([textOf(first)]);
     } else if (!this.#hasNames && all.length === 2 && isEntry(cells)) {
@@ -78,7 +81,10 @@ export class PageTable {
     this.#writeLines(this.#rows.end());
   }
 
-  /** Positions of the cells of a row (HTML, 4.9.12): the columns that row spans from above leave free. */
+  /**
+   * Computes the columns of the cells in a row (HTML, 4.9.12). The cells fill the columns that are not occupied by row
+   * spans from above.
+   */
   #place(cells: readonly PageCell[]): { readonly own: readonly Cell[]; readonly all: readonly Cell[] } {
     const above = this.#spanning;
     const spanning: SpanningCell[] = [];
@@ -141,7 +147,7 @@ export class PageTable {
   }
 }
 
-/** The text of a cell on one line, with list items separated by semicolons. */
+/** The text of a cell on one line. List items are separated by semicolons. */
 function textOf({ blocks }: PageCell): string {
   let text = "";
   for (const [at, { plain, isItem }] of blocks.entries()) {

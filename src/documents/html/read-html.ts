@@ -12,8 +12,8 @@ import { PageReader } from "./page-reader.ts";
 import type { Scope } from "./visibility.ts";
 
 /**
- * Minimum share of content in the text outside links. With a smaller share, the skipped text is the content of the
- * page.
+ * Minimum share of the text outside links that must have been read. If the share is smaller, the skipped text is the
+ * content of the page, and it is read in another pass.
  */
 const CONTENT_SHARE_MIN = 0.25;
 
@@ -29,7 +29,8 @@ interface Pass {
 }
 
 /**
- * Reads a page. Time and memory are linear in its length, up to the limits. Never throws because of the content.
+ * Reads a page. Takes time and memory that are linear in its length, up to the limits. Never throws because of the
+ * content.
  * @param pieces their concatenation is the page
  */
 export function readHtml(pieces: Iterable<string>, limits: ReadingLimits = READING_LIMITS): ReadDocument | ReadFailure {
@@ -68,7 +69,10 @@ function readPage(page: readonly string[], scope: Scope, limits: ReadingLimits):
   return { writer, reader, title };
 }
 
-/** The title without the name of the site, if the main heading tells which part of it is the title. */
+/**
+ * Removes the name of the site from a title. The main heading shows which part is the title itself. If the main heading
+ * is not such a part, the title stays unchanged.
+ */
 function titleOf(title: string, heading: string): string {
   const at = heading === "" ? -1 : title.toLowerCase().indexOf(heading.toLowerCase());
   if (at === -1) return title;

@@ -1,15 +1,15 @@
-// Decides which elements of a page are read. Skips what nobody sees and what surrounds the content: navigation, header
-// and footer of the site, forms. read-html.ts decides whether too much was skipped.
+// Decides which elements of a page are read. Skips elements that are not visible, and elements around the content:
+// navigation, header and footer of the site, forms. read-html.ts checks whether too much was skipped.
 
 import { setOf } from "./element-stack.ts";
 import type { Attributes } from "./markup.ts";
 
-/** What is read of an element: all, nothing, or only the main heading inside. */
+/** Which part of an element is read: all, nothing, or only the main heading inside it. */
 export type Visibility = "all" | "heading" | "nothing";
 
-/** The position of an element. */
+/** The elements around an element. */
 export interface Surroundings {
-  /** Inside `article`, `main` or `section`. */
+  /** Whether the element is inside `article`, `main` or `section`. */
   readonly isContent: boolean;
   readonly isHeading: boolean;
   readonly isQuote: boolean;
@@ -20,14 +20,14 @@ export type Scope = "content" | "everything";
 
 /** Elements that are never read. The tokeniser skips `style` and `script` in HTML, but not inside SVG. */
 const NEVER = setOf("script style");
-/** Elements whose text is not shown, or not without interaction: fallbacks, drawings, form choices. */
+/** Elements whose text is never shown, or only after an interaction: fallbacks, drawings, form choices. */
 const HIDDEN = setOf(
   "applet audio button canvas datalist head input meter noscript object optgroup option progress rp select svg textarea video",
 );
 const AROUND = setOf("nav search");
 const ROLES_AROUND = setOf("navigation search");
 const DISPLAY_NONE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\s*(?:!\s*important\s*)?(?:;|$)/i;
-/** Formulas of Wikipedia: the text is hidden and a picture is shown. */
+/** Formulas in Wikipedia, which have a hidden text and a visible picture. The text is read nevertheless. */
 const HIDDEN_FORMULA = /^mwe-math-/;
 /** Links back from notes; editing links, menus and reference marks of wikis. */
 const CLASSES_AROUND = setOf(
@@ -39,7 +39,7 @@ const MARK_OF_REFERENCE = "reference";
 const IDS_AROUND = setOf("onetrust-consent-sdk onetrust-banner-sdk cybotcookiebotdialog usercentrics-root didomi-host");
 const COOKIES = /^(?:cookies?|gdpr)[-_]?(?:banner|notice|consent|bar|popup|message|modal|dialog|overlay)$/;
 
-/** What is read of an element, regardless of the elements inside. */
+/** Decides which part of an element is read, whatever elements are inside it. */
 export function visibilityOf(
   name: string,
   attributes: Attributes,
@@ -61,14 +61,15 @@ export function visibilityOf(
 }
 
 /**
- * Whether the skipped text of an element may be content. Navigation consists of links, and form choices are no content.
+ * Whether the skipped text of an element may be content. The text of links is not, because navigation consists of
+ * links; neither are form choices.
  */
 export function mayBeContent(name: string): boolean {
   return name !== "a" && name !== "template" && !HIDDEN.has(name);
 }
 
 function isHidden(name: string, attributes: Attributes, { isHeading }: Surroundings): boolean {
-  // headings that expand the text below are buttons
+  // a button inside a heading is read: headings that expand the text below them are such buttons
   if (HIDDEN.has(name)) return !(name === "button" && isHeading);
   if (name === "template") return attributes.shadowrootmode === undefined;
   if (name === "dialog") return attributes.open === undefined;

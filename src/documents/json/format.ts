@@ -3,7 +3,7 @@
 import type { FileFormat } from "../format.ts";
 import { isOtherMarkup, readTextFile, titleOfName } from "../text/text-file.ts";
 
-/** JSON, JSON Lines, and JSON values one after the other. */
+/** JSON, JSON Lines, and concatenated JSON values. */
 export const JSON_DATA: FileFormat = {
   name: "JSON",
   mediaType: "application/json",
@@ -21,7 +21,8 @@ export const JSON_DATA: FileFormat = {
 
 function isJson(text: string, isWhole: boolean): boolean {
   if (!/^[[{]/.test(text)) return false;
-  // The beginning of a long file cannot be parsed. A Markdown page may begin with a link.
+  // Only the first characters are checked, because the beginning of a long file is not valid JSON by itself. The second
+  // pattern excludes Markdown pages, which may begin with a link.
   if (!isWhole) return /^(?:\{\s*"|\[\s*[[{"\d-])/.test(text) && !/^\[[^\]\n]*\][(:[]/.test(text);
   try {
     JSON.parse(text);

@@ -1,13 +1,13 @@
-// Converts a JSON file to searchable text: a line `path: value` per value, a paragraph per object of a list, a line per
-// turn of a conversation. json-tokens.ts parses; json-writer.ts writes the lines.
+// Converts a JSON file to searchable text: one line `path: value` per value, one paragraph per object of a list, and
+// one line per turn of a conversation. json-tokens.ts parses; json-writer.ts writes the lines.
 
 import { type JsonSink, readJson, skipBlanks } from "./json-tokens.ts";
 import { JsonWriter } from "./json-writer.ts";
 
 /**
  * The text of a JSON file, of JSON Lines (a value per line), or of concatenated values, which are read like the values
- * of a list. Invalid JSON is returned unchanged; in JSON Lines, only the invalid lines are. Takes linear time and
- * memory.
+ * of a list. Invalid JSON is returned unchanged. In JSON Lines only the invalid lines are returned unchanged. Takes
+ * linear time and memory.
  * @param pieces the text of the file
  */
 export function jsonText(pieces: Iterable<string>): readonly string[] {

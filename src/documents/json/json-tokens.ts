@@ -6,7 +6,7 @@ export interface JsonSink {
   open(kind: "object" | "array", at: number): void;
   /** The decoded key of the value that follows. */
   key(name: string): void;
-  /** A decoded string, or any other value as it is written. */
+  /** A decoded string, or any other value as it is written in the file. */
   scalar(text: string, isString: boolean): void;
   close(end: number): void;
 }
@@ -25,7 +25,8 @@ class InvalidJson extends Error {
 
 /**
  * Passes the tokens of the value at `from` to the sink. Takes linear time, and memory linear in the depth.
- * @returns the end of the value; null if it is invalid, and then the caller has to discard what the sink received
+ * @returns the end of the value; null if the value is invalid: then the caller must discard everything that the sink
+ *   received
  */
 export function readJson(text: string, from: number, sink: JsonSink): number | null {
   try {
@@ -57,7 +58,7 @@ class Tokens {
   }
 
   value(): number {
-    // closing brackets of the open objects and arrays
+    // closing brackets of the open objects and arrays, innermost last
     const closing: number[] = [];
     do {
       this.#valueStart(closing);
@@ -66,7 +67,7 @@ class Tokens {
     return this.#at;
   }
 
-  /** Reads opening brackets up to a scalar or an empty object or array. */
+  /** Reads opening brackets and keys up to the next scalar, empty object or empty array. */
   #valueStart(closing: number[]): void {
     for (;;) {
       const unit = this.#next();
@@ -82,7 +83,7 @@ class Tokens {
     }
   }
 
-  /** Reads closing brackets; stops before the next value, or behind the last one. */
+  /** Reads closing brackets. Stops before the next value, or after the last closing bracket. */
   #closeAll(closing: number[]): void {
     for (let expected = closing.at(-1); expected !== undefined; expected = closing.at(-1)) {
       const unit = this.#next();

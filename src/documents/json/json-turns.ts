@@ -6,14 +6,16 @@ import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
 
 /** Keys of a turn that are left out of its line. */
 const OMITTED_KEYS: ReadonlySet<string> = new Set(["id", "uuid", "index", "type"]);
-/** Longest speaker in UTF-16 code units; a longer one is a text. */
+/** Maximum length of a speaker's name, in UTF-16 code units. A longer value is a text, not a name. */
 const SPEAKER_UNITS_MAX = 80;
-/** From this value on, a time is in milliseconds since 1970, not in seconds (the year 5138). */
+/**
+ * From this number on, a time is in milliseconds since 1970, not in seconds. In seconds, this would be the year 5138.
+ */
 const MILLISECONDS_FROM = 1e11;
-/** Smallest number that is taken for a time, in seconds since 1970: the year 1980. */
+/** Minimum number that is read as a time, in seconds since 1970: the year 1980. */
 const SECONDS_FROM = 315_532_800;
 
-/** The line of a turn; null if the object is none. @param json one valid object, not deeply nested */
+/** The line of a turn; null if the object is not a turn. @param json one valid object, not deeply nested */
 export function turnLine(json: string): string | null {
   const fields = JSON.parse(json) as Fields;
   const message = messageOf(fields);
@@ -25,7 +27,7 @@ export function turnLine(json: string): string | null {
   const others = Object.entries(fields).filter(
     ([key, value]) => !known.has(key) && !OMITTED_KEYS.has(key) && hasValue(value),
   );
-  // JSON.parse changed a number, for example a long one
+  // if JSON.parse changed a number, for example a very long one, the object is not written as a turn
   if (others.some(([, value]) => typeof value === "number" && !json.includes(String(value)))) return null;
   const time = at === null ? "" : `[${at.time}] `;
   const more = others.map(([key, value]) => ` (${key}: ${typeof value === "string" ? value : JSON.stringify(value)})`);
@@ -43,7 +45,7 @@ function timeText(value: unknown): string | null {
   return new Date(value < MILLISECONDS_FROM ? value * 1000 : value).toISOString();
 }
 
-// One line: a further line that begins with `Word:` would be read as another turn.
+// The text is put on one line, because a second line that begins with `Word:` would be read as another turn.
 function oneLine(text: string): string {
   return text.replaceAll("\0", "").toWellFormed().replace(/\s+/g, " ").trim();
 }

@@ -4,29 +4,36 @@
 import type { JsonSink } from "./json-tokens.ts";
 import { turnLine } from "./json-turns.ts";
 
-/** Steps of a long path that are written: the first and the last ones. */
+/** Number of steps of a long path that are written: some at its beginning and some at its end. */
 const STEPS_FIRST = 4;
 const STEPS_LAST = 12;
-/** Longest step before other steps, in UTF-16 code units. */
+/** Maximum length, in UTF-16 code units, of a step (key or index) that is followed by other steps. */
 const STEP_UNITS_MAX = 80;
-/** Maximum of UTF-16 code units that paths add to a text; beyond it, only their last steps are written. */
+/**
+ * Maximum number of UTF-16 code units that paths may add to a text. After that, only the last step of each path is
+ * written.
+ */
 const PATH_UNITS_MAX = 64 * 1024 * 1024;
-/** Longest line of short list values, in UTF-16 code units. */
+/** Maximum length of a line of short list values, in UTF-16 code units. */
 const LIST_LINE_UNITS = 400;
 const LIST_VALUE_UNITS_MAX = 80;
-/** Longest line of an object within a record, in UTF-16 code units. */
+/** Maximum length, in UTF-16 code units, of an object inside a record that is written on one line. */
 const RECORD_LINE_UNITS = 300;
-/** Limits of an object that can be a turn of a conversation: lines, UTF-16 code units, depth. */
+/** Limits for an object that can be a turn of a conversation: number of lines, length in UTF-16 code units, depth. */
 const TURN_LINES_MAX = 1_000;
 const TURN_UNITS_MAX = 1024 * 1024;
 const TURN_DEPTH_MAX = 8;
-/** Lines that are not joined into pieces yet, so that a turn can replace them; more than a turn has. */
+/**
+ * Number of last lines that are not yet joined into pieces, so that the line of a turn can replace them. It is larger
+ * than the number of lines of a turn.
+ */
 const LINES_APART_MAX = 8 * TURN_LINES_MAX;
 /**
- * UTF-16 code units of text between garbage collections. Without them a file of 100 MB would take more than a gigabyte.
+ * Garbage is collected each time this many UTF-16 code units of text have been written. Without that, a file of 100 MB
+ * would take more than a gigabyte.
  */
 const COLLECT_AFTER_UNITS = 16 * 1024 * 1024;
-/** Keys without quotes in a path. */
+/** Matches keys that are written without quotes in a path. */
 const PLAIN_KEY = /^[^.[\]"\s][^.[\]"\n\r\t]*$/;
 
 /** An open object or list. */
@@ -38,18 +45,20 @@ interface Frame {
   /** Key or list index of the next value. */
   step: string;
   count: number;
-  /** Whether it is inside an object of a list. */
+  /** Whether the object or list is inside an object that is an element of a list. */
   readonly isWithinRecord: boolean;
-  /** `key: value` texts of an object in a list as long as it fits one line; else null. */
+  /** For an object in a list, its `key: value` texts, as long as they fit on one line; else null. */
   cells: string[] | null;
-  /** Short values of a list that are not written yet; null once the list is written value by value. */
+  /**
+   * Short values of a list that are not written yet; null as soon as the values of this list are written one by one.
+   */
   values: string[] | null;
-  /** List index of the first of `values`. */
+  /** List index of the first value in `values`. */
   valuesFrom: number;
   units: number;
-  /** Number of lines before an object of a list; -1 for anything else. */
+  /** For an object of a list, the number of lines that were written before it; else -1. */
   firstLine: number;
-  /** Depth of the values inside. */
+  /** Depth of nesting of the values inside. */
   depth: number;
   /** Whether the first object of this list is a turn. */
   hasTurns: boolean;
@@ -68,7 +77,7 @@ export class JsonWriter implements JsonSink {
 
   /**
    * @param text the text that the tokens come from
-   * @param isList whether several values follow each other, which are read like the values of a list
+   * @param isList whether the text has several values one after another. They are treated like the values of a list.
    */
   constructor(
     private text: string,
@@ -171,7 +180,7 @@ export class JsonWriter implements JsonSink {
     };
   }
 
-  /** Counts the next value of an object or list. */
+  /** Updates the counts of an object or list for its next value. */
   #countValue(frame: Frame): void {
     if (frame.kind === "array") frame.step = String(frame.count);
     frame.count++;
@@ -255,7 +264,7 @@ export class JsonWriter implements JsonSink {
     return path;
   }
 
-  /** Path of the object or list that begins, shortened as a prefix of the paths inside. */
+  /** Path of the object or list that begins here. It is shortened because all paths inside begin with it. */
   #pathBefore(): string {
     const depth = this.#frames.length;
     const parent = this.#frames.at(-1);

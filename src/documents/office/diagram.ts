@@ -6,7 +6,7 @@ import { listItem } from "./lists.ts";
 import type { OfficePackage } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** The list items of the diagram in a part, in the order of the diagram; none if the part does not exist. */
+/** The points of the diagram in a part as list items, in the order of the diagram; none if the part does not exist. */
 export function diagramBlocks(document: OfficePackage, part: string): Block[] {
   const reader = new DiagramReader();
   document.read(part, "dgm", reader);
@@ -20,7 +20,7 @@ interface Point {
 
 class DiagramReader implements XmlHandler {
   readonly #points = new Map<string, Point>();
-  /** Children of a point by its id. */
+  /** The children of each point, by the id of the point. */
   readonly #children = new Map<string, { readonly id: string; readonly order: number }[]>();
   #point: Point | null = null;
   #text: DrawingText | null = null;

@@ -12,14 +12,14 @@ import { withoutMarker } from "./lists.ts";
 import { symbolOf } from "./symbols.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Parts of the document that paragraphs and tables refer to. */
+/** Contents of other parts of the document to which paragraphs and tables refer. */
 export interface WordContext {
   readonly budget: Budget;
   readonly styleOf: StyleOf;
   readonly numbering: Numbering;
   /** Text of footnotes, endnotes and comments, by keys such as `footnote 1`. */
   readonly notes: ReadonlyMap<string, string>;
-  /** Blocks of a diagram by the id of its relationship. */
+  /** Returns the blocks of a diagram, given the id of its relationship. */
   diagram(id: string): readonly Block[];
 }
 
@@ -30,7 +30,9 @@ const SKIPPED = new Set(
   ),
 );
 
-/** Tracks nested open fields. The code of a field is hidden, its result is shown. */
+/**
+ * Tracks nested open fields. The text of a field consists of a code, which is hidden, and its result, which is shown.
+ */
 class FieldStack {
   readonly #open: ("code" | "result")[] = [];
   #codes = 0;
@@ -48,7 +50,10 @@ class FieldStack {
     if (step === "separate") this.#open.push("result");
   }
 
-  /** Ends open codes at the end of a paragraph. Otherwise a code without an end would hide the rest of the document. */
+  /**
+   * Ends all open field codes at the end of a paragraph. Otherwise a code without an end would hide the rest of the
+   * document.
+   */
   endCode(): void {
     while (this.#codes > 0) this.move("end");
   }
@@ -62,10 +67,10 @@ class Flow {
   cells: CellContent[] = [];
   isHeaderRow = false;
   isDeletedRow = false;
-  /** Formatting of the open run. */
+  /** Formatting of the open run of text. */
   isHidden = false;
   isBold = false;
-  /** Properties of the cell that this flow is in. */
+  /** Properties of the cell that contains this flow. */
   span = 1;
   isMerged = false;
   hasTable = false;
@@ -145,7 +150,7 @@ export class FlowReader implements XmlHandler {
     }
   }
 
-  /** Writes the open paragraph of a document that is cut off. */
+  /** Ends the part: writes the open paragraph if the document is cut off. */
   end(): void {
     if (this.#flow.paragraph !== null) this.#finish(this.#flow, this.#flow.paragraph);
   }
@@ -270,7 +275,7 @@ export class FlowReader implements XmlHandler {
   #refer(flow: Flow, key: string): void {
     const note = this.context.notes.get(key);
     if (note === undefined || flow.paragraph === null || flow.isHidden) return;
-    // a note can be referenced any number of times
+    // counts the text at each reference, because a document can refer to the same note any number of times
     this.context.budget.addText(note.length);
     flow.paragraph.notes.push(note);
   }
@@ -323,7 +328,7 @@ export class NoteReader implements XmlHandler {
   open(name: string, attributes: Attributes): "skip" | undefined {
     if (this.#note !== null) return this.#note.reader.open(name, attributes);
     if (name !== `w:${this.kind}`) return undefined;
-    // separator lines between notes and text
+    // these are the separator lines between notes and text
     if (attributes.type !== undefined && attributes.type !== "normal") return "skip";
     const list = new BlockList();
     const reader = new FlowReader(this.context, list);

@@ -6,26 +6,29 @@ import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** The label of a list paragraph. */
 export interface ListLabel {
-  /** null for a bullet; empty for no label. */
+  /** null for a bullet; empty if the paragraph has no label. */
   readonly label: string | null;
   readonly level: number;
 }
 
 /** Number of list levels in Word, 0 to 8. */
 const LEVELS = 9;
-/** Longest label in UTF-16 code units. Labels in legal texts have about ten. */
+/** Maximum length of a label, in UTF-16 code units. Labels in legal texts have about ten. */
 const LABEL_UNITS_MAX = 40;
 
 interface Level {
   start: number;
   format: string;
-  /** A label such as `%1.%2`, with the numbers of levels 1 and 2; null if unknown. */
+  /** Pattern of the label: `%1.%2` contains the numbers of levels 1 and 2. null if the file does not define it. */
   pattern: string | null;
-  /** Level (from 1) after which counting restarts; 0 for never; null for any higher level. */
+  /**
+   * Level, from 1: a paragraph on it or on an outer level restarts the counting of this level. 0 if counting never
+   * restarts; null if every outer level restarts it.
+   */
   restart: number | null;
 }
 
-/** Counts the paragraphs of all lists of a document. */
+/** Counts the paragraphs of all lists of a document and computes their labels. */
 export class Numbering {
   readonly #counts = new Map<string, (number | null)[]>();
   readonly #reader = new NumberingReader();
@@ -72,7 +75,7 @@ function labelOf(levels: ReadonlyMap<number, Level>, counts: readonly (number | 
     const level = levels.get(each);
     return numeral(counts[each] ?? level?.start ?? 1, kindOf(level?.format ?? "decimal"));
   });
-  // remove characters of symbol fonts
+  // removes characters of symbol fonts
   return label.replace(/[\ue000-\uf8ff]/g, "").trim();
 }
 
@@ -90,7 +93,7 @@ function kindOf(format: string): NumeralKind {
 
 interface List {
   abstractId: string;
-  /** Start values of levels that this list restarts. */
+  /** Start values of the levels that this list restarts. */
   readonly starts: Map<number, number>;
   isStarted: boolean;
 }
@@ -125,7 +128,7 @@ class NumberingReader implements XmlHandler {
         break;
       case "w:lvl":
         this.#level = { start: 1, format: "decimal", pattern: null, restart: null };
-        // only the start of an overridden level is read: other overrides are rare
+        // only the start value of an overridden level is read, because other overrides are rare
         this.#abstract?.levels.set(Number.parseInt(attributes.ilvl ?? "0", 10) || 0, this.#level);
         break;
       case "w:start":

@@ -3,12 +3,12 @@
 import type { OfficePackage } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Properties of paragraphs with a style; null if the style does not set them. */
+/** Properties that a style gives to its paragraphs. A property is null if the style does not set it. */
 export interface ParagraphStyle {
-  /** 1 to 6; 0 for no heading. */
+  /** Level of the heading, 1 to 6; 0 if the paragraph is not a heading. */
   readonly heading: number | null;
   readonly list: { readonly id: string; readonly level: number } | null;
-  /** Whether it is the style of a table of contents, which repeats the headings. */
+  /** Whether this is the style of a table of contents, which repeats the headings. */
   readonly isContents: boolean;
 }
 
@@ -17,7 +17,7 @@ export type StyleOf = (id: string | null) => ParagraphStyle;
 
 /** Number of heading levels in Markdown. */
 const HEADING_MAX = 6;
-/** Names of heading styles in languages whose programs translate them. Word itself keeps `heading 1`. */
+/** Heading style names as written by programs that translate them. Word itself always writes `heading 1`. */
 const HEADING_NAME =
   /^(?:heading|überschrift|titre|título|titulo|titolo|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|başlık|заголовок|标题|標題|見出し|제목)\s*([1-9])$/iu;
 const CONTENTS_NAME = /^(?:toc \d|toc heading|table of contents)$/i;
@@ -67,7 +67,7 @@ function resolve(id: string, styles: ReadonlyMap<string, WrittenStyle>): Paragra
 }
 
 function headingOf(style: WrittenStyle | undefined, id: string): number | null {
-  // the id is the only name if the styles part is missing
+  // if the styles part is missing, the id is the only known name of the style
   const name = (style?.name || id).trim();
   if (/^title$/i.test(name)) return 1;
   const named = HEADING_NAME.exec(name)?.[1];

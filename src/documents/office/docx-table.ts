@@ -1,5 +1,5 @@
-// Lays out a table of a Word document: rows as lines, merged cells with the text that they share. A row with more
-// content than fits a line is written as the blocks of its cells. table.ts writes the lines.
+// Lays out a table of a Word document: rows as lines, in which merged cells repeat the text that they share. If the
+// content of a row is too long for one line, the blocks of its cells are written one by one. table.ts writes the lines.
 
 import { type Block, type BlockSink, onOneLine } from "../text-writer.ts";
 import { withoutMarker } from "./lists.ts";
@@ -12,7 +12,7 @@ const COLUMNS_MAX = 100;
 export interface CellContent {
   readonly blocks: readonly Block[];
   readonly span: number;
-  /** Whether the cell is merged with the one above. */
+  /** Whether the cell is merged with the cell above. */
   readonly isMerged: boolean;
   readonly isBold: boolean;
   readonly hasTable: boolean;
@@ -26,7 +26,7 @@ export class WordTable {
   declaredColumns = 0;
   readonly #sink: BlockSink;
   #rows: TableRows | null = null;
-  /** Texts of the previous row by column, for merged cells. */
+  /** Texts of the previous row by column. Merged cells repeat them. */
   #above = new Map<number, string>();
 
   constructor(sink: BlockSink) {
@@ -35,7 +35,7 @@ export class WordTable {
 
   addRow(contents: readonly CellContent[], isHeader: boolean): void {
     if (contents.length === 1 && this.declaredColumns <= 1) {
-      // a table of one cell is a frame around its content
+      // a table of one cell is only a frame around its content
       for (const block of contents[0]?.blocks ?? []) this.#sink.write(block);
       return;
     }

@@ -57,7 +57,9 @@ function wordText(document: OfficePackage): ReadDocument | ReadFailure {
   return writer.document(title === null ? null : shortTitle(title));
 }
 
-/** Passes on the elements of the body. Other elements may be beside it, such as a background. */
+/**
+ * Passes on only the elements of the body. The part may contain other elements outside the body, such as a background.
+ */
 class BodyReader implements XmlHandler {
   wasFound = false;
   readonly #flow: FlowReader;

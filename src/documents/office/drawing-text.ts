@@ -8,18 +8,18 @@ import type { Attributes } from "./xml.ts";
 
 /** A paragraph of a text body. */
 export interface DrawingParagraph {
-  /** With at least one visible character. */
+  /** The text; it has at least one visible character. */
   readonly text: string;
-  /** 0 is the outermost. */
+  /** List level; 0 is the outermost. */
   readonly level: number;
-  /** `inherited`: as is usual for the shape. */
+  /** Kind of list. `inherited` means that the paragraph itself does not set it: the kind of shape decides. */
   readonly list: "bullet" | "none" | "inherited" | AutoNumber;
   /** Whether the whole paragraph is bold. */
   readonly isBold: boolean;
 }
 
 interface AutoNumber {
-  /** Scheme of DrawingML, such as `arabicPeriod`. */
+  /** Numbering scheme of DrawingML, such as `arabicPeriod`. */
   readonly scheme: string;
   readonly start: number;
 }
@@ -107,7 +107,7 @@ export function lineOf(paragraphs: readonly DrawingParagraph[]): string {
   return paragraphs.map(({ text }) => onOneLine(text)).join(" ");
 }
 
-/** Paragraphs as blocks. @param hasBullets whether paragraphs without a list property are list items */
+/** Writes paragraphs as blocks. @param hasBullets whether paragraphs without a list property are list items */
 export function blocksOfParagraphs(paragraphs: readonly DrawingParagraph[], hasBullets: boolean): Block[] {
   const counts: number[] = [];
   return paragraphs.map(({ text, level, list }) => {

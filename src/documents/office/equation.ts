@@ -3,7 +3,10 @@
 
 import type { Attributes } from "./xml.ts";
 
-/** Longest equation in UTF-16 code units that is formatted. Of a longer one, only the characters are written. */
+/**
+ * Maximum length of an equation that is formatted, in UTF-16 code units. Of a longer equation only the characters are
+ * written, without formatting.
+ */
 const UNITS_MAX = 20_000;
 
 interface Node {
@@ -22,7 +25,7 @@ export class EquationReader {
   #isText = false;
 
   open(name: string, attributes: Attributes): "skip" | undefined {
-    // character formatting, and deleted text
+    // skips character formatting and deleted text
     if (name === "w:rPr" || name === "a:rPr" || name === "m:rPr" || name === "w:del" || name === "w:moveFrom")
       return "skip";
     this.#isText = name === "m:t" || name === "w:t";
@@ -112,7 +115,10 @@ function linear(node: Node): string {
   }
 }
 
-/** Joins parts, with a space where the next part would be read as part of a script or fraction. */
+/**
+ * Joins parts of an equation. Inserts a space where the next part could be mistaken for a part of the superscript,
+ * subscript or fraction before it.
+ */
 function inRow(parts: Node["parts"]): string {
   let row = "";
   for (const [at, { text }] of parts.entries()) {
@@ -124,7 +130,7 @@ function inRow(parts: Node["parts"]): string {
 
 const OPEN_ENDED = new Set(["m:f", "m:sSup", "m:sSub", "m:sSubSup", "m:sPre"]);
 
-/** Adds parentheses unless the text is a single number, name or parenthesised term. */
+/** Adds parentheses around a text, unless it is a single number or name, or already has parentheses. */
 function grouped(text: string): string {
   const term = text.trim();
   return /^(?:[\p{L}\p{N}\p{M}.,∞′']*|.|\([^()]*\))$/su.test(term) ? term : `(${term})`;

@@ -1,5 +1,5 @@
-// The Office Open XML formats DOCX, XLSX and PPTX, and Office documents behind a password. docx.ts, xlsx.ts and pptx.ts
-// extract the text.
+// The Office Open XML formats DOCX, XLSX and PPTX, and Office documents that are protected by a password. docx.ts,
+// xlsx.ts and pptx.ts extract the text.
 
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { ENCRYPTED } from "../document.ts";
@@ -23,7 +23,7 @@ export const XLSX: FileFormat = {
   mediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
   extensions: ["xlsx"],
   recognise(sample) {
-    // XLSB, the binary format, is not read
+    // the binary format XLSB is recognised, but not read
     if (sample.container?.kind === "zip" && sample.container.entryNames.includes("xl/workbook.bin")) return null;
     return recogniseOpenXml(sample, "xl/", "xlsx");
   },
@@ -44,8 +44,8 @@ export const PPTX: FileFormat = {
 };
 
 /**
- * An Office document behind a password whose name does not tell its format. Its media type is the usual one of OLE
- * containers.
+ * An Office document that is protected by a password and whose name does not show its format. Its media type is the
+ * usual one of OLE containers.
  */
 export const ENCRYPTED_OFFICE: FileFormat = {
   name: "",
@@ -66,7 +66,7 @@ function recogniseOpenXml(sample: FileSample, folder: PartsFolder, extension: st
   const isOpenXml = entryNames.includes("[Content_Types].xml");
   const found = isOpenXml ? partsFolder(entryNames) : null;
   if (found !== null) return found === folder ? "content" : null;
-  // a damaged archive may have lost the entries that would tell its format
+  // a damaged archive may have lost the entries by which its format is recognised
   const mayBeOpenXml = isDamaged && (isOpenXml || entryNames.length === 0);
   return mayBeOpenXml && isNamed ? "name" : null;
 }

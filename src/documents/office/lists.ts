@@ -1,6 +1,6 @@
-// Writes list items: markers, and numerals of Office number formats.
+// Writes list items: their markers, indentation, and numerals in the number formats of Office.
 
-/** Largest values that are written in Roman numerals or letters; larger ones are written in digits. */
+/** Maximum numbers that are written as Roman numerals and as letters. Larger numbers are written in digits. */
 const ROMAN_MAX = 3_999;
 const LETTERS_MAX = 26 * 10;
 const ROMAN = [
@@ -18,13 +18,13 @@ const ROMAN = [
   ["iv", 4],
   ["i", 1],
 ] as const;
-/** Deepest indented level. Office has nine levels. */
+/** Maximum level that indentation shows. Office has nine levels, 0 to 8. */
 const LEVEL_MAX = 8;
 
 /** Supported numerals. Other number formats are written in digits. */
 export type NumeralKind = "decimal" | "lowerLetter" | "upperLetter" | "lowerRoman" | "upperRoman";
 
-/** An integer as a numeral. Letters repeat after z as in Word: z, aa, bb. */
+/** Writes an integer as a numeral. After z, letters repeat as in Word: z, aa, bb. */
 export function numeral(value: number, kind: NumeralKind): string {
   const written =
     kind === "decimal" ? null : kind === "lowerLetter" || kind === "upperLetter" ? letters(value) : roman(value);
@@ -47,7 +47,7 @@ function roman(value: number): string | null {
   return written;
 }
 
-/** Removes the Markdown marker of a heading or bullet, for a block within a line. */
+/** Removes the Markdown marker of a heading or bullet, for a block that is written inside a line of a table. */
 export function withoutMarker(text: string): string {
   return text.replace(/^ *(?:- |#{1,6} )/, "");
 }
@@ -55,7 +55,7 @@ export function withoutMarker(text: string): string {
 /**
  * A Markdown list item.
  * @param level 0 is the outermost
- * @param label as the document shows it (`1.`, `(a)`, `2.1`); null for a bullet
+ * @param label label as the document shows it (`1.`, `(a)`, `2.1`); null for a bullet
  */
 export function listItem(level: number, label: string | null, text: string): string {
   const mark = label === null ? "-" : /^\d{1,9}[.)]$/.test(label) ? label : `- ${label}`;

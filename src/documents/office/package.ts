@@ -8,13 +8,13 @@ import { type Attributes, type Family, readXml, type XmlHandler } from "./xml.ts
 /** A relationship from one part to another. */
 export interface Relationship {
   readonly id: string;
-  /** Last segment of its type, in lower case: `slide`, `footnotes`. */
+  /** Last segment of the relationship type, in lower case: `slide`, `footnotes`. */
   readonly type: string;
   /** Name of the target part, without a leading slash. */
   readonly target: string;
 }
 
-/** A document as a set of parts. */
+/** An Office document, which is a set of parts. */
 export class OfficePackage {
   readonly #archive: Archive;
 
@@ -36,7 +36,7 @@ export class OfficePackage {
   }
 
   /**
-   * Passes the elements of a part to the handler; none if the part does not exist.
+   * Passes the elements of a part to the handler. Passes none if the part does not exist.
    * @throws ReadFailure if the part is damaged or exceeds the budget
    */
   read(part: string, family: Family, handler: XmlHandler): void {
@@ -47,7 +47,7 @@ export class OfficePackage {
   }
 
   /**
-   * The name of the main part: the one that the package names, else the usual one.
+   * The name of the main part: the one that the package declares, else the usual name.
    * @throws ReadFailure if neither exists
    */
   documentPart(usual: string): string {
@@ -57,7 +57,8 @@ export class OfficePackage {
   }
 
   /**
-   * The relationships of a part (`""` for the package), without external ones; none if it has no list of them.
+   * The relationships of a part (`""` means the package itself), except external ones. Empty if the part has no
+   * relationships.
    * @throws ReadFailure if the list is damaged or exceeds the budget
    */
   relationships(part: string): readonly Relationship[] {
@@ -74,16 +75,17 @@ export class OfficePackage {
     const part = [named, "docProps/core.xml"].find((name) => name !== undefined && this.has(name));
     if (part === undefined) return null;
     const properties = new CoreProperties();
-    // A failure here is ignored: the text is useful without a title. An exceeded budget fails again at the next part.
+    // A failure here is ignored, because the text is useful without a title. If the budget is exceeded, reading the
+    // next part fails again.
     outcomeOf(() => readXml({ name: part, pieces: this.#archive.read(part), family: "dc" }, properties, this.budget));
     const title = properties.title.slice(0, TITLE_UNITS_MAX).toWellFormed().replace(/\s+/g, " ").trim();
     return title === "" || UNTITLED.test(title) ? null : title;
   }
 }
 
-/** UTF-16 code units of a title that are kept. */
+/** Number of UTF-16 code units that are kept of a title. */
 const TITLE_UNITS_MAX = 1_000;
-/** Default titles that programs write. */
+/** Matches default titles that programs write. */
 const UNTITLED =
   /^(?:(?:power ?point[ -]pr[äeé]\w+|document|presentation|untitled|title|slide) ?\d*|microsoft word - .*)$/iu;
 

@@ -5,7 +5,10 @@ import { DrawingText, lineOf } from "./drawing-text.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Names of comment authors by id; the ids of the two forms differ. @throws ReadFailure if a part is damaged */
+/**
+ * Names of comment authors by id. The older and the newer form of comments have different ids.
+ * @throws ReadFailure if a part is damaged
+ */
 export function readAuthors(document: OfficePackage, related: readonly Relationship[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const handler: XmlHandler = {
@@ -35,7 +38,7 @@ export function readComments(
 
 class CommentReader implements XmlHandler {
   readonly comments: string[] = [];
-  /** Open comments: author, and index among all comments. */
+  /** Open comments: for each its author and its index in the list of all comments. */
   readonly #open: { readonly author: string; readonly at: number }[] = [];
   #plain: string[] | null = null;
   #text: DrawingText | null = null;
@@ -70,7 +73,7 @@ class CommentReader implements XmlHandler {
   #end(text: string): void {
     const { author, at } = this.#open.at(-1) ?? { author: "", at: this.comments.length };
     if (text === "") return;
-    // in the file, replies precede the text of their comment
+    // in the file, replies precede the text of the comment that they answer
     this.comments.splice(at, 0, author === "" ? `[comment: ${text}]` : `[comment by ${author}: ${text}]`);
   }
 }

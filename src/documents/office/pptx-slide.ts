@@ -9,7 +9,7 @@ import type { Attributes, XmlHandler } from "./xml.ts";
 /** Placeholders that are skipped: slide numbers, dates, footers, and the picture of the slide above its notes. */
 const SKIPPED_PLACEHOLDERS = new Set(["sldNum", "dt", "ftr", "hdr", "sldImg"]);
 const TITLES = new Set(["title", "ctrTitle"]);
-/** Placeholders whose paragraphs are list items. The empty type stands for any content. */
+/** Types of placeholders whose paragraphs are list items. The empty type is a placeholder for any content. */
 const ITEMS = new Set(["body", "obj", ""]);
 /** Maximum column span of a cell. PowerPoint allows 75 columns. */
 const COLUMNS_MAX = 100;
@@ -17,10 +17,10 @@ const COLUMNS_MAX = 100;
 /** Reads a slide. */
 export class SlideReader implements XmlHandler {
   wasFound = false;
-  /** On one line; empty if there is none. */
+  /** Title on one line; empty if the slide has none. */
   title = "";
   readonly blocks: Block[] = [];
-  /** Type of the placeholder; null if the shape is none. */
+  /** Type of the placeholder; null if the current shape is not a placeholder. */
   #placeholder: string | null = null;
   #text: DrawingText | null = null;
   #table: SlideTable | null = null;
@@ -105,7 +105,7 @@ export class SlideReader implements XmlHandler {
   }
 }
 
-/** Lays out a table; merged cells repeat the text that they share. */
+/** Lays out a table. Merged cells repeat the text that they share. */
 class SlideTable {
   readonly #blocks: Block[] = [];
   #rows = new TableRows("none");
@@ -139,7 +139,7 @@ class SlideTable {
     const { text: own, isBold, span, isMerged } = this.#cell;
     const column = this.#column++;
     this.#cell = null;
-    // the file has empty cells for the columns that a cell spans
+    // the file also contains the cells that are covered by a column span; they are empty
     if (isMerged === "across") return;
     const text = isMerged === "down" && own === "" ? (this.#above.get(column) ?? "") : own;
     this.#above.set(column, text);

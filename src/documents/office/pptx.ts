@@ -44,7 +44,7 @@ function presentationText(document: OfficePackage): ReadDocument | ReadFailure {
 }
 
 interface Slide {
-  /** From 1. */
+  /** Slide number, from 1. */
   readonly number: number;
   readonly part: string;
   readonly authors: ReadonlyMap<string, string>;

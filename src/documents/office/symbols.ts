@@ -1,6 +1,7 @@
-// Maps characters of symbol fonts to Unicode. Word stores them as positions in the font (ECMA-376-1, 17.3.3.30).
+// Maps characters of symbol fonts to Unicode. Word stores such a character as a position in its font (ECMA-376-1,
+// 17.3.3.30).
 
-/** Greek letters of the font Symbol, from 0x41 and from 0x61 on. */
+/** Greek letters of the font Symbol: those at the positions from 0x41 on, and those from 0x61 on. */
 const GREEK_UPPER = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ";
 const GREEK_LOWER = "αβχδεφγηιϕκλμνοπθρστυϖωξψζ";
 const SIGNS: Readonly<Record<string, Readonly<Record<number, string>>>> = {
@@ -10,7 +11,7 @@ const SIGNS: Readonly<Record<string, Readonly<Record<number, string>>>> = {
 
 /**
  * The character at a position in a font; empty if it has no equivalent in Unicode.
- * @param char hexadecimal; from F000 on for positions in symbol fonts
+ * @param char position in hexadecimal. Positions in symbol fonts are stored with F000 added.
  */
 export function symbolOf(char: string, font: string): string {
   if (!/^[0-9a-f]{1,6}$/i.test(char)) return "";

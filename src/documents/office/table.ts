@@ -1,61 +1,63 @@
-// Writes tables as lines that can be understood alone: each line names its columns. Decides which rows are headers; the
-// readers deliver the rows.
+// Writes tables as lines that can be understood alone: each value has its column name before it. Decides which rows are
+// headers. The readers pass the rows.
 
 /** A table cell. */
 export interface Cell {
-  /** On one line; empty for an empty cell. */
+  /** Text of the cell on one line; empty for an empty cell. */
   readonly text: string;
-  /** Its first column, from 0. */
+  /** The first column of the cell, counted from 0. */
   readonly column: number;
-  /** Number of columns. */
+  /** Number of columns that the cell spans. */
   readonly span: number;
   readonly isBold: boolean;
 }
 
-/** What the format of a table says about its first row: a header for certain, probably, or nothing. */
+/** Whether the format of a table shows that its first row is a header: certainly, probably, or not at all. */
 export type HeaderHint = "certain" | "likely" | "none";
 
-/** Limits for a cell within a line: number of blocks and UTF-16 code units. */
+/** Limits for a cell that is written on one line with its row: number of blocks, and length in UTF-16 code units. */
 const CELL_BLOCKS_MAX = 8;
 const CELL_UNITS_MAX = 2_000;
 
-/** Whether a cell with these blocks is short enough for a line; else its blocks are written one by one. */
+/**
+ * Whether a cell with these blocks is short enough for the line of its row. If not, its blocks are written one by one.
+ */
 export function fitsLine(blocks: readonly string[]): boolean {
   return blocks.length <= CELL_BLOCKS_MAX && blocks.reduce((units, text) => units + text.length, 0) <= CELL_UNITS_MAX;
 }
 
-/** Column names by column. */
+/** Column names by column number. */
 export type ColumnNames = ReadonlyMap<number, string>;
 
 /** Maximum number of header rows. */
 export const HEADER_ROWS_MAX = 3;
-/** Longest column name in characters. Longer texts would be repeated in every row. */
+/** Maximum length of a column name in characters, because the name is repeated in every row. */
 const NAME_CHARACTERS_MAX = 80;
-/** Maximum number of column names of a cell that spans columns. */
+/** Maximum number of column names that are written for a cell that spans several columns. */
 const NAMES_PER_CELL_MAX = 3;
 const NUMBER = /^[+\-−–(]?\s?\p{Sc}?\s?\d[\d.,'’\s]*(?:e[+-]?\d+)?\s?(?:%|\p{Sc}|[\p{L}²³°]{1,3})?\)?$/iu;
 const DATE = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/;
-/** A number that can be a column name. */
+/** Matches a year: a number that can be a column name. */
 const YEAR = /^(?:19|20)\d\d$/;
 
 /** A row that may be a header. */
 export interface TableRow {
   readonly cells: readonly Cell[];
-  /** Whether the format marks it as a header. */
+  /** Whether the file format marks the row as a header. */
   readonly isHeader: boolean;
 }
 
 /** Receives the rows of one table and returns their lines. */
 export class TableRows {
-  /** Series of the blocks: rows of one table are consecutive lines. */
+  /** Series of the blocks of this table, so that its rows are written without empty lines between them. */
   readonly series = {};
-  /** The first rows, until the headers are known; then null. */
+  /** The first rows, which are kept until the headers are known; then null. */
   #first: TableRow[] | null = [];
   #names: ColumnNames = new Map();
 
   constructor(private readonly hint: HeaderHint) {}
 
-  /** Adds a row. Returns the lines that are certain by now. */
+  /** Adds a row. Returns all lines that can be written now. */
   *add(row: TableRow): Generator<string> {
     if (row.cells.every(({ text }) => text === "")) return;
     if (this.#first === null) {
@@ -71,7 +73,9 @@ export class TableRows {
     return this.#names.get(column) ?? "";
   }
 
-  /** The remaining lines, at the end of the table or before a row that is no line. */
+  /**
+   * Returns the remaining lines. Called at the end of the table, or before a row whose blocks are written one by one.
+   */
   *end(): Generator<string> {
     const first = this.#first;
     if (first === null) return;
@@ -82,7 +86,10 @@ export class TableRows {
   }
 }
 
-/** The number of header rows at the beginning. Headers that span columns are above the others. */
+/**
+ * The number of header rows at the beginning. Of several header rows, all but the last must have cells that span
+ * columns.
+ */
 export function headerRows(rows: readonly TableRow[], hint: HeaderHint): number {
   for (let count = Math.min(HEADER_ROWS_MAX, rows.length - 1); count > 0; count--) {
     const [last, below] = [rows[count - 1], rows[count]];
@@ -118,7 +125,7 @@ export function namesColumns(
   const names = new Set(filled.map(({ text, column }) => `${above.get(column) ?? ""} ${text}`));
   if (names.size < filled.length) return false;
   const named = new Set(filled.flatMap(({ column, span }) => columnsOf(column, span)));
-  // the top left corner above row names is often empty
+  // the top left cell, above the names of rows, is often empty
   const corner = below.reduce((least, { column }) => Math.min(least, column), Number.POSITIVE_INFINITY);
   const isFull = filledBelow.every(({ column }) => column === corner || named.has(column));
   const isBold = filled.every((cell) => cell.isBold) && !filledBelow.every((cell) => cell.isBold);
@@ -126,7 +133,7 @@ export function namesColumns(
   return isBold || (isFull && (isAboveQuantities || (hint === "likely" && filled.length >= 3)));
 }
 
-/** Whether the text of a cell may be a column name. */
+/** Whether the text of a cell can be a column name. */
 export function isName({ text }: Cell): boolean {
   return !isQuantity(text) || YEAR.test(text);
 }
@@ -136,7 +143,10 @@ export function isQuantity(text: string): boolean {
   return text.length <= 40 && (NUMBER.test(text) || DATE.test(text));
 }
 
-/** The column names from header rows, the outermost first: `2023 Q1` for a `Q1` below a `2023` that spans it. */
+/**
+ * The column names that header rows give, from the top row down: `Q1` below a `2023` that spans several columns gives
+ * `2023 Q1`.
+ */
 export function columnNames(rows: readonly (readonly Cell[])[]): ColumnNames {
   const names = new Map<number, string>();
   for (const { text, column, span } of rows.flat()) {
@@ -145,7 +155,7 @@ export function columnNames(rows: readonly (readonly Cell[])[]): ColumnNames {
     if (name === "") continue;
     for (const each of columnsOf(column, span)) {
       const above = names.get(each);
-      // a cell merged over both rows counts once
+      // the text of a cell that is merged across both rows is used once
       names.set(each, above === undefined || above === name ? name : `${above} ${name}`);
     }
   }
@@ -153,7 +163,8 @@ export function columnNames(rows: readonly (readonly Cell[])[]): ColumnNames {
 }
 
 /**
- * A row as a line: `Column: value | Column: value`. The value is alone if its column has no name. Omits empty cells.
+ * A row as a line: `Column: value | Column: value`. A value whose column has no name is written without one. Omits
+ * empty cells.
  */
 export function rowLine(cells: readonly Cell[], names: ColumnNames): string {
   let line = "";

@@ -107,7 +107,7 @@ class NoteReader implements XmlHandler {
 }
 
 class PersonReader implements XmlHandler {
-  /** Names by id. */
+  /** Names of the authors by id. */
   readonly names = new Map<string, string>();
 
   open(name: string, { id, displayName = "" }: Attributes): undefined {

@@ -1,21 +1,22 @@
-// Formats numbers of cells by their number format (ECMA-376-1, 18.8.30 and 18.8.31). Dates are written in ISO 8601,
-// regardless of the order and language in the sheet.
+// Formats the numbers in cells by their number formats (ECMA-376-1, 18.8.30 and 18.8.31). Dates are written in ISO
+// 8601, regardless of the order and language in the sheet.
 
 import { isoTime } from "../../kit/clock.ts";
 
-/** Formats the number of a cell as the sheet shows it. */
+/** A function that formats the number of a cell as the sheet shows it. */
 export type ShowNumber = (value: number) => string;
 
 const DAY_MS = 86_400_000;
 /**
- * Day 0 of the two date systems in Unix milliseconds. In the first, day 60 is 29 February 1900, which did not exist.
+ * Day 0 of the two date systems of Excel, in Unix milliseconds. In the first system, day 60 is 29 February 1900, a day
+ * that did not exist.
  */
 const DAY_ZERO_1900_MS = -2_209_161_600_000;
 const DAY_ZERO_1904_MS = -2_082_844_800_000;
 const PHANTOM_DAY = 60;
-/** First day number after 31 December 9999. */
+/** Number of the first day after 31 December 9999. */
 const DAYS_MAX = 2_958_466;
-/** Significant digits of a number in Excel. */
+/** Number of significant digits of a number in Excel. */
 const DIGITS = 15;
 
 /** Built-in formats, which files do not define. */
@@ -47,7 +48,7 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   46: "[h]:mm:ss",
   47: "mm:ss",
 };
-/** Whether an id is a date format of East Asian editions. */
+/** Whether an id is a date format of the East Asian editions of Excel. */
 const isBuiltInDate = (id: number) => (id >= 27 && id <= 36) || (id >= 50 && id <= 58);
 
 /** The format code of a built-in id; `General` if there is none. */
@@ -55,7 +56,10 @@ export function builtInFormat(id: number): string {
   return BUILT_IN[id] ?? (isBuiltInDate(id) ? "yyyy-mm-dd" : "General");
 }
 
-/** The formatting function of a format code. @param is1904 whether the workbook counts days from 1904 */
+/**
+ * Returns the function that formats numbers by a format code.
+ * @param is1904 whether the workbook counts days from 1904
+ */
 export function numberFormat(code: string, is1904: boolean): ShowNumber {
   const sections = sectionsOf(code).map((section) => sectionFormat(section, is1904));
   // sections with conditions are rare and not supported
@@ -89,7 +93,7 @@ const TOKEN = /"[^"]*"?|\[[^\]]*\]?|[\\_*].?|./gsu;
 
 function sectionFormat(section: string, is1904: boolean): ShowNumber {
   const tokens = [...section.matchAll(TOKEN)].map(([token]) => token);
-  // a locale code in brackets may precede it
+  // a locale code in brackets may precede the other characters
   if (/^(?:\[[^\]]*\])*general$/i.test(section.trim())) return general;
   const isElapsed = tokens.some((token) => /^\[(?:h+|m+|s+)\]$/i.test(token));
   const letters = tokens.filter((token) => token.length === 1).join("");
@@ -101,7 +105,7 @@ function sectionFormat(section: string, is1904: boolean): ShowNumber {
   return quantityFormat(tokens);
 }
 
-/** Formats a duration; hours continue beyond 24. */
+/** Formats a duration. Its hours may exceed 24. */
 function elapsed(value: number): string {
   const seconds = Math.round(value * (DAY_MS / 1000));
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
@@ -115,7 +119,7 @@ interface DatePrecision {
 
 function datePrecision(letters: string): DatePrecision {
   const units = [...letters.toLowerCase().matchAll(/am\/pm|a\/p|y+|m+|d+|h+|s+/g)].map(([unit]) => unit[0]);
-  // m means minutes after hours or before seconds, else months
+  // `m` means minutes if it follows hours or precedes seconds; otherwise it means months
   const isMonth = (at: number) => units[at] === "m" && units[at - 1] !== "h" && units[at + 1] !== "s";
   const hasMonth = units.some((_, at) => isMonth(at));
   const date = units.includes("d") ? "day" : hasMonth ? "month" : units.includes("y") ? "year" : "none";
@@ -143,7 +147,7 @@ function quantityFormat(tokens: readonly string[]): ShowNumber {
   const isOther = tokens.some((token) => token === "@" || token === "/" || /^[eE]$/.test(token));
   if (isOther) return general;
   if (first === -1) {
-    // only literals, such as a dash for zero; a hidden number is shown anyway
+    // the section has only literal text, such as a dash for zero. A number that the format hides is shown nevertheless.
     const shown = tokens.map(literalOf).join("").trim();
     return shown === "" ? general : () => shown;
   }
@@ -167,17 +171,17 @@ function quantityFormat(tokens: readonly string[]): ShowNumber {
   const shown = new Intl.NumberFormat("en-US", { ...digits, useGrouping: isGrouped });
   return (value) => {
     const scaled = Number(((value * 100 ** percents) / divisor).toPrecision(DIGITS));
-    // show 0.005 as it is, not as 0
+    // 0.005 is written as it is, not rounded to 0
     if (scaled !== 0 && Number(scaled.toFixed(Math.min(decimals.length, DIGITS))) === 0)
       return general(scaled) + suffix;
     return (value < 0 ? "-" : "") + before + shown.format(Math.abs(scaled)) + suffix;
   };
 }
 
-/** The text of a token that is no digit placeholder. */
+/** The text of a token that is not a digit placeholder. */
 function literalOf(token: string): string {
   if (token.startsWith('"')) return token.replaceAll('"', "");
-  // [$€-407]: a currency with its language
+  // for example [$€-407]: a currency and the code of its language
   if (token.startsWith("[")) return /^\[\$([^-\]]*)/.exec(token)?.[1] ?? "";
   if (token.startsWith("\\")) return token.slice(1);
   if (token.startsWith("_") || token.startsWith("*") || token === ",") return "";

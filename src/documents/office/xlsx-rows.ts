@@ -26,15 +26,21 @@ export interface SheetContent {
   readonly notes: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Rows at the beginning of a group that are needed to find its structure: captions, headers, and one row below. */
+/**
+ * Number of rows at the beginning of a group of rows that are needed to find its structure: captions, headers, and one
+ * row below them.
+ */
 const HEAD_ROWS = 2 * HEADER_ROWS_MAX + 1;
-/** Longest merged text, in UTF-16 code units, that is repeated in each of its rows. A longer one is a remark. */
+/**
+ * Maximum length, in UTF-16 code units, of the text of a merged range that is repeated in each row of the range. A
+ * longer text is a remark, which is written once.
+ */
 const LABEL_UNITS_MAX = 80;
 /** Maximum column span of a merged range. */
 const SPAN_MAX = 100;
 const NO_NAMES: ColumnNames = new Map();
 
-/** A row with merged texts and comments. */
+/** A row with the texts of merged ranges and with comments. */
 interface Line extends TableRow {
   readonly row: number;
   readonly notes: readonly string[];
@@ -50,18 +56,18 @@ export function* linesOfSheet(sheet: SheetContent, budget: Budget): Generator<Sh
 /** A line of a sheet. */
 export interface SheetLine {
   readonly text: string;
-  /** Identical for rows without an empty row between them. */
+  /** The same object for all rows of a group: rows without an empty row between them. */
   readonly group: object;
 }
 
-/** Writes groups of rows. Holds the first rows of a group until its headers are known. */
+/** Writes groups of rows. Keeps the first rows of a group until the headers of the group are known. */
 class GroupWriter {
   #names = NO_NAMES;
   #group = {};
   #head: Line[] | null = [];
-  /** The rows of the previous group, if they can be a header of this one. */
+  /** The rows of the previous group if they can be the header of this group. */
   #above: readonly Line[] = [];
-  /** Last row of the previous group, and of this one. */
+  /** Last row of the previous group, and last row of this group. */
   #lastAbove: Line | undefined;
   #last: Line | undefined;
 
@@ -103,7 +109,7 @@ class GroupWriter {
   }
 
   #dataLine(line: Line): SheetLine {
-    // another table may begin without an empty row
+    // another table may begin here without an empty row before it
     const isNewHeader = line.isHeader && line.cells.length > 1;
     if (isNewHeader) this.#names = columnNames([line.cells]);
     return this.#line(line, isNewHeader ? NO_NAMES : this.#names);
@@ -117,7 +123,7 @@ class GroupWriter {
 function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: Budget): Generator<Line> {
   const headers = new Set(headed.map(({ top }) => top));
   const waiting = merged.toSorted((one, other) => other.top - one.top);
-  // by first column: merged ranges do not overlap in valid sheets
+  // the key is the first column of a range; in valid sheets merged ranges do not overlap
   const active = new Map<number, Merged>();
   for (const { row, columns, texts, isBold } of [...rows].sort((one, other) => one.row - other.row)) {
     budget.checkTime();
@@ -142,7 +148,7 @@ function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: 
 
 interface Merged {
   readonly range: CellRange;
-  /** Text of its first cell; empty before that cell was read. */
+  /** Text of the first cell of the range; empty until this cell has been read. */
   text: string;
 }
 
@@ -181,7 +187,10 @@ function isHeaderGroup(above: readonly Line[], rows: readonly Line[]): boolean {
   return above.every(({ cells }) => cells.every(isName)) && namesColumns(last.cells, first.cells, "likely");
 }
 
-/** Whether a group continues the table that ends with `last`. Strict, since a wrong column name is worse than none. */
+/**
+ * Whether a group continues the table that ends with `last`. The conditions are strict, because a wrong column name is
+ * worse than none.
+ */
 function continuesTable(last: Line | undefined, rows: readonly Line[], names: ColumnNames): boolean {
   const kinds = new Map(last?.cells.map(({ column, text }) => [column, isQuantity(text)]));
   const fits = ({ column, text }: Cell) =>

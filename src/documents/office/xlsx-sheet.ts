@@ -8,16 +8,16 @@ import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** The filled cells of a row, usually in the order of their columns. */
 export interface SheetRow {
-  /** From 1. */
+  /** Row number, from 1. */
   readonly row: number;
-  /** From 0. */
+  /** Column number, from 0. */
   readonly columns: number[];
   readonly texts: string[];
   /** Whether all cells are bold. */
   isBold: boolean;
 }
 
-/** A rectangle of cells, bounds included; rows from 1, columns from 0. */
+/** A rectangle of cells, including its bounds. Rows are counted from 1, columns from 0. */
 export interface CellRange {
   readonly top: number;
   readonly left: number;
@@ -25,29 +25,29 @@ export interface CellRange {
   readonly right: number;
 }
 
-/** Parts of the workbook that cells refer to. */
+/** Contents of other parts of the workbook to which cells refer. */
 export interface SheetContext {
   readonly budget: Budget;
-  /** The shared strings; null if their part is missing. */
+  /** The shared strings; null if the part with them is missing. */
   readonly strings: readonly string[] | null;
   look(style: number): CellStyle;
 }
 
-/** Parses the reference of a cell (`B7`); null if it is none. */
+/** Parses the reference of a cell (`B7`); null if the text is not a cell reference. */
 export function cellAt(name: string): { readonly row: number; readonly column: number } | null {
   const [, letters = "", row] = /^\$?([A-Z]{1,3})\$?(\d{1,7})$/i.exec(name.trim()) ?? [];
   return row === undefined ? null : { row: Number(row), column: columnOf(letters) ?? 0 };
 }
 
 /**
- * The column of a cell reference, from 0; null without letters, or with more than three. Runs for every cell, so it is
- * fast.
+ * The column of a cell reference, from 0; null if it has no letters or more than three. Avoids regular expressions,
+ * because it runs for every cell.
  */
 function columnOf(name: string): number | null {
   let column = 0;
   let at = 0;
   for (; at < name.length; at++) {
-    // clears the bit of lower case
+    // clears the bit that distinguishes lower case from upper case
     const letter = (name.charCodeAt(at) & ~0x20) - 0x40;
     if (letter < 1 || letter > 26) break;
     column = column * 26 + letter;
@@ -55,7 +55,7 @@ function columnOf(name: string): number | null {
   return at === 0 || at > 3 ? null : column - 1;
 }
 
-/** Parses the reference of a range (`B7:D9`, `B7`); null if it is none. */
+/** Parses the reference of a range (`B7:D9`, `B7`); null if the text is not a range. */
 export function rangeAt(name: string): CellRange | null {
   const [from = "", to = from] = name.split(":");
   const [start, end] = [cellAt(from), cellAt(to)];
@@ -68,7 +68,7 @@ export class SheetReader implements XmlHandler {
   wasFound = false;
   readonly rows: SheetRow[] = [];
   readonly merged: CellRange[] = [];
-  /** Ranges whose first row is a header: ranges with a filter. */
+  /** Ranges with a filter: their first row is a header. */
   readonly headed: CellRange[] = [];
   #row: SheetRow | null = null;
   #rowNumber = 0;
@@ -158,7 +158,7 @@ function cellText(
   strings: readonly string[] | null,
   show: CellStyle["show"],
 ): string {
-  // a formula without a calculated value
+  // a formula for which the file has no calculated value
   if (value === "") return formula.trim() === "" ? "" : onOneLine(`=${formula}`);
   switch (type) {
     case "s":
@@ -175,7 +175,7 @@ function cellText(
   }
 }
 
-/** A text of a workbook on one line. Decodes `_x000D_` and similar escapes of characters (ECMA-376-1, 22.9.2.19). */
+/** Writes a text of a workbook on one line. Decodes escaped characters such as `_x000D_` (ECMA-376-1, 22.9.2.19). */
 export function sheetText(text: string): string {
   const decoded = text.includes("_x")
     ? text.replace(/_x([0-9a-f]{4})_/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))

@@ -12,7 +12,7 @@ export interface CellStyle {
 
 const PLAIN: CellStyle = { show: general, isBold: false };
 
-/** Returns styles by their number. @throws ReadFailure if the part is damaged */
+/** Returns the function that finds a style by its number. @throws ReadFailure if the part is damaged */
 export function readCellStyles(
   document: OfficePackage,
   part: string | null,

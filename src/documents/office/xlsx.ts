@@ -14,8 +14,8 @@ import { readCellStyles } from "./xlsx-styles.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /**
- * Reads an XLSX file. Time and memory are linear in its filled cells, up to the limits. Never rejects because of the
- * content.
+ * Reads an XLSX file. Takes time and memory that are linear in the number of its filled cells, up to the limits. Never
+ * rejects because of the content.
  */
 export async function readXlsx(
   bytes: Uint8Array,
@@ -43,7 +43,7 @@ function workbookText(document: OfficePackage): ReadDocument | ReadFailure {
   const others = targetsOf(related.filter(({ type }) => type !== "worksheet"));
   const context = { budget: document.budget, strings: document.has(stringsPart) ? strings.strings : null, look };
   for (const { name, isHidden, id } of workbook.sheets) {
-    // charts and dialogs have no cells
+    // charts and dialogs are skipped: they have no cells
     if (others.has(id)) continue;
     const target = targets.get(id);
     if (target === undefined || !document.has(target)) refuse(`The file is damaged: its sheet "${name}" is missing.`);
@@ -74,7 +74,7 @@ function writeSheet(document: OfficePackage, sheet: Sheet, context: SheetContext
   writer.write({ text: `## ${sheet.name}${sheet.isHidden ? " (hidden)" : ""}`, series: null });
   const content = { rows, merged, headed: [...headed, ...tables], notes };
   for (const { text, group } of linesOfSheet(content, context.budget)) writer.write({ text, series: group });
-  // comments on empty cells
+  // comments on cells that are empty
   const noted = new Set([...notes.keys()].map((place) => Number.parseInt(place, 10)));
   const filled = new Set(
     rows.filter(({ row }) => noted.has(row)).flatMap(({ row, columns }) => columns.map((column) => `${row} ${column}`)),
@@ -84,7 +84,7 @@ function writeSheet(document: OfficePackage, sheet: Sheet, context: SheetContext
   }
 }
 
-/** The range of a table in an array; empty if its first row is no header. */
+/** The range of a table, as an array of one range; an empty array if the first row of the table is not a header. */
 function headedRange(document: OfficePackage, part: string): CellRange[] {
   const ranges: CellRange[] = [];
   document.read(part, "x", {
@@ -123,7 +123,7 @@ class StringReader implements XmlHandler {
   #isText = false;
 
   open(name: string): "skip" | undefined {
-    // pronunciation of Japanese words
+    // skips the pronunciation of Japanese words
     if (name === "x:rPh") return "skip";
     if (name === "x:si") this.#string = "";
     this.#isText = name === "x:t";

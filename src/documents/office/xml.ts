@@ -1,15 +1,18 @@
-// Parses an XML part and reports its elements under fixed names, independent of the prefixes in the file and of the
-// transitional or strict namespaces.
+// Parses an XML part and reports its elements under fixed names. The names do not depend on the prefixes in the file or
+// on whether it uses the transitional or strict namespaces.
 
 import { Parser } from "htmlparser2";
 import { type Budget, refuse } from "../budget.ts";
 
-/** Attributes of an element: with their local name if in its own namespace or in none, else as `r:id`. */
+/**
+ * Attributes of an element. An attribute has its local name if it is in the namespace of the element or in none, else a
+ * name with a fixed prefix, such as `r:id`.
+ */
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Receives the elements of a part, named like `w:p` whatever prefix the file uses. */
+/** Receives the elements of a part. Their names are like `w:p`, whatever prefix the file uses. */
 export interface XmlHandler {
-  /** Returns `skip` to receive neither the content nor the end of the element. */
+  /** Returns `skip` if the content and the end of the element should not be passed. */
   open(name: string, attributes: Attributes): "skip" | undefined;
   close(name: string): void;
   /** A run of text may come in several pieces. */
@@ -51,12 +54,12 @@ export type Family = keyof typeof FAMILIES;
 const FAMILY_OF = new Map<string, Family>(
   Object.entries(FAMILIES).flatMap(([family, names]) => names.map((name) => [name, family as Family] as const)),
 );
-/** Short name of all other namespaces. */
+/** Prefix that stands for all other namespaces. */
 const OTHER = "?";
 
 /**
- * Passes the elements of a part to the handler. Repairs broken nesting. Holds one element in memory. Of alternatives
- * (`mc:AlternateContent`) it passes on the first one.
+ * Passes the elements of a part to the handler. Repairs broken nesting. Holds one element in memory. Of several
+ * alternatives (`mc:AlternateContent`), it passes on the first one only.
  * @returns whether the part has any element
  * @throws ReadFailure if the part is cut off, declares a document type (and so entities), or exceeds the budget
  */
@@ -216,7 +219,7 @@ class Names {
     const prefix = colon === -1 ? "" : raw.slice(0, colon);
     const family = this.#families.get(prefix)?.at(-1);
     if (family !== undefined) return family;
-    // not declared: assume the usual meaning of the prefix
+    // the prefix is not declared, so its usual meaning is assumed
     if (prefix === "") return this.unnamed;
     return Object.hasOwn(FAMILIES, prefix) ? prefix : OTHER;
   }

@@ -11,12 +11,12 @@ export type Block = TextBlock | TableBlock;
 export interface TextBlock {
   readonly kind: "text";
   readonly page: number;
-  /** Number of the region. Blocks of one region are below each other. */
+  /** Number of the region of the page (see columns.ts). The blocks of a region are below each other. */
   readonly region: number;
   readonly lines: readonly Line[];
-  /** Whether it has another direction than most text of the page: a stamp on the margin, a watermark. */
+  /** Whether the text has another direction than most text of the page, like a stamp on the margin or a watermark. */
   readonly isAside: boolean;
-  /** Marker of a list item: `-` for any bullet, or its number; null if it is no item. */
+  /** Marker of a list item: `-` for any bullet, or the number of the item; null if the block is not a list item. */
   readonly marker: string | null;
   readonly size: number;
   readonly isBold: boolean;
@@ -33,7 +33,7 @@ export type BlockPlace = Pick<TextBlock, "page" | "region" | "isAside">;
 export interface Line {
   readonly text: string;
   readonly page: number;
-  /** Whether the line break is intended, and not because the line is full. */
+  /** Whether the writer intended a line break after the line. Otherwise the line ends only because it is full. */
   readonly isBroken: boolean;
 }
 
@@ -46,9 +46,9 @@ export interface TableBlock {
 
 /** Assumed distance between baselines in font sizes, if there are too few rows to measure it. */
 const LEADING = 1.2;
-/** Maximum distance between rows of a paragraph, in usual row distances. */
+/** Maximum distance between rows of a paragraph, as a multiple of the usual distance of rows. */
 const PARAGRAPH_GAP = 1.3;
-/** Maximum difference of font size between rows of a block, as a share. */
+/** Maximum difference of font size between rows of a block, as a share of the size. */
 const SIZE_TOLERANCE = 0.08;
 /** Minimum indent of a first line, in font sizes. */
 const INDENT_MIN = 0.8;
@@ -56,10 +56,10 @@ const INDENT_MIN = 0.8;
 /** Minimum share of the width that is free after a row with an intended line break. */
 const SHORT_SHARE = 0.15;
 
-/** Bullets. Those of symbol fonts are private-use characters. */
+/** Matches bullets. In symbol fonts they are private-use characters. */
 const BULLET = /^(?:[•◦‣▪▫●○■□◆◇►▸▶➢➤✓✔∙⁃\ue000-\uf8ff]\s*|[-–—*·o]\s+)(?=\S)/;
 const NUMBER = /^(?:(\d{1,3})[.)]|\((?:\d{1,3}|[a-z]|[ivx]{1,5})\)|[a-z]\))\s+(?=\S)/;
-/** Dot leaders from an entry to its page number. */
+/** Matches dot leaders: the dots between an entry of a table of contents and its page number. */
 const LEADER = /(?:\s*[.·…_]){4,}\s*/;
 const CONTENTS_ENTRY = / … [\divxlc]+$/;
 const ENDS_SENTENCE = /[.!?:…。！？؟۔]["'”’»)\]]*$/;
@@ -94,7 +94,8 @@ export function endsSentence(text: string): boolean {
 }
 
 /**
- * Whether a written line is an entry of a table of contents. Such a line is complete, and no heading whatever its font.
+ * Whether a line, as it is written to the text, is an entry of a table of contents. No other line continues it, and it
+ * is not a heading, whatever its font.
  */
 export function isContentsEntry(text: string): boolean {
   return CONTENTS_ENTRY.test(text);
@@ -110,7 +111,7 @@ interface Layout {
 
 function textBlocks(rows: readonly Row[], place: BlockPlace): TextBlock[] {
   const isMirrored = isRightToLeft(rows.map(({ text }) => text).join(" "));
-  // mirror right-to-left text, so that the same rules apply
+  // mirrors right-to-left text, so that the same rules apply to it
   const mirrored = isMirrored ? rows.map((row) => ({ ...row, left: -row.right, right: -row.left })) : rows;
   const layout = layoutOf(mirrored);
   const groups: Row[][] = [];
@@ -153,7 +154,8 @@ function startsBlock(row: Row, group: readonly Row[], layout: Layout): boolean {
   // a line below the text of an item continues it; a line below its marker does not
   if (isItem) return group.length > 1 && shift < -INDENT_MIN;
   if (shift > INDENT_MIN) return above.left - layout.left < INDENT_MIN * size && !isOpen;
-  // less indented: after a first row its indent was that of a paragraph; after later rows a hanging indent ends
+  // the row is less indented than the row above. If that was the first row of the paragraph, only its first line is
+  // indented. If it was a later row, a paragraph with hanging indent ends here
   if (shift < -INDENT_MIN) return group.length > 1 && !isOpen;
   return !isFull(above, row, layout) && endsSentence(above.text);
 }
@@ -165,7 +167,7 @@ function isFull(row: Row, below: Row, { right }: Layout): boolean {
   return row.right + wordWidth + 0.3 * row.size > right;
 }
 
-/** Whether a row is so short that its line break is intended. Ragged lines differ only a little. */
+/** Whether a row is so short that its line break is intended. The lengths of ragged lines differ less. */
 function isShort(row: Row, below: Row, layout: Layout): boolean {
   return !isFull(row, below, layout) && row.right < layout.right - SHORT_SHARE * (layout.right - layout.left);
 }
@@ -197,7 +199,10 @@ function markerOf(text: string): { readonly pattern: RegExp; readonly written: s
   return number === undefined ? null : { pattern: NUMBER, written: `${number}.` };
 }
 
-/** The written form of a line: empty for a typed rule, without dot leaders and characters of symbol fonts. */
+/**
+ * The form in which a line is written to the text: without dot leaders and characters of symbol fonts. Empty if the
+ * line is only a rule made of typed characters.
+ */
 function writtenText(text: string): string {
   if (/^[-=_*\s]{3,}$/.test(text)) return "";
   return withoutSymbols(text.replace(LEADER, " … "));

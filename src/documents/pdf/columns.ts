@@ -1,5 +1,5 @@
 // Finds the columns of a page and the reading order of its parts. Columns differ from tables by their content: lines of
-// prose that fill the column, not cells that belong together across.
+// prose that fill the column, not cells that belong to the cells next to them.
 
 import { isRightToLeft, median, quantile, rowsOf, type Segment } from "./segments.ts";
 
@@ -10,24 +10,30 @@ export type Region = readonly Segment[];
 const GUTTER_SIZES_MIN = 0.7;
 /** Minimum number of rows of a column. */
 const COLUMN_ROWS_MIN = 3;
-/** Minimum number of rows of a column in a part of a page: a few rows side by side may be a table. */
+/** Minimum number of rows of a column in a part of a page. Fewer rows side by side may be a table. */
 const PART_ROWS_MIN = 8;
-/** Distance between the rows of two parts of a page, in font sizes. */
+/** Minimum distance between two rows that belong to different parts of a page, in font sizes. */
 const PART_GAP = 1.8;
-/** Minimum measures of a column of prose: width in font sizes, characters per line, filled share of the width. */
+/**
+ * Minimum values for a column of prose: width in font sizes, characters per line, share of the width that its lines
+ * fill.
+ */
 const PROSE_SIZES_MIN = 8;
 const PROSE_CHARACTERS_MIN = 18;
 const PROSE_FILL_MIN = 0.55;
-/** Minimum share of common baselines of two columns from which they may be a table. */
+/** If two columns have at least this share of their baselines in common, they may be a table. */
 const ALIGNED_SHARE = 0.6;
 /** Maximum depth of columns within columns. */
 const DEPTH_MAX = 8;
 /**
- * Number of gaps that are tried per share of crossing rows, the widest first. Dotted lines have a gap between every two
- * dots.
+ * Maximum number of gaps that are tried for each of `CROSSING_SHARES`, the widest first. The limit is needed because
+ * dotted lines have a gap between every two dots.
  */
 const GAPS_MAX = 12;
-/** Shares of rows that may cross a gap between columns: headings, wide figures, title and abstract of a first page. */
+/**
+ * Maximum shares of rows that cross a gap between columns, in the order in which they are tried. Such rows are
+ * headings, wide figures, and title and abstract on a first page.
+ */
 const CROSSING_SHARES = [0, 0.05, 0.15, 0.35, 0.6];
 
 /** The regions of a page in reading order. */
@@ -55,7 +61,10 @@ function split(segments: readonly Segment[], fromRight: boolean, depth: number):
   });
 }
 
-/** Splits a page at wide vertical gaps. Two columns below a page-wide listing are found only without the listing. */
+/**
+ * Splits a page at wide vertical gaps. This is necessary because two columns below a listing of the full page width are
+ * found only without the listing.
+ */
 function verticalParts(segments: readonly Segment[]): Segment[][] {
   const parts: Segment[][] = [];
   let above: { readonly baseline: number; readonly size: number } | null = null;
@@ -88,7 +97,7 @@ function gutterOf(segments: readonly Segment[], rowsMin: number): number | null 
   return best?.at ?? null;
 }
 
-/** The widest horizontal ranges that at most `crossingMax` segments cross, without the margins. */
+/** The widest horizontal ranges that at most `crossingMax` segments cross. The margins of the page are excluded. */
 function gapsOf(segments: readonly Segment[], crossingMax: number): { from: number; to: number }[] {
   const edges = segments
     .flatMap(({ left, right }) => [
@@ -112,8 +121,8 @@ function gapsOf(segments: readonly Segment[], crossingMax: number): { from: numb
 }
 
 /**
- * Score of a gap: rows on the shorter side, less a penalty for rows that cross it; 0 or less if the sides are no
- * columns.
+ * Score of a gap: number of rows on the side with fewer rows, minus a penalty for rows that cross the gap. It is 0 or
+ * less if the sides are not columns.
  */
 function scoreOf(segments: readonly Segment[], gutter: number, rowsMin: number): number {
   const crossing = segments.filter((segment) => crosses(segment, gutter)).length;
@@ -131,7 +140,7 @@ function scoreOf(segments: readonly Segment[], gutter: number, rowsMin: number):
 interface Side {
   readonly baselines: readonly number[];
   readonly size: number;
-  /** Whether its lines fill it like prose. */
+  /** Whether the lines fill the side like prose. */
   readonly isProse: boolean;
 }
 
@@ -155,12 +164,12 @@ function sideOf(segments: readonly Segment[]): Side {
   return { baselines: rows.map(({ baseline }) => baseline), size, isProse };
 }
 
-/** Length in characters; Chinese, Japanese and Korean characters count twice. */
+/** Length of a text in characters, where Chinese, Japanese and Korean characters count twice. */
 function weightOf(text: string): number {
   return text.length + (text.match(/[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/g)?.length ?? 0);
 }
 
-/** Share of rows of the shorter side that have the baseline of a row of the other side. */
+/** Of the rows on the side with fewer rows, the share that has the same baseline as a row on the other side. */
 function alignedShare(left: Side, right: Side): number {
   const [few, many] = left.baselines.length < right.baselines.length ? [left, right] : [right, left];
   const tolerance = 0.15 * few.size;
@@ -180,7 +189,7 @@ function bandsOf(segments: readonly Segment[], gutter: number): Segment[][] {
   let last: { baseline: number; left: number; size: number } | null = null;
   for (const row of rows) {
     const isCrossing = row.segments.some((segment) => crosses(segment, gutter));
-    // the short last line of a paragraph across the columns lies in the first column
+    // the last line of a paragraph that spans the columns may be so short that it lies in the first column
     const isLastLine: boolean =
       !isCrossing &&
       last !== null &&

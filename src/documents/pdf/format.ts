@@ -2,7 +2,10 @@
 
 import type { FileFormat } from "../format.ts";
 
-/** A PDF's signature begins within this many bytes (ISO 32000-1, implementation note 13 of its predecessor). */
+/**
+ * The signature of a PDF begins within this many bytes (implementation note 13 in the PDF Reference 1.7, the
+ * predecessor of ISO 32000-1).
+ */
 const SIGNATURE_WITHIN_BYTES = 1024;
 
 /** PDF. */
@@ -14,7 +17,7 @@ export const PDF: FileFormat = {
     if (sample.container !== null) return null;
     const isNamed = this.extensions.includes(sample.extension);
     const at = sample.head.subarray(0, SIGNATURE_WITHIN_BYTES).indexOf("%PDF-", 0, "latin1");
-    // texts about PDF hold the signature as well, but not at their beginning
+    // texts about PDF contain the signature as well, but not at their beginning
     if (at === 0 || (at > 0 && (isNamed || sample.head.includes(0)))) return "content";
     return isNamed && sample.isUnknownBinary ? "name" : null;
   },

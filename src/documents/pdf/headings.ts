@@ -4,17 +4,23 @@
 import { endsSentence, isContentsEntry, type TextBlock } from "./blocks.ts";
 import type { Bookmark } from "./pdfjs.ts";
 
-/** The level of a heading, 1 (outermost) to 6; null if the block is no heading. */
+/** The level of a heading, 1 (outermost) to 6; null if the block is not a heading. */
 export type LevelOf = (block: TextBlock) => number | null;
 
-/** Minimum size of a heading relative to the body text, unless it is bold. */
+/** Minimum font size of a heading that is not bold, relative to the body text. */
 const LARGER = 1.1;
-/** Maximum ratio between sizes of one level. */
+/** Maximum ratio between font sizes of headings on the same level. */
 const SAME_SIZE = 1.06;
-/** Maximum number of levels by size. Bold headings are on the levels below. */
+/**
+ * Maximum number of levels that font size determines. Bold headings in the size of the body text are on the levels
+ * below.
+ */
 const SIZE_LEVELS_MAX = 4;
 const LEVEL_MAX = 6;
-/** Limits of a heading; a longer block is text whatever its size. */
+/**
+ * Maximum length of a heading in characters and lines, and of a bold heading in the size of the body text. A longer
+ * block is text, whatever its font.
+ */
 const CHARACTERS_MAX = 200;
 const LINES_MAX = 4;
 const BOLD_CHARACTERS_MAX = 120;
@@ -73,7 +79,10 @@ function mostlyBold(blocks: readonly TextBlock[]): boolean {
   return bold * 2 > all;
 }
 
-/** Font sizes per level, from the outermost. All sizes that only the first page has (its title) are one level. */
+/**
+ * Font sizes of the heading levels, the outermost first. All sizes that occur only on the first page, as in its title,
+ * are one level.
+ */
 function sizeLevels(blocks: readonly TextBlock[]): readonly number[] {
   const first = blocks[0]?.page ?? 0;
   const later = levelsOf(blocks.filter(({ page }) => page > first).map(({ size }) => size));
@@ -103,12 +112,15 @@ function textOf(block: TextBlock): string {
   return block.lines.map(({ text }) => text).join(" ");
 }
 
-/** Depth of a heading by its number: 0 for `3 Methods`, 1 for `3.1 Corpora`. */
+/** Depth of a heading, from its number: 0 for `3 Methods`, 1 for `3.1 Corpora`. */
 function numberDepth(block: TextBlock): number {
   return (/^\d+((?:\.\d+)+)/.exec(textOf(block))?.[1]?.split(".").length ?? 1) - 1;
 }
 
-/** Normalises a heading or bookmark for comparison: they differ in spaces, and often only one has a number. */
+/**
+ * Normalises a heading or bookmark so that both can be compared. They may differ in spaces, and often only one of them
+ * has a number.
+ */
 function normalised(text: string): string {
   return text
     .toLowerCase()

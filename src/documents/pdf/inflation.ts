@@ -1,26 +1,26 @@
 // Checks for decompression bombs in a PDF: a few kilobytes can expand to gigabytes, and pdf.js decompresses a stream at
-// once. Checks streams as they lie in the file, but not those of an encrypted file.
+// once. Checks the streams in the bytes of the file, but cannot check those of an encrypted file.
 
 import { inflateSync } from "node:zlib";
 
-/** Maximum decompressed size of a stream: a hundred times the longest page. */
+/** Maximum decompressed size of a stream in bytes: a hundred times the longest real page. */
 export const STREAM_BYTES_MAX = 200_000_000;
 
-/** Bytes before a stream in which its dictionary begins. */
+/** Number of bytes before a stream in which its dictionary must begin. */
 const DICTIONARY_BYTES_MAX = 4_096;
 /**
- * Streams below this size cannot exceed the limit, since the maximum ratio of Deflate is 1,032, unless they are
- * compressed twice.
+ * Minimum compressed size in bytes of a stream that can exceed the limit, because the maximum ratio of Deflate is
+ * 1,032. Streams that are compressed twice can be smaller.
  */
 const COMPRESSED_BYTES_MIN = Math.floor(STREAM_BYTES_MAX / 1_032);
-/** Maximum number of nested compressions that are decompressed. */
+/** Maximum number of nested compressions of a stream that are decompressed. */
 const COMPRESSIONS_MAX = 4;
 const START = Buffer.from("stream");
 const END = Buffer.from("endstream");
 
 /**
- * Whether a stream exceeds the limit. Ignores pictures, which are not decompressed. Takes the time to decompress large
- * and doubly compressed streams.
+ * Whether any stream of a file exceeds the limit. Ignores pictures, because they are never decompressed. Takes as long
+ * as decompressing the streams that are large or compressed twice.
  */
 export function hasDecompressionBomb(bytes: Uint8Array): boolean {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -44,7 +44,7 @@ export function hasDecompressionBomb(bytes: Uint8Array): boolean {
 
 function dictionaryBefore(file: Buffer, at: number): string {
   const before = file.toString("latin1", Math.max(0, at - DICTIONARY_BYTES_MAX), at);
-  // "endstream" has no dictionary
+  // this was the end of "endstream", which has no dictionary
   if (before.endsWith("end")) return "";
   return before.slice(before.lastIndexOf("obj") + 1);
 }
@@ -55,7 +55,7 @@ function isTooLarge(compressed: Uint8Array, compressions: number): boolean {
     try {
       bytes = inflateSync(bytes, { maxOutputLength: STREAM_BYTES_MAX });
     } catch (cause) {
-      // pdf.js can repair other errors
+      // other errors are no reason to refuse the file: pdf.js can repair them
       return cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
     }
   }

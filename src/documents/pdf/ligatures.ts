@@ -1,17 +1,18 @@
 // Repairs the order of alef and lam in Arabic lines. Arabic draws lam and alef as one glyph, which Word maps to both
 // letters. pdf.js reverses the letters of a line from drawing order, including the two of that glyph:
-// "\u062e\u0644\u0627\u0644" becomes "\u062e\u0627\u0644\u0644". Only the glyphs distinguish that from the article.
+// "\u062e\u0644\u0627\u0644" becomes "\u062e\u0627\u0644\u0644". Only the glyphs distinguish this reversed pair from
+// the article, which really is alef and lam.
 
-/** A text item of pdf.js, which has reversed its letters to logical order. */
+/** A text item of pdf.js. Its letters are in logical order, into which pdf.js has reversed them. */
 export interface ReversedText {
   readonly str: string;
   /** Direction of most of the text: `ltr`, `rtl` or `ttb`. */
   readonly dir: string;
 }
 
-/** Alef (with any diacritic) and lam: the article, or a reversed ligature. */
+/** Matches alef (with any diacritic) and lam: the article, or a reversed ligature. */
 const REVERSED = /[\u0622\u0623\u0625\u0627]\u0644/g;
-/** The same pair in drawing order. */
+/** Matches the same pair in drawing order. */
 const DRAWN = /\u0644[\u0622\u0623\u0625\u0627]/g;
 /** A pair after another alef is certainly a reversed ligature, even without the glyphs. */
 const CERTAINLY_REVERSED = /\u0627([\u0622\u0623\u0625])\u0644/g;
@@ -23,8 +24,8 @@ export function mayHoldLigatures(text: string): boolean {
 
 /**
  * The items with lam and alef in the right order.
- * @param glyphs the text of each glyph of the page in drawing order; spaces may be missing. From the first item that
- * does not match the glyphs on, only certain pairs are repaired.
+ * @param glyphs the text of each glyph of the page in drawing order; spaces may be missing. If an item does not match
+ *   the glyphs, then in this and all later items only those pairs are repaired that are certain without glyphs.
  */
 export function withLigaturesInOrder<T extends ReversedText>(
   items: readonly T[],
@@ -49,7 +50,7 @@ export function withLigaturesInOrder<T extends ReversedText>(
 
 function repaired({ str, dir }: ReversedText, glyphs: readonly string[]): string {
   const areLigatures = pairsDrawn(glyphs);
-  // in right-to-left order; in left-to-right text the order of words is unknown
+  // the pairs in the order of right-to-left text; in left-to-right text the order of the words is unknown
   const inText = dir === "rtl" ? areLigatures.toReversed() : areLigatures;
   const isCertain = dir === "rtl" || new Set(inText).size === 1;
   if (!isCertain || str.match(REVERSED)?.length !== inText.length)
@@ -58,7 +59,7 @@ function repaired({ str, dir }: ReversedText, glyphs: readonly string[]): string
   return str.replace(REVERSED, (both) => (inText[pair++] === true ? `\u0644${both.charAt(0)}` : both));
 }
 
-/** For each drawn pair of lam and alef, from the left: whether it is a single glyph. */
+/** For each pair of lam and alef, from left to right as drawn, whether the pair is a single glyph. */
 function pairsDrawn(glyphs: readonly string[]): readonly boolean[] {
   const starts = new Set<number>();
   let text = "";

@@ -12,11 +12,11 @@ export interface MarkdownText {
 
 /** Approximate length of a piece in UTF-16 code units. */
 const PIECE_UNITS = 65_536;
-/** Maximum number of blocks between two parts of a paragraph: footnotes, figures, tables. */
+/** Maximum number of blocks, such as footnotes, figures and tables, between two parts of the same paragraph. */
 const BETWEEN_MAX = 16;
 /** Maximum length of a label in a figure, in characters. */
 const LABEL_CHARACTERS_MAX = 40;
-/** Maximum size of footnotes and captions relative to the text. */
+/** Maximum font size of footnotes and captions, relative to the text. */
 const SMALLER = 0.95;
 /** Maximum number of words that are kept to decide whether a hyphen belongs to a word or to a line break. */
 const WORDS_MAX = 200_000;
@@ -32,7 +32,10 @@ export function writeMarkdown(blocks: readonly Block[], levelOf: LevelOf): Markd
   return writer.written();
 }
 
-/** Joins paragraphs that continue in another column or on the next page, behind other blocks. */
+/**
+ * Joins the parts of paragraphs that continue in another column or on the next page, even if other blocks are between
+ * the parts.
+ */
 function joined(blocks: readonly Block[], levelOf: LevelOf): readonly Block[] {
   const result: Block[] = [];
   const taken = new Set<Block>();
@@ -155,8 +158,8 @@ class Writer {
   }
 
   /**
-   * Whether a hyphen belongs to the word. A hyphen of a line break is before a lower-case letter; the word is known or
-   * its parts are not.
+   * Whether a hyphen belongs to the word. A hyphen that was added by a line break precedes a lower-case letter. It is
+   * removed if the word occurs elsewhere without it, or if its parts do not occur as words.
    */
   private isWordHyphen(head: string, tail: string): boolean {
     if (this.has(`${head}-${tail}`)) return true;
@@ -177,19 +180,22 @@ class Writer {
 const UNSPACED_END = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}、。，．・：；！？」』）】]$/u;
 const UNSPACED_START = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}、。，．・「『（【]/u;
 
-/** Words after a suspended hyphen: "pre- and post-war". */
+/** Matches words that follow a suspended hyphen, as in "pre- and post-war". */
 const SUSPENDED_BEFORE = /^(?:and|or|to|und|oder|bis|et|ou|y|o|e|en|of)$/;
 
 function numbered(marker: string | null): string {
   return marker === null || marker === "-" ? "" : `${marker} `;
 }
 
-/** Escapes a line that would be read as a heading, code fence or table. */
+/** Escapes a line that Markdown would read as a heading, code fence or table. */
 function escaped(text: string): string {
   return text.replace(/^(?=#{1,6}(?:\s|$)|```|~~~|\|)/, "\\");
 }
 
-/** The words of the text and the parts of compounds, in lower case, without words that a line break splits. */
+/**
+ * The words of the text, and the parts of words with hyphens, in lower case. Words that a line break splits are left
+ * out.
+ */
 function wordsOf(blocks: readonly Block[]): ReadonlySet<string> {
   const words = new Set<string>();
   for (const block of blocks) {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 const FOLDER = join(import.meta.dir, "../../../data/cmaps");
 const EXTENSION = ".bcmap";
 
-/** The maps by name, in base64. */
+/** The maps in base64, by their names. */
 export function packedCharacterMaps(): Record<string, string> {
   return Object.fromEntries(
     readdirSync(FOLDER)

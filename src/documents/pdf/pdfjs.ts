@@ -5,13 +5,16 @@ import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 import { processorMs } from "../processor-time.ts";
 import { mayHoldLigatures, withLigaturesInOrder } from "./ligatures.ts";
 
-/** Text in one font, rotated so that it is horizontal and the next line is below. Coordinates are in points. */
+/**
+ * Text in one font. Its coordinates, in points, are rotated so that the text is horizontal and the next line is below
+ * it.
+ */
 export interface Run {
-  /** In logical order, ligatures and presentation forms as letters. */
+  /** Text in logical order. Ligatures and presentation forms are replaced by letters. */
   readonly text: string;
   readonly left: number;
   readonly right: number;
-  /** Increases from top to bottom. */
+  /** Vertical position of the baseline. It increases from top to bottom. */
   readonly baseline: number;
   /** Font size. */
   readonly size: number;
@@ -26,7 +29,7 @@ export interface Face {
 
 /** The text of a page. */
 export interface PageText {
-  /** By direction; the direction of most of the text comes first. */
+  /** One layer per text direction; the direction of most of the text comes first. */
   readonly layers: readonly Layer[];
   /** Whether most of the text is in fonts without a mapping to characters. Their runs are left out. */
   readonly isUndecodable: boolean;
@@ -36,7 +39,7 @@ export interface PageText {
 export interface Layer {
   /** In drawing order. */
   readonly runs: readonly Run[];
-  /** Page edges in the coordinates of the runs. */
+  /** Upper and lower edge of the page in the coordinates of the runs. */
   readonly top: number;
   readonly bottom: number;
 }
@@ -44,20 +47,20 @@ export interface Layer {
 /** An entry of the outline of a PDF. */
 export interface Bookmark {
   readonly title: string;
-  /** 0 is the outermost. */
+  /** Level in the outline; 0 is the outermost. */
   readonly depth: number;
 }
 
 /** An open PDF. */
 export interface OpenPdf {
   readonly pageCount: number;
-  /** Raw titles in the metadata, the best first. */
+  /** Titles in the metadata as they are in the file, the most reliable first. */
   titles(): Promise<readonly string[]>;
-  /** In order, at most 10,000. */
+  /** Entries of the outline in order, at most 10,000. */
   bookmarks(): Promise<readonly Bookmark[]>;
   /**
    * The text of a page (from 1).
-   * @throws what `check` throws; what pdf.js throws for a damaged page
+   * @throws the error that `check` throws, or the error of pdf.js if the page is damaged
    */
   read(page: number, check: RunCheck): Promise<PageText>;
   close(): Promise<void>;
@@ -81,24 +84,25 @@ export class PdfNotOpened extends Error {
 const BOOKMARKS_MAX = 10_000;
 const BOOKMARK_DEPTH_MAX = 32;
 /**
- * Limits for reading font names, which tell bold type. pdf.js returns them only with the drawing operations of a page,
- * so these are read for pages with new fonts. Damaged fonts take long, and bold headings are not worth more. The limits
- * are processor time, so that the result does not depend on the load of the machine.
+ * Limits for reading font names, which show whether a font is bold: number of pages, time for all pages, time for one
+ * page. pdf.js returns font names only with the drawing operations of a page, so these are read for pages with new
+ * fonts. Damaged fonts take long, and bold headings do not justify more time. The times are processor time in
+ * milliseconds, so that the result does not depend on the load of the machine.
  */
 const FACE_PAGES_MAX = 200;
 const FACE_MS_MAX = 8_000;
 const FACE_PAGE_MS_MAX = 2_000;
-/** Processor time for reading the glyphs of Arabic pages. */
+/** Maximum processor time for reading the glyphs of Arabic pages, in milliseconds. */
 const GLYPH_MS_MAX = 8_000;
-/** Maximum rotation that counts as upright: scans are slightly rotated. */
+/** Maximum rotation in degrees of text that counts as upright, because scans are slightly rotated. */
 const ASKEW_DEGREES_MAX = 2;
-/** Maximum number of text directions per page. Text on a curve has one per letter. */
+/** Maximum number of text directions per page. Text on a curve has one direction per letter. */
 const LAYERS_MAX = 16;
 /** Maximum share of control characters in the text of a font. With more, the font cannot be decoded. */
 const CONTROLS_SHARE_MAX = 0.1;
-/** A bullet in the private use area, as in symbol fonts. */
+/** A bullet as symbol fonts have it, in the private use area. */
 const SYMBOL = "\uf0b7";
-/** Assumed width per character of a run without a width, in font sizes. */
+/** Assumed width of a character in a run whose width is unknown, in font sizes. */
 const CHARACTER_WIDTH = 0.45;
 
 /**
@@ -112,7 +116,7 @@ export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
     data: bytes,
     verbosity: 0,
     BinaryDataFactory: EmbeddedMaps,
-    // required, but EmbeddedMaps uses the file name only
+    // pdf.js requires this option, but EmbeddedMaps uses only the file name
     cMapUrl: "/",
     cMapPacked: true,
     useWorkerFetch: false,
@@ -140,24 +144,24 @@ export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
 
 /**
  * Ignores unhandled rejections until the returned function is called. For damaged files, pdf.js rejects promises that
- * nobody awaits, which would end this process. The same damage is reported again where it matters.
+ * nobody awaits, which would end this process. Damage that matters is also reported by the calls that are awaited.
  */
 function ignoreUnhandledRejections(): () => Promise<void> {
   const ignore = () => undefined;
   process.on("unhandledRejection", ignore);
   return async () => {
-    // they are reported in the next turn of the event loop
+    // rejections are reported in the next turn of the event loop
     await eventLoopTurn();
     process.off("unhandledRejection", ignore);
   };
 }
 
-/** Lets timers and I/O run: pdf.js yields to promises only. */
+/** Lets timers and I/O run, because pdf.js itself only yields to promises. */
 function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Provides pdf.js with the embedded character maps. Text extraction needs no fonts and image decoders. */
+/** Provides pdf.js with the embedded character maps. Text extraction needs neither fonts nor image decoders. */
 class EmbeddedMaps {
   async fetch({ kind, filename }: { readonly kind: string; readonly filename: string }): Promise<Uint8Array> {
     const { characterMap } = await import("./character-maps.ts");
@@ -218,7 +222,7 @@ class PdfjsDocument implements OpenPdf {
       const undecodable = undecodableFonts(items);
       const decoded = items.filter(({ fontName }) => !undecodable.has(fontName));
       const isUndecodable = unitsOf(decoded) * 2 < unitsOf(items);
-      // on a decodable page, a single character of an undecodable font is a bullet or an ornament
+      // if most of the page can be decoded, a single character in a font that cannot is a bullet or an ornament
       const shown = isUndecodable ? decoded : items.flatMap((item) => asWritten(item, undecodable));
       return { layers: layersOf(shown, fonts, this.faces, page), isUndecodable };
     } finally {
@@ -275,7 +279,8 @@ type Fonts = ReadonlyMap<string, { readonly fontFamily: string; readonly vertica
 async function readItems(page: PDFPageProxy, check: RunCheck): Promise<{ items: Item[]; fonts: Fonts }> {
   const items: Item[] = [];
   const fonts = new Map<string, { fontFamily: string; vertical: boolean }>();
-  // pdf.js reverses letters before it decomposes ligatures; `lettersOf` does it in the right order
+  // normalisation by pdf.js is disabled because it reverses letters before it decomposes ligatures; `lettersOf`
+  // decomposes them in the right order
   const reader = page.streamTextContent({ disableNormalization: true }).getReader();
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -296,7 +301,7 @@ async function glyphsOf(page: PDFPageProxy): Promise<readonly string[]> {
   const { OPS } = await import("unpdf/pdfjs");
   const { fnArray, argsArray } = await page.getOperatorList();
   const shown = argsArray.filter((_, at) => fnArray[at] === OPS.showText) as (readonly [readonly unknown[]])[];
-  // the array also has numbers: distances between glyphs
+  // the array also contains numbers, which are distances between glyphs
   return shown.flatMap(([glyphs]) =>
     glyphs.flatMap((glyph) => (isGlyph(glyph) ? glyph.unicode.replace(/\p{Cf}/gu, "") : [])),
   );
@@ -321,7 +326,8 @@ function isBold(page: PDFPageProxy, font: string): boolean {
 }
 
 /**
- * Fonts without a mapping to characters: their text is full of control characters, and the other characters are wrong.
+ * Finds fonts without a mapping to characters. Their text is full of control characters, and its other characters are
+ * wrong.
  */
 function undecodableFonts(items: readonly Item[]): ReadonlySet<string> {
   const byFont = new Map<string, { controls: number; units: number }>();
@@ -399,9 +405,11 @@ function rotated(x: number, y: number, degrees: number): { across: number; down:
   return { across: x * cos + y * sin, down: y * cos - x * sin };
 }
 
-/** Ligatures and the positional forms of Hebrew and Arabic letters (U+FB00 and following, U+FE70 and following). */
+/**
+ * Matches ligatures and the positional forms of Hebrew and Arabic letters (U+FB00 and following, U+FE70 and following).
+ */
 const FORMS = /[\ufb00-\ufdff\ufe70-\ufefc]+/g;
-/** Invisible characters, except soft hyphens and zero-width (non-)joiners. */
+/** Matches invisible characters, except soft hyphens and zero-width (non-)joiners. */
 const INVISIBLE = /(?![\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\ufff0-\uffff]/gu;
 function lettersOf(text: string): string {
   return text

@@ -1,5 +1,6 @@
-// Reads a PDF: its text as Markdown, its title, and where its pages begin. This file orders the steps and enforces the
-// limits. pdfjs.ts extracts the runs of text; the other files build columns, tables, paragraphs and headings.
+// Reads a PDF: its text as Markdown, its title, and where its pages begin. This file defines the order of the steps and
+// enforces the limits. pdfjs.ts extracts the runs of text; the other files build columns, tables, paragraphs and
+// headings.
 
 import { shortTitle } from "../../domain/title.ts";
 import type { Clock } from "../../kit/clock.ts";
@@ -15,34 +16,37 @@ import { type OpenPdf, openPdf, type PageText, PdfNotOpened } from "./pdfjs.ts";
 import { type LayerRows, type PageRows, runningSegments } from "./running.ts";
 import { rowsOf, segmentsOf } from "./segments.ts";
 
-/** How a PDF is read. */
+/** Options of `readPdf`. */
 export interface PdfOptions {
   /** Called after each page. */
   readonly onProgress?: (pagesDone: number, pagesTotal: number) => void;
-  /** Clock of the time limit; processor time by default. */
+  /** Clock that measures the time limit; by default, it measures processor time. */
   readonly clock?: Clock;
-  /** Time limit; 30 s by default. */
+  /** Time limit in milliseconds; 30 s by default. */
   readonly timeMsMax?: number;
 }
 
 /**
- * Maximum number of pages: three times the longest printed documents. Pages of prose take 5 to 10 ms, so the time limit
- * may apply first.
+ * Maximum number of pages: three times as many as the longest printed documents have. A page of prose takes 5 to 10 ms,
+ * so the time limit may be reached first.
  */
 export const PDF_PAGES_MAX = 5_000;
-/** Maximum length of the text in UTF-16 code units. It fits into memory several times. */
+/** Maximum length of the text in UTF-16 code units. Several copies of a text of this length fit into memory. */
 const TEXT_UNITS_MAX = 50_000_000;
-/** Maximum number of runs; a page of prose has about fifty. */
+/** Maximum number of text runs; a page of prose has about fifty. */
 const RUNS_MAX = 2_000_000;
 const TIME_MS_MAX = 30_000;
-/** Reading stops after this many times the time limit if the processor is idle, for example if pdf.js never answers. */
+/**
+ * Even if it uses no processor time, for example because pdf.js never answers, reading stops after this many times the
+ * time limit.
+ */
 const IDLE_TIMES = 3;
-/** UTF-16 code units of a title that are kept. */
+/** Number of UTF-16 code units that are kept of a title. */
 const TITLE_UNITS_MAX = 500;
 
 /**
- * Reads a PDF whose user password is empty. Never throws. Holds a copy of the bytes, one page, and the text of all
- * pages. Ignores XFA forms, attachments and scripts.
+ * Reads a PDF whose user password is empty. Never throws. Keeps a copy of the bytes, one page, and the text of all
+ * pages in memory. Ignores XFA forms, attachments and scripts.
  */
 export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Promise<ReadDocument | ReadFailure> {
   const clock = options.clock ?? processorClock;
@@ -54,11 +58,11 @@ export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Prom
       `The file holds a part that decompresses to more than ${STREAM_BYTES_MAX / 1_000_000} MB, the limit for a part.`,
     );
   }
-  // ends the wait if pdf.js never answers
+  // ends the waiting if pdf.js never answers
   const timer = new AbortController();
   const timeout = clock.sleep(IDLE_TIMES * timeMsMax, timer.signal).then(() => budget.tooSlow());
-  // A copy, since pdf.js transfers the bytes. It has to be a Uint8Array: pdf.js refuses a Buffer, whose slice() copies
-  // nothing.
+  // The bytes are copied, because pdf.js transfers them. The copy is made by `new Uint8Array`: pdf.js refuses a Buffer,
+  // and its `slice()` does not copy.
   const opening = openPdf(new Uint8Array(bytes));
   try {
     const pdf = await Promise.race([opening, timeout]);
@@ -85,7 +89,7 @@ async function closed(opening: Promise<OpenPdf>, timeout: Promise<unknown>): Pro
     .then((pdf) => pdf.close())
     .then(
       () => undefined,
-      // the caller has handled errors of opening; errors of closing have no effect
+      // the caller has handled errors of opening, and errors of closing have no effect on the result
       () => undefined,
     );
   await Promise.race([closing, timeout]);
@@ -122,7 +126,7 @@ async function readPages(
   return { pieces, title: titles.map(usableTitle).find((title) => title !== null) ?? null, marks };
 }
 
-/** A page without most of its text. */
+/** A page most of whose text could not be read. */
 interface PageLoss {
   readonly page: number;
   readonly why: keyof typeof LOSSES;
@@ -146,7 +150,7 @@ async function readPage(
     text = await pdf.read(number, (runs) => budget.countRuns(runs));
   } catch (cause) {
     if (cause instanceof LimitExceeded) throw cause;
-    // the other pages are read; the text names the missing page
+    // the other pages are still read, and a note in the text names this page
     return { page: { number, layers: [] }, loss: "damaged" };
   }
   const rows = text.layers.map(({ runs, top, bottom }): LayerRows => {
@@ -205,12 +209,14 @@ function withoutText([first]: readonly PageLoss[], hasImages: boolean): string {
     : "The file holds no text.";
 }
 
-/** The result of `read`, or `otherwise` if it fails: for parts that are useful but not necessary. */
+/**
+ * Returns the result of `read`, or `otherwise` if it fails. Used for parts of a file that are useful but not necessary.
+ */
 async function optional<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await read();
   } catch {
-    // pdf.js found damage; the text does not depend on this part
+    // pdf.js found damage, but the text does not depend on this part of the file
     return otherwise;
   }
 }

@@ -1,11 +1,11 @@
-// Finds repeated content that is no part of the text: running headers and footers, page numbers, watermarks. It is at
-// the same position on consecutive pages.
+// Finds repeated content that is not part of the text: running headers and footers, page numbers, watermarks. Such
+// content is at the same position on consecutive pages.
 
 import type { Row, Segment } from "./segments.ts";
 
 /** The rows of a page with one text direction. */
 export interface LayerRows {
-  /** From top to bottom. */
+  /** Rows from top to bottom. */
   readonly rows: readonly Row[];
   readonly top: number;
   readonly bottom: number;
@@ -14,30 +14,33 @@ export interface LayerRows {
 /** The rows of a page. */
 export interface PageRows {
   readonly number: number;
-  /** By direction; the direction of most of the text comes first. */
+  /** One layer per text direction; the direction of most of the text comes first. */
   readonly layers: readonly LayerRows[];
 }
 
-/** Headers and footers are within this many rows at the top or bottom, and within this share of the page height. */
+/** Headers and footers are among this many rows at the top or bottom, and within this share of the page height. */
 const MARGIN_ROWS = 3;
 const MARGIN_SHARE = 0.15;
-/** Minimum number of pages with the same content. One page between two may lack it: left and right pages differ. */
+/**
+ * Minimum number of pages that repeat the same content. It may be missing on one page between two of them, because left
+ * and right pages differ.
+ */
 const PAGES_MIN = 3;
 const PAGE_STEP_MAX = 2;
-/** Documents with at most this many pages need it on two pages only. */
+/** In documents with at most this many pages, two pages with the same content are enough. */
 const FEW_PAGES = 3;
-/** Maximum distance of equal positions, in points. */
+/** Maximum distance between two positions that count as the same, in points. */
 const PLACE_POINTS = 6;
-/** Minimum distance from a page number to the text, in font sizes. */
+/** Minimum distance between a lone page number and the text, in font sizes. */
 const ALONE_SIZES = 1.8;
-/** Maximum number of numbers in a line that are tried as the page number. */
+/** Of a line with several numbers, at most this many are tried as the page number. */
 const NUMBERS_MAX = 4;
 const PAGE_NUMBER = /^(?:[-–—] ?)?(?:\d{1,4}|[ivxlc]{1,7})(?: ?[-–—])?$/;
 const ROMAN: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50, c: 100 };
 
 /**
  * The segments that do not belong to the text. On the first page only page numbers are removed, so that a letterhead,
- * which is on every page, stays once.
+ * which is repeated on every page, stays in the text once.
  */
 export function runningSegments(pages: readonly PageRows[]): ReadonlySet<Segment> {
   const pagesByKey = new Map<string, number[]>();
@@ -92,7 +95,10 @@ function candidatesOf({ layers: [main, ...across] }: PageRows): readonly Segment
   return rows.flatMap((row) => row.segments);
 }
 
-/** Keys that are equal for repeated content on different pages: position, and text with the page number replaced. */
+/**
+ * Keys of a segment that are equal for repeated content on different pages. A key consists of the position and of the
+ * text, in which the page number is replaced.
+ */
 function keysOf({ text, baseline }: Segment, page: number): readonly { key: string; isNumbered: boolean }[] {
   const texts = [{ text, isNumbered: false }];
   for (const match of [...text.matchAll(/\d{1,5}/g)].slice(0, NUMBERS_MAX)) {
@@ -101,14 +107,18 @@ function keysOf({ text, baseline }: Segment, page: number): readonly { key: stri
     texts.push({ text: `${before}#${Number(match[0]) - page}${after}`, isNumbered: true });
   }
   if (/^[ivxlc]{1,10}$/i.test(text)) texts.push({ text: `#${romanNumber(text) - page}`, isNumbered: true });
-  // Two grids, shifted by half a cell: two close positions are in the same cell of one of them.
+  // Positions are rounded to the cells of two grids, which are shifted by half a cell. So two close positions are in
+  // the same cell of at least one grid.
   const places = [Math.floor(baseline / PLACE_POINTS), 0.5 + Math.floor(baseline / PLACE_POINTS + 0.5)];
   return texts.flatMap(({ text: shared, isNumbered }) =>
     places.map((place) => ({ key: `${place} ${shared}`, isNumbered })),
   );
 }
 
-/** The page numbers (ascending) that are in sufficiently long, nearly consecutive sequences. */
+/**
+ * Of page numbers in ascending order, returns those that belong to a long enough sequence of nearly consecutive
+ * numbers.
+ */
 function consecutive(numbers: readonly number[], countMin: number): ReadonlySet<number> {
   const found = new Set<number>();
   let chain: number[] = [];

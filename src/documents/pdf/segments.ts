@@ -5,7 +5,7 @@ import type { Run } from "./pdfjs.ts";
 
 /** Part of a line without a wide gap. Coordinates as in `Run`. */
 export interface Segment {
-  /** In logical order. */
+  /** Text in logical order. */
   readonly text: string;
   readonly left: number;
   readonly right: number;
@@ -23,26 +23,37 @@ export interface Row extends Segment {
 }
 
 /**
- * Minimum gap between two segments, in font sizes: between columns and cells, but rarely between words of a justified
- * line.
+ * Minimum gap between two segments, in font sizes. Gaps between columns and cells are larger, gaps between words rarely
+ * are, even in justified lines.
  */
 const WIDE_GAP = 0.85;
-/** Minimum gap between two runs with a space between them, in font sizes (as in pdf.js). */
+/**
+ * If the gap between two runs is at least this large, in font sizes, a space is written between them (same value as in
+ * pdf.js).
+ */
 const SPACE_GAP = 0.1;
-/** Maximum differences of baselines on a line, in font sizes: with and without subscripts and superscripts. */
+/**
+ * Maximum differences between baselines on the same line, in font sizes: if subscripts and superscripts are included,
+ * and if they are not.
+ */
 const LINE_TOLERANCE = 0.4;
 const SAME_BASELINE = 0.15;
-/** Maximum ratio of font sizes on a line. */
+/** Maximum ratio between font sizes on the same line. */
 const BESIDE_SIZES_MAX = 2;
-/** Maximum size and shift of subscripts and superscripts, in font sizes of their line. */
+/** Maximum font size and maximum vertical shift of subscripts and superscripts, in font sizes of their line. */
 const SCRIPT_SIZE = 0.8;
 const SCRIPT_SHIFT = 0.7;
-/** Maximum gap before a script, and maximum overlap of a subscript and a superscript, in font sizes of the script. */
+/**
+ * Maximum gap before a subscript or superscript, and maximum overlap of a subscript and a superscript; in their own
+ * font sizes.
+ */
 const SCRIPT_GAP = 0.3;
 const SCRIPT_OVERLAP = 2;
-/** Maximum distance of a repeated run that only makes text look bold, in font sizes. */
+/**
+ * Maximum distance, in font sizes, between a run and its repetition that only makes the text look bold (overprinting).
+ */
 const OVERPRINT = 0.15;
-/** Number of previous runs that are compared for overprinting. */
+/** Number of previous runs that are compared to find overprinting. */
 const OVERPRINT_RUNS = 8;
 
 /** The segments of a page. */
@@ -78,7 +89,7 @@ export function rowsOf(segments: readonly Segment[]): readonly Row[] {
   return withScripts(rows);
 }
 
-/** Merges subscripts and superscripts that are a row of their own into their line. */
+/** Merges subscripts and superscripts that were found as a separate row into the line that they belong to. */
 function withScripts(rows: readonly Row[]): readonly Row[] {
   const result: Row[] = [];
   for (let at = 0; at < rows.length; at++) {
@@ -113,7 +124,7 @@ export function isRightToLeft(text: string): boolean {
   return rightToLeft > 0 && rightToLeft * 2 > (text.match(/\p{L}/gu)?.length ?? 0);
 }
 
-/** Removes private-use characters, which only a symbol font can show. */
+/** Removes private-use characters, which have a meaning only in their symbol font. */
 export function withoutSymbols(text: string): string {
   return text.replace(/[\ue000-\uf8ff]\s*/g, "").trim();
 }
@@ -139,18 +150,18 @@ function isOverprint(run: Run, runs: readonly Run[], at: number): boolean {
   return false;
 }
 
-/** Whether a run continues the previous one: on the same line or as a script, without a wide gap. */
+/** Whether a run continues the previous run: without a wide gap, on the same line or as a subscript or superscript. */
 function continuesRun(last: Run, run: Run): boolean {
   const size = Math.max(last.size, run.size);
   const shift = Math.abs(last.baseline - run.baseline);
   const isScript = Math.min(last.size, run.size) < 0.85 * size;
   if (shift > (isScript ? 0.5 : SAME_BASELINE) * size) return false;
   const gap = gapBetween(last, run) / Math.min(last.size, run.size);
-  // a script is directly beside its text; small print may be below it
+  // a subscript or superscript is directly next to its text, whereas small print may be below the text
   return shift < SAME_BASELINE * size ? gap < WIDE_GAP : gap < SCRIPT_GAP && gap > -SCRIPT_OVERLAP;
 }
 
-/** Horizontal gap; negative if they overlap. */
+/** Horizontal gap between two ranges; negative if they overlap. */
 function gapBetween(a: Span, b: Span): number {
   return a.left <= b.left ? b.left - a.right : a.left - b.right;
 }
@@ -167,7 +178,8 @@ interface Extent extends Span {
 }
 
 /**
- * Joins groups that are adjacent on a line but were drawn apart: some tools draw words in any order, or bold text last.
+ * Joins groups of runs that are next to each other on a line but were not drawn one after the other: some tools draw
+ * words in any order, or bold text last.
  */
 function joinedOnLine(groups: readonly (readonly Run[])[]): Run[][] {
   const lines: Extent[][] = [];
@@ -281,8 +293,8 @@ function joinedText(runs: readonly Run[]): string {
 }
 
 /**
- * Whether to write a space between two runs: by the gap, and always at a change of direction, where either run may
- * contain it.
+ * Whether to write a space between two runs. The gap decides, except between words of different direction: there a
+ * space is always written, because the space may be inside one of the runs, so that the gap does not show it.
  */
 function isSpaced(last: Run, run: Run): boolean {
   const [before, after] = [RIGHT_TO_LEFT.test(last.text), RIGHT_TO_LEFT.test(run.text)];
@@ -290,7 +302,7 @@ function isSpaced(last: Run, run: Run): boolean {
   return isTurning || gapBetween(last, run) > SPACE_GAP * Math.min(last.size, run.size);
 }
 
-/** Older TeX fonts draw an accent and then its letter. */
+/** With older TeX fonts, an accent is drawn before its letter. */
 const LOOSE_ACCENT = /([\u00a8\u00b4\u02c6\u02c7\u02d8\u02da\u02dc]) ?(\p{L})/gu;
 const COMBINING: Readonly<Record<string, string>> = {
   "\u00a8": "\u0308",
@@ -306,8 +318,8 @@ const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Sc
 const WORD = /[\p{L}\p{N}]/u;
 
 /**
- * Sorts parts into reading order: from the right if most text is right-to-left, with left-to-right parts kept in their
- * order.
+ * Sorts parts of a line into reading order: from right to left if most of the text is right-to-left, but consecutive
+ * left-to-right parts keep their order.
  */
 function ordered<T extends Span & { readonly text: string }>(parts: readonly T[]): readonly T[] {
   if (parts.length < 2) return parts;

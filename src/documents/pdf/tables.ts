@@ -14,16 +14,16 @@ export interface Table {
 /** Maximum distance between rows in font sizes. */
 const ROW_PITCH_MAX = 4.5;
 /**
- * Minimum gap between columns in font sizes. A table of two rows needs more, since two wide spaces can be aligned by
- * chance.
+ * Minimum gap between columns in font sizes. A table of two rows needs a larger gap, because two wide spaces can be
+ * aligned by chance.
  */
 const COLUMN_GAP_MIN = 0.4;
 const PAIR_GAP_MIN = 1.5;
 /** Maximum share of rows that cross a gap between columns. */
 const SPANNING_SHARE = 0.12;
-/** Minimum share of rows with two cells or more. */
+/** Minimum share of the rows of a table that have two cells or more. */
 const FILLED_SHARE_MIN = 0.6;
-/** Maximum number of consecutive rows with one cell: lines of a long cell. */
+/** Maximum number of consecutive rows with one cell only. Such rows are further lines of a long cell. */
 const SINGLE_ROWS_MAX = 3;
 /** Maximum number of rows of a table; a longer one is split. */
 const TABLE_ROWS_MAX = 500;
@@ -31,11 +31,11 @@ const TABLE_ROWS_MAX = 500;
 const CELL_LEADING_MAX = 1.7;
 /** Approximate width of a character in font sizes. */
 const CHARACTER_WIDTH = 0.5;
-/** Number of rows that are checked for the beginning of a table with more columns. */
+/** Number of rows below that are checked for the beginning of a table with more columns. */
 const LATER_ROWS = 3;
-/** Minimum ratio of segments in a header row to columns. */
+/** Minimum ratio of the number of segments in a header row to the number of columns. */
 const NAMING_SHARE_MIN = 0.6;
-/** Longest cell of a table of two rows, in characters; longer texts are columns of prose. */
+/** Maximum length of a cell in a table of two rows, in characters. Longer texts are columns of prose. */
 const CELL_CHARACTERS_MAX = 120;
 const LIST_MARKER = /^(?:[^\p{L}\p{N}]|\(?(?:\d{1,3}|\p{L}|[ivx]{1,5})[.)])$/u;
 const LINE_NUMBER = /^\d{1,4}$/;
@@ -56,15 +56,15 @@ export function tableAt(rows: readonly Row[], at: number): Table | null {
 interface Grid {
   readonly rows: readonly Row[];
   readonly columns: readonly Column[];
-  /** By row and column. */
+  /** Cells by row and column. */
   readonly cells: readonly (readonly Cell[])[];
 }
 
-/** A cell; its text may be empty. */
+/** A cell. Its text may be empty. */
 interface Cell {
   readonly text: string;
   readonly isBold: boolean;
-  /** Its right edge. */
+  /** Right edge of the text. */
   readonly right: number;
 }
 
@@ -82,7 +82,7 @@ function hasCells({ segments }: Row): boolean {
   return !LIST_MARKER.test(first.text) && !(LINE_NUMBER.test(first.text) && !isFigure(second.text));
 }
 
-/** Whether a table with more columns begins a few rows below: then this row is its title or caption. */
+/** Whether a table with more columns begins a few rows below. Then this row is the title or caption of that table. */
 function beginsLater(rows: readonly Row[], at: number, columnCount: number): boolean {
   for (let later = at + 2; later <= at + LATER_ROWS; later++) {
     const grid = gridAt(rows, later);
@@ -104,7 +104,10 @@ function gridAt(rows: readonly Row[], at: number): Grid | null {
   return rowsWithCells.length < 3 && longest > CELL_CHARACTERS_MAX ? null : { rows: found, columns, cells };
 }
 
-/** Column names from a row above a table, where a segment may span columns; null if the row is no header. */
+/**
+ * Column names from a row above a table; null if the row is not a header. A segment of the row may span several
+ * columns.
+ */
 function namesOf(row: Row | undefined, columns: readonly Column[]): readonly string[] | null {
   if (row === undefined || !hasCells(row) || row.segments.some(({ text }) => isFigure(text))) return null;
   if (row.segments.length < NAMING_SHARE_MIN * columns.length) return null;
@@ -126,7 +129,7 @@ function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
     else if (next === at || next - end >= SINGLE_ROWS_MAX || !isAlignedWithCell(row, rows[end - 1])) break;
   }
   if (end === at) return [];
-  // further lines of the last cell
+  // adds further lines of the last cell
   const [first, last] = [rows[at], rows[end - 1]];
   for (let below = rows[end]; below !== undefined && first !== undefined && last !== undefined; below = rows[end]) {
     const above = rows[end - 1] ?? last;
@@ -139,7 +142,7 @@ function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
   return rows.slice(at, end);
 }
 
-/** Whether a row is aligned with a cell above: left, right or centred. */
+/** Whether a row is aligned with a cell above: at the left, at the right or centred. */
 function isAlignedWithCell(row: Row, above: Row | undefined): boolean {
   const within = 0.5 * row.size;
   return (
@@ -184,7 +187,7 @@ function columnsOf(rows: readonly Row[], wide: readonly Row[]): readonly Column[
       if (last !== undefined) last.to = at;
     }
   }
-  // extend the last column to segments that only few rows have
+  // extends the last column to segments that only few rows have
   const widest = rows.reduce((most, { right }) => Math.max(most, right), 0);
   return columns.map((column, index) => (index === columns.length - 1 ? { ...column, to: widest } : column));
 }
@@ -199,7 +202,7 @@ function cellsOf(row: Row, columns: readonly Column[]): readonly Cell[] {
   }));
 }
 
-/** The column with the largest overlap, else the nearest one. */
+/** The column that overlaps most with a segment, else the nearest column. */
 function columnOf({ left, right }: Segment, columns: readonly Column[]): number {
   let best = { column: 0, overlap: Number.NEGATIVE_INFINITY };
   for (const [column, { from, to }] of columns.entries()) {
@@ -209,7 +212,7 @@ function columnOf({ left, right }: Segment, columns: readonly Column[]): number 
   return best.column;
 }
 
-/** Joins the lines of cells with several lines. */
+/** Joins the rows that are further lines of the same cells. */
 function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
   const pitches = rows.slice(1).map(({ baseline }, index) => baseline - (rows[index]?.baseline ?? baseline));
   const pitch = quantile(pitches, 0.75);
@@ -282,15 +285,16 @@ function labelled(name: string, value: string): string {
 }
 
 /**
- * Whether the first row is a header: it names nearly all columns, has no figures, and is above figures or bold unlike
- * the others.
+ * Whether the first row is a header: it has names for nearly all columns and no figures, and either figures are below
+ * it or, unlike the other rows, it is bold.
  */
 function isHeader(first: readonly Cell[], rest: readonly (readonly Cell[])[]): boolean {
   const names = first.filter(({ text }) => text !== "");
   const isNaming = names.length >= Math.max(2, first.length - 1) && names.every(({ text }) => !isFigure(text));
   if (!isNaming || rest.length === 0 || names.some(({ text }) => /:$/.test(text))) return false;
   if (isAllBold(first) && !rest.every(isAllBold)) return true;
-  // In a table of two columns, the first one usually has the names. It has a header only above a list of figures.
+  // In a table of two columns, the first column usually contains names. Such a table has a header only if the second
+  // column contains only figures.
   const isPairs = first.length === 2;
   return first.some((name, column) => {
     const values = rest.map((row) => row[column]?.text ?? "").filter((text) => text !== "");

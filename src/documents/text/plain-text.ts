@@ -1,4 +1,4 @@
-// Plain text: the format of each text file that has no other format.
+// Plain text: the format of text files that have no other format.
 
 import type { FileFormat } from "../format.ts";
 import { isOtherMarkup, readTextFile } from "./text-file.ts";

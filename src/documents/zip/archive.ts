@@ -1,8 +1,8 @@
-// Reads the parts of an Office document's ZIP archive by name: decompressed piece by piece, counted against the budget.
-// directory.ts parses the list of entries; office/package.ts knows what the parts mean.
+// Reads the parts of an Office document's ZIP archive by name. Decompresses them piece by piece and counts the bytes
+// against the reading budget. directory.ts parses the list of entries; office/package.ts interprets the parts.
 
 import { crc32 } from "node:zlib";
-// this entry point leaves out the half of the library that needs Node's workers
+// this entry point omits the half of the library that needs worker threads of Node
 import { Inflate } from "fflate/browser";
 import { type Budget, refuse } from "../budget.ts";
 import { ENCRYPTED } from "../document.ts";
@@ -11,8 +11,8 @@ import { isOleContainer } from "../ole.ts";
 import { ENTRY_BYTES, ENTRY_SIGNATURE, findZipDirectory, viewOf, type ZipEntry, zipEntries } from "./directory.ts";
 
 /**
- * Compressed bytes per step. They decompress to 16 MB at most (a ratio of 1,032). The library allocates a new buffer
- * per step, so that steps of a quarter of this take half as long again.
+ * Number of compressed bytes that are decompressed per step; at the maximum ratio of 1,032 they become 16 MB. The
+ * library allocates a new buffer per step: steps of a quarter of this size make reading take 1.5 times as long.
  */
 const STEP_BYTES = 16 * 1024;
 
@@ -23,7 +23,9 @@ const DEFLATED = 8;
 export class Archive {
   readonly #entries = new Map<string, ZipEntry>();
 
-  /** @throws ReadFailure if the bytes are no archive, or one that is cut off, encrypted or has too many parts */
+  /**
+   * @throws ReadFailure if the bytes are not an archive, or the archive is cut off, is encrypted or has too many parts
+   */
   constructor(
     private readonly bytes: Uint8Array,
     private readonly budget: Budget,

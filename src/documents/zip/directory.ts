@@ -5,7 +5,7 @@ import { beginsWith } from "../file-bytes.ts";
 
 /** Signature of an entry's local header. */
 export const ENTRY_SIGNATURE = "PK\x03\x04";
-/** Signature of the end record. An empty archive begins with it. */
+/** Signature of the end record, with which an empty archive begins. */
 export const END_SIGNATURE = "PK\x05\x06";
 const LISTED_SIGNATURE = "PK\x01\x02";
 const END64_SIGNATURE = "PK\x06\x06";
@@ -19,12 +19,12 @@ const END64_BYTES = 56;
 const END64_LOCATOR_BYTES = 20;
 const COMMENT_BYTES_MAX = 65_535;
 
-/** Bytes at the end of an archive that are enough for `findZipDirectory` (APPNOTE 4.3.14 to 4.3.16). */
+/** Number of bytes at the end of an archive that `findZipDirectory` needs (APPNOTE 4.3.14 to 4.3.16). */
 export const ZIP_TAIL_BYTES = END_BYTES + COMMENT_BYTES_MAX + END64_LOCATOR_BYTES + END64_BYTES;
 
-/** Marks a size or offset that does not fit its field and is in the ZIP64 extra field. */
+/** Value of a size or offset that does not fit into its field and is in the ZIP64 extra field instead. */
 const IN_EXTRA_FIELD = 0xffff_ffff;
-/** Marks a count of entries that does not fit its field. */
+/** Value of a number of entries that does not fit into its field. */
 const COUNT_OVERFLOW = 0xffff;
 const EXTRA_ZIP64 = 1;
 const FLAG_ENCRYPTED = 1;
@@ -33,7 +33,7 @@ const FLAG_ENCRYPTED = 1;
 export interface ZipDirectory {
   readonly start: number;
   readonly end: number;
-  /** Number of entries; null if the archive does not tell. */
+  /** Number of entries; null if the archive does not contain this number. */
   readonly entryCount: number | null;
 }
 
@@ -50,8 +50,8 @@ export interface ZipEntry {
 }
 
 /**
- * Finds the directory of an archive; null if its end record is missing. The range lies within the archive, but may hold
- * anything.
+ * Finds the directory of an archive; null if its end record is missing. The range is inside the archive, but its bytes
+ * may be anything.
  * @param tail the end of the archive, `ZIP_TAIL_BYTES` or all of it
  * @param tailAt offset of `tail` in the archive
  */
@@ -69,12 +69,12 @@ export function findZipDirectory(tail: Uint8Array, tailAt = 0): ZipDirectory | n
     }
   }
   const count = view.getUint16(at + 10, true);
-  // counted back from the end record, since other bytes may precede the archive
+  // the position is counted back from the end record, because other bytes may precede the archive
   const start = Math.max(0, tailAt + at - view.getUint32(at + 12, true));
   return { start, end: tailAt + at, entryCount: count === COUNT_OVERFLOW ? null : count };
 }
 
-/** Parses the entries of a directory, in their order; stops at the first bytes that are no entry. */
+/** Parses the entries of a directory, in their order; stops at the first bytes that are not an entry. */
 export function* zipEntries(directory: Uint8Array): Generator<ZipEntry> {
   const view = viewOf(directory);
   let at = 0;
@@ -87,8 +87,8 @@ export function* zipEntries(directory: Uint8Array): Generator<ZipEntry> {
 }
 
 /**
- * Names of an archive's first entries by their local headers, for an archive without a directory. Ends where a size is
- * unknown.
+ * Names of the first entries of an archive without a directory, read from their local headers. Stops at the first entry
+ * whose size is unknown.
  */
 export function localEntryNames(head: Buffer): readonly string[] {
   const names: string[] = [];
@@ -100,7 +100,7 @@ export function localEntryNames(head: Buffer): readonly string[] {
   return names;
 }
 
-/** A view of bytes that shares their memory. */
+/** A `DataView` of bytes that shares their memory. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -120,7 +120,7 @@ function listedEntry(directory: Uint8Array, view: DataView, at: number): ZipEntr
   const nameAt = at + LISTED_BYTES;
   const sizes = [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)];
   const long = zip64Values(view, nameAt + nameBytes, view.getUint16(at + 30, true));
-  // the extra field has only the values that do not fit, in this order
+  // the extra field contains only the values that do not fit into their own fields, in this order
   const [, compressedBytes = 0, headerAt = 0] = sizes.map((value) =>
     value === IN_EXTRA_FIELD ? (long.shift() ?? value) : value,
   );
