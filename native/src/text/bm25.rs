@@ -14,6 +14,8 @@
 //!
 //! - Without `breadth` and `factor`, the field score is BM25 divided by `(k1 + 1) · Σ idf`, its largest possible value
 //!   for the query. The idf of a word that no chunk contains is 0.
+//! - `tf` (term frequency) is the number of occurrences of the word in the field of the chunk, and `length` the number
+//!   of terms in that field.
 //! - `N` is the number of live chunks, and `df` (document frequency) the number of those that contain the word. Both
 //!   count the whole project, not only the admissible set.
 //! - `breadth` is small for queries of few or frequent words. A passage rarely contains all words of a long query. So a

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 /// The commit description, which lists the segments that searches read.
 const META: &str = "meta.json";
 /// Tantivy's list of the files that it manages and may delete. The list can be out of date, because it is written only
-/// with a commit. `remove_orphaned_segments` removes files that are missing in the list.
+/// with a commit. `remove_orphaned_segments` removes files that are not in the list.
 const MANAGED: &str = ".managed.json";
 /// Number of hex digits of a segment's name. The file names of a segment begin with it.
 const SEGMENT_NAME_DIGITS: usize = 32;
@@ -167,7 +167,7 @@ impl Directory for TextDirectory {
     }
 }
 
-/// A file in the course of writing. When it is complete, it is added to `Pending`, to be synced later.
+/// A file that is being written. Once complete, it is added to `Pending`, which is synced later.
 struct PendingFile {
     file: Option<File>,
     pending: Arc<Mutex<Pending>>,

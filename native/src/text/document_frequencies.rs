@@ -54,8 +54,8 @@ fn context_count(segment: &Segment, terms: &[TermInfo]) -> Result<u64> {
     })
 }
 
-/// Whether the number of postings that Tantivy stores equals the document frequency. It does not if several variants
-/// may share documents, or if documents are deleted.
+/// Whether the number of postings that Tantivy stores equals the document frequency. The numbers can differ if there
+/// are several terms, because they may share documents, or if documents are deleted.
 fn is_stored(segment: &Segment, terms: &[TermInfo]) -> bool {
     terms.is_empty() || (terms.len() == 1 && !segment.has_deletes())
 }

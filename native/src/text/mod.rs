@@ -1,6 +1,11 @@
 //! Full-text search: finds the chunks that contain the words of a query and scores them with BM25. A chunk has two
 //! indexed texts (see the glossary): its search text, called `own` in code, and its context text, called `context`.
 //!
+//! Terms of this module: a *term* is a word as the index stores it, after normalisation and stemming. The *variants* of
+//! a query word are the terms that it has under the stemmers of different languages. A *document* is a chunk in the
+//! index, and a *segment* is a set of documents that are stored together and only deleted, never changed. A chunk is
+//! *live* until it is deleted.
+//!
 //! | File | Content |
 //! |---|---|
 //! | `index` | the text index of a project: publish, remove, search, score, read passages |

@@ -177,7 +177,7 @@ mod tests {
                     .map(|(x, component)| if *x > 0.0 { i32::from(*component) } else { -i32::from(*component) })
                     .sum()
             };
-            // All rows of the second half, then two of three rows of the first half.
+            // All rows of the second half, followed by about two thirds of the rows of the first half.
             let mut rows: Vec<u32> = (0..1_000).filter(|row| *row >= 500 || chance.below(3) > 0).collect();
             rows.sort_by_key(|row| *row < 500);
             let mut scores: Vec<i32> = rows.iter().map(|row| score(*row)).collect();

@@ -21,8 +21,8 @@ const EF_CONSTRUCTION: usize = 128;
 /// Maximum number of threads that use the graph at the same time, including the thread that adds rows. USearch refuses
 /// further threads.
 const THREADS_MAX: usize = 64;
-/// Initial capacity of the graph in rows. A full graph doubles its capacity, so that it rarely grows: no search can run
-/// meanwhile.
+/// Initial capacity of the graph in rows. A full graph doubles its capacity, so that it rarely grows, because no search
+/// can run while it does.
 const CAPACITY_MIN: usize = 16_384;
 
 /// First line of a sidecar file, which names its format.

@@ -164,8 +164,9 @@ impl VectorIndex {
         origins.map(|origin| (origin.chunk_key, origin.ordinal)).collect()
     }
 
-    /// Compacts the log if at least a quarter of its records are dead (in a log of some size), or if any record is
-    /// damaged. Returns whether it was compacted. Searches can run meanwhile. The HNSW graph is rebuilt afterwards.
+    /// Compacts the log if any record is damaged, or if the log has at least `COMPACTION_RECORDS_MIN` records and a
+    /// quarter of them are dead. Returns whether it was compacted. Searches can run meanwhile. The HNSW graph is
+    /// rebuilt afterwards.
     pub fn compact_if_needed(&self) -> Result<bool> {
         let mut log = self.log();
         let compacted = {

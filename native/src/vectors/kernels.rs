@@ -46,8 +46,7 @@ impl TopRows {
     #[cold]
     fn shrink(&mut self) {
         if self.rows.len() > self.limit {
-            // Among rows with equal scores, those with the lower numbers are kept. In a scan in ascending order, later
-            // rows with an equal score would lose anyway.
+            // Among rows with equal scores, those with the lower numbers are kept.
             self.rows.select_nth_unstable_by(self.limit - 1, |a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
             self.rows.truncate(self.limit);
             self.threshold = self.rows[self.limit - 1].0;
@@ -278,7 +277,7 @@ mod x86 {
         tables: &[CodeTable],
         scores: &mut Vec<[u16; GROUP_ROWS]>,
     ) {
-        /// Tables per step: one for each half of a register.
+        /// Number of tables per step: one for each half of a register.
         const STEP: usize = 2;
         let low_bits = _mm256_set1_epi8(0x0f);
         for group in groups {

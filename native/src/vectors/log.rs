@@ -115,7 +115,7 @@ impl VectorLog {
         Ok((log, repairs))
     }
 
-    /// Number of records, tombstones and damaged records included. The next record gets this number.
+    /// Number of records, including tombstones and damaged records. The next record gets this number.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -309,7 +309,8 @@ impl VectorReader {
         Ok((valid_end, damaged))
     }
 
-    /// Reads the vector `[dimensions]` of a put record into `vector`. Fails with `Damaged` if the checksum is wrong.
+    /// Reads the vector `[dimensions]` of a record that stores one into `vector`. Fails with `Damaged` if the checksum
+    /// is wrong.
     pub fn read(&self, number: u64, vector: &mut Vec<bf16>) -> Result<()> {
         let mut record = vec![0; self.record_bytes()];
         self.file
@@ -427,7 +428,7 @@ fn open_for_writing(path: &Path, is_new: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(is_new).truncate(is_new).open(path)
 }
 
-/// Appends the encoded record, checksum included, to `bytes`.
+/// Encodes a record with its checksum and appends it to `bytes`.
 fn encode_record(record: &Record<'_>, dimensions: usize, bytes: &mut Vec<u8>) {
     let start = bytes.len();
     let (tag, chunk_key, memory_key, vector) = match record {

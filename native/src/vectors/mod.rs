@@ -1,5 +1,9 @@
 //! Vector search: finds the chunks whose vectors have the highest cosine similarity to a query's vector.
 //!
+//! Terms of this module: a *row* is one vector in memory, numbered in the order of the log. A row or record is *dead*
+//! after its chunk was removed or replaced, and *live* before that. The *epoch* of a log identifies its numbering of
+//! records, which every compaction changes.
+//!
 //! | File | Content |
 //! |---|---|
 //! | `index` | the vector index of a project: publish, remove, search, compact |

@@ -3,8 +3,8 @@
 
 use crate::vectors::kernels::GROUP_ROWS;
 
-/// A set of rows, in the order in which they were added by group. A group can have several entries, if its rows were
-/// added at different times, but no row is in the set twice.
+/// A set of rows. Groups are in the order in which they were added. A group can occur several times with different
+/// rows, but no row is in the set twice.
 #[derive(Debug, Clone, Default)]
 pub struct RowSet {
     groups: Vec<u32>,

@@ -8,8 +8,8 @@ use crate::vectors::kernels::GROUP_ROWS;
 use crate::vectors::log::Record;
 use crate::vectors::row_set::RowSet;
 
-/// If a set has at least one in this many of all memories, its rows are found by going through all rows, otherwise by
-/// going through its memories.
+/// If a set contains at least one in this many of all memories, its rows are found by checking every row. For a smaller
+/// set, they are found memory by memory.
 const DENSE_SET_DIVISOR: usize = 2;
 
 /// Ordinal that marks a dead row, whose chunk was removed or replaced. No set contains it.
