@@ -198,8 +198,8 @@ function checkShipped(documents: readonly ChunkedDocument[]): void {
 }
 
 /**
- * Adds to each question the chunks that answer it. @throws Error if a document does not contain the evidence of a
- * question
+ * Adds to each question the chunks that answer it.
+ * @throws Error if a document does not contain the evidence of a question
  */
 function judge(
   questions: readonly LongDocumentQuestion[],

@@ -128,8 +128,8 @@ function withHeadingLines(passage: string): string {
 
 /**
  * Finds the chunks that contain the evidence of a question, as indexes in `chunks`. If an occurrence spans several
- * chunks, the chunk with its largest part counts. A run of white space is equal to one space. @throws Error if the
- * evidence does not occur
+ * chunks, the chunk with its largest part counts. A run of white space is equal to one space.
+ * @throws Error if the evidence does not occur
  */
 export function chunksWithEvidence(
   evidence: string,

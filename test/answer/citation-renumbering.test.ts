@@ -1,5 +1,5 @@
-// Renumbering citations: by first appearance and only to existing sources, in any form that a model writes them and
-// with any fragmentation of its text.
+// Renumbering citations: new numbers count by first appearance and refer to existing sources only. This is true for any
+// form in which a model writes citations, and for any fragmentation of its text.
 
 import { describe, expect, test } from "bun:test";
 import { withoutCitations } from "../../src/answer/citation-marks.ts";
@@ -16,7 +16,7 @@ function renumbered(fragments: readonly string[]): { readonly text: string; read
   return { text, cited: stream.cited.map((each) => SOURCES.indexOf(each) + 1) };
 }
 
-// The model's text, the answer's text, and the cited sources.
+// Each case has the model's text, the answer's text, and the cited sources.
 const texts: readonly (readonly [string, string, readonly number[]])[] = [
   ["Ada lives in Berlin [1].", "Ada lives in Berlin [1].", [1]],
   ["A [7]. B [2]. C [7].", "A [1]. B [2]. C [1].", [7, 2]],
@@ -58,7 +58,7 @@ const texts: readonly (readonly [string, string, readonly number[]])[] = [
   ['A <source id="3"/>, B <source id=2>, C <Source page="9" id=\'3\' />.', "A [1], B [2], C [1].", [3, 2]],
 ];
 
-// Texts with numbers that have no source, and the answer's text.
+// Each case has a model's text with numbers that have no source, and the answer's text.
 const unknown: readonly (readonly [string, string])[] = [
   ["Ada lives here [12].", "Ada lives here."],
   ["Ada [12] lives here.", "Ada lives here."],

@@ -1,5 +1,5 @@
-// Packing passages into the sources of a prompt: a number for each passage, passages of a memory together, no
-// duplicates, and within the token budget.
+// Packing passages into the sources of a prompt: each passage has a number, passages of a memory are together, there
+// are no duplicates, and the token budget is kept.
 
 import { describe, expect, test } from "bun:test";
 import { type PackOptions, packContext } from "../../src/answer/context.ts";
@@ -15,7 +15,7 @@ const packed = (passages: readonly RankedPassage[], more: Partial<PackOptions> =
 const textsIn = (text: string) =>
   [...text.matchAll(/<source id="(\d+)"[^>]*>\n(.*?)\n<\/source>/gsu)].map(([, , each]) => each);
 
-/** Passages of one memory, from its content. */
+/** Splits the content of a memory into passages. */
 function piecesOf(
   content: string,
   ranges: readonly (readonly [number, number])[],

@@ -1,5 +1,5 @@
-// Answers without a language model: quotes that occur in the sources and citations that refer to them, in any language
-// and for any text.
+// Answers without a language model: every quote occurs in a source, and its citation refers to this source, in any
+// language and for any text.
 
 import { describe, expect, test } from "bun:test";
 import { type Answer, type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";
@@ -17,7 +17,7 @@ const UNBOUND = new AbortController().signal;
 const ask = (question: string, passages: readonly RankedPassage[], maxSources = 8): Promise<Answer> =>
   collectAnswer(extractiveAnswer(question, passages, { maxSources, signal: UNBOUND }));
 
-/** The quotes of an answer with the number behind each. */
+/** The quotes of an answer, each with the citation number behind it. */
 function quotesOf(answer: string): readonly { readonly text: string; readonly number: number }[] {
   return [...answer.matchAll(/(.*?) \[(\d+)\](?: |$)/gsu)].map(([, text = "", number]) => ({
     text,
@@ -388,7 +388,7 @@ describe(`for any passages and question (seed ${SEED})`, () => {
     }
   });
 
-  // Removes everything that quoting may change: white space, brackets, Markdown, ellipses of cuts.
+  // Removes everything that quoting may add or remove: white space, numbers, brackets, Markdown, ellipses of cuts.
   function bare(quote: string): string {
     return quote.replace(/[\s\d[\]().,;|#>*…`-]/g, "");
   }

@@ -1,10 +1,10 @@
-// Checks of a prompt: which elements it has, and that nothing else looks like one.
+// Checks of a prompt: which elements it has, and that no other text looks like an element.
 
 import { expect } from "bun:test";
 
 const TAG = /<\/?(?:sources|document|source|question|instructions|conversation|turn)\b[^>]*>/gu;
 
-/** Names of the tags in a text, with `/` for closing ones. Fails if they are not nested. */
+/** Names of the tags in a text; those of closing tags begin with `/`. Fails if the tags are not properly nested. */
 export function tagsOf(text: string): readonly string[] {
   const open: string[] = [];
   return [...text.matchAll(TAG)].map(([mark]) => {

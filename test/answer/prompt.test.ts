@@ -1,4 +1,5 @@
-// Prompts: every part in its element, whatever its text; numbers that refer to sources; within the context window.
+// Prompts: every part stays in its element, whatever its text is; numbers refer to sources; prompts fit into the
+// context window.
 
 import { describe, expect, test } from "bun:test";
 import { answerPrompt, CONTEXT_TOKENS_MIN, type PromptParts, promptTokensMax } from "../../src/answer/prompt.ts";
@@ -200,7 +201,7 @@ describe("hostile texts", () => {
       const [system = "", , , user = ""] = contents(prompt);
       expect(prompt.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
 
-      // The elements are those of any prompt, and each contains its own text.
+      // The prompt has the same elements as with harmless texts, and each element contains its text.
       expect(tagsOf(system.slice(system.indexOf("Today is")))).toEqual(["instructions", "/instructions"]);
       const instructions = system.slice(system.indexOf("\n<instructions>\n"), system.indexOf("\n</instructions>\n"));
       for (const part of ["Be kind.", "Be brief."]) expect(instructions).toContain(part);
@@ -212,11 +213,11 @@ describe("hostile texts", () => {
       for (const part of ["What?", "So?"]) expect(asked).toContain(part);
       expect(tagsOf(contents(prompt).slice(1, 3).join(""))).toEqual([]);
 
-      // Nothing else looks like markup, a role or a citation, and there are no invisible characters.
+      // No other text looks like markup, a role or a citation, and there are no invisible characters.
       expectNeutralised([instructions.replace("<instructions>", ""), ...contents(prompt).slice(1)].join("\n"));
       for (const message of contents(prompt)) expectVisible(message);
 
-      // The same holds for the prompt for question rewriting.
+      // The same is true of the prompt for question rewriting.
       const [, rewriting = ""] = standaloneQuestionMessages(turns, `What? ${text} So?`).map(({ content }) => content);
       const turn = ["turn", "/turn"];
       expect(tagsOf(rewriting)).toEqual(["conversation", ...turn, ...turn, "/conversation", "question", "/question"]);

@@ -1,4 +1,5 @@
-// Scoring sentences with the reranker: how logits become scores, and that an answer does not wait or fail without them.
+// Scoring sentences with the reranker: logits become scores, and an answer neither waits nor fails if there are no
+// scores.
 
 import { describe, expect, test } from "bun:test";
 import { rerankerSentenceScorer } from "../../src/answer/sentence-relevance.ts";
@@ -12,7 +13,7 @@ function reading(score: Reranker["score"], language = "en", deadlineMs = 60_000)
   return rerankerSentenceScorer({ reranker: { score }, embedder: ENGLISH, languageOf: () => language, deadlineMs });
 }
 const unexpected = () => Promise.reject(new Error("the model must not be called"));
-/** Never answers; rejects when aborted, like a lane. */
+/** A reranker that never answers and rejects when it is aborted, like a lane. */
 const never: Reranker["score"] = (_, __, signal) =>
   new Promise((_resolve, reject) => {
     if (signal?.aborted) reject(signal.reason);

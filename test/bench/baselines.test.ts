@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Answers, baselineRankings, missingByText, type Passage } from "../../bench/lib/baselines.ts";
 
-// A passage of a document of its own; `text` and `vector` are [rank, score].
+// A passage, by default in a document of its own; `text` and `vector` are [rank, score].
 function passage(id: string, legs: { vector?: [number, number]; text?: [number, number]; document?: string }): Passage {
   const leg = (value?: [number, number]) => (value === undefined ? null : { rank: value[0], score: value[1] });
   return {
@@ -39,8 +39,8 @@ describe("baselines", () => {
     expect(baselineRankings(answers({ fast, precise }))["vectors alone"]).toEqual(["near", "both", "wordy"]);
   });
   test("equal RRF adds 1 / (60 + rank) of both legs", () => {
-    // near 1/61 + 1/63, wordy 1/63 + 1/61, both 2/62: the two extremes win by a hair, being returned first decides
-    // between them; wordless has one leg only, 1/64
+    // `near` and `wordy` have 1/61 + 1/63, slightly more than `both` with 2/62. Of the equal two, the one that was
+    // returned first comes first. `wordless` is in one ranking only: 1/64.
     expect(baselineRankings(answers({ fast, precise }))["equal RRF"]).toEqual(["near", "wordy", "both", "wordless"]);
   });
   test("a document has the rank of its best passage, once", () => {

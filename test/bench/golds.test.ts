@@ -1,4 +1,4 @@
-// Comparing answers with golds, and reading golds.
+// Comparing answers with their golds, and reading the golds of a collection.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -10,9 +10,9 @@ describe("nDCG", () => {
     expect(ndcgAt(10, ["b", "a", "x"], judged("a", "b"))).toBe(1);
   });
   test("discounts by the binary logarithm of rank + 1", () => {
-    // one relevant document at rank 2: 1 / log2(3)
+    // One relevant document, at rank 2: 1 / log2(3).
     expect(ndcgAt(10, ["x", "a"], judged("a"))).toBeCloseTo(0.63093, 5);
-    // relevant at ranks 1 and 3 of two: (1 + 1/2) / (1 + 1/log2(3))
+    // Two relevant documents, at ranks 1 and 3: (1 + 1/2) / (1 + 1/log2(3)).
     expect(ndcgAt(10, ["a", "x", "b"], judged("a", "b"))).toBeCloseTo(0.91972, 5);
   });
   test("ignores everything beyond its depth, in the ranking and in the ideal", () => {
@@ -71,7 +71,7 @@ describe("percentile and mean", () => {
     expect(percentile(0.95, values)).toBe(5);
     expect(percentile(0, values)).toBe(1);
   });
-  test("no values have neither", () => {
+  test("of no values are NaN", () => {
     expect(percentile(0.5, [])).toBeNaN();
     expect(mean([])).toBeNaN();
   });

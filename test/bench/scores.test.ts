@@ -15,7 +15,7 @@ describe("scores of rankings", () => {
 
   test("are means over the questions, each with its own ranking", () => {
     const columns = scoreColumns(scoresOf(queries, [["a", "x", "b"], ["y"]]));
-    // (1 + 1/2) / (1 + 1/log2(3)) and 0
+    // The mean of (1 + 1/2) / (1 + 1/log2(3)) and 0.
     expect(columns["nDCG@10"]).toBeCloseTo(0.4599, 4);
     expect(columns["R@2"]).toBe(0.25);
     expect(columns["R@5"]).toBe(0.5);

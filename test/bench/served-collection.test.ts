@@ -1,5 +1,5 @@
-// Collections in kept data directories: filled once, reused, and refused with other content. A search over such a
-// directory without a server gives the server's results.
+// Collections in kept data directories: a directory is filled once, then reused, and refused if its content is wrong. A
+// search in such a directory without a server gives the same results as the server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ function collection(name: string, documents: readonly object[]): string {
   return folder;
 }
 
-// The error that a promise was rejected with; undefined: it was resolved.
+// The error with which a promise was rejected; undefined if it was resolved.
 function refusal(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,

@@ -1,4 +1,4 @@
-// Summary of stage times: in the order of the stages, with the time outside all stages.
+// Summary of stage times: in the order of the stages, including the time that belongs to no stage.
 
 import { expect, test } from "bun:test";
 import type { SearchReply } from "../../bench/lib/ask.ts";

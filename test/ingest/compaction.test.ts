@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { until } from "../support/until.ts";
 import { type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
 
-/** More than the minimum number of records for compaction. */
+/** Number of memories, more than the minimum number of records for compaction. */
 const MEMORIES = 1_500;
 
 let folder: string;

@@ -1,5 +1,5 @@
 // Test harness: the ingest worker with real stores and real text preparation. A test can delay, break or observe each
-// step. Vectors are hashes of texts, because their meaning makes no difference here.
+// step. Vectors are hashes of texts, because the meaning of texts makes no difference for ingestion.
 
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -52,13 +52,16 @@ import { models } from "../preparation/fixtures/models.ts";
 import { until } from "../support/until.ts";
 
 const DIMENSIONS = 24;
-/** Retention of deleted memories' texts: the default of projects. */
+/** Retention of deleted memories' texts in milliseconds: the default of projects. */
 export const RETENTION_MS = DEFAULT_SETTINGS.retention_days * 24 * 60 * 60 * 1000;
 
-/** Runs before or after a step. The step throws what the hook throws. */
+/** A function that runs before or after a step. If it throws, the step throws the same error. */
 type Hook<Input> = (input: Input) => void | Promise<void>;
 
-/** Embeds by hash of the text, so equal texts have equal vectors. A test can replace `vectorOf`. */
+/**
+ * An embedder whose vectors are hashes of the texts, so that equal texts have equal vectors. A test can replace
+ * `vectorOf`.
+ */
 export class HashEmbedder implements Embedder {
   readonly dimensions = DIMENSIONS;
   readonly fingerprint = "hash";
@@ -100,7 +103,7 @@ export class WatchedPreparer implements Preparer {
   }
 }
 
-/** The real document reader. `before` runs before each file, `onPages` after each report of pages. */
+/** The real document reader. `before` runs before each file, `onPages` after each report about pages that were read. */
 class WatchedDocuments implements DocumentReader {
   before: Hook<DocumentFile> = () => undefined;
   onPages: () => void = () => undefined;
@@ -119,7 +122,7 @@ class WatchedDocuments implements DocumentReader {
   }
 }
 
-/** The real index. `before` and `after` run around each call of publish. */
+/** The real index. `before` and `after` run before and after each call of `publish`. */
 class WatchedIndex implements ChunkIndex {
   before: Hook<readonly Publication[]> = () => undefined;
   after: Hook<readonly Publication[]> = () => undefined;
@@ -188,7 +191,7 @@ async function* onePage<Item>(page: Item): AsyncGenerator<Item> {
   yield page;
 }
 
-/** Parts for a test of ingestion. `close` stops and removes everything. */
+/** Parts for a test of ingestion. `close` stops the worker and removes the stores. */
 export interface IngestHarness {
   readonly clock: ManualClock;
   readonly database: SqliteDatabase;
@@ -207,7 +210,7 @@ export interface IngestHarness {
   /** The running worker. `startWorker` replaces it after `stop`. */
   worker: IngestWorker;
   startWorker(): void;
-  /** Accepts drafts and wakes the worker. */
+  /** Stores drafts as accepted memories and wakes the worker. */
   accept<Drafts extends readonly MemoryDraft[]>(...drafts: Drafts): { [At in keyof Drafts]: Memory };
   read(memory: Memory): Memory | null;
   /** Waits until a memory has this status. Advances the clock meanwhile, so that retries become due. */
@@ -216,7 +219,7 @@ export interface IngestHarness {
   searchable(): Promise<readonly string[]>;
   /** Number of chunks that still have a vector or a passage in the index. */
   storedChunks(): Promise<number>;
-  /** Places of all chunks, by ordinal. For tests with one memory. */
+  /** Places of all chunks in the order of their ordinals. For tests with one memory. */
   places(): Promise<readonly ChunkPlace[]>;
   close(): Promise<void>;
 }
@@ -227,11 +230,11 @@ const NO_MODEL: LlmExtractorParts["model"] = {
 
 /** Options of a harness. */
 interface HarnessOptions extends Pick<IngestParts, "largeTextBytes"> {
-  /** Folder of the stores, which `close` keeps. By default a temporary folder. */
+  /** Folder of the stores, which `close` does not remove. Default: a temporary folder, which `close` removes. */
   readonly folder?: string;
 }
 
-/** Opens the stores and starts a worker. @param model language model for extraction; null: none */
+/** Opens the stores and starts a worker. @param model language model for extraction; null if there is none */
 export async function openIngestHarness(
   model: LlmExtractorParts["model"] | null = null,
   { folder: kept, ...limits }: HarnessOptions = {},
@@ -253,7 +256,7 @@ export async function openIngestHarness(
     webhooks: new SqliteWebhookStore({ database, clock, newSecret: () => "whsec_" }),
     idempotency: new SqliteIdempotencyStore({ database, clock }),
   };
-  // tests call the stores beside the worker, on the same connection
+  // Tests call the stores while the worker uses the same connection.
   const queue = new WriteQueue();
   const transactions = new SqliteTransactions({ database, stores, queue, onEffectFailure: throwUncaught });
   const projectId = accounts.defaultProject();
@@ -348,7 +351,7 @@ export async function openIngestHarness(
   return harness;
 }
 
-/** A gate: callers of `pass` wait until it is opened. */
+/** A gate: callers of `pass` wait until `open` is called. */
 export class Gate {
   #isOpen = false;
   #open: () => void = () => undefined;

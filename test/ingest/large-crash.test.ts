@@ -1,4 +1,5 @@
-// kill -9 while one large text is being processed and another waits for it: both are completed, with each chunk once.
+// The process is killed (SIGKILL) while one large text is being processed and another waits. After a restart both are
+// completed, and each chunk exists once.
 
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -7,7 +7,7 @@ import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { until } from "../support/until.ts";
 import { Gate, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
 
-/** Texts with more bytes are large in these tests. */
+/** Texts with more bytes than this are large in these tests. */
 const LARGE_TEXT_BYTES = 40_000;
 
 let harness: IngestHarness;
@@ -24,7 +24,7 @@ function textOf(word: string, bytes = LARGE_TEXT_BYTES + 1): string {
 
 const statusOf = (memory: Memory) => harness.read(memory)?.state.status;
 
-/** Delays the embedding of one text at a gate. `seen` has the words of all texts that were embedded. */
+/** Stops the embedding of one text at a gate. `seen` contains the word of each text whose embedding began. */
 function holdEmbedding(word: string): { gate: Gate; seen: Set<string> } {
   const gate = new Gate();
   const seen = new Set<string>();

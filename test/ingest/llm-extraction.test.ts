@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Requests that the model received. */
 let requests: LlmRequest[];
-/** How the model answers. */
+/** Gives the model's answer to a request. */
 let answer: (request: LlmRequest, signal: AbortSignal) => Promise<string> | string;
 let usage: LlmUsage;
 let harness: IngestHarness;
@@ -51,7 +51,7 @@ const extractionOf = async (draft: MemoryDraft) => {
   return state.status === "completed" ? state.extraction : state.status;
 };
 
-/** Attributes that a request is for, without entities and relations. */
+/** Attributes that a request asks the model for, without entities and relations. */
 const fieldsOf = (request: LlmRequest | undefined) =>
   ((request?.schema?.schema.required ?? []) as readonly string[]).filter(
     (name) => !/^(entities|relations)$/.test(name),
@@ -317,7 +317,7 @@ describe("a model that fails", () => {
     expect(await extractionOf({ content: "Five." })).toBe("llm");
   });
 
-  test("less than three times in a row is called on", async () => {
+  test("less than three times in a row is still called", async () => {
     let calls = 0;
     answer = () => {
       calls += 1;
@@ -329,7 +329,7 @@ describe("a model that fails", () => {
     expect(extractions).toEqual(["local", "local", "llm", "local", "local", "llm"]);
   });
 
-  test("because of a bad request is called on", async () => {
+  test("because of a bad request is still called", async () => {
     failing({ status: 400 });
     for (let at = 0; at < 5; at++) await extractionOf({ content: `Text ${at}.` });
     expect(requests.length).toBe(5);

@@ -1,5 +1,5 @@
-// Smoothing of conversations: each turn's vector is mixed with its neighbours of the same session, independent of the
-// slices.
+// Smoothing of conversations: each turn's vector is mixed with its neighbours of the same session. The result does not
+// depend on the slices.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Turn } from "../../src/domain/chunk.ts";

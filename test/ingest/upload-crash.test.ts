@@ -1,5 +1,5 @@
-// kill -9 while uploads are accepted: every acknowledged upload has its file, and the next start removes files without
-// a row.
+// The process is killed (SIGKILL) while uploads are accepted. Every acknowledged upload has its file, and the next
+// start removes files without a row.
 
 import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -38,7 +38,8 @@ for (const [point, lines] of [
 
     jobStore.voidLeases();
     const jobs = jobStore.claim({ jobs: 1_000, contentBytes: 1_000_000, leaseMs: 1_000 });
-    // may include one that was not printed, if the kill came between the commit of a row and its line
+    // `stored` may include one memory whose id was not printed, if the process was killed between the commit and the
+    // output.
     const stored = jobs.map((job) => job.memory.id as string);
     expect(stored.slice(0, ids.length)).toEqual(ids);
     expect(await files.names(0)).toHaveLength(stored.length);

@@ -21,7 +21,7 @@ afterEach(() => harness.close());
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
 
-/** A file that was received and not accepted yet. */
+/** Receives a file, so that it can be accepted with a draft. */
 async function received(filename: string, content: string | Uint8Array): Promise<ReceivedFile> {
   const bytes = Buffer.from(content);
   const file = await harness.files.begin();
@@ -49,7 +49,7 @@ const used = () => {
     .get({});
   return { documents: Number(row?.documents), bytes: Number(row?.storage_bytes) };
 };
-/** Delays the reading of files at a gate. */
+/** Stops the reading of files at a gate. */
 const delayReading = () => {
   const gate = new Gate();
   harness.documents.before = () => gate.pass();

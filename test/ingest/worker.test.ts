@@ -24,12 +24,12 @@ const contentOf = async ({ key }: Memory) => (await harness.index.contents([key]
 const chunksInIndex = () => harness.storedChunks();
 
 describe("a text of many chunks", () => {
-  // about 75,000 tokens in at least five slices: more than may be embedded at once
+  // About 75,000 tokens in at least five slices, more than may be embedded at the same time.
   const BOOK = Array.from({ length: 6_000 }, (_, at) => `Kettle ${at} boils at noon, and pot ${at * 7} at night.`).join(
     " ",
   );
 
-  /** Delays all slices of the book but the first at a gate. */
+  /** Stops all slices of the book except the first at a gate. */
   const gateAfterFirstSlice = () => {
     const gate = new Gate();
     let slices = 0;
@@ -270,7 +270,7 @@ describe("a sweep", () => {
     throw new Error("the index is damaged");
   };
 
-  /** Breaks one project's index. Returns a function that repairs it. */
+  /** Functions that break one project's index. Each returns a function that repairs it. */
   const breaking = {
     opened: (broken: ProjectId) => {
       const open = harness.index.project.bind(harness.index);
@@ -420,7 +420,7 @@ describe("stopping", () => {
     });
   }
 
-  test("ends claiming of jobs", async () => {
+  test("ends the claiming of jobs", async () => {
     await harness.worker.stop();
     const [memory] = harness.accept({ content: "Too late." });
     harness.clock.advance(600_000);

@@ -1,4 +1,4 @@
-// Which queries are in a language that the models support, and language detection of queries.
+// Queries in languages that the models support or do not support, and language detection of queries.
 
 import { describe, expect, test } from "bun:test";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
@@ -34,7 +34,7 @@ describe("the language of a query", () => {
     ["who directed the film that won the prize in 1994", "en"],
     ["Wann fährt der letzte Zug nach Bern?", "de"],
     ["Où est né Napoléon Bonaparte ?", "fr"],
-    // these contain words that also exist in English
+    // These queries contain words that also exist in English.
     ["Quais as regras do condomínio no verão?", "pt"],
     ["Was war in der Box?", "de"],
     ["What was in the box?", "en"],

@@ -1,4 +1,4 @@
-// Graph search: passages that are reached through entities over one or two hops, and their paths in `explain`. The walk
+// Graph search: passages that are reached via entities in one or two hops, and their paths in `explain`. The walk
 // itself is tested in the native core.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
@@ -27,7 +27,7 @@ const fillers = (count: number, userId?: string) =>
   }));
 const byTitle = (results: readonly RankedPassage[]) => results.map(({ memory }) => memory.title);
 
-describe("a question over two hops", () => {
+describe("a question that needs two hops", () => {
   test("finds a passage that contains no entity of the question, in any mode with the graph", async () => {
     embedMarkedSimilarities(harness); // the same similarity for all
     await storeIn(harness, DAUGHTER, FATHER, ...fillers(40));

@@ -23,7 +23,10 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 const ROUNDS = 300;
 const { fast, balanced } = MODES;
 
-/** A pool with these cosines. Chunk keys start at `firstKey`; memory keys are greater by 100. */
+/**
+ * A pool of passages with these cosines. Chunk keys start at `firstKey`; each memory key is 100 greater than the chunk
+ * key.
+ */
 function hits(cosines: readonly number[], firstKey = 1): Pool {
   return {
     chunkKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + firstKey)),
@@ -106,7 +109,8 @@ describe("boostSiblings", () => {
     const stage = rankByHybridScore(pool, null, balanced);
     expect(keys(stage)).toEqual([1, 3, 2]);
     expect(stage[1]?.finalScore).toBeCloseTo(0.45 + balanced.siblingBoost * 0.45);
-    // Without the boost, the third passage would now be last: .54 - .4 * .25 against .5.
+    // Without the second boost, the third passage would now be last: .54 - .4 * .25 is less than the .5 of the second
+    // passage.
     const blended = blendRerank(stage, Float32Array.of(8, -2, 0), balanced);
     expect(keys(blended)).toEqual([1, 3, 2]);
     expect(blended[1]?.finalScore).toBeCloseTo(0.44 + balanced.siblingBoost * (1.3 - 0.44));
@@ -240,7 +244,7 @@ describe("rankByHybridScore", () => {
     const unread = forUnsupportedLanguage(MODES.precise, false);
     const ranked = rankByHybridScore(hits([0.9, 0.1, 0.5]), Float32Array.from([0, 0.5, 0.5]), unread);
     expect(keys(ranked)).toEqual([3, 2, 1]);
-    // The typical cosine replaces the real one, so the score keeps its magnitude.
+    // Most of the real cosine is replaced by the typical one, so the score keeps its magnitude.
     expect(ranked[0]?.finalScore).toBeCloseTo(0.5 + unread.textWeight * 0.5, 3);
     const read = rankByHybridScore(
       hits([0.9, 0.1, 0.5]),

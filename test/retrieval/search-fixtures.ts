@@ -1,4 +1,5 @@
-// Shared by the tests of retrieval: a search with defaults, and vectors whose similarity is written in the text.
+// Helpers for the tests of retrieval: a search with default values, and vectors whose similarity is written in the
+// text.
 
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import type { Ranking } from "../../src/domain/ranking.ts";
@@ -8,7 +9,7 @@ import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { search } from "../../src/retrieval/search.ts";
 import type { IngestHarness } from "../ingest/ingest-harness.ts";
 
-/** Gives all passages the same logit. */
+/** A reranker that gives all passages the same logit. */
 export const neutralReranker: Reranker = {
   score: async (_query, passages, _signal, onBegin) => {
     onBegin?.();
@@ -16,7 +17,7 @@ export const neutralReranker: Reranker = {
   },
 };
 
-/** Searches the project of a harness; by default for "red kite", for all users, in balanced. */
+/** Searches the project of a harness. Default: the query "red kite", all users, mode balanced. */
 export function searchIn(
   harness: IngestHarness,
   request: Partial<SearchRequest> = {},
@@ -45,7 +46,10 @@ export async function storeIn(harness: IngestHarness, ...drafts: readonly Memory
   return accepted;
 }
 
-/** From now on, texts that contain `near .93` have this cosine similarity to the query "red kite", and others .1. */
+/**
+ * Changes the harness's embedder: a text that contains `near .93` has the cosine similarity .93 to the query "red
+ * kite", and a text without such a mark has .1.
+ */
 export function embedMarkedSimilarities(harness: IngestHarness): void {
   const along = (cosine: number) => {
     const vector = new Float32Array(harness.embedder.dimensions);

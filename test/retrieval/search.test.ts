@@ -54,7 +54,7 @@ describe("the modes", () => {
     expect(await stages({ mode: "fast" })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);
     const filter = parseFilter({ tags: ["public"] });
     expect(await stages({ mode: "fast", filter })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);
-    // both models have a queue, and its times are summed up in one stage
+    // Both models have a queue; the times of both queues are summed up in one stage.
     expect(await stages()).toEqual(["filter", "queue", "embed", "vector", "text", "fuse", "hydrate", "rerank"]);
   });
 

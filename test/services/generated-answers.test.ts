@@ -1,4 +1,4 @@
-// Generated answers and chat messages when the connection to the language model is cut at every byte. The text is then
+// Generated answers and chat messages when the connection to the language model is cut after any byte. The text is then
 // a prefix of the answer, only a complete answer ends like one, and a chat keeps its question. The client and its
 // connections are real; the search results are made up.
 
@@ -25,7 +25,7 @@ import { model, NEVER, PATIENT } from "../llm/client-helpers.ts";
 import { CUT_NAMES, type Cut, cuttingEndpoint, finishOf, runConcurrently, STREAMS } from "../llm/recorded.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 
-/** Results of every search. */
+/** The passages that every search returns. */
 const PASSAGES: readonly RankedPassage[] = [
   passage("The bridge over the Weser has stood since 1913.", 0.9),
   passage("Ferries cross the river further down.", 0.8),
@@ -37,13 +37,13 @@ interface AnswerStream {
   readonly name: string;
   readonly bytes: Buffer;
   readonly answer: string;
-  /** Position of the first cut. */
+  /** Position of the first cut, in bytes. */
   readonly from: number;
 }
 
 /**
- * Each stream as recorded, and with a citation that is split over two events and is renumbered: `[3, 1]` becomes
- * `[1][2]`.
+ * Each recorded stream, and a variant of it with a citation that is split into two events and is renumbered: `[3, 1]`
+ * becomes `[1][2]`.
  */
 const ANSWER_STREAMS: readonly AnswerStream[] = STREAMS.flatMap(({ name, bytes, text }) => {
   const split = withSplitCitation(bytes);
@@ -58,12 +58,12 @@ const ANSWER_STREAMS: readonly AnswerStream[] = STREAMS.flatMap(({ name, bytes, 
   ];
 });
 
-/** Fails the test if it is called: generated answers select no sentences. */
+/** Fails the test if it is called, because generated answers need no sentence selection. */
 const uncalledReranker: Reranker = { score: () => Promise.reject(new Error("the reranker was called")) };
 
 let folder: ReturnType<typeof temporaryFolder>;
 let stores: SqliteStores;
-/** A separate connection with which the test reads rows. */
+/** A second connection to the same file, with which the test reads rows. */
 let database: SqliteDatabase;
 let accounts: SqliteAccountStore;
 let viewer: Viewer;
@@ -88,7 +88,7 @@ afterAll(() => {
   folder.remove();
 });
 
-/** A service whose model sends this stream, cut at a position. */
+/** An answer service whose language model sends this stream, cut at position `at`. */
 function answersOf(stream: number, cut: Cut, at: number): AnswerService {
   const operator = { baseUrl: endpoint.baseUrl(stream, cut, at), model: "small", apiKey: null };
   return new AnswerService({
@@ -201,10 +201,10 @@ const QUESTION: Question & ChatQuestion = {
   instructions: null,
   model: null,
 };
-/** Bytes between two cuts of chat streams. Not every byte is tested, because each chat writes to the disk. */
+/** Number of bytes between two cuts of chat streams. Not every byte is tested, because each chat writes to the disk. */
 const STEP = 11;
 
-/** An answer's events, and the error that it threw; null: none. */
+/** The events of an answer, and the error that it threw; null if it threw none. */
 interface CollectedAnswer {
   readonly events: readonly AnswerEvent[];
   readonly error: unknown;
@@ -237,7 +237,7 @@ function problemOf({ events, error }: CollectedAnswer, answer: string, hasModelE
   return isRight ? null : "its sources are wrong";
 }
 
-/** Texts, last event and fault of a message. */
+/** Collects the texts, the last event and the fault of a chat message. */
 async function collectMessage(events: AsyncIterable<MessageEvent>) {
   const texts: string[] = [];
   let last: string | null = null;

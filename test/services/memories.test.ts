@@ -46,7 +46,7 @@ function acceptedMemory(result: Accepted | Fault | null | undefined): Memory {
   return result.memory;
 }
 
-/** Operations of a viewer, each in a separate transaction. */
+/** Operations of the memory service for a viewer, each in a separate transaction. */
 function changesOf(viewer: Viewer) {
   const { transactions } = harness;
   return {
