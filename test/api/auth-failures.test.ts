@@ -23,7 +23,7 @@ const ask = async (address: string, headers: Record<string, string> = {}, path =
 const wrong = { authorization: "Bearer ctx_nobody-has-this-one" };
 const valid = { authorization: `Bearer ${TEST_KEY}` };
 const forwarded = (value: string) => ({ ...wrong, "x-forwarded-for": value });
-/** Fills the failure window of the client that these headers and this address stand for. */
+/** Sends failing requests until the client with this address and these headers is blocked. */
 const exhaust = async (address: string, headers: Record<string, string> = wrong) => {
   for (let n = 0; n < 30; n++) expect((await ask(address, headers)).status).toBe(401);
   expect((await ask(address, headers)).status).toBe(429);

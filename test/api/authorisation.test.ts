@@ -1,6 +1,6 @@
-// Every operation, called by everybody who may not use it or not on these resources. The expected answer follows from
-// contract.ts alone. No answer shows data of the owner, and no data of the owner changes. The owner's resources contain
-// random markers; an answer may contain a marker only if the request did.
+// Calls every operation with every kind of caller that may not use it, or may not use it on the owner's resources. The
+// expected answer follows from contract.ts alone. No answer shows data of the owner, and no data of the owner changes.
+// The owner's resources contain random markers; an answer may contain a marker only if the request did.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
@@ -42,7 +42,7 @@ afterAll(async () => {
   await mneme.stop();
 });
 
-/** One project with one resource of each kind, most of them of one user. */
+/** A project with one resource of each kind. Most of them belong to one user. */
 interface World {
   /** A key with all scopes but admin. */
   readonly owner: string;
@@ -57,24 +57,24 @@ interface World {
   readonly keyId: string;
   readonly webhookId: string;
   readonly deliveryId: string;
-  /** Cursors of lists, by route. */
+  /** Cursors to the second pages of lists, by route. */
   readonly cursors: ReadonlyMap<string, string>;
-  /** Texts that no answer to anybody else may contain. */
+  /** Texts that an answer to another caller may contain only if the request did. */
   readonly markers: readonly string[];
-  /** Texts that no answer to anybody may contain. */
+  /** Text that no answer may contain, not even one to the owner. */
   readonly secret: string;
 }
 
-/** A request without its key. */
+/** A request, without the API key that it is sent with. */
 interface Ask {
-  /** Below /v1. */
+  /** Path and query, without the prefix /v1. */
   readonly target: string;
   readonly body?: unknown;
   readonly form?: () => FormData;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The expected answer of one operation for one caller. */
+/** The expected answer of one operation to one caller. */
 interface Expected {
   readonly status: number | readonly number[];
   readonly code?: string;
@@ -96,7 +96,7 @@ async function send(method: string, key: string | null, ask: Ask): Promise<Answe
     headers: { ...authorization, ...json, ...ask.headers },
     ...(body !== undefined && method !== "HEAD" && { body }),
   });
-  // each from its own address, because failures are counted by address
+  // each request comes from an address of its own, because failures are counted by address
   addresses++;
   const address = `198.18.${addresses >> 8}.${addresses & 255}`;
   const response = await mneme.service.handle(request, () => address);
@@ -199,7 +199,7 @@ async function build(): Promise<World> {
   const ids = [webhook, event, memory, nobodys, unreadable.body, chat, nobodysChat, message.message, key, delivery];
   markers.push(projectId, owner, key.key, webhook.secret, ...ids.map(({ id }) => id), userId.slice("user ".length));
 
-  // a second item each, so that the lists have a second page
+  // second items, so that the lists have a second page
   await made("POST", owner, "/users", { id: `other ${mark()}` });
   const second = await made("POST", owner, "/webhooks", { url: webhook.url, events: ["webhook.test"], enabled: false });
   markers.push(second.id, ...(await idsOf("/keys")), ...(await idsOf(`/webhooks/${webhook.id}/deliveries`)));
@@ -227,8 +227,8 @@ async function build(): Promise<World> {
 }
 
 /**
- * A valid request for each operation, about the resources of a world.
- * @param naming fields that name the world's user, for operations that take one
+ * A valid request for each operation, about the resources of a world. `naming` has the fields that name the world's
+ * user, or none.
  */
 const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId?: string }) => Ask>> = {
   "POST /memories": (_, naming) => ({ target: "/memories", body: { content: "The kettle boils.", ...naming } }),
@@ -368,7 +368,10 @@ async function cell(
   return problems.map((problem) => `${method} ${ask.target}: ${problem}`.slice(0, 500));
 }
 
-/** The problems of all requests; sent one after the other, because one may create what the next looks for. */
+/**
+ * Runs the checks and returns all problems that they find. They run one after the other, because a request may create
+ * what the next one looks for.
+ */
 async function all(work: Iterable<() => Promise<string[]>>): Promise<string[]> {
   const found: string[] = [];
   for (const part of work) found.push(...(await part()));
@@ -377,11 +380,11 @@ async function all(work: Iterable<() => Promise<string[]>>): Promise<string[]> {
 
 type State = Readonly<Record<string, unknown>>;
 
-/** Everything that the owner can read, without fields that reading itself changes. */
+/** Reads everything that the owner can read. Leaves out `last_used_at`, which reading changes. */
 async function stateOf(world: World): Promise<State> {
   const read = async (target: string) => (await send("GET", world.owner, { target })).body;
   const user = encodeURIComponent(world.userId);
-  // others may create resources in the same project
+  // only resources that existed from the beginning, because other users may create resources in the same project
   const mine = async (target: string) => {
     const { data } = await read(`${target}?limit=100`);
     return (data as { readonly id: string }[])
@@ -416,8 +419,8 @@ async function expectUntouched(): Promise<void> {
 
 const READS = OPERATIONS.filter(({ method }) => method === "GET");
 /**
- * Operations that look for the victim's user come first; those that create a user of that name in the caller's project
- * last.
+ * Order of the requests. Those that look for the victim's user come first, because those that create a user of that
+ * name in the caller's project come last.
  */
 const rankOf = ({ method, path }: Promised) =>
   !path.startsWith("/users") ? 1 : method === "POST" ? 2 : path.startsWith("/users/") ? 0 : 1;
@@ -669,7 +672,7 @@ describe("from another project", () => {
   });
 });
 
-/** Searches whose filters name the owner's resources. */
+/** Checks that searches and answers with filters that name the owner's resources find nothing. */
 function filtered(key: string): (() => Promise<string[]>)[] {
   const { userId, memoryId, nobodysMemoryId } = victim;
   const filters: readonly object[] = [
@@ -756,7 +759,7 @@ describe("confined to another user of the same project", () => {
     expect(victim.markers).not.toContain(mine.id);
     for (const userId of [victim.userId, null]) {
       const ask = { target: `/memories/${mine.id}`, body: { userId } };
-      // the externalId is the caller's as well as the owner's
+      // the answer may contain the externalId, because the caller's own memory has it, too
       expect(await cell(key, "PUT", ask, REFUSED, [externalId ?? ""])).toEqual([]);
     }
     expect((await send("GET", key, { target: `/memories/${mine.id}` })).status).toBe(200);
@@ -786,7 +789,7 @@ describe("confined to another user of the same project", () => {
 });
 
 describe("the owner", () => {
-  /** What is deleted comes last, and what the rest stands on after that. */
+  /** Deletions come last, in this order: resources that others depend on are deleted after those. */
   const ENDS = ["memories", "chats", "webhooks", "keys", "users", "projects"];
   const rank = ({ method, path }: Promised) => (method === "DELETE" ? 1 + ENDS.indexOf(path.split("/")[1] ?? "") : 0);
 

@@ -141,7 +141,7 @@ test("items of a confined key belong to its user; an item that names another use
 
 describe("quotas", () => {
   const MiB = 1024 * 1024;
-  /** 5 MiB of UTF-8, with half as many characters. */
+  /** A text with 5 MiB in UTF-8, and half as many characters. */
   const fiveMiB = "é".repeat(2.5 * MiB);
   let bare: TestService;
   beforeAll(async () => {
@@ -149,7 +149,7 @@ describe("quotas", () => {
   });
   afterAll(() => bare.stop());
 
-  /** A new project of the plan `free`, and how to talk to it. */
+  /** Creates a project of the plan `free`. Returns functions that send requests with its key. */
   async function freeProject() {
     const { body } = await bare.call("POST", "/v1/projects", { name: "free", plan: "free" });
     const headers = { authorization: `Bearer ${body.key}` };

@@ -55,7 +55,7 @@ describe("size", () => {
   const MiB = 1024 * 1024;
   const block = new Uint8Array(MiB).fill(0x20);
 
-  /** Sends spaces, one MiB at a time, and counts how many were read. */
+  /** Creates a body of `count` MiB of spaces; `taken` returns how many MiB the server has read. */
   function blanks(count: number): { readonly stream: ReadableStream<Uint8Array>; readonly taken: () => number } {
     let taken = 0;
     const stream = new ReadableStream<Uint8Array>({
@@ -191,7 +191,7 @@ describe("bodies in flight", () => {
 });
 
 describe("a slow body", () => {
-  /** A request whose body has started and then waits. */
+  /** Sends a request with the first part of a body. `send` sends the rest. */
   const begun = (path: string, secret: string, first: Uint8Array<ArrayBuffer>) => {
     const { promise: rest, resolve: send } = Promise.withResolvers<string>();
     const body = new ReadableStream<Uint8Array>({

@@ -8,7 +8,7 @@ import { UploadFields } from "../../src/api/schema/memories.ts";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import { DECLARED_OPERATIONS } from "../support/declared-operations.ts";
 
-/** The promised codes by status, written by hand. */
+/** All error codes of the API's specification by status, written by hand. */
 const STATUSES: Readonly<Record<number, string>> = {
   400: "invalid_request invalid_filter invalid_cursor too_many_tags metadata_too_large batch_too_large webhook_limit_reached unsafe_url",
   401: "missing_api_key invalid_api_key",

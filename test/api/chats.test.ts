@@ -19,7 +19,7 @@ const read = (id: string, headers?: Record<string, string>) => mneme.call("GET",
 const retitle = (id: string, body: unknown) => mneme.call("PUT", `/v1/chats/${id}`, body);
 const remove = (id: string, headers?: Record<string, string>) =>
   mneme.call("DELETE", `/v1/chats/${id}`, undefined, headers);
-/** Nothing is stored here, so an answer needs no model. */
+/** No memories are stored, so an answer needs no models. */
 const say = (id: string, message: string) => mneme.call("POST", `/v1/chats/${id}/messages`, { message });
 
 const ABSENT = "chat_00000000000000000000000000";
@@ -105,7 +105,7 @@ describe("listChats", () => {
   const list = (query = "", headers?: Record<string, string>) =>
     mneme.call("GET", `/v1/chats${query}`, undefined, headers);
   const idsOf = (page: Answered): string[] => page.body.data.map((chat: { id: string }) => chat.id);
-  /** Ids of 130 chats, oldest first; every third is of the user `third`. */
+  /** Ids of 130 chats, oldest first. Every third chat belongs to the user `third`. */
   let ids: string[] = [];
   beforeAll(async () => {
     for (let at = 0; at < 130; at++) {

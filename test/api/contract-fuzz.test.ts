@@ -25,9 +25,12 @@ import { expectErrorBody } from "./faults.ts";
 
 const REQUESTS = Number(process.env.MNEME_TEST_FUZZ ?? 1_500);
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
-/** Problems that are collected before a run is aborted. */
+/** Number of problems after which a run is aborted. */
 const PROBLEMS_MAX = 12;
-/** Chosen so that rate-limit windows fill now and then, and empty again. */
+/**
+ * Maximum step of the clock between requests, in milliseconds. With it, rate-limit windows fill now and then, and empty
+ * again.
+ */
 const CLOCK_STEP_MS_MAX = 300;
 const BURST_EVERY = 200;
 
@@ -49,7 +52,7 @@ afterAll(async () => {
   await mneme.stop();
 });
 
-/** The caller of a request; null: an unknown key. */
+/** The caller of a request. `authorization` is null for a caller without a key. */
 interface Caller {
   readonly name: string;
   readonly authorization: string | null;
@@ -63,13 +66,13 @@ interface Sent {
   readonly target: string;
   readonly headers: Record<string, string>;
   readonly body: string | Uint8Array<ArrayBuffer> | FormData | null;
-  /** The body's JSON where it is one that was not spoilt as a text. */
+  /** The body's JSON value. Missing if there is none, or if the body was damaged after it was written as JSON. */
   readonly json?: Json;
-  /** Whether the document allows the request. */
+  /** Whether the OpenAPI document allows the request. */
   readonly isSound: boolean;
 }
 
-/** Collected from earlier answers: ids by prefix and cursors by operation, the latest last. */
+/** Values collected from earlier answers: the last 40 ids of each prefix, and the last cursor of each operation. */
 class Pool {
   readonly #ids = new Map<string, string[]>();
   readonly #cursors = new Map<string, string>();
@@ -123,13 +126,13 @@ const PREFIXES: Readonly<Record<string, string>> = {
   webhooks: "wh",
   deliveries: "dlv",
 };
-/** Operations that run a model; they are sent less often, so that other requests need not wait. */
+/** Paths of operations that run a model. They are called less often, so that the run is short. */
 const SLOW = /search|query|messages|upload|batch/;
 
 let pool: Pool;
 let callers: readonly Caller[];
 
-// Valid texts that schemas do not describe: languages, times, filters, URLs and ids.
+// Returns a valid value for fields that their schema describes too loosely: languages, times, filters, URLs and ids.
 function named(name: string, schema: JsonSchema): Json | undefined {
   if (isOfType(schema, "null") && chance.often(0.1)) return null;
   const isText = isOfType(schema, "string");
@@ -189,7 +192,7 @@ function anyOperation(): Documented {
   return SLOW.test(operation.path) && chance.often(0.5) ? chance.pick(contract.operations) : operation;
 }
 
-/** A request that the document allows. */
+/** Generates a request that the document allows. */
 function soundRequest(operation: Documented): Sent {
   const caller = chance.often(0.6) ? (callers[0] as Caller) : chance.pick(callers);
   const headers: Record<string, string> = {};
@@ -228,12 +231,12 @@ function soundRequest(operation: Documented): Sent {
   return { ...sent, json, body: JSON.stringify(json), isSound: sent.isSound && isSoundBody(operation, json) };
 }
 
-// An update without fields is refused, which no schema expresses.
+// The server refuses an update without fields. The document's schemas do not express this rule.
 function isSoundBody({ method }: Documented, json: Json): boolean {
   return !(method === "PUT" || method === "PATCH") || Object.keys(json ?? {}).length > 0;
 }
 
-// Updates must not take scopes from keys that callers use here; key creation tries all scopes.
+// Updates leave out `scopes`, so that the callers' own keys keep theirs. Key creation tries all scopes.
 function withoutScopes(value: Json): Json {
   const { scopes: _, ...rest } = value as { readonly [name: string]: Json };
   return rest;
@@ -247,7 +250,7 @@ function formOf(value: Json, contents = chance.pick(CONTENTS)): FormData {
   return form;
 }
 
-/** The request with one random change that the document may not allow. */
+/** Returns the request with one random change, which the document may not allow. */
 function spoiltRequest(operation: Documented, sent: Sent): Sent {
   const again = { ...sent, headers: { ...sent.headers }, isSound: false };
   const kind = chance.below(10);
@@ -306,7 +309,7 @@ function spoiltPath(target: string): string {
   return parts.join("/");
 }
 
-/** A deliberately hostile request. */
+/** Generates a deliberately hostile request. */
 function hostileRequest(sent: Sent): Sent {
   const again = { ...sent, headers: { ...sent.headers }, isSound: false };
   const text = typeof sent.body === "string" ? sent.body : '{"content":"x"}';
@@ -436,7 +439,7 @@ async function exchange(sent: Sent): Promise<RawAnswer> {
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** The problems of an answer; empty if there are none. */
+/** Returns the problems of an answer, an empty list if there are none. */
 function problemsOf(sent: Sent, operation: Documented | null, answer: RawAnswer): readonly string[] {
   const { method, url } = requestOf(sent);
   const { pathname } = new URL(url);
@@ -460,7 +463,8 @@ function problemsOf(sent: Sent, operation: Documented | null, answer: RawAnswer)
       problems.push("a body was taken that the document forbids");
   }
   const isRefused = /^\{"error":\{"code":"(invalid_request|payload_too_large|unsupported_media_type|invalid_filter)"/;
-  // a batch whose items all belong to another user is refused as a whole
+  // the document allows a batch whose items all belong to another user, but the server refuses it; its error has
+  // `items`
   if (sent.isSound && isRefused.test(answer.text) && !answer.text.includes('"items"')) {
     problems.push("what the document allows was refused");
   }

@@ -22,24 +22,24 @@ export type Scope = (typeof SCOPES)[number];
 
 /** One operation of the contract. */
 export interface Promised {
-  /** The specified name; null if there is none. */
+  /** The operation's name in the specification; null if it gives none. */
   readonly name: string | null;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below /v1, with `{}` for each path parameter. */
+  /** Path without the prefix /v1, with `{}` for each path parameter. */
   readonly path: string;
   readonly scope: Scope;
-  /** Requests per minute and key. */
+  /** Limit of requests per minute and key. */
   readonly perMinute: number;
-  /** Statuses of success. */
+  /** Statuses of successful answers. */
   readonly successes: readonly number[];
-  /** Whether a key that is confined to one user may call it. */
+  /** Whether a key that is confined to one user may call the operation. */
   readonly isForConfinedKeys: boolean;
   readonly heedsIdempotencyKey: boolean;
   /** Names of the query parameters. */
   readonly query: readonly string[];
-  /** Names of the body's fields; null: no body. */
+  /** Names of the body's fields; null if there is no body. */
   readonly body: readonly string[] | null;
-  /** The required ones among them. */
+  /** Names of the required body fields. */
   readonly required: readonly string[];
 }
 
@@ -59,7 +59,7 @@ const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters"];
 const PROJECT = ["name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence"];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 
-/** One row of the table. @param rest values that differ from the usual ones */
+/** Creates one row of the table. @param rest values that differ from the defaults */
 function promised(
   route: `${Promised["method"]} ${string}`,
   [scope, isForConfinedKeys]: Area,
@@ -201,7 +201,7 @@ export const OPERATIONS: readonly Promised[] = [
 /** Groups of operations that share a rate-limit window. */
 export const SAME_WINDOW: readonly (readonly string[])[] = [["POST /memories/search", "GET /memories/search"]];
 
-/** Name of a route in these tests. */
+/** Name of a route in these tests, such as `GET /memories/{}`. */
 export function routeOf({ method, path }: Pick<Promised, "method" | "path">): string {
   return `${method} ${path}`;
 }
@@ -210,11 +210,11 @@ export function routeOf({ method, path }: Pick<Promised, "method" | "path">): st
 export function allows(scopes: readonly Scope[], scope: Scope): boolean {
   if (scopes.includes(scope)) return true;
   if (scope === "admin") return false;
-  // admin includes the keys and settings of every project
+  // the scope admin includes the scopes keys and project, for every project
   return scopes.includes("*") || (scopes.includes("admin") && (scope === "keys" || scope === "project"));
 }
 
-/** Fields of the resources in answers, optional ones included. */
+/** Fields of each kind of resource in answers, optional fields included. */
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Memory: [
     ...["id", "status", "content", "title", "type", "tags", "metadata", "userId", "created_at", "updated_at"],

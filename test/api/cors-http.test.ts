@@ -1,4 +1,5 @@
-// CORS over HTTP: what pages of configured and of other origins may do, and that every request still needs a key.
+// CORS over HTTP: what web pages of configured origins and of other origins may do, and that every request still needs
+// a key.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { parseOrigins } from "../../src/api/cors.ts";

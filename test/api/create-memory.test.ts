@@ -15,7 +15,7 @@ afterAll(() => mneme.stop());
 const create = (body: unknown) => mneme.call("POST", "/v1/memories", body);
 const read = (id: string) => mneme.call("GET", `/v1/memories/${id}`);
 
-/** Astral: two UTF-16 units, four UTF-8 bytes, one character. */
+/** One character outside of the Basic Multilingual Plane: two UTF-16 code units, four UTF-8 bytes. */
 const ASTRAL = "𝛂";
 
 describe("202", () => {
@@ -251,7 +251,7 @@ describe("400", () => {
 
 describe("bounds", () => {
   const many = (count: number) => Array.from({ length: count }, (_, at) => `tag ${at}`);
-  // {"a":"…"} is 8 bytes around the text
+  // {"a":"…"} adds 8 bytes to the text
   const metadataOf = (bytes: number) => ({ a: "x".repeat(bytes - 8) });
   const astralMetadata = (more: string) => ({ a: ASTRAL.repeat(2_558) + more });
   const edges: [what: string, field: string, good: unknown, bad: unknown, code: string][] = [

@@ -57,7 +57,7 @@ describe("204", () => {
   test("a memory can be deleted while it is processing, and does not come back when its job ends", async () => {
     const { body } = await mneme.call("POST", "/v1/memories", { content: "Deleted before it was ready.", userId: "p" });
     expect((await remove(body.id)).status).toBe(204);
-    // the next memory is processed after the deleted one's job
+    // the next memory is processed after the job of the deleted memory
     await mneme.store({ content: "The one after it.", userId: "p" });
     const found = await mneme.call("POST", "/v1/memories/search", { query: "deleted before ready", userId: "p" });
     expect(found.body.results.map((result: { content: string }) => result.content)).toEqual(["The one after it."]);
@@ -65,7 +65,7 @@ describe("204", () => {
   });
 });
 
-/** Tables of the store of record in which a value contains `marker`. */
+/** Returns the names of the tables in which a value contains `marker`. */
 function tablesWith(marker: string): readonly string[] {
   const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
   try {
@@ -117,7 +117,7 @@ describe("purge", () => {
     expect(tablesWith(marker).length).toBeGreaterThan(1);
 
     expect((await remove(`${created.body.id}?purge=true`)).status).toBe(204);
-    // the assistant's own words belong to the chat
+    // messages remain: the text that the assistant wrote belongs to the chat
     expect(tablesWith(marker).filter((table) => table !== "messages")).toEqual([]);
     expect((await mneme.call("DELETE", `/v1/chats/${chat}`)).status).toBe(204);
     expect(tablesWith(marker)).toEqual([]);

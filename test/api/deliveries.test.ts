@@ -61,7 +61,7 @@ interface Delivery {
 }
 
 let hooks = 0;
-/** A webhook with its own path and project. */
+/** Creates a webhook with a path of its own, in a project of its own. */
 async function hook(events: readonly string[], more: object = {}): Promise<Hook> {
   const at = hooks++;
   const [path, project] = [`/hook-${at}`, `prj_deliveries_${at}`];
@@ -74,7 +74,7 @@ async function hook(events: readonly string[], more: object = {}): Promise<Hook>
   return { id: body.id, secret: body.secret, path, project, call, deliveries };
 }
 
-/** The next event at this webhook, verified; `count` events have arrived by then. */
+/** Waits until `count` events have arrived at a webhook, and returns the last of them with its signature verified. */
 async function arrived(to: Hook, count = 1): Promise<ReceivedEvent> {
   const calls = await until(`event ${count} arrives`, () => {
     const all = receiver.at(to.path);
@@ -83,7 +83,7 @@ async function arrived(to: Hook, count = 1): Promise<ReceivedEvent> {
   return verified(calls[count - 1] as Received, to.secret);
 }
 
-/** The only delivery of a webhook, as soon as it has this status. */
+/** Waits until the only delivery of a webhook has this status, and returns it. */
 function ended(to: Hook, status: string): Promise<Delivery> {
   return until(`the delivery is ${status}`, async () => {
     const [delivery] = await to.deliveries();
@@ -154,7 +154,7 @@ describe("memory.deleted", () => {
     expect(await arrived(to)).toMatchObject({ type: "memory.deleted", data: withoutContent(memory) });
   });
 
-  test("is sent once for a purge, and for one that is processing", async () => {
+  test("is sent once for a purge, and for the deletion of a processing memory", async () => {
     const to = await hook(["memory.deleted", "memory.completed"]);
     const sent = await to.call("POST", "/v1/memories", { content: "Never finished." });
     await to.call("DELETE", `/v1/memories/${sent.body.id}?purge=true`);
@@ -184,7 +184,7 @@ describe("memory.deleted", () => {
       expires_at: new Date(clock.now() + 30_000).toISOString(),
     });
     clock.advance(30_000);
-    // reading the usage detects it at once; otherwise the server does within a minute
+    // reading the usage detects the expiry at once; otherwise the server detects it within a minute
     expect((await to.call("GET", "/v1/usage")).body.documents.used).toBe(0);
     expect(await arrived(to)).toMatchObject({ type: "memory.deleted", data: { id } });
     expect(await to.deliveries()).toHaveLength(1);
@@ -326,7 +326,7 @@ describe("failed deliveries", () => {
     expect(receiver.at("/elsewhere")).toEqual([]);
   });
 
-  test("no connection: no status, a reason that tells nothing of the network inside", async () => {
+  test("no connection: no status, and a reason that reveals nothing about the internal network", async () => {
     const to = await hook(["webhook.test"]);
     await to.call("PUT", `/v1/webhooks/${to.id}`, { url: CLOSED });
     await to.call("POST", `/v1/webhooks/${to.id}/test`);
@@ -353,7 +353,7 @@ describe("failed deliveries", () => {
     await ended(to, "delivered");
   });
 
-  test("410 fails it for good, without a retry, and switches the webhook off", async () => {
+  test("410 fails it for good, without a retry, and disables the webhook", async () => {
     const to = await hook(["memory.deleted"]);
     receiver.answer(to.path, 410);
     const { id } = await stored(to, { content: "Told once." });
@@ -365,7 +365,7 @@ describe("failed deliveries", () => {
     await to.call("DELETE", `/v1/memories/${another.id}`);
     expect(await to.deliveries()).toHaveLength(1);
 
-    // switched on again it is told of what comes, not of what was missed
+    // after it is enabled again, the webhook receives new events, but not those that it missed
     receiver.answer(to.path, 200);
     await to.call("PUT", `/v1/webhooks/${to.id}`, { enabled: true });
     const third = await stored(to, { content: "Told again." });
@@ -374,7 +374,7 @@ describe("failed deliveries", () => {
     expect(receiver.at(to.path)).toHaveLength(2);
   });
 
-  test("switching it off fails what is pending; deleting it takes its deliveries along", async () => {
+  test("disabling a webhook fails its pending deliveries; deleting it deletes its deliveries", async () => {
     const to = await hook(["webhook.test"]);
     const held = Promise.withResolvers<Response>();
     receiver.answer(to.path, () => held.promise);
@@ -389,7 +389,7 @@ describe("failed deliveries", () => {
     expectFault(await to.call("GET", `/v1/webhooks/${to.id}/deliveries`), 404, "webhook_not_found", "id");
   });
 
-  test("one receiver that never answers does not keep others waiting", async () => {
+  test("one receiver that never answers does not delay others", async () => {
     const [slow, quick] = [await hook(["webhook.test"]), await hook(["webhook.test"])];
     const held = Promise.withResolvers<Response>();
     receiver.answer(slow.path, () => held.promise);
@@ -433,7 +433,7 @@ describe("redeliver", () => {
     expect(receiver.at(to.path)).toHaveLength(6);
   });
 
-  test("404: an unknown delivery, what cannot be one, another webhook's", async () => {
+  test("404: an unknown delivery, a malformed id, another webhook's delivery", async () => {
     const [to, other] = [await hook(["webhook.test"]), await hook(["webhook.test"])];
     const { body } = await other.call("POST", `/v1/webhooks/${other.id}/test`);
     for (const unknown of [NOWHERE, "x", "wh_00000000000000000000000000", body.id]) {
@@ -475,7 +475,7 @@ describe("listDeliveries", () => {
     expect(paged).toEqual(ids.toReversed());
   });
 
-  test("limits of 1 and 100 are taken, 0 and 101 are 400; so is another webhook's cursor", async () => {
+  test("limits of 1 and 100 are accepted; 0, 101 and another webhook's cursor are 400", async () => {
     const [to, other] = [await hook(["webhook.test"]), await hook(["webhook.test"])];
     for (const one of [to, to, other, other]) await one.call("POST", `/v1/webhooks/${one.id}/test`);
     const page = (of: Hook, query: string) => of.call("GET", `/v1/webhooks/${of.id}/deliveries${query}`);
@@ -488,8 +488,8 @@ describe("listDeliveries", () => {
 });
 
 /**
- * A memory that was claimed too often already, so that the next claim ends it as failed. In one turn: nobody claims it
- * meanwhile.
+ * Stores a memory whose job was claimed too often already, so that the next claim ends with status `failed`. Both
+ * writes happen without an `await` between them, so no worker claims the job in between.
  */
 async function storeDoomed(project: ProjectId): Promise<string> {
   const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));

@@ -19,7 +19,7 @@ const log = (userId: string, body: unknown, headers?: Record<string, string>) =>
 const list = (userId: string, query = "", headers?: Record<string, string>) =>
   mneme.call("GET", `${pathOf(userId)}${query}`, undefined, headers);
 
-/** Objects whose compact JSON has exactly this many bytes. */
+/** Creates an object whose compact JSON has exactly this many bytes. */
 const objectOf = (bytes: number) => ({ k: "x".repeat(bytes - '{"k":""}'.length) });
 
 describe("createEvent", () => {

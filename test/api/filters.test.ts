@@ -7,7 +7,7 @@ import { expectFault } from "./faults.ts";
 
 const clock = new SettableClock();
 let mneme: TestService;
-/** Ids and times of creation by name. */
+/** Ids of the memories, by their names in `MEMORIES`. */
 const ids: Record<string, string> = {};
 const createdAt: Record<string, string> = {};
 
@@ -42,7 +42,7 @@ afterAll(() => mneme.stop());
 
 const search = (filters: unknown, more: object = {}) =>
   mneme.call("POST", "/v1/memories/search", { query: "item", limit: 100, mode: "fast", filters, ...more });
-/** Names of the memories that a filter admits, in the order of `ALL`. */
+/** Returns the names of the memories that a search with this filter finds, in the order of `ALL`. */
 async function admitted(filters: unknown, more: object = {}): Promise<string[]> {
   const { status, body } = await search(filters, more);
   expect(status).toBe(200);
@@ -50,7 +50,7 @@ async function admitted(filters: unknown, more: object = {}): Promise<string[]> 
   return ALL.filter((name) => found.includes(ids[name]));
 }
 
-/** A filter, and the names that it admits. */
+/** A filter, and the names of the memories that it admits. */
 type Case = readonly [filter: unknown, names: readonly string[]];
 const expectCases = (cases: readonly Case[]) => {
   for (const [filter, names] of cases) {

@@ -58,13 +58,13 @@ const lastCall = (): LlmCall => {
   return call;
 };
 const prompt = (): string => lastCall().body.messages.at(-1)?.content ?? "";
-/** The number of the source with these words in the prompt. */
+/** Returns the number of the prompt's source that contains these words. */
 const numberOf = (words: string): string =>
   [...prompt().matchAll(/<source id="(\d+)"[^>]*>(.*?)<\/source>/gs)].find(([, , text]) =>
     text?.includes(words),
   )?.[1] ?? "none";
 
-/** A project of its own, in which it is known when the gate opens: the headers that lead there. */
+/** Creates a project with a memory that answers when the gate opens. Returns headers with the project's key. */
 async function openProject(name: string): Promise<Record<string, string>> {
   const project = (await mneme.call("POST", "/v1/projects", { name })).body;
   const headers = { authorization: `Bearer ${project.key}` };

@@ -41,7 +41,7 @@ afterAll(async () => {
   await llm.stop();
 });
 
-/** Whether a call asks to make a question self-contained rather than for an answer. */
+/** Whether a call asks for question rewriting instead of an answer. */
 const isRewriting = ({ body }: LlmCall): boolean => !JSON.stringify(body.messages).includes("<source id=");
 const answering =
   (answer: string, standalone = "When was the observatory on Mount Kell opened?") =>
@@ -74,7 +74,7 @@ describe("earlier turns", () => {
     expect(answer?.body.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
     expect(answer?.body.messages[2]?.content).toBe("In 1924.");
     expect(answer?.body.messages[3]?.content).toContain("And when?");
-    // by itself "And when?" says nothing of an observatory
+    // without question rewriting, "And when?" would not find the observatory
     expect(body.message.sources[0].content).toContain("opened in 1924");
   });
 
@@ -221,7 +221,8 @@ describe("what is stored", () => {
     await until("what was said is stored", async () => (await messages(chat)).length === 4);
     const last = (await messages(chat)).at(-1);
     expect(last).toMatchObject({ content: "In 1924 [1] it", interrupted: true });
-    // what it was told and may have said without citing it yet goes with its memory, too
+    // the message also lists the source that it has not cited yet: its text may contain words of this source, and must
+    // disappear when the source's memory is deleted
     expect(last.sources.map(({ cited }: { cited: boolean }) => cited)).toEqual([true, false]);
   });
 });
@@ -232,7 +233,7 @@ test("two chats of 50 messages each in parallel keep their order, and none is lo
     return streamed([isRewriting(call) ? `What of number ${asked}?` : `Number ${asked} it is [1].`]);
   });
   const chats = [await newChat(), await newChat()];
-  // as many at once as may wait in a chat
+  // ten messages at a time in each chat; 16 may wait
   for (let first = 0; first < 50; first += 10) {
     const sent = chats.flatMap((chat) =>
       Array.from({ length: 10 }, (_, at) => send(chat, `Tell me of number ${first + at}.`, { mode: "fast" })),

@@ -1,5 +1,5 @@
-// A thousand callers hang up during answers of a language model, at any point and in either way. No resource is leaked,
-// and no chat loses or duplicates a question.
+// A thousand callers hang up during answers of a language model: at any point, by closing the stream or by aborting the
+// request. No resource is leaked, and no chat loses or duplicates a question.
 
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -17,17 +17,17 @@ import { expectFault } from "./faults.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_124);
 const CHATS = 25;
-/** Callers at once. */
-const ABREAST = 50;
-/** Callers before the heap is measured for the first time. */
+/** Number of concurrent callers. */
+const CALLERS = 50;
+/** Number of callers before the heap is measured for the first time. */
 const WARM_UP = 200;
 const HANG_UPS = 1_000;
-/** Calls of the model at once: most callers wait for a place, and some hang up there. */
+/** Maximum number of concurrent calls of the model. Most callers wait for a slot, and some hang up while they wait. */
 const CONCURRENCY = 8;
 const QUESTION = "When was the windmill of Ostra built?";
 const PARTS = ["It was ", "built in ", "1788 ", "[", "1", "], ", "and is ", "still ", "turning ", "[2", ", 1]."];
 const ANSWER = "It was built in 1788 [1], and is still turning [2][1].";
-/** Maximum number of texts that are read before a hang-up. */
+/** Maximum number of text events that a caller reads before it hangs up. */
 const TEXTS = 5;
 const WAIT_MS = 30;
 
@@ -54,12 +54,12 @@ afterAll(async () => {
 test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
   const random = seeded(SEED);
   let answers = 0;
-  // one in three comes to its end, if it is waited for
+  // one in three answers ends by itself if the caller reads on; the others stay open
   llm.answer((call) =>
     isRewriting(call) ? streamed([QUESTION]) : trickling(PARTS, { stays: answers++ % 3 > 0 })(call),
   );
   const chats = await Promise.all(Array.from({ length: CHATS }, newChat));
-  /** By its text: the chat in which a question was asked, and whether some of its answer was heard. */
+  /** For each question text: the chat in which it was asked, and whether the caller received part of the answer. */
   const asked = new Map<string, { readonly chat: string; hasHeard: boolean }>();
   let underWayMost = 0;
 
@@ -78,7 +78,7 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
     const reader = new EventReader(response);
     const hangUp = async () => (cancels ? reader.hangUp() : stop.abort());
     if (point < 0.5) {
-      // while something is waited for: the turn in the chat, the search, a place, the first text
+      // hang up while the server waits: for an earlier answer in the chat, the search, a call slot or the first text
       await Promise.all([reader.next(), systemClock.sleep(ms).then(hangUp)]);
       return;
     }
@@ -95,9 +95,9 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
     const worker = async () => {
       while (number < end) await hangUpOnce(number++);
     };
-    await Promise.all(Array.from({ length: ABREAST }, worker));
+    await Promise.all(Array.from({ length: CALLERS }, worker));
     await until("no call of the model is under way", () => llm.underWay() === 0);
-    await until("no place is taken", async () => (await gauge("mneme_llm_running")) === 0);
+    await until("no call slot is taken", async () => (await gauge("mneme_llm_running")) === 0);
     expect(await gauge("mneme_llm_waiting")).toBe(0);
     llm.forget();
     Bun.gc(true);
@@ -106,13 +106,13 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
   const before = await round(WARM_UP);
   const after = await round(HANG_UPS);
   expect(underWayMost).toBe(CONCURRENCY);
-  // an answer that stayed would hold its prompt, passages and messages: some 20 KB each
+  // an answer that is not released keeps its prompt, passages and messages: about 20 KB
   expect(after - before).toBeLessThan(10 * 1024 * 1024);
 
   for (const chat of chats) {
     const said = await messages(chat);
     const questions = said.filter(({ role }) => role === "user").map(({ content }) => content);
-    // a caller who hung up while waiting has asked nothing
+    // the question of a caller who hung up while waiting may be missing
     const mine = asked.entries().filter(([, question]) => question.chat === chat);
     for (const [text, { hasHeard }] of mine) {
       const times = questions.filter((content) => content === text).length;
@@ -126,7 +126,7 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
     }
   }
 
-  // the quota has exactly the remaining places that it reports, and so has the model
+  // the quota admits exactly the number of queries that it reports, and all call slots are free again
   await leaveQueries(CONCURRENCY);
   const { promise: allAsked, resolve: answerAll } = Promise.withResolvers<void>();
   llm.answer(async (call) => {
@@ -142,7 +142,7 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
   for (const { status } of await Promise.all(last)) expect(status).toBe(200);
 }, 240_000);
 
-/** Whether a call asks to make a question self-contained rather than for an answer. */
+/** Whether a call asks for question rewriting instead of an answer. */
 function isRewriting({ body }: LlmCall): boolean {
   return !JSON.stringify(body.messages).includes("<source id=");
 }
@@ -159,7 +159,7 @@ function query(text: string) {
   return mneme.call("POST", "/v1/memories/query", { query: text, mode: "fast", userId: "ida" });
 }
 
-/** A question whose answer is streamed: a message of that chat, or a query without one. */
+/** Creates a request for a streamed answer: a message in `chat`, or a query if there is no chat. */
 function streaming(text: string, chat: string | undefined, signal: AbortSignal): Request {
   const path = chat === undefined ? "/v1/memories/query" : `/v1/chats/${chat}/messages/stream`;
   const body = chat === undefined ? { query: text, stream: true, userId: "ida" } : { message: text };
@@ -171,14 +171,14 @@ function streaming(text: string, chat: string | undefined, signal: AbortSignal):
   });
 }
 
-/** The sum over all labels. */
+/** Returns the value of a gauge, summed over all its labels. */
 async function gauge(name: string): Promise<number> {
   const response = await mneme.service.handle(new Request("http://mneme.test/metrics"));
   const lines = (await response.text()).split("\n").filter((line) => line.startsWith(`${name}{`));
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-/** Moves the project to a plan of which so many queries are left this month. */
+/** Gives the project the plan `starter`, and counts so many queries that `left` of them remain this month. */
 async function leaveQueries(left: number): Promise<void> {
   const project = (await mneme.call("GET", "/v1/project")).body.id as ProjectId;
   await mneme.call("PUT", `/v1/projects/${project}`, { plan: "starter" });

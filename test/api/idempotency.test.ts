@@ -17,7 +17,7 @@ import { walk } from "./pages.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PARAM = "Idempotency-Key";
 const clock = new SettableClock();
-// no delivery arrives here; the tests count the deliveries that were created
+// webhook deliveries do not arrive; the tests count those that were created
 const config = { webhookAllow: AllowList.parse("127.0.0.1"), webhookRetriesMs: [3_600_000] };
 let mneme: TestService;
 /** A webhook with a delivery and two chats, for operations that need them. */
@@ -35,7 +35,7 @@ afterAll(() => mneme.stop());
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 let keys = 0;
-/** A key that no other test uses. */
+/** Creates headers with an idempotency key that no other test uses. */
 const fresh = () => ({ "idempotency-key": `key-${keys++}` });
 const isReplay = ({ headers }: Answered) => headers.get("idempotent-replayed");
 const post = (path: string, body: unknown, headers: Record<string, string>) => mneme.call("POST", path, body, headers);
@@ -43,12 +43,12 @@ const post = (path: string, body: unknown, headers: Record<string, string>) => m
 /** An operation that supports the header and takes a JSON body. */
 interface Case {
   readonly path: () => string;
-  /** A body that creates something new; `mark` separates the requests of different tests. */
+  /** Returns a body that creates a new resource; `mark` makes the bodies of different tests different. */
   readonly body: (mark: string) => Record<string, unknown>;
   readonly status: number;
-  /** Fields that only the first answer has. */
+  /** Fields that the first answer has and its repetitions lack. */
   readonly secrets?: readonly string[];
-  /** Number of existing resources that the operation created with this mark. */
+  /** Counts the existing resources that the operation created with this mark. */
   readonly count: (mark: string) => Promise<number>;
 }
 
@@ -122,7 +122,7 @@ async function dropWebhooks(): Promise<void> {
   }
 }
 
-/** The same value with the members of each object in the opposite order. */
+/** Returns the same value with the members of each object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== "object" || value === null) return value;
@@ -480,7 +480,7 @@ describe("what is remembered", () => {
     const content = { content: "Purged for good.", userId: "purged" };
     const first = await post("/v1/memories", content, purged);
     await mneme.call("DELETE", `/v1/memories/${first.body.id}?purge=true`);
-    // a late repetition does not restore any of it
+    // repeating the request later does not restore the memory
     expectFault(await post("/v1/memories", content, purged), 409, "idempotency_conflict", "Idempotency-Key");
     expect((await mneme.call("GET", "/v1/memories?userId=purged")).body.data).toEqual([]);
 

@@ -1,6 +1,5 @@
-// The main flows through the API on the second implementations of all ports, which answer asynchronously on purpose:
-// nothing between the interface and the ports may depend on answers that come at once, or on SQLite, DuckDB and the
-// native core.
+// The main flows through the API on the in-memory implementations of all ports. These answer asynchronously on purpose:
+// no code between the API and the ports may depend on synchronous answers, or on SQLite, DuckDB and the native core.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -17,7 +16,7 @@ import { receiveWebhooks, verified, type WebhookReceiver } from "../support/webh
 const clock = new SettableClock();
 let mneme: TestService;
 let receiver: WebhookReceiver;
-/** How calls of the language model go; tests set it. */
+/** Decides how calls of the language model end. Tests change it. */
 let script: Script;
 const answering: Script = () => ({ texts: ["The ferry leaves ", "at nine [1]."], usage: { prompt: 9, completion: 4 } });
 
@@ -90,7 +89,7 @@ describe("an upload", () => {
 });
 
 describe("chats", () => {
-  /** A new chat of a user who has a memory that answers the question; so has another user. */
+  /** Creates a chat of a user. This user and another one each have a memory that answers the question, differently. */
   const newChat = async (userId: string): Promise<string> => {
     await mneme.store({ content: "The ferry to Malmö leaves at nine from pier two.", userId });
     await mneme.store({ content: "The ferry to Malmö leaves at noon from pier nine.", userId: `not ${userId}` });
@@ -128,7 +127,7 @@ describe("chats", () => {
     expect(await used()).toBe(before + 3);
   });
 
-  test("say so where the language model fails, and answer again when it works", async () => {
+  test("report a failure of the language model, and answer again when it works", async () => {
     script = () => ({ failure: { reason: "failed", status: 500 } });
     const chat = await newChat("cleo");
     const { status, body } = await mneme.call("POST", `/v1/chats/${chat}/messages`, { message: QUESTION });
@@ -139,7 +138,7 @@ describe("chats", () => {
 });
 
 describe("webhooks", () => {
-  test("receive each event of a memory once, signed, and nothing of what is undone", async () => {
+  test("receive each event of a memory once, signed, and none for a change that is refused", async () => {
     const events = ["memory.completed", "memory.updated", "memory.deleted"];
     const { body: hook } = await mneme.call("POST", "/v1/webhooks", { url: receiver.url("/events"), events });
     const { body: memory } = await mneme.store({ content: "The lighthouse is painted red.", externalId: "lighthouse" });
@@ -165,7 +164,7 @@ describe("webhooks", () => {
 });
 
 describe("accounts", () => {
-  test("keys open their project with their scopes, at once and no longer than they live", async () => {
+  test("keys give access with their scopes, from their creation until they are revoked", async () => {
     const { body } = await mneme.call("POST", "/v1/keys", { name: "reader", scopes: ["memories:read"] });
     const as = (secret: string) => ({ authorization: `Bearer ${secret}` });
     expect((await mneme.call("GET", "/v1/memories", undefined, as(body.key))).status).toBe(200);
@@ -174,7 +173,7 @@ describe("accounts", () => {
     expect((await mneme.call("GET", "/v1/memories", undefined, as(body.key))).status).toBe(401);
   });
 
-  test("a project is made with its key, and goes with all that it holds", async () => {
+  test("a project is created with its key, and deleted with all its data", async () => {
     const { body } = await mneme.call("POST", "/v1/projects", { name: "another", plan: "free" });
     const headers = { authorization: `Bearer ${body.key}` };
     const stored = await mneme.call("POST", "/v1/memories", { content: "A text of another project." }, headers);
@@ -184,7 +183,7 @@ describe("accounts", () => {
     expect(contentsOf(await search("A text of another project"))).not.toContain("A text of another project.");
   });
 
-  test("a request that is repeated under its key is answered again and made once, also at the same time", async () => {
+  test("a request that is repeated with its idempotency key runs once and gets the same answer, also concurrently", async () => {
     const create = () =>
       mneme.call("POST", "/v1/memories", { content: "Only once." }, { "idempotency-key": "only-once" });
     const answers = await Promise.all([create(), create(), create()]);
@@ -193,7 +192,7 @@ describe("accounts", () => {
     expect(new Set([...accepted, await create()].map(({ body }) => body.id)).size).toBe(1);
   });
 
-  test("a user goes with all that it owns", async () => {
+  test("a user is deleted with all its data", async () => {
     const { body } = await mneme.store({ content: "Eve keeps bees on the roof.", userId: "eve" });
     await mneme.call("POST", "/v1/users/eve/events", { type: "visit", data: { page: "/" } });
     expect((await get("/v1/users/eve")).body.id).toBe("eve");

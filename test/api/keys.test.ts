@@ -32,7 +32,7 @@ const remove = (id: string, headers?: Record<string, string>) =>
   mneme.call("DELETE", `/v1/keys/${id}`, undefined, headers);
 const made = async (body: Record<string, unknown> = {}): Promise<{ id: string; key: string }> =>
   (await create({ name: "made", scopes: ["users:read"], ...body })).body;
-/** Status of a request with a secret: 200 if the key has users:read. */
+/** Returns the status of a request with this secret. It is 200 if the key has the scope users:read. */
 const opens = async (secret: string) => (await mneme.call("GET", "/v1/users", undefined, bearer(secret))).status;
 const inMs = (ms: number) => new Date(clock.now() + ms).toISOString();
 const projectOf = async (secret: string): Promise<string> => {

@@ -10,7 +10,10 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Ui
 
 const clock = new SettableClock();
 let mneme: TestService;
-/** Ids of 180 memories, oldest first: user `even` or `odd`, type `a`, `b` or `c` in turn, every fourth with a tag. */
+/**
+ * Ids of 180 memories, oldest first. Their user is `even` or `odd`, their type `a`, `b` or `c` in turn, and every
+ * fourth has a tag.
+ */
 let ids: string[] = [];
 beforeAll(async () => {
   mneme = await startService({ clock });

@@ -302,16 +302,16 @@ describe("listMessages", () => {
 });
 
 describe("a slow answer", () => {
-  /** What an answer says next, when a test lets it: a fragment, its end, or a failure. */
+  /** What the answer does next when a test tells it to: send a fragment, end, or fail. */
   type Cue = { readonly say: string } | "end" | Error;
 
-  /** A chat service on a real store, whose answers say what the test tells them to. */
+  /** Creates a chat service on a real store, with answers that a test controls step by step. */
   function openChats() {
     const folder = mkdtempSync(join(tmpdir(), "mneme-test-"));
     const time = new ManualClock();
     const path = join(folder, "mneme.sqlite");
     const stores = openStores({ path, clock: time, newWebhookSecret: () => "whsec_" });
-    // a connection of the test's own, to look at rows
+    // a second connection to the same file, with which the test reads rows
     const database = openDatabase(path);
     const accounts = new SqliteAccountStore({ database, clock: time });
     const viewer = { projectId: accounts.defaultProject(), userId: null };
@@ -381,9 +381,9 @@ describe("a slow answer", () => {
     };
   }
 
-  /** The events of a message whose sending is awaited with the first of them. */
+  /** Returns the events of a message. Reading the first event waits until sending has begun, and gets its error. */
   function eventsOf(sending: Promise<AsyncGenerator<MessageEvent>>) {
-    sending.catch(() => undefined as unknown); // whoever asks for an event gets the error
+    sending.catch(() => undefined as unknown); // the error is thrown when an event is read
     const events = {
       next: async () => (await sending).next(),
       return: async (value: undefined) => (await sending).return(value),
@@ -394,7 +394,7 @@ describe("a slow answer", () => {
 
   const all = (events: AsyncIterable<MessageEvent>) => Array.fromAsync(events);
 
-  test("the user's message is stored before the answer begins, the assistant's when it is whole", async () => {
+  test("the user's message is stored before the answer begins, the assistant's when it is complete", async () => {
     using chats = openChats();
     const answered = all(chats.send("Why?"));
     await until("the answer begins", () => chats.asked.length === 1);
@@ -435,7 +435,7 @@ describe("a slow answer", () => {
     ]);
   });
 
-  test("a caller who hangs up while he waits for the whole finds what was said, marked as interrupted; it counts", async () => {
+  test("hanging up in the middle of an answer stores the partial answer, marked as interrupted, and counts as a query", async () => {
     using chats = openChats();
     const hangUp = new AbortController();
     const events = chats.send("Tell me all.", hangUp.signal);
@@ -451,7 +451,7 @@ describe("a slow answer", () => {
     expect(chats.queries()).toBe(1);
   });
 
-  test("a caller who hangs up before anything was said leaves his message only, and it does not count", async () => {
+  test("hanging up before the first text stores the user's message only, and does not count as a query", async () => {
     using chats = openChats();
     const hangUp = new AbortController();
     const next = chats.send("Well?", hangUp.signal).next();
@@ -461,7 +461,7 @@ describe("a slow answer", () => {
     expect([chats.stored(), chats.queries()]).toEqual([[["user", "Well?"]], 0]);
   });
 
-  test("a caller who hangs up while waiting lets the next one proceed, in order", async () => {
+  test("a message that is cancelled while it waits lets the next one proceed, in order", async () => {
     using chats = openChats();
     const first = all(chats.send("first"));
     const second = chats.send("second");
@@ -482,7 +482,7 @@ describe("a slow answer", () => {
     ]);
   });
 
-  test("a caller who hangs up while he waits in line has asked nothing", async () => {
+  test("hanging up while an earlier message is answered stores nothing", async () => {
     using chats = openChats();
     const first = all(chats.send("first"));
     const hangUp = new AbortController();
@@ -497,7 +497,7 @@ describe("a slow answer", () => {
     expect(chats.queries()).toBe(1);
   });
 
-  test("an answer that fails stores nothing of itself, costs nothing, and does not hold up the next", async () => {
+  test("an answer that fails is not stored, does not count, and does not delay the next", async () => {
     using chats = openChats();
     const failing = chats.send("fails");
     chats.cue("fails", { say: "Half an" });
@@ -510,7 +510,7 @@ describe("a slow answer", () => {
     expect(chats.stored()).toHaveLength(3);
   });
 
-  test("a chat that is deleted meanwhile stores no answer, and nothing is counted", async () => {
+  test("a chat that is deleted during an answer stores no answer, and nothing is counted", async () => {
     using chats = openChats();
     const answered = all(chats.send("gone"));
     await until("the answer begins", () => chats.asked.length === 1);

@@ -1,5 +1,5 @@
-// Metrics: the page follows the grammar of the Prometheus text format, and counts what was observed and what was
-// answered.
+// Metrics: the page follows the grammar of the Prometheus text format, and its counts equal the values recorded and the
+// requests answered.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AUTH_FAILURES_PER_MINUTE, RATE_LIMITS } from "../../src/account/rate-limits.ts";
@@ -229,7 +229,7 @@ describe("requests", () => {
   });
 });
 
-/** A clock that stands still until a test moves it; sleeps take their real time. */
+/** A clock whose time changes only when a test advances it. Sleeps take their real time. */
 class StandingClock implements Clock {
   #now = systemClock.now();
 
@@ -262,7 +262,9 @@ describe("over HTTP", () => {
     const text = await (await send("GET", "/metrics")).text();
     return { text: async () => text };
   };
-  /** How many requests were answered, by operation and status, and by operation in the histogram. */
+  /**
+   * Reads how many requests were answered: by operation and status from the counter, by operation from the histogram.
+   */
   const counted = async () => {
     const counts = new Map<string, number>();
     const shown = await page();
@@ -292,7 +294,7 @@ describe("over HTTP", () => {
       const before = await counted();
       expect((await send(method, path, key)).status).toBe(status);
       const after = await counted();
-      // reading the metrics before is itself a request to a page
+      // reading the metrics the first time is itself counted as a request to a page
       const looks = operation === "page" ? 1 : 0;
       for (const what of [`${operation} ${status}`, `${operation} timed`]) {
         expect([what, after(what) - before(what)]).toEqual([what, 1 + looks]);

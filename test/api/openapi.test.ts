@@ -18,7 +18,7 @@ import { KEY_SCOPES } from "../../src/domain/scope.ts";
 import { WEBHOOK_EVENTS } from "../../src/domain/webhook.ts";
 import { DECLARED_OPERATIONS } from "../support/declared-operations.ts";
 
-/** An operation for these tests only. */
+/** An operation that exists in these tests only. */
 const own = {
   name: "uploadSomething",
   group: "Memories",

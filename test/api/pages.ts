@@ -3,12 +3,12 @@
 import { expect } from "bun:test";
 import type { TestService } from "../support/service.ts";
 
-/** Far more pages than any test fills: a list that never ends fails instead of hanging. */
+/** Maximum number of pages, far more than any test needs. With it, a list that never ends fails instead of hanging. */
 const PAGES_MAX = 500;
 
 /**
- * All items of a list, in order, checking each page's shape on the way.
- * @param path with its query, without `limit` and `cursor`.
+ * Returns all items of a list, in order, and checks the fields of each page. @param path path and query, without
+ * `limit` and `cursor`
  */
 export async function walk(
   mneme: Pick<TestService, "call">,

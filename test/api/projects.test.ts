@@ -321,7 +321,7 @@ describe("deleteProject", () => {
       database.close();
     }
   };
-  /** All texts of mneme.sqlite that contain this one. */
+  /** Counts the values in mneme.sqlite that contain this text. */
   const mentions = (text: string): number => {
     const database = new Database(join(mneme.dataDir, "mneme.sqlite"), { readonly: true });
     try {

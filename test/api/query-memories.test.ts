@@ -49,7 +49,10 @@ interface Source {
   readonly cited: boolean;
 }
 
-/** Expects that each citation refers to the source of the sentence before it, numbered by first appearance. */
+/**
+ * Expects that each citation refers to the source that contains the sentence before it, and that citations are numbered
+ * by first appearance.
+ */
 function expectCitations(answer: string, sources: readonly Source[]): void {
   const quotes = [...answer.matchAll(/(.*?) \[(\d+)\](?: |$)/gsu)];
   expect(quotes.map(([whole]) => whole).join("")).toBe(answer);

@@ -159,13 +159,13 @@ describe("documents", () => {
 });
 
 describe("storage", () => {
-  /** Without models, because embedding these texts would take minutes. */
+  /** A service without models, because embedding these texts would take minutes. */
   let bare: TestService;
   beforeAll(async () => {
     bare = await startWithoutModels();
   });
   afterAll(() => bare.stop());
-  /** A text with this many bytes. */
+  /** Creates a text with this many bytes. */
   const text = (bytes: number) => "a ".repeat(bytes / 2).padEnd(bytes, "b");
 
   test("exactly 50 MB are accepted, one byte more is 429, and deleting frees space", async () => {
@@ -185,7 +185,7 @@ describe("storage", () => {
     expectStoreQuota(await create(project, "x"), "storage_quota_exceeded");
     expectStoreQuota(await batch(project, ["x", "y"]), "storage_quota_exceeded");
 
-    // a change must not exceed the quota either, but may shrink the content
+    // a change must not exceed the quota either; one that makes the content smaller is accepted
     const grown = await project.call("PUT", `/v1/memories/${exact.body.id}`, { content: text(2 * MiB + 2) });
     expectStoreQuota(grown, "storage_quota_exceeded");
     expect((await project.call("PUT", `/v1/memories/${exact.body.id}`, { content: "small" })).status).toBe(202);
@@ -207,7 +207,7 @@ describe("queries", () => {
   const question = { query: "Where is the kettle?", mode: "fast" };
   const ask = ({ call }: Tenant) => call("POST", "/v1/memories/query", question);
 
-  /** The rest of the month, in the header and the body. */
+  /** Expects a refusal whose header and body give the seconds until the end of the month. */
   function expectQueryQuota(answer: Answered): void {
     expectFault(answer, 429, "query_quota_exceeded");
     const now = clock.now();
@@ -230,7 +230,7 @@ describe("queries", () => {
     for (const answer of answers) if (answer.status === 429) expectQueryQuota(answer);
     expect((await project.call("GET", "/v1/usage")).body.queries).toEqual({ used: 100, limit: 100, remaining: 0 });
 
-    // refused before any work: a status, also where a stream was asked for
+    // queries are refused before any work begins, so a request for a stream gets a status, too
     expectQueryQuota(await project.call("POST", "/v1/memories/query", { ...question, stream: true }));
     expectQueryQuota(await project.call("POST", `/v1/chats/${chat}/messages`, { message: "And now?" }));
     expectQueryQuota(await project.call("POST", `/v1/chats/${chat}/messages/stream`, { message: "And now?" }));

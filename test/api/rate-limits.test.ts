@@ -18,10 +18,13 @@ afterAll(() => mneme.stop());
 
 const NOTHING = "00000000000000000000000000";
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
-/** The headers of a new key with every scope, so that only its rate limits can refuse a request. */
+/** Creates a key with every scope and returns its headers: only its rate limits can refuse a request. */
 const fresh = (of: TestService = mneme) => bearer(of.addKey(["*", "admin"]));
 
-/** The promised limits of all routes, in requests per minute, each with a request that is cheap to refuse. */
+/**
+ * The limits of all routes in the specification, in requests per minute, each with a request that the server refuses
+ * quickly.
+ */
 const TABLE: readonly (readonly [limit: number, method: string, path: string])[] = [
   [30, "POST", "/v1/memories/query"],
   [60, "POST", "/v1/memories/search"],

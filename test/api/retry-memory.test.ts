@@ -15,7 +15,7 @@ afterAll(() => mneme.stop());
 const retry = (id: string, headers?: Record<string, string>) =>
   mneme.call("POST", `/v1/memories/${id}/retry`, undefined, headers);
 
-/** A memory that failed. */
+/** Creates a memory, marks it as failed, and returns its id. */
 async function failed(body: object): Promise<string> {
   const { id } = (await mneme.call("POST", "/v1/memories", body)).body;
   markFailed(mneme, id);

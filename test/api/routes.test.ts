@@ -21,14 +21,16 @@ const send = async (request: Request, address = ""): Promise<Answered> => {
 const ask = (method: string, path: string, headers: Record<string, string> = {}) =>
   send(new Request(`http://mneme.test${path}`, { method, headers }));
 let strangers = 0;
-/** A request with an invalid key, each from its own address, because failures are counted by address. */
+/**
+ * Sends a request with an invalid key. Each request has an address of its own, because failures are counted by address.
+ */
 const askAsStranger = (method: string, path: string, headers: Record<string, string> = {}) => {
   strangers += 1;
   const address = `10.${strangers >> 16}.${(strangers >> 8) & 255}.${strangers & 255}`;
   return send(new Request(`http://mneme.test${path}`, { method, headers }), address);
 };
 
-/** The status of a list request with an unusual host name. */
+/** Returns the status of a list request with this host name. */
 const statusOver = (port: number, host: string) =>
   new Promise<number>((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => {
@@ -159,7 +161,7 @@ describe("404 and 405", () => {
 
   const methods: readonly (readonly [path: string, allow: string])[] = [
     ["/v1/memories", "GET, HEAD, POST"],
-    // any text can be in the place of an id
+    // these paths also match /v1/memories/{id}, because any text can be in the place of the id
     ["/v1/memories/batch", "DELETE, GET, HEAD, POST, PUT"],
     ["/v1/memories/search", "DELETE, GET, HEAD, POST, PUT"],
     [`/v1/memories/${ID}`, "DELETE, GET, HEAD, PUT"],

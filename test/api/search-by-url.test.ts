@@ -1,4 +1,4 @@
-// GET /v1/memories/search: the same search as POST, with query parameters, and the valid values of those.
+// GET /v1/memories/search: the same search as with POST, and the valid values of its query parameters.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startService, type TestService } from "../support/service.ts";
@@ -30,7 +30,7 @@ function parametersOf(body: Record<string, unknown>): string {
   return `?${parameters}`;
 }
 
-/** An answer without the durations of its stages. */
+/** Returns an answer without the durations of its stages. */
 function timeless(body: { explain?: { stages: readonly object[] } }): object {
   if (body.explain === undefined) return body;
   return { ...body, explain: { ...body.explain, stages: body.explain.stages.map((stage) => ({ ...stage, ms: 0 })) } };

@@ -339,7 +339,7 @@ describe("when a memory is searchable", () => {
       await until("the memory is completed", async () => {
         const found = await find();
         const { status } = (await mneme.call("GET", `/v1/memories/${body.id}`)).body;
-        // the search came before the status, so a memory that was found must be completed
+        // the status was read after the search, so a memory that was found must be completed by now
         if (found.includes(content)) expect(status).toBe("completed");
         return status === "completed";
       });

@@ -1,5 +1,5 @@
-// Callers who read an answer of a language model slowly: Mneme reads from the endpoint no faster than they do, and no
-// longer than an answer may take.
+// Callers who read an answer of a language model slowly. Mneme reads from the endpoint no faster than they do, and
+// stops at the timeout of a whole answer.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -11,22 +11,22 @@ import { startService, TEST_KEY, type TestService } from "../support/service.ts"
 import { until } from "../support/until.ts";
 
 /**
- * The longest answer that a project can ask for, 8 million characters, in a script of three bytes each: more than
- * connections hold back.
+ * Number of lines of an answer. All lines together have about 8 million characters, the maximum that a project can ask
+ * for, of three bytes each: more than the buffers of connections can store.
  */
 const LINES = 1_500;
 const LINE = `${"字".repeat(5_000)}\n`;
 const ASKED = { query: "Where does the goat of Hul sleep?", mode: "fast", stream: true };
 const WHOLE_MS = 3_000;
 
-/** Sends so many lines of an answer, as fast as they are read, and its end. */
-class Fountain {
+/** An endpoint that sends an answer of `lines` lines, as fast as Mneme reads them, and then its end. */
+class LongAnswerEndpoint {
   sent = 0;
   #endpoint: Receiver | null = null;
 
   async open(lines: number): Promise<string> {
     const end = await streamed([]).text();
-    const endpoint = await rawEndpoint((socket) => {
+    const opened = await rawEndpoint((socket) => {
       this.sent = 0;
       socket.write(CHUNKED);
       const pump = () => {
@@ -38,17 +38,17 @@ class Fountain {
       };
       pump();
     });
-    this.#endpoint = endpoint;
-    return endpoint.baseUrl;
+    this.#endpoint = opened;
+    return opened.baseUrl;
   }
 
-  /** Connections that are open now. */
+  /** Number of connections that are open now. */
   get calls(): number {
     return this.#endpoint?.open() ?? 0;
   }
 
   /** Waits until nothing more is sent for a while. */
-  async rests(): Promise<void> {
+  async untilIdle(): Promise<void> {
     let [seen, looks] = [-1, 0];
     await until("nothing more is sent", () => {
       looks = this.sent === seen ? looks + 1 : 0;
@@ -72,21 +72,21 @@ async function serviceOf(baseUrl: string, llmTimeoutMs: number): Promise<TestSer
 }
 
 describe("an answer that is read slowly", () => {
-  const fountain = new Fountain();
+  const endpoint = new LongAnswerEndpoint();
   let mneme: TestService;
   beforeAll(async () => {
-    mneme = await serviceOf(await fountain.open(LINES), 300_000);
+    mneme = await serviceOf(await endpoint.open(LINES), 300_000);
   }, 60_000);
   afterAll(async () => {
     await mneme.stop();
-    fountain.close();
+    endpoint.close();
   });
 
   test("slows the endpoint, and is complete when reading continues", async () => {
     const reader = await openStream(mneme, "/v1/memories/query", ASKED);
     const first = await reader.next();
-    await fountain.rests();
-    expect(fountain.sent).toBeLessThan(LINES / 2);
+    await endpoint.untilIdle();
+    expect(endpoint.sent).toBeLessThan(LINES / 2);
     expectWhole([first, ...(await reader.rest())]);
   }, 120_000);
 
@@ -114,8 +114,8 @@ describe("an answer that is read slowly", () => {
       socket.on("error", reject);
       socket.on("close", () => resolve());
       await until("the answer has begun", () => parts.length > 0);
-      await fountain.rests();
-      expect(fountain.sent).toBeLessThan(LINES);
+      await endpoint.untilIdle();
+      expect(endpoint.sent).toBeLessThan(LINES);
       socket.resume();
       await ended;
       const text = Buffer.concat(parts).toString("latin1");
@@ -130,20 +130,20 @@ describe("an answer that is read slowly", () => {
 });
 
 describe("an answer that is read too slowly", () => {
-  const fountain = new Fountain();
+  const endpoint = new LongAnswerEndpoint();
   let mneme: TestService;
   beforeAll(async () => {
-    mneme = await serviceOf(await fountain.open(LINES), WHOLE_MS);
+    mneme = await serviceOf(await endpoint.open(LINES), WHOLE_MS);
   }, 60_000);
   afterAll(async () => {
     await mneme.stop();
-    fountain.close();
+    endpoint.close();
   });
 
   test("is aborted after the time for a whole answer, and ends with an error", async () => {
     const reader = await openStream(mneme, "/v1/memories/query", ASKED);
     expect((await reader.next())?.name).toBe("text");
-    await until("nobody listens to the endpoint any more", () => fountain.calls === 0);
+    await until("nobody listens to the endpoint any more", () => endpoint.calls === 0);
     const rest = await reader.rest();
     const last = rest.at(-1);
     expect([last?.name, last?.data.error.code]).toEqual(["error", "llm_timeout"]);

@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 const HEARTBEAT_MS = 5_000;
 
-/** A clock that counts waits. */
+/** A clock that counts calls of `sleep`. */
 class CountingClock extends ManualClock {
   sleeps = 0;
 
@@ -19,7 +19,7 @@ class CountingClock extends ManualClock {
   }
 }
 
-/** The recorded events of one stream. */
+/** The events of one stream as a test received them. */
 interface Seen {
   readonly ends: StreamEnd[];
   readonly lateErrors: unknown[];
@@ -63,7 +63,7 @@ function parse(text: string): readonly SseEvent[] {
     });
 }
 
-/** A source of events that a test feeds by hand, and that records the requests for events. */
+/** A source of events that a test supplies one at a time. It counts the requests for events. */
 class FedEvents implements AsyncIterable<SseEvent>, AsyncIterator<SseEvent> {
   asked = 0;
   returns = 0;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => mneme.stop());
 
-/** A project with a plan, and calls with its first key. */
+/** A project on a plan, and functions that send requests with the project's first key. */
 interface Tenant {
   readonly id: string;
   readonly key: string;
@@ -240,7 +240,7 @@ describe("queries", () => {
   });
 });
 
-// last: from here on the clock is in another year
+// this group is the last one, because it moves the clock to another year
 describe("the month", () => {
   const to = (instant: string) => clock.advance(Date.parse(instant) - clock.now());
   const year = new Date(clock.now()).getUTCFullYear() + 1;

@@ -10,7 +10,7 @@ import { walk } from "./pages.ts";
 const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  // long retry delays, so that undelivered events stay pending and can be counted
+  // retry delays are long, so that undelivered events stay pending and can be counted
   const config = { webhookAllow: AllowList.parse("127.0.0.1"), webhookRetriesMs: [3_600_000] };
   mneme = await startService({ clock, config });
 });
@@ -23,7 +23,7 @@ const remove = (userId: string, query = "", headers?: Record<string, string>) =>
   mneme.call("DELETE", `/v1/users/${encodeURIComponent(userId)}${query}`, undefined, headers);
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-/** Objects whose compact JSON has exactly this many bytes. */
+/** Creates an object whose compact JSON has exactly this many bytes. */
 const objectOf = (bytes: number) => ({ k: "x".repeat(bytes - '{"k":""}'.length) });
 
 describe("upsertUser", () => {
@@ -272,7 +272,7 @@ describe("listUsers", () => {
 });
 
 describe("deleteUser", () => {
-  /** A user with two memories, a chat and an event; searchable. */
+  /** Creates a user with two searchable memories, a chat and an event. */
   const settle = async (userId: string) => {
     await upsert({ id: userId, name: "Settled", metadata: { a: 1 } });
     const memories = [
@@ -340,14 +340,14 @@ describe("deleteUser", () => {
     expectFault(await mneme.call("GET", `/v1/chats/${chat}/messages`), 404, "chat_not_found", "id");
     expect((await mneme.call("GET", "/v1/chats?userId=gone")).body.data).toEqual([]);
 
-    // quotes of them in chats without a user are gone as well
+    // messages of chats without a user no longer show the deleted memories as sources
     const history = await mneme.call("GET", `/v1/chats/${mixed}`);
     const sources = history.body.messages.flatMap((message: { sources: { memory_id: string }[] }) =>
       message.sources.map(({ memory_id }) => memory_id),
     );
     expect(sources.filter((id: string) => memories.includes(id))).toEqual([]);
 
-    // named again, the user is a new one
+    // a later request that names the user creates it as a new one
     await mneme.call("POST", "/v1/users/gone/events", { type: "again" });
     const { body: events } = await mneme.call("GET", "/v1/users/gone/events");
     expect(events.data.map(({ type }: { type: string }) => type)).toEqual(["again"]);

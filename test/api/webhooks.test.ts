@@ -23,7 +23,10 @@ const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 let projects = 0;
-/** The headers of a key of a new project, because a project can have only a few webhooks. */
+/**
+ * Returns headers with a key of a new project. Tests use several projects, because a project can have only ten
+ * webhooks.
+ */
 const elsewhere = () => bearer(mneme.addKey(["*"], `prj_webhooks_${projects++}`));
 const create = (body: unknown, headers: Record<string, string> = elsewhere()) =>
   mneme.call("POST", "/v1/webhooks", body, headers);
