@@ -1,17 +1,17 @@
-// Packs inputs of similar length into batches, so that little computation goes into padding. Pure.
+// Packs inputs of similar length into batches, so that little computation is spent on padding.
 
-/** One batch: the inputs of one run of a model. */
+/** A batch: the inputs of one run of a model. */
 export interface PackedRun {
-  /** Positions in the packed list. */
+  /** Positions of the inputs in the list that was packed. */
   readonly indices: readonly number[];
-  /** Tokens of the longest input; the others are padded to it. */
+  /** Number of tokens of the longest input. The others are padded to this length. */
   readonly length: number;
 }
 
 /**
- * Packs inputs, sorted by length, into runs of at most `tokensMax` padded tokens. Every input is in exactly one run. An
- * input that is longer than `tokensMax` runs alone.
- * @param lengths tokens per input
+ * Packs inputs, sorted by length, into batches of at most `tokensMax` tokens, padding included. Every input is in
+ * exactly one batch. An input that is longer than `tokensMax` is a batch of its own.
+ * @param lengths number of tokens per input
  */
 export function packRuns(lengths: readonly number[], tokensMax: number): readonly PackedRun[] {
   const byLength = lengths.map((length, index) => ({ length, index })).sort((a, b) => a.length - b.length);

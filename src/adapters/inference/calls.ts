@@ -1,5 +1,5 @@
-// A call of the models and its result: the request for a slice of its units, and copying the lane's answer into the
-// results of the calls. lanes.ts queues the calls and sends the requests.
+// Calls of the models: builds the request for a slice, and copies the lane's answer into the results of the calls.
+// lanes.ts queues the calls and sends the requests.
 
 import type { ChildMessage } from "../../children/serve.ts";
 import { invariant } from "../../domain/fault.ts";
@@ -7,15 +7,15 @@ import type { Priority } from "../../ports/models.ts";
 import type { LaneRequest } from "./lane-protocol.ts";
 import type { Slice } from "./schedule.ts";
 
-/** Maximum difference of a vector's squared length from 1; allows for rounding. */
+/** Maximum difference between a vector's squared length and 1; allows for rounding. */
 const SQUARED_LENGTH_TOLERANCE = 1e-2;
 
-/** A running call and its promise. */
+/** A call that is not finished, and the functions that settle its promise. */
 export interface Call {
   readonly priority: Priority;
-  /** Called once, when a lane takes the first unit. */
+  /** Called once, when the first unit is sent to a lane. */
   onBegin: (() => void) | undefined;
-  /** Result, filled in as units are answered; `width` values per text. */
+  /** The result, with `width` values per text. Filled in as units are answered. */
   readonly output: Float32Array;
   readonly width: number;
   unitsLeft: number;
@@ -24,7 +24,7 @@ export interface Call {
   readonly reject: (reason: unknown) => void;
 }
 
-/** The request that computes a slice. */
+/** Builds the request for a slice. */
 export function requestOf(slice: Slice<Call>): LaneRequest {
   if (slice.op === "embed")
     return { op: "embed", texts: slice.units.map((unit) => unit.text), isUrgent: slice.priority === "query" };
@@ -53,7 +53,7 @@ export function deliver(slice: Slice<Call>, answer: ChildMessage): void {
   invariant(at === values.length, "a lane returned too many values; this is a bug in Mneme");
 }
 
-/** A damaged vector must not reach an index: a search with NaN would find everything at distance 0. */
+/** Throws if a vector or score is damaged. A vector with NaN in an index would match every search at distance 0. */
 function checkRow(row: Float32Array, width: number, op: "embed" | "score"): void {
   invariant(row.length === width, "a lane returned too few values; this is a bug in Mneme");
   let squaredLength = 0;

@@ -1,19 +1,20 @@
-// Reads `early-exit.json`, an optional file in a reranker's folder: a linear probe that estimates the logit after the
-// first layers (made by `data/models/recipe/fit_early_exit.py`). Without it, all layers read every pair.
+// Reads `early-exit.json`, an optional file in a reranker's folder: the early-exit probe, made by
+// `data/models/recipe/fit_early_exit.py`. It estimates the final logit after the first layers. Without it, every pair
+// passes through all layers.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EarlyExitProbe, TokenSequence } from "../native/model-encoder.ts";
 import { type ModelDescription, ModelFilesError } from "./model-files.ts";
 
-/** A pair with its estimated logit, computed when the probe was fitted. */
+/** A pair with the logit that the probe estimated for it when it was fitted. Used to check the encoder. */
 export interface ProbeReference extends TokenSequence {
   readonly logitEstimate: number;
 }
 
 /**
- * The probe of a model; null: there is none.
- * @throws ModelFilesError when it belongs to another model or is not readable
+ * Returns the probe of a model; null if there is none.
+ * @throws ModelFilesError if it belongs to another model or is not readable
  */
 export function readEarlyExitProbe({
   modelPath,

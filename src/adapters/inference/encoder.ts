@@ -1,4 +1,4 @@
-// The interface of a loaded model, whichever runtime computes it. open-encoder.ts chooses the runtime.
+// The interface of a loaded model, the same for all runtimes. open-encoder.ts chooses the runtime.
 
 import type { EarlyExit } from "../../ports/models.ts";
 import type { TokenSequence } from "../native/model-encoder.ts";
@@ -7,14 +7,14 @@ import type { TokenSequence } from "../native/model-encoder.ts";
 export interface Encoder {
   /** Name of the runtime and its instruction set, for status pages. */
   readonly provider: string;
-  /** Why the model is slower than it could be on this processor; null: it is not. */
+  /** Why the model is slower than it could be on this processor; null if it is not. */
   readonly warning: string | null;
   /**
    * Runs the model: one row per sequence, in their order. A row is a vector (embedder) or one logit (reranker).
-   * @param isUrgent allows more than one core
+   * @param isUrgent whether more than one core may be used
    */
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Promise<Float32Array>;
-  /** Logits of pairs, some of them estimated after the first layers. null: not supported. */
+  /** Returns logits of pairs, some of them estimated after the first layers. null if early exit is not supported. */
   readonly scoreWithEarlyExit:
     | ((pairs: readonly TokenSequence[], earlyExit: EarlyExit) => Promise<Float32Array>)
     | null;

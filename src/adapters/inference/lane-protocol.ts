@@ -7,7 +7,7 @@ export const MODELS_DIR_VARIABLE = "MNEME_LANE_MODELS";
 /** Environment variable with the `ModelRuntime`. */
 export const RUNTIME_VARIABLE = "MNEME_LANE_RUNTIME";
 
-/** Runtimes for the models. `auto`: the native core's encoder where it is faster, else onnxruntime. */
+/** Runtimes for the models. `auto`: the native core's encoder where it can be used, otherwise onnxruntime. */
 export const MODEL_RUNTIMES = ["auto", "onnxruntime"] as const;
 /** One of `MODEL_RUNTIMES`. */
 export type ModelRuntime = (typeof MODEL_RUNTIMES)[number];
@@ -25,7 +25,7 @@ export interface ScoreRequest {
   readonly op: "score";
   readonly query: string;
   readonly passages: readonly string[];
-  /** An `EarlyExit`; null: all passages are read by all layers. */
+  /** Allows early exit; null if all passages must pass through all layers. */
   readonly earlyExit: { readonly priorScores: readonly number[]; readonly fullTokensMax: number } | null;
 }
 
@@ -35,13 +35,13 @@ export type LaneRequest = EmbedRequest | ScoreRequest;
 /** First message of a lane, sent when its models are loaded. */
 export type LaneHello = {
   readonly provider: string;
-  /** Whether its reranker can exit early on unlikely passages. */
+  /** Whether the reranker of this lane supports early exit. */
   readonly supportsEarlyExit: boolean;
   /** Log lines for the operator, such as why a model is slower than it could be. */
   readonly warnings: readonly string[];
-  /** Milliseconds from process start to ready. */
+  /** Time from the start of the process until the models were loaded, in milliseconds. */
   readonly loadMs: number;
 };
 
-/** Maximum texts or passages of one request. The scheduler sends fewer, so a larger request is a bug. */
+/** Maximum number of texts or passages in one request. The scheduler sends fewer, so a larger request is a bug. */
 export const REQUEST_TEXTS_MAX = 256;

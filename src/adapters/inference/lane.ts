@@ -27,13 +27,13 @@ import { openEncoder } from "./open-encoder.ts";
 
 /**
  * Loads both models, verifies their files, and serves requests until the server is gone.
- * @throws ChildRefusal when a model file is missing or differs from its model.json
+ * @throws ChildRefusal if a model file is missing or differs from its model.json
  */
 export async function runLane(socketPath: string): Promise<void> {
   const modelsDir = process.env[MODELS_DIR_VARIABLE];
   invariant(modelsDir, `a lane was started without ${MODELS_DIR_VARIABLE}`);
   const { embedder, reranker } = await loadBoth(modelsDir, process.env[RUNTIME_VARIABLE] as ModelRuntime);
-  // Loading leaves 30 MB of garbage, which an idle lane would keep.
+  // Loading leaves 30 MB of garbage. Without this call, an idle lane would not free it.
   Bun.gc(true);
   await serveChild(
     socketPath,
@@ -54,7 +54,7 @@ export async function runLane(socketPath: string): Promise<void> {
   );
 }
 
-/** A loaded model with its tokeniser. */
+/** A loaded model and its tokeniser. */
 interface Loaded<Model> {
   readonly model: Model;
   readonly tokenizer: WordPiece;
@@ -81,7 +81,7 @@ async function load<Model extends ModelDescription>(model: Model, runtime: Model
   return { model, tokenizer: loadWordPiece(model.tokenizerPath), encoder: await openEncoder(model, runtime) };
 }
 
-/** Vectors of `texts`, `[n, dimensions]`. */
+/** Returns the vectors of `texts`, row-major `[n, dimensions]`. */
 async function embed(
   { model, tokenizer, encoder }: Loaded<EmbedderDescription>,
   texts: readonly string[],
@@ -97,7 +97,7 @@ async function embed(
   return vectors;
 }
 
-/** One logit per passage. */
+/** Returns one logit per passage. */
 async function score(
   { model, tokenizer, encoder }: Loaded<RerankerDescription>,
   query: string,

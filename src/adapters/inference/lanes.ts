@@ -21,13 +21,13 @@ export interface LanesOptions {
   readonly lanes?: number;
   /** Runtime of the models. Default `auto`. */
   readonly runtime?: ModelRuntime;
-  /** Resident bytes above which a lane is replaced. Default 512 MiB. */
+  /** Resident memory in bytes above which a lane is replaced. Default 512 MiB. */
   readonly memoryBytesMax?: number;
-  /** Maximum unanswered calls of priority `query`, reranks included. Default 256. */
+  /** Maximum number of unanswered calls of priority `query`, reranks included. Default 256. */
   readonly queryCallsMax?: number;
   /**
-   * Maximum waiting ingest work, in estimated tokens. The call that crosses the limit is still accepted. Default
-   * 262,144.
+   * Maximum amount of waiting ingest work, in estimated tokens. The call that exceeds the limit is still accepted;
+   * later ones are refused. Default 262,144.
    */
   readonly ingestTokensMax?: number;
   readonly log: Log;
@@ -37,65 +37,71 @@ export interface LanesOptions {
 export interface LaneStatus {
   readonly name: string;
   readonly status: ChildState["status"];
-  /** null: not up. */
+  /** null if the lane is not up. */
   readonly pid: number | null;
   readonly restarts: number;
-  /** 0 while unknown. */
+  /** 0 if not known yet. */
   readonly rssBytes: number;
-  /** Runtime of the models, as reported by the lane; null: not up. */
+  /** Runtime of the models, as reported by the lane; null if the lane is not up. */
   readonly provider: string | null;
-  /** Requests without an answer yet. */
+  /** Number of requests that the lane has not answered yet. */
   readonly inFlight: number;
-  /** Why the lane refuses to run; null: it does not. */
+  /** Why the lane refuses to run; null if it does not. */
   readonly refusal: string | null;
 }
 
 /** State of all lanes and their queues. */
 export interface LanesStatus {
   readonly lanes: readonly LaneStatus[];
-  /** Unanswered calls of priority `query`, reranks included. */
+  /** Number of unanswered calls of priority `query`, reranks included. */
   readonly queryCalls: number;
-  /** Waiting ingest work, in estimated tokens. */
+  /** Amount of waiting ingest work, in estimated tokens. */
   readonly ingestTokens: number;
 }
 
-/** Both models, running on lanes. */
+/** Embedder and reranker that run on lanes. */
 export interface Lanes extends Embedder, Reranker {
-  /** Resolves once a lane is up. @throws Fault `model_unavailable` when no lane can start; its cause says why */
+  /** Resolves once a lane is up. @throws Fault `model_unavailable` if no lane can start; its cause says why */
   ready(): Promise<void>;
   status(): LanesStatus;
-  /** Ends the lanes; unanswered calls fail with `model_unavailable`. */
+  /** Ends the lanes. Unanswered calls fail with `model_unavailable`. */
   close(): Promise<void>;
 }
 
 const MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 const QUERY_CALLS_MAX = 256;
-/** About 10 seconds of work for two cores: keeps the lanes busy and drains soon. */
+/**
+ * Default of `ingestTokensMax`: about 10 seconds of work for two cores. Enough to keep the lanes busy, and finished
+ * soon.
+ */
 const INGEST_TOKENS_MAX = 262_144;
-/** Maximum texts of one `query` call and passages of one rerank. */
+/** Maximum number of texts of one `query` call, and of passages of one rerank. */
 const QUERY_TEXTS_MAX = 256;
 /** Loading takes .3 s, and several times that with a cold disk on a busy machine. */
 const START_TIMEOUT_MS = 60_000;
-/** The largest slice takes .1 s, so a lane that needs this long hangs. */
+/** The largest slice takes .1 s, so a lane that does not answer within this time hangs. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const INGEST_NICENESS = 10;
-/** After this time without a query, the query lane takes ingest work. A person's next question usually comes later. */
+/**
+ * After this time without a query, in milliseconds, the query lane also gets ingest work. A person's next question
+ * usually comes later.
+ */
 const QUIET_AFTER_MS = 250;
 /**
- * Early exit is used with at most this many lanes. With more lanes, reading all passages by all layers is fast anyway,
- * and the best ones are harder to find among the few passages of a piece.
+ * Maximum number of lanes with which early exit is used. With more lanes, running all passages through all layers is
+ * fast anyway. Each piece then has only few passages, so that choosing the best ones per piece is less reliable.
  */
 const EARLY_EXIT_LANES_MAX = 2;
-/** A unit fails after this many lanes died while they computed it. */
+/** Number of lanes that may die while they compute a unit. Then the unit fails. */
 const DEATHS_MAX = 2;
-/** Calls do not wait for a lane that failed this often in a row. */
+/** Number of failures in a row after which calls do not wait for a lane any more. */
 const FAILURES_HOPELESS = 3;
-/** Retry hint for callers when the queues are full; the queues have moved on by then. */
+/** Retry hint for callers when the queues are full. After this time there is usually room again. */
 const RETRY_AFTER_SECONDS = 2;
 
 /**
  * Starts the lanes and resolves before they are up. Calls wait until a lane is up.
- * @throws ModelFilesError when a model.json is missing or incomplete
+ * @throws ModelFilesError if a model.json is missing or incomplete
  */
 export async function createLanes(options: LanesOptions): Promise<Lanes> {
   const lanes = new LaneGroup(options);
@@ -107,7 +113,7 @@ export async function createLanes(options: LanesOptions): Promise<Lanes> {
 interface CallOptions {
   readonly priority: Priority;
   readonly rows: number;
-  /** Values per row. */
+  /** Number of values per text or passage in the result. */
   readonly width: number;
   readonly signal: AbortSignal | undefined;
   readonly onBegin: (() => void) | undefined;
@@ -153,8 +159,8 @@ class LaneGroup implements Lanes {
       inFlight: 0,
       tookQueryLast: false,
     }));
-    // Not every server waits for `ready()`, so a failure must not be an unhandled rejection. It shows in calls and
-    // status.
+    // Not every caller uses `ready()`, so a failure must not become an unhandled rejection. Calls and status report it
+    // anyway.
     this.whenReady.promise.catch((error) => options.log.error({ err: error }, "the models did not become available"));
   }
 
@@ -253,7 +259,9 @@ class LaneGroup implements Lanes {
     });
   }
 
-  /** Queues the units of a call, or refuses it. Settles when all units are answered, one fails, or `signal` aborts. */
+  /**
+   * Queues the units of a call, or refuses it. Settles when all units are answered, a unit fails, or `signal` aborts.
+   */
   private async call(
     { priority, rows, width, signal, onBegin }: CallOptions,
     unitsOf: (owner: Call) => readonly Unit<Call>[],
@@ -284,7 +292,7 @@ class LaneGroup implements Lanes {
     this.lastQueryMs = performance.now();
   }
 
-  /** Distributes work again a while after the last query, because the query lane may then take ingest work. */
+  /** Distributes work again QUIET_AFTER_MS after the last query, because the query lane may then get ingest work. */
   private queryEnded(): void {
     this.queryCalls -= 1;
     this.lastQueryMs = performance.now();
@@ -292,7 +300,7 @@ class LaneGroup implements Lanes {
     if (!this.isClosed) this.quietTimer = setTimeout(() => this.distribute(), QUIET_AFTER_MS);
   }
 
-  /** @throws Fault `model_unavailable` when no lane is up or starting, `overloaded` when the queue is full */
+  /** @throws Fault `model_unavailable` if no lane is up or starting, `overloaded` if the queue is full */
   private admit(priority: Priority): void {
     if (this.isClosed || !this.lanes.some(isExpected))
       throw unavailable("The models are not available.", this.refusal());
@@ -305,7 +313,7 @@ class LaneGroup implements Lanes {
     throw new Fault("overloaded", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 
-  /** Sends work to the lanes, the query lane first, until no lane takes more. */
+  /** Sends work to the lanes, the query lane first, until no lane can get more. */
   private distribute(): void {
     const isQuiet = this.queryCalls === 0 && performance.now() - this.lastQueryMs >= QUIET_AFTER_MS;
     for (const lane of this.lanes) {
@@ -336,7 +344,7 @@ class LaneGroup implements Lanes {
     }
   }
 
-  /** Queues the units again if their lane died for the first time; otherwise fails their calls. */
+  /** Handles units whose lane failed: queues them again after their first lane died, otherwise fails their calls. */
   private recover(slice: Slice<Call>, error: unknown): void {
     const retried: Unit<Call>[] = [];
     for (const unit of slice.units) {
@@ -371,14 +379,17 @@ class LaneGroup implements Lanes {
   }
 }
 
-/** The roles of `count` lanes. */
+/** Returns the roles of `count` lanes. */
 function laneRoles(count: number): readonly LaneRole[] {
   invariant(Number.isInteger(count) && count >= 1, `${count} is not a number of lanes; this is a bug in Mneme`);
   if (count === 1) return ["only"];
   return ["query", ...Array<LaneRole>(count - 1).fill("ingest")];
 }
 
-/** Whether its reranker can exit early. A lane that is not up does not count. */
+/**
+ * Whether the lane's reranker supports early exit. true if the lane is not up, because such a lane does not rule out
+ * early exit.
+ */
 function supportsEarlyExit(lane: Lane): boolean {
   const state = lane.child?.state();
   return state?.status !== "up" || state.hello.supportsEarlyExit === true;
@@ -389,7 +400,8 @@ function isUp(lane: Lane): boolean {
 }
 
 /**
- * Whether waiting for a lane makes sense: it is up, starting or being replaced, and has not failed too often in a row.
+ * Whether waiting for the lane makes sense: it is up or being replaced, or it is starting and has not failed too often
+ * in a row.
  */
 function isExpected(lane: Lane): boolean {
   const state = lane.child?.state();

@@ -12,7 +12,7 @@ export interface ModelDescription {
   readonly modelSha256: string;
   readonly tokenizerPath: string;
   readonly tokenizerSha256: string;
-  /** Maximum tokens of one input, special tokens included. */
+  /** Maximum number of tokens of one input, special tokens included. */
   readonly tokensMax: number;
 }
 
@@ -25,37 +25,43 @@ export interface EmbedderDescription extends ModelDescription {
 
 /** A model that scores a (query, passage) pair. */
 export interface RerankerDescription extends ModelDescription {
-  /** Maximum tokens of the query, special tokens not included. */
+  /** Maximum number of tokens of the query, special tokens not included. */
   readonly queryTokensMax: number;
 }
 
-/** A model folder cannot be used; the message names file and reason in one line. */
+/** Error for a model folder that cannot be used. The message names file and reason in one line. */
 export class ModelFilesError extends Error {
   override readonly name = "ModelFilesError";
 }
 
-/** Describes `<modelsDir>/embedder`. @throws ModelFilesError when its model.json is missing or incomplete */
+/**
+ * Reads the description of `<modelsDir>/embedder`.
+ * @throws ModelFilesError if its model.json is missing or incomplete
+ */
 export function describeEmbedder(modelsDir: string): EmbedderDescription {
   const fields = readFields(modelsDir, "embedder");
   return { ...describe(fields), dimensions: fields.number("dimensions"), languages: fields.languages() };
 }
 
-/** Describes `<modelsDir>/reranker`. @throws ModelFilesError when its model.json is missing or incomplete */
+/**
+ * Reads the description of `<modelsDir>/reranker`.
+ * @throws ModelFilesError if its model.json is missing or incomplete
+ */
 export function describeReranker(modelsDir: string): RerankerDescription {
   const fields = readFields(modelsDir, "reranker");
   return { ...describe(fields), queryTokensMax: fields.number("max_query_tokens") };
 }
 
 /**
- * Identifies everything that determines a vector: model, tokeniser, truncation. Padding does not matter, because these
- * models give a text the same vector in any batch.
+ * Hash of everything that determines a vector: model, tokeniser, truncation. Padding is left out, because these models
+ * compute the same vector for a text in any batch.
  */
 export function fingerprintOf(model: EmbedderDescription): string {
   const digest = (sha256: string) => sha256.slice(0, 16);
   return `${model.id}/${digest(model.modelSha256)}/${digest(model.tokenizerSha256)}/${model.tokensMax}`;
 }
 
-/** Verifies the SHA-256 of both files of a model. @throws ModelFilesError when one differs from model.json */
+/** Verifies the SHA-256 of both files of a model. @throws ModelFilesError if one differs from model.json */
 export async function verifyModelFiles(model: ModelDescription): Promise<void> {
   await verifyFile(model.modelPath, model.modelSha256);
   await verifyFile(model.tokenizerPath, model.tokenizerSha256);

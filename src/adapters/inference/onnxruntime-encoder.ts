@@ -8,8 +8,8 @@ import type { Encoder } from "./encoder.ts";
 import type { ModelDescription } from "./model-files.ts";
 
 /**
- * One thread per lane: parallelism comes from the number of lanes, and spinning pool threads doubled the time of a
- * rerank. Without memory patterns, a lane is 40 MB smaller at the same speed (bench/embedder.ts).
+ * One thread per lane, because lanes run in parallel: with more, waiting threads of the pools kept the cores busy and
+ * doubled the time of a rerank. Without memory patterns, a lane takes 40 MB less at the same speed (bench/embedder.ts).
  */
 const SESSION_OPTIONS: InferenceSession.SessionOptions = {
   executionProviders: ["cpu"],
@@ -22,12 +22,16 @@ const SESSION_OPTIONS: InferenceSession.SessionOptions = {
 };
 
 /**
- * Maximum padded tokens of one batch. Larger batches gain 5 % at most, but memory grows with the batch: 512 keeps a
- * lane with both models under 250 MB. Any single input fits, because its limit is 256.
+ * Maximum number of tokens of one batch, padding included. Larger batches are at most 5 % faster, but memory grows with
+ * the batch: with 512, a lane with both models takes less than 250 MB. Every single input fits, because its limit is
+ * 256 tokens.
  */
 const RUN_TOKENS_MAX = 512;
 
-/** Loads a model into a session. `warning` says why the native encoder does not run it; null: no better choice. */
+/**
+ * Loads a model into a session. `warning` says why the native encoder does not run the model; null if onnxruntime is
+ * the best choice.
+ */
 export async function openWithOnnxruntime(model: ModelDescription, warning: string | null): Promise<Encoder> {
   const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
   return { provider: "cpu", warning, encode: (sequences) => encode(session, sequences), scoreWithEarlyExit: null };
@@ -57,8 +61,9 @@ async function encode(session: InferenceSession, sequences: readonly TokenSequen
 }
 
 /**
- * Padded input tensors of one batch, int64 `[rows, length]`. The values are written through 32-bit views of their low
- * halves, because ids are small and filling a BigInt64Array with BigInts costs more than tokenising.
+ * Padded input tensors of one batch, int64 `[rows, length]`. Values are written through 32-bit views of the tensors,
+ * into the lower half of each element: ids are small, and filling a BigInt64Array with BigInts takes longer than
+ * tokenising.
  */
 class Batch {
   private readonly ids: BigInt64Array;
@@ -74,7 +79,7 @@ class Batch {
     this.types = new BigInt64Array(rows * length);
   }
 
-  /** Writes one sequence. Tokens of the first text get type 0, the others type 1. */
+  /** Writes one sequence. Tokens of its first text get type 0, those of the second type 1. */
   setRow(row: number, sequence: TokenSequence | undefined): void {
     invariant(sequence !== undefined, "a batch has an input that does not exist; this is a bug in Mneme");
     const ids = new Int32Array(this.ids.buffer);
@@ -89,7 +94,7 @@ class Batch {
     }
   }
 
-  /** The tensors among the model's declared inputs. */
+  /** Returns only the tensors that the model declares as inputs. */
   feeds(names: readonly string[]): Record<string, Tensor> {
     const known = { input_ids: this.ids, attention_mask: this.mask, token_type_ids: this.types };
     const wanted = Object.entries(known).filter(([name]) => names.includes(name));

@@ -9,21 +9,21 @@ import type { Encoder } from "./encoder.ts";
 import type { ModelRuntime } from "./lane-protocol.ts";
 import type { ModelDescription } from "./model-files.ts";
 
-/** Number of references that are compared: enough to notice wrong outputs, and fast. */
+/** Maximum number of reference outputs that are compared: enough to notice wrong outputs, and fast. */
 const REFERENCES_MAX = 4;
 /**
- * Minimum tokens of a compared reference. The kernel computes rows in blocks of eight, four and one; 13 tokens need all
- * three block sizes.
+ * Minimum number of tokens of a reference that is compared. The kernel computes rows in blocks of eight, four and one;
+ * 13 tokens use all three block sizes.
  */
 const REFERENCE_TOKENS_MIN = 13;
 
 /**
- * Maximum distance of an output from its reference: Euclidean distance of unit vectors, difference of logits. Int8
- * rounding turns a difference in the last bit of a sum into up to .2, in more precise sums as well. An encoder that
- * computes something else is off by 1 or more.
+ * Maximum distance between an output and its reference: the Euclidean distance of unit vectors, or the difference of
+ * logits. Because values are rounded to int8, a difference in the last bit of a sum can change the output by up to .2,
+ * even if the sum is more precise. The outputs of a wrong encoder differ by 1 or more.
  */
 const DIFFERENCE_MAX = { vector: 0.25, logit: 0.4 };
-/** The same for a logit estimated by the early-exit probe: typically off by .1, by .4 at most in 800 pairs. */
+/** Maximum difference of logits estimated by the early-exit probe. Typical is .1; the maximum of 800 pairs was .4. */
 const ESTIMATE_DIFFERENCE_MAX = 0.8;
 
 /** Opens a model whose files were verified. `runtime` is the operator's setting. */
@@ -33,7 +33,7 @@ export async function openEncoder(model: ModelDescription, runtime: ModelRuntime
   return (await import("./onnxruntime-encoder.ts")).openWithOnnxruntime(model, native);
 }
 
-/** The native core's encoder; or the reason why it cannot be used for this model. */
+/** Opens the native core's encoder. Returns the reason if it cannot be used for this model. */
 function openNative(model: ModelDescription): Encoder | string {
   try {
     const encoder = ModelEncoder.open(model.modelPath);
@@ -72,7 +72,7 @@ function openEarlyExit(
   }
 }
 
-/** Whether the encoder's early-exit estimates equal those computed when the probe was fitted. */
+/** Whether the encoder's early-exit estimates agree with those computed when the probe was fitted. */
 function reproducesEstimates(
   encoder: ModelEncoder,
   probe: EarlyExitProbe,
@@ -80,7 +80,8 @@ function reproducesEstimates(
 ): boolean {
   const [first] = references;
   if (first === undefined) return false;
-  // One pair is always read by all layers. A copy of the first one with a huge prior score takes that place.
+  // Even with `fullTokensMax` 0, one pair passes through all layers. A copy of the first pair, with a huge prior score,
+  // makes sure that this is none of the compared ones.
   const earlyExit = { priorScores: [1e6, ...references.map(() => 0)], fullTokensMax: 0 };
   const logits = encoder.scoreWithEarlyExit([first, ...references], earlyExit, probe).subarray(1);
   return references.every(
@@ -88,7 +89,7 @@ function reproducesEstimates(
   );
 }
 
-/** Input and output of a model, recorded at export. */
+/** An input of the model and its reference output, recorded when the model was exported. */
 interface Reference {
   readonly token_ids: readonly number[];
   readonly token_type_ids?: readonly number[];
@@ -96,7 +97,10 @@ interface Reference {
   readonly logit?: number;
 }
 
-/** The shortest references that are long enough. @throws when the file has another shape */
+/**
+ * Returns the shortest references with at least REFERENCE_TOKENS_MIN tokens.
+ * @throws if the file has another structure
+ */
 function readReferences(path: string): readonly Reference[] {
   const references = JSON.parse(readFileSync(path, "utf8")) as readonly Reference[];
   const longEnough = references.filter(({ token_ids }) => token_ids.length >= REFERENCE_TOKENS_MIN);

@@ -5,31 +5,31 @@ import type { EarlyExit } from "../../ports/models.ts";
 
 /** A piece of a rerank: some of its passages. */
 export interface RerankPiece {
-  /** Positions in the list of passages. */
+  /** Positions of the passages in the list of the rerank. */
   readonly indices: readonly number[];
-  /** Estimated tokens of their pairs. */
+  /** Estimated number of tokens of the pairs. */
   readonly tokens: number;
-  /** Their part of the list's `EarlyExit`; null: all of them are read by all layers. */
+  /** The `EarlyExit` for these passages; null if all of them pass through all layers. */
   readonly earlyExit: EarlyExit | null;
 }
 
-/** Maximum tokens of a piece: one batch of the model in the lane. */
+/** Maximum number of tokens of a piece without early exit: one batch of the model. */
 const PIECE_TOKENS_MAX = 512;
 /**
- * Maximum tokens of a piece with early exit: fewer of them are read by all layers, and the encoder reads pairs one by
- * one.
+ * Maximum number of tokens of a piece with early exit. It may be larger, because fewer tokens pass through all layers
+ * and the encoder computes pairs one by one.
  */
 const EARLY_EXIT_TOKENS_MAX = 1024;
 /**
- * Share of one lane's part of the remaining tokens that a piece takes. Below 1, so that a faster lane takes more
+ * Size of a piece, as a share of (remaining tokens / number of lanes). Below 1, so that a faster lane can compute more
  * pieces.
  */
 const SHARE_TAKEN = 0.6;
 
 /**
- * The pieces of a rerank; every passage is in one.
- * @param tokens estimated tokens per (query, passage) pair
- * @param earlyExit null: all passages are read by all layers
+ * Splits a rerank into pieces; every passage is in exactly one.
+ * @param tokens estimated number of tokens per (query, passage) pair
+ * @param earlyExit null if all passages must pass through all layers
  */
 export function rerankPieces(
   tokens: readonly number[],
@@ -46,7 +46,7 @@ export function rerankPieces(
   });
 }
 
-/** The `EarlyExit` of some of the passages. `share` is their share of the tokens. */
+/** Returns the `EarlyExit` for some of the passages. `share` is their share of all tokens. */
 function partOf({ priorScores, fullTokensMax }: EarlyExit, indices: readonly number[], share: number): EarlyExit {
   return {
     priorScores: indices.map((index) => priorScores[index] ?? 0),
@@ -55,9 +55,10 @@ function partOf({ priorScores, fullTokensMax }: EarlyExit, indices: readonly num
 }
 
 /**
- * Deals the passages out in turns, so that each piece has likely and unlikely ones. Each lane gets the same number of
- * pieces, and none is larger than `EARLY_EXIT_TOKENS_MAX`, as far as dealing in turns can do that.
- * @returns indices below `count`; every one once
+ * Deals the passages to the pieces in turns, like cards, so that each piece has likely and unlikely ones. The number of
+ * pieces is a multiple of the number of lanes, and large enough that a piece of average size has at most
+ * `EARLY_EXIT_TOKENS_MAX` tokens.
+ * @returns the positions of each piece's passages
  */
 function dealPassages(count: number, total: number, lanes: number): readonly (readonly number[])[] {
   const pieceCount = Math.min(count, lanes * Math.ceil(total / (lanes * EARLY_EXIT_TOKENS_MAX)));
@@ -70,8 +71,8 @@ function dealPassages(count: number, total: number, lanes: number): readonly (re
  * Splits the passages of a rerank into pieces of similar passage length. The first pieces are large, which saves
  * requests. The last ones are single passages, so that no lane waits long for another one (guided self-scheduling,
  * Polychronopoulos and Kuck, 1987). No piece is larger than one batch of the model.
- * @param tokens estimated tokens per (query, passage) pair, `total` together
- * @returns indices into `tokens`; every index once
+ * @param tokens estimated number of tokens per (query, passage) pair; their sum is `total` @returns the positions of
+ *   each piece's passages
  */
 function sharePassages(tokens: readonly number[], total: number, lanes: number): readonly (readonly number[])[] {
   const tokensOf = (index: number) => tokens[index] ?? 0;
@@ -82,7 +83,7 @@ function sharePassages(tokens: readonly number[], total: number, lanes: number):
     const wanted = Math.min(PIECE_TOKENS_MAX, (left / lanes) * SHARE_TAKEN);
     let taken = tokensOf(longestFirst[0] ?? 0);
     let count = 1;
-    // Take the next one too if that comes closer to the wanted size and fits.
+    // Adds the next passage if the size gets closer to the wanted size and the piece still fits in a batch.
     for (; count < longestFirst.length; count += 1) {
       const next = tokensOf(longestFirst[count] ?? 0);
       if (taken + next / 2 > wanted || taken + next > PIECE_TOKENS_MAX) break;

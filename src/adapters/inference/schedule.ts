@@ -1,49 +1,50 @@
-// The two queues of the lanes (`query` and `ingest`) and the rules between them. Pure bookkeeping: it starts nothing
-// and measures no time; lanes.ts carries out what `take` decides.
+// The two queues of the lanes (`query` and `ingest`) and the rules between them. This file only decides: it sends no
+// requests and measures no time. lanes.ts carries out what `take` decides.
 //
 // The rules:
 // - Query work, for which a person waits, goes before ingest work.
-// - The query lane takes ingest work only while no queries come, one small piece at a time. So the first query waits
-//   for one such piece at most, and the next ones for none.
-// - An ingest lane takes query work when it is free, but every other turn belongs to ingest. So neither queue starves.
+// - The query lane gets ingest work only while there are no queries, one small slice at a time. So the first query
+//   waits for one such slice at most, and the next queries for none.
+// - An ingest lane that is free gets query work, too. If both queues have work, it gets ingest work every second time,
+//   so that neither queue waits forever.
 
 import type { EarlyExit, Priority } from "../../ports/models.ts";
 import { REQUEST_TEXTS_MAX } from "./lane-protocol.ts";
 
-/** The call that a unit belongs to; lanes.ts keeps the caller's promise in it. */
+/** The call that a unit belongs to. lanes.ts uses objects that also have the caller's promise. */
 export interface UnitOwner {
   readonly priority: Priority;
 }
 
 interface UnitBase<Owner extends UnitOwner> {
   readonly owner: Owner;
-  /** Estimated by `estimateTokens`. */
+  /** Number of tokens, estimated by `estimateTokens`. */
   readonly tokens: number;
   /** Number of lanes that died while they computed it. */
   deaths: number;
 }
 
-/** One text to embed; `index` is its row in the owner's result. */
+/** One text to embed. `index` is its row in the owner's result. */
 export interface EmbedUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
   readonly op: "embed";
   readonly index: number;
   readonly text: string;
 }
 
-/** Some passages of one rerank; `indices` are their positions in the owner's result. */
+/** Some passages of one rerank. `indices` are their positions in the owner's result. */
 export interface ScoreUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
   readonly op: "score";
   readonly indices: readonly number[];
   readonly query: string;
   readonly passages: readonly string[];
-  /** null: all passages are read by all layers. */
+  /** null if all passages must pass through all layers. */
   readonly earlyExit: EarlyExit | null;
 }
 
-/** The smallest unit of work; never split over lanes. */
+/** The smallest unit of work, which is never split between lanes. */
 export type Unit<Owner extends UnitOwner> = EmbedUnit<Owner> | ScoreUnit<Owner>;
 
-/** Work of one request to a lane: some texts, or one piece of a rerank. */
+/** The work of one request to a lane: some texts, or one piece of a rerank. */
 export type Slice<Owner extends UnitOwner> =
   | { readonly op: "embed"; readonly priority: Priority; readonly units: readonly EmbedUnit<Owner>[] }
   | { readonly op: "score"; readonly priority: Priority; readonly units: readonly [ScoreUnit<Owner>] };
@@ -51,36 +52,42 @@ export type Slice<Owner extends UnitOwner> =
 /** Role of a lane. With several lanes, one has role `query` and the others `ingest`. A single lane has role `only`. */
 export type LaneRole = "query" | "ingest" | "only";
 
-/** State of a lane that determines what work it may take. */
+/** State of a lane that determines which work it may get. */
 export interface LaneLoad {
   readonly role: LaneRole;
-  /** Requests without an answer yet. */
+  /** Number of requests that the lane has not answered yet. */
   readonly inFlight: number;
   /** Whether its last slice was query work. */
   readonly tookQueryLast: boolean;
-  /** Whether no query came for a while, so that another one is unlikely to come now. */
+  /** Whether there was no query for a while, so that another one is unlikely now. */
   readonly isQuiet: boolean;
 }
 
 interface RoleRule {
-  /** Maximum tokens of one slice of ingest work. */
+  /** Maximum number of tokens of one slice of ingest work. */
   readonly ingestTokensMax: number;
-  /** Maximum requests in flight. With two, a lane does not wait for the server between slices. */
+  /**
+   * Maximum number of requests that are sent and not answered. With two, a lane does not wait for the server between
+   * slices.
+   */
   readonly depth: number;
-  /** Whether every other turn belongs to ingest while both queues have work. */
+  /** Whether every second slice is ingest work while both queues have work. */
   readonly isShared: boolean;
-  /** Whether it takes no ingest work while queries come. */
+  /** Whether the lane gets ingest work only while there are no queries. */
   readonly isReserved: boolean;
 }
 
-/** 1,024 tokens take about 60 ms of one core. 256 take about 16 ms, the longest wait of a query behind ingest work. */
+/**
+ * 1,024 tokens take about 60 ms of one core. 256 take about 16 ms, which is the longest time that a query waits for
+ * ingest work.
+ */
 const RULES: Readonly<Record<LaneRole, RoleRule>> = {
   query: { ingestTokensMax: 256, depth: 1, isShared: false, isReserved: true },
   ingest: { ingestTokensMax: 1024, depth: 2, isShared: true, isReserved: false },
   only: { ingestTokensMax: 256, depth: 1, isShared: true, isReserved: false },
 };
 
-/** Maximum queries in one slice; with more, the first one would wait for the last. */
+/** Maximum number of queries in one slice. With more, the first one would wait too long for the last. */
 const QUERIES_TOGETHER_MAX = 16;
 const QUERY_TOKENS_MAX = 1024;
 
@@ -90,7 +97,7 @@ export class Schedule<Owner extends UnitOwner> {
   private ingest: Unit<Owner>[] = [];
   private ingestTokensWaiting = 0;
 
-  /** Tokens of the waiting ingest units. */
+  /** Number of tokens of the waiting ingest units. */
   ingestTokens(): number {
     return this.ingestTokensWaiting;
   }
@@ -101,7 +108,7 @@ export class Schedule<Owner extends UnitOwner> {
     this.ingestTokensWaiting += ingestTokensOf(units);
   }
 
-  /** Puts units back at the front, in their order, after their lane died. */
+  /** Puts units back at the front of their queue, in their order, after their lane died. */
   putBack(units: readonly Unit<Owner>[]): void {
     for (const unit of units.toReversed()) this.queueOf(unit).unshift(unit);
     this.ingestTokensWaiting += ingestTokensOf(units);
@@ -120,7 +127,7 @@ export class Schedule<Owner extends UnitOwner> {
     return new Set([...this.queries, ...this.ingest].map((unit) => unit.owner));
   }
 
-  /** Removes and returns the slice that this lane should compute next; null: it should take nothing now. */
+  /** Removes the slice that this lane should compute next and returns it; null if the lane should get no work now. */
   take(lane: LaneLoad): Slice<Owner> | null {
     const rule = RULES[lane.role];
     if (lane.inFlight >= rule.depth) return null;
@@ -148,8 +155,8 @@ export class Schedule<Owner extends UnitOwner> {
 }
 
 /**
- * Takes the first unit of a queue and the texts behind it that fit. A unit whose lane died before goes alone, so that
- * it cannot make other units fail.
+ * Removes and returns the first unit of a queue, and the texts behind it that fit in the same slice. A unit whose lane
+ * has died before is a slice of its own, so that it cannot make other units fail.
  */
 function takeSlice<Owner extends UnitOwner>(
   queue: Unit<Owner>[],
@@ -178,12 +185,15 @@ function ingestTokensOf<Owner extends UnitOwner>(units: readonly Unit<Owner>[]):
   return tokens;
 }
 
-/** UTF-8 bytes per token of English prose, about. */
+/** Approximate number of UTF-8 bytes per token of English prose. */
 const BYTES_PER_TOKEN = 4;
-/** `[CLS]` and `[SEP]`. */
+/** Number of special tokens: `[CLS]` and `[SEP]`. */
 const SPECIAL_TOKENS = 2;
 
-/** Estimated tokens that a model reads of a text, without tokenising it. Precise enough to distribute work. */
+/**
+ * Estimates the number of tokens that a model reads of a text, without tokenising it. Precise enough to distribute
+ * work.
+ */
 export function estimateTokens(text: string, tokensMax: number): number {
   return Math.min(tokensMax, SPECIAL_TOKENS + Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN));
 }

@@ -1,14 +1,18 @@
 // Separates a model's answer from its reasoning. Some servers stream the reasoning inside the text, as
-// `<think>…</think>` at its very beginning: it is removed, wherever the parts cut the tags. Characters cut in two by a
-// part are joined. Not handled: a model whose opening tag is in its prompt, so that only the closing tag arrives. To
-// recognise it, the whole text would have to be held back, so its reasoning stays in the answer.
+// `<think>…</think>` at its very beginning: it is removed, even if a tag is split between two parts of the text.
+// Characters that are split between two parts are joined. If a model's prompt contains the opening tag, only the
+// closing tag arrives. This case is not handled, and the reasoning stays in the answer: to recognise it, the whole text
+// would have to be held back.
 
 const OPENING = "<think>";
 const CLOSING = "</think>";
-/** Leading white space held back in case a tag follows it. */
+/**
+ * Maximum number of characters at the beginning (white space, part of a tag) that are held back because a tag may
+ * follow.
+ */
 const HELD_CHARACTERS_MAX = 256;
 
-/** Takes a text in parts; returns the answer in parts. */
+/** Receives a text in parts, and returns the answer in parts. */
 export class AnswerText {
   /**
    * start: a tag may follow. reasoning: inside the tags. between: after them, before the answer. answer: in the answer.
@@ -19,12 +23,14 @@ export class AnswerText {
   /** First half of a surrogate pair whose second half has not arrived. */
   #half = "";
 
-  /** The part of the answer that `text` adds. Never ends within a character; a lone surrogate becomes U+FFFD. */
+  /**
+   * Returns the part of the answer that `text` adds. It never ends within a character; a lone surrogate becomes U+FFFD.
+   */
   push(text: string): string {
     return this.#wholeCharacters(this.#withoutReasoning(text));
   }
 
-  /** Returns the held back text that belongs to the answer. More text may still follow. */
+  /** Returns the text that is held back and belongs to the answer. `push` may still be called afterwards. */
   end(): string {
     const held = this.#state === "start" ? this.#held : "";
     const last = `${this.#half}${held}`.toWellFormed();

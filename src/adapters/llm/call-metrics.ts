@@ -4,7 +4,10 @@ import type { Metrics } from "../../kit/metrics.ts";
 import { type LanguageModel, LlmError, type LlmUsage } from "../../ports/language-model.ts";
 import { languageModelFromStream } from "./from-stream.ts";
 
-/** Seconds to the first text: tenths for a model on a graphics card, many for one that must be loaded first. */
+/**
+ * Bounds of the histogram of the time to the first text, in seconds: tenths for a model on a graphics card, many
+ * seconds for a model that must be loaded first.
+ */
 const FIRST_TEXT_BOUNDS_S = [0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64];
 
 /** Wraps `model` so that each call is counted. @throws Error if `metrics` has these series already */
@@ -46,8 +49,8 @@ export function countCalls(model: LanguageModel, metrics: Metrics): LanguageMode
       isCounted = true;
       throw error;
     } finally {
-      // a consumer that returned has aborted `signal` with that; asking for one more fragment throws the error with the
-      // usage
+      // reached without an error if the consumer has called `return`, which aborts `signal`; requesting one more
+      // fragment throws the error with the usage
       if (!isCounted) count("stopped", await usageOfStopped(fragments));
     }
   });

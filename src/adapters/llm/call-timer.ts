@@ -1,20 +1,23 @@
-// Timeouts of one call: while it is silent, and in total. The call itself is in client.ts.
+// Timeouts of one call: for each wait, and for the whole call. The call itself is in client.ts.
 
 import { LlmError } from "../../ports/language-model.ts";
 
 /** Timeouts of a call, in milliseconds. */
 export interface LlmTimeouts {
-  /** Until the connection is established, name resolution and TLS included. */
+  /** Until the connection is established, including name resolution and TLS. */
   readonly connectMs: number;
   /** From then until the response body begins. */
   readonly firstByteMs: number;
   /** Between two parts of the body. */
   readonly idleMs: number;
-  /** For the whole call, with all retries and the pauses before them. */
+  /** For the whole call, including all retries and the pauses before them. */
   readonly totalMs: number;
 }
 
-/** Idle timeout once the model has finished: only the usage and the end marker may still follow. */
+/**
+ * Maximum time in milliseconds between two parts of the body after the model has finished. Only the usage and the end
+ * marker may still follow.
+ */
 const TRAILER_MS = 2_000;
 
 /**
@@ -42,22 +45,22 @@ export class CallTimer {
     return this.#ending.signal;
   }
 
-  /** Milliseconds left for the whole call. */
+  /** Time left for the whole call, in milliseconds. */
   get leftMs(): number {
     return this.timeouts.totalMs - (performance.now() - this.#startedAt);
   }
 
-  /** A request is being sent: starts the connection timeout. */
+  /** Starts the timeout for the connection. Called when a request is sent. */
   awaitConnection(): void {
     this.#expect(this.timeouts.connectMs, "no connection was established");
   }
 
-  /** The connection is established: starts the timeout for the first byte. */
+  /** Starts the timeout for the first byte. Called when the connection is established. */
   awaitFirstByte(): void {
     this.#expect(this.timeouts.firstByteMs, "the answer did not begin");
   }
 
-  /** Starts the timeout for the next part of the body. @param isTrailer the model has finished its answer */
+  /** Starts the timeout for the next part of the body. @param isTrailer whether the model has finished its answer */
   awaitPart(isTrailer: boolean): void {
     this.#expect(
       isTrailer ? Math.min(TRAILER_MS, this.timeouts.idleMs) : this.timeouts.idleMs,
@@ -65,7 +68,7 @@ export class CallTimer {
     );
   }
 
-  /** Stops the timeout for the endpoint, while Mneme or its caller is busy. */
+  /** Stops the timeout for the endpoint while Mneme does not wait for it. */
   pause(): void {
     if (this.#silence !== null) clearTimeout(this.#silence);
     this.#silence = null;

@@ -1,6 +1,6 @@
-// Client for OpenAI-compatible endpoints: controls one call, including retries. Related files: call-timer.ts
-// (timeouts), exchange.ts (HTTP), completion.ts and refusal.ts (responses), dialect.ts (request forms), retries.ts
-// (retry policy).
+// Client for OpenAI-compatible endpoints: controls the course of a call, including retries. Related files:
+// call-timer.ts (timeouts), exchange.ts (HTTP), completion.ts and refusal.ts (responses), dialect.ts (request forms),
+// retries.ts (retry policy).
 
 import type { LlmEndpoint } from "../../domain/language-model.ts";
 import type { Clock } from "../../kit/clock.ts";
@@ -15,14 +15,14 @@ import { languageModelFromStream } from "./from-stream.ts";
 import { Refusal } from "./refusal.ts";
 import { waitBeforeRetry } from "./retries.ts";
 
-/** Bytes of an error body that are read: enough to find the refused field and the error code. */
+/** Maximum number of bytes read of an error body: enough to find the refused field and the error code. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
 
 /** Options of the client. */
 export interface LanguageModelOptions extends Admission {
   readonly timeouts: LlmTimeouts;
   readonly clock: Clock;
-  /** Jitter for the waits before retries, in 0..1. Defaults to a random number. */
+  /** Returns the jitter for a wait before a retry, in 0..1. Default: a random number. */
   readonly random?: () => number;
 }
 
@@ -55,7 +55,8 @@ class Client {
       yield* textsOf(answer, completion, timer);
     } catch (error) {
       if (!(error instanceof LlmError)) throw error;
-      // if the model had finished its text, only the end marker and usage are missing, and the answer counts
+      // a call that was cut off after the model had finished its text is a success: only the end marker and the usage
+      // are missing
       const isCutOff = error.reason === "timed_out" || error.reason === "failed";
       if (!isCutOff || !completion.hasFinished) throw error.withUsage(completion.usage);
     } finally {
@@ -65,7 +66,8 @@ class Client {
     yield { type: "usage", usage: completion.usage, ending: completion.ending };
   }
 
-  // Sends the request until a response with status 200 begins: in simpler dialects, and again after transient failures.
+  // Sends the request, repeatedly if necessary, until a response with status 200 begins: in a simpler dialect if a
+  // field was refused, and again after a transient failure.
   async #open(request: LlmRequest, timer: CallTimer): Promise<HttpAnswer> {
     const { endpoint } = request;
     const target = await targetOf(endpoint, this.#admission);
@@ -85,7 +87,7 @@ class Client {
         continue;
       }
       const failure = outcome instanceof Refusal ? outcome.toError(this.#clock.now()) : outcome;
-      // ingestion backs off for all of its calls; a second backoff here would add to it
+      // calls of ingestion are not retried here, because ingestion has its own backoff for all its calls
       const mayRetry = request.purpose === "query" && !timer.signal.aborted;
       const ms = mayRetry ? waitBeforeRetry(failure, retries, timer.leftMs, this.#random()) : null;
       if (ms === null) throw failure;
@@ -114,7 +116,8 @@ async function* textsOf(
   }
 }
 
-// Sends one request. Returns an LlmError if no connection was made, since that may be retried.
+// Sends one request. Returns an LlmError, instead of throwing it, if no connection was made, because the request may
+// then be repeated.
 async function send(call: HttpCall, timer: CallTimer): Promise<HttpAnswer | Refusal | LlmError> {
   timer.awaitConnection();
   let answer: HttpAnswer;
@@ -152,7 +155,7 @@ async function readRefusal(answer: HttpAnswer, timer: CallTimer): Promise<Refusa
   return new Refusal(answer.status, answer.headers, Buffer.concat(parts).toString("utf8"));
 }
 
-// An untrusted address is checked again at each connection, because it may resolve differently by then.
+// An untrusted host is checked again at each connection, because its name may resolve to another address by then.
 async function targetOf(
   endpoint: LlmEndpoint,
   admission: Required<Admission>,
@@ -160,7 +163,7 @@ async function targetOf(
   try {
     if (endpoint.isTrusted) return { url: completionsUrl(new URL(endpoint.baseUrl)) };
     const target = parseTarget(endpoint.baseUrl);
-    // node makes no lookup for a literal address, so it is checked here
+    // node makes no DNS lookup for a literal IP address, so it is checked here
     if (target.isLiteralAddress) await admittedAddresses(target, admission);
     return { url: completionsUrl(target.url), lookup: admittingLookup(target, admission) };
   } catch (cause) {
@@ -169,7 +172,7 @@ async function targetOf(
   }
 }
 
-// Keeps the query string, in which some services expect their version.
+// Keeps the query string: some services expect the API version in it.
 function completionsUrl(base: URL): URL {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/{1,100}$/, "")}/chat/completions`;

@@ -9,21 +9,23 @@ import { AnswerText } from "./answer-text.ts";
 import { EventLines } from "./event-lines.ts";
 
 /**
- * Largest event or JSON object, in bytes (it is buffered until complete), and allowance for a body beyond its tokens.
+ * Maximum size in bytes of an event or JSON object, which is buffered until it is complete. Also the size that a body
+ * may have besides its tokens.
  */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 /**
- * Bytes allowed for one token's event. OpenAI sends about 300; Azure, with its filter results on each event, about 800.
+ * Maximum number of bytes of the body per requested token. OpenAI sends about 300; Azure, with its filter results on
+ * each event, about 800.
  */
 const TOKEN_BYTES_MAX = 1024;
-/** Largest body in bytes, whatever number of tokens was requested. */
+/** Maximum size of a body in bytes, whatever number of tokens was requested. */
 const LONGEST_ANSWER_BYTES_MAX = 64 * 1024 * 1024;
-/** Characters allowed per requested token. German words and code reach 5 or 6. */
+/** Maximum number of characters of the answer per requested token. German words and code reach 5 or 6. */
 const TOKEN_CHARACTERS_MAX = 8;
-/** Largest token count accepted from an endpoint; larger ones are ignored as implausible. */
+/** Maximum token count that is accepted from an endpoint. Larger ones are implausible and are ignored. */
 const TOKENS_MAX = 10_000_000;
 
-/** Meaning of `finish_reason` where the model did not finish by itself. Any other value means that it did. */
+/** Values of `finish_reason` which mean that the model did not finish by itself. Any other value means that it did. */
 const ENDINGS: Readonly<Record<string, LlmEnding | "broken">> = {
   length: "length",
   max_tokens: "length",
@@ -46,10 +48,11 @@ export class Completion {
   #object: string[] | null = null;
   #hasBegun = false;
   #bytes = 0;
-  /** Length of the text so far, reasoning inside it included. */
+  /** Length of the text so far, including reasoning inside it. */
   #characters = 0;
   /**
-   * UTF-8 bytes that the model wrote, reasoning included; the basis of the estimate if the endpoint reports no usage.
+   * Number of UTF-8 bytes that the model wrote, including reasoning. If the endpoint reports no usage, it is estimated
+   * from this number.
    */
   #writtenBytes = 0;
   #usage: LlmUsage | null = null;
@@ -58,14 +61,15 @@ export class Completion {
   #hasChoices = false;
   #isComplete = false;
 
-  /** The size limits follow from the number of tokens that the request allows. */
+  /** The size limits are computed from the number of tokens that the request allows. */
   constructor(private readonly request: Pick<LlmRequest, "messages" | "outputTokensMax">) {
     this.#bytesMax = Math.min(ANSWER_BYTES_MAX + request.outputTokensMax * TOKEN_BYTES_MAX, LONGEST_ANSWER_BYTES_MAX);
   }
 
   /**
-   * Takes the next part of the body; yields its texts, none of them empty.
-   * @throws LlmError `too_long`, `malformed`, `failed`
+   * Parses the next part of the body and yields its texts, none of them empty.
+   * @throws LlmError `too_long` beyond the size limits, `malformed` if an event is not JSON, `failed` if the endpoint
+   *   reports an error
    */
   *push(bytes: Uint8Array): Generator<string, void> {
     this.#bytes += bytes.byteLength;
@@ -74,8 +78,9 @@ export class Completion {
   }
 
   /**
-   * Ends the body and yields the text that was still held back.
-   * @throws LlmError `malformed` if the body held no completion, `failed` if it was cut off, `too_long`
+   * Parses the end of the body and yields the text that was still held back.
+   * @throws LlmError `malformed` if the body contained no completion, `failed` if it was cut off, `too_long` beyond the
+   *   size limits
    */
   *end(): Generator<string, void> {
     yield* this.#parse(this.#decoder.decode());
@@ -105,7 +110,9 @@ export class Completion {
     return this.#isRefused ? "withheld" : (this.#ending ?? "model");
   }
 
-  /** Tokens as reported by the endpoint, otherwise estimated, also for a cut-off answer. Zero if no answer began. */
+  /**
+   * Token counts as reported by the endpoint, otherwise estimated, also for a cut-off answer. Zero if no answer began.
+   */
   get usage(): LlmUsage {
     if (this.#usage !== null) return this.#usage;
     if (this.#bytes === 0) return { prompt: 0, completion: 0 };
@@ -130,7 +137,7 @@ export class Completion {
       throw tooLong(`${ANSWER_BYTES_MAX} characters in one event`);
   }
 
-  // The last event may lack its blank line. It may then be cut off: it counts only if it is valid JSON.
+  // The last event may lack its blank line. It may also be cut off, so it counts only if it is valid JSON.
   *#reportAll(events: readonly string[], areTerminated: boolean): Generator<string, void> {
     for (const data of events) {
       if (data.trim() === "[DONE]") {
@@ -207,7 +214,7 @@ function isError({ error, object }: Reported): boolean {
   return (error !== undefined && error !== null) || object === "error";
 }
 
-// null: the answer goes on. Some servers send an empty reason, or the word "null", with every event.
+// Returns null while the answer continues. Some servers send an empty reason, or the word "null", with every event.
 function endingOf(reason: unknown): LlmEnding | "broken" | null {
   if (typeof reason !== "string" || reason === "" || reason === "null") return null;
   return Object.hasOwn(ENDINGS, reason) ? (ENDINGS[reason] ?? "model") : "model";
@@ -217,7 +224,7 @@ function objectOf(value: unknown): Reported | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Reported) : null;
 }
 
-// Parts of other types are skipped: images, and the model's reasoning.
+// Skips parts of other types: images, and the model's reasoning.
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

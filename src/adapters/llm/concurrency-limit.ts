@@ -1,16 +1,17 @@
 // Limits the language model calls that one project runs at the same time. Queries have priority because a user waits
-// for them. Ingestion gets at most half of the slots, and always one when it waits, so that both make progress.
+// for them. Ingestion gets at most half of the slots. If it waits and has none, it gets the next free one, so that it
+// makes progress, too.
 
 import type { ProjectId } from "../../domain/ids.ts";
 import type { Metrics } from "../../kit/metrics.ts";
 import { type LanguageModel, LlmError, type LlmPurpose } from "../../ports/language-model.ts";
 import { languageModelFromStream } from "./from-stream.ts";
 
-/** Calls of one project and purpose that may wait for a slot. */
+/** Maximum number of calls of one project and purpose that wait for a slot. */
 export const WAITING_MAX = 64;
 /**
- * How long a query waits for a slot, in milliseconds. Ingestion waits without a limit: its own queue bounds its calls,
- * and one of them can always run, so its turn comes.
+ * Maximum time that a query waits for a slot, in milliseconds. Ingestion waits without a limit: its own queue limits
+ * its calls, and one of them can always run, so each gets a slot in the end.
  */
 const QUERY_WAIT_MS = 30_000;
 
@@ -18,10 +19,10 @@ const PURPOSES: readonly LlmPurpose[] = ["query", "ingestion"];
 
 /** Limits per project. */
 export interface LlmLimits {
-  /** Concurrent calls of one project, at least 2. */
+  /** Maximum number of concurrent calls of one project, at least 2. */
   readonly concurrency: number;
   readonly metrics: Metrics;
-  /** How long a query waits for a slot. Defaults to 30,000. */
+  /** Maximum time that a query waits for a slot, in milliseconds. Default 30,000. */
   readonly queryWaitMs?: number;
 }
 
@@ -99,8 +100,9 @@ class CallSlots {
   }
 
   /**
-   * Resolves when the caller has a slot. The caller gives it back with `release`.
-   * @throws LlmError `overloaded`, `stopped`: no slot was taken
+   * Resolves when the caller has a slot. The caller gives the slot back with `release`.
+   * @throws LlmError `overloaded` if too many calls wait or the wait takes too long, `stopped` if the call is aborted;
+   *   the caller then has no slot
    */
   async acquire(purpose: LlmPurpose, signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw stopped();
@@ -142,7 +144,7 @@ class CallSlots {
     }
   }
 
-  // Purpose that gets the next free slot; null if nothing waits or nothing is free.
+  // Purpose of the call that gets the next slot; null if no call waits or no slot is free for it.
   #next(): LlmPurpose | null {
     const waits = (purpose: LlmPurpose) => this.waiting(purpose) > 0 && this.#hasRoomFor(purpose);
     if (waits("ingestion") && this.running.ingestion === 0) return "ingestion";

@@ -1,20 +1,22 @@
-// What differs between endpoints: which optional request fields they accept, and which header carries the key. The
-// protocol has no way to ask. If an endpoint refuses a field (status 400 or 422), the request is repeated without it,
-// and the form that worked is remembered.
+// Differences between endpoints: which optional request fields they accept, and which header contains the key. The
+// protocol has no way to ask an endpoint. If an endpoint refuses a field (status 400 or 422), the request is repeated
+// without it, and the form that worked is remembered.
 
 import type { LlmEndpoint } from "../../domain/language-model.ts";
 import { LlmError, type LlmRequest } from "../../ports/language-model.ts";
 
-/** Number of remembered endpoints. Beyond it, the oldest one is forgotten and starts with the full form again. */
+/**
+ * Maximum number of remembered endpoints. Above it, the oldest one is forgotten; its next request has all fields again.
+ */
 const ENDPOINTS_MAX = 1_000;
 
 /** The form of request that an endpoint accepts. */
 export interface Dialect {
-  /** `response_format` with a JSON Schema. */
+  /** Whether requests may have the field `response_format` with a JSON Schema. */
   readonly acceptsSchema: boolean;
-  /** `stream_options`, which makes the last event report the token usage. */
+  /** Whether requests may have the field `stream_options`, which makes the last event report the token usage. */
   readonly acceptsStreamOptions: boolean;
-  /** `temperature`: reasoning models accept only their own. */
+  /** Whether requests may have the field `temperature`. Reasoning models accept only their default. */
   readonly acceptsTemperature: boolean;
   readonly lengthField: "max_tokens" | "max_completion_tokens";
 }
@@ -27,8 +29,8 @@ const FULL_DIALECT: Dialect = {
 };
 
 /**
- * Hosts of Azure. It takes API keys in an `api-key` header; as bearer it accepts only directory tokens (JSON Web
- * Tokens).
+ * Hosts of Azure. Azure expects API keys in the header `api-key`. As a bearer token it accepts only JSON Web Tokens of
+ * its directory.
  */
 const AZURE_HOSTS = /\.(openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
@@ -36,7 +38,7 @@ const AZURE_HOSTS = /\.(openai|cognitiveservices|services\.ai)\.azure\.com$/;
 export class Dialects {
   readonly #known = new Map<string, Dialect>();
 
-  /** The dialect that worked last; the full one for an unknown endpoint. */
+  /** Returns the dialect that worked last; the one with all fields for an unknown endpoint. */
   of(endpoint: LlmEndpoint): Dialect {
     return this.#known.get(keyOf(endpoint)) ?? FULL_DIALECT;
   }
@@ -51,8 +53,9 @@ export class Dialects {
 }
 
 /**
- * A simpler dialect than the refused one: without the field that the refusal names, otherwise without the least
- * supported field. null if nothing is left to drop, so the refusal has another reason.
+ * Returns a dialect with one field less than the refused one: without the field that the refusal names, otherwise
+ * without the field that the fewest endpoints support. null if no field is left to omit, so that the refusal must have
+ * another reason.
  * @param refusal body of the response
  */
 export function simplerDialect(dialect: Dialect, request: LlmRequest, refusal: string): Dialect | null {
@@ -67,7 +70,7 @@ export function simplerDialect(dialect: Dialect, request: LlmRequest, refusal: s
   return dialect.acceptsStreamOptions ? { ...dialect, acceptsStreamOptions: false } : null;
 }
 
-/** The JSON body of a request in this dialect. */
+/** Returns the JSON body of a request in this dialect. */
 export function requestBody(request: LlmRequest, dialect: Dialect): string {
   const { endpoint, messages, temperature, outputTokensMax, schema } = request;
   return JSON.stringify({
@@ -89,8 +92,8 @@ export function requestBody(request: LlmRequest, dialect: Dialect): string {
 }
 
 /**
- * The headers of a request to `url`.
- * @throws LlmError `refused` if the key contains characters that no header can hold
+ * Returns the headers of a request to `url`.
+ * @throws LlmError `refused` if the key contains characters that are not allowed in headers
  */
 export function requestHeaders({ apiKey }: LlmEndpoint, url: URL): Record<string, string> {
   if (apiKey !== null && !/^[\x20-\x7e]*$/.test(apiKey)) {

@@ -1,6 +1,7 @@
-// Parses Server-Sent Events from text that arrives in parts (html.spec.whatwg.org, 9.2.6). Written here because the
-// cost of a line must be linear in its length. Common parsers join and search the buffered text again with every part,
-// so a hostile endpoint that sends a line of megabytes in tiny parts would block the event loop for minutes.
+// Parses Server-Sent Events from text that arrives in parts (html.spec.whatwg.org, 9.2.6). Mneme has its own parser
+// because the time to parse a line must be linear in its length. Common parsers join and search the buffered text again
+// with every part. With them, a hostile endpoint that sends a line of megabytes in tiny parts could block the event
+// loop for minutes.
 
 /** Incremental parser that returns the data of complete events. */
 export class EventLines {
@@ -16,7 +17,7 @@ export class EventLines {
   }
 
   /**
-   * Takes the next part; returns the data of the events that it completes, in order. Comments and other fields are
+   * Parses the next part and returns the data of the events that it completes, in order. Comments and other fields are
    * ignored.
    */
   push(text: string): string[] {
@@ -34,7 +35,7 @@ export class EventLines {
     return events;
   }
 
-  /** Ends the input; returns the data of a last event that lacks its blank line. */
+  /** Parses the end of the input. Returns the data of a last event that lacks its blank line. */
   end(): string[] {
     const events: string[] = [];
     this.#endLine(events);

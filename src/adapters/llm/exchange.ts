@@ -1,5 +1,5 @@
 // One POST to a language model endpoint. The response body is read part by part, only as fast as the caller asks for
-// parts. The address check, the timeouts and the meaning of the bytes are in client.ts.
+// parts. client.ts checks addresses, sets timeouts and interprets the body.
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -13,7 +13,7 @@ export interface HttpCall {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Resolves the host name; absent: the system's resolver. */
+  /** Resolves the host name. If absent, the operating system's resolver is used. */
   readonly lookup?: LookupFunction;
 }
 
@@ -22,9 +22,9 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /**
-   * The next part of the body; null at its end. The socket is paused between calls, so at most one read is buffered.
-   * Must not be called again before the previous call has settled.
-   * @throws LlmError `failed` if the connection breaks; `signal.reason`
+   * Returns the next part of the body; null at its end. The socket is paused between calls, so at most one read is
+   * buffered. Must not be called again before the previous call has settled.
+   * @throws LlmError `failed` if the connection breaks; `signal.reason` if the signal aborts
    */
   nextPart(): Promise<Buffer | null>;
   /** Closes the connection and drops buffered data. */
@@ -35,8 +35,8 @@ export interface HttpAnswer {
  * Sends the request; resolves when the response headers have arrived.
  * @param signal must live no longer than the call, because its listener is never removed
  * @param onConnected called when the connection is established, TLS included
- * @throws LlmError `unreachable` or `unsafe_address` before the response begins, `malformed` if it cannot;
- *   `signal.reason`
+ * @throws LlmError `unreachable` or `unsafe_address` if no response begins, `malformed` if the endpoint switches to
+ *   another protocol; `signal.reason` if the signal aborts
  */
 export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () => void): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
@@ -47,8 +47,8 @@ export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () =>
       method: "POST",
       headers: call.headers,
       ...(call.lookup !== undefined && { lookup: call.lookup }),
-      // no agent: it would pool connections and obey HTTP_PROXY; verification stays on whatever
-      // NODE_TLS_REJECT_UNAUTHORIZED says
+      // no agent, because it would pool connections and obey HTTP_PROXY; certificates are verified even if
+      // NODE_TLS_REJECT_UNAUTHORIZED is 0
       agent: false,
       rejectUnauthorized: true,
     });
@@ -65,7 +65,7 @@ export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () =>
     });
     outgoing.on("error", (cause) => {
       reject(connectionFailed(cause));
-      // must run before the "end" event that a body without a length emits when its connection breaks
+      // must run before the "end" event, which a body of unknown length also emits when its connection breaks
       body?.end(connectionLost(cause));
     });
     outgoing.on("upgrade", (_answer, socket) => {
@@ -89,7 +89,7 @@ export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () =>
   });
 }
 
-/** Turns a response's data events into parts on request; pauses the socket while no part is requested. */
+/** Lets a caller request the parts of a response body one by one. The socket is paused while no part is requested. */
 class Body {
   readonly #answer: IncomingMessage;
   /** Parts that arrived before they were requested. */
@@ -114,7 +114,7 @@ class Body {
     return this.#requested.promise;
   }
 
-  /** Ends the body; buffered parts can still be read. @param error null: the body is complete */
+  /** Ends the body; buffered parts can still be read. @param error null if the body is complete */
   end(error: unknown): void {
     if (this.#end !== null) return;
     this.#end = { error };

@@ -17,7 +17,7 @@ export class Refusal {
     return this.status === 400 || this.status === 422;
   }
 
-  /** The failure to report. @param nowMs Unix milliseconds, to convert a `retry-after` date into a duration */
+  /** Returns the error to report. @param nowMs Unix milliseconds, to convert a `retry-after` date into a duration */
   toError(nowMs: number): LlmError {
     const { status } = this;
     const detail = { status, ...retryAfter(this.headers["retry-after"], nowMs) };
@@ -36,7 +36,7 @@ export class Refusal {
   }
 }
 
-// The header holds seconds or a date.
+// The header contains a number of seconds or a date.
 function retryAfter(header: string | undefined, nowMs: number): { readonly retryAfterMs?: number } {
   if (header === undefined) return {};
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;

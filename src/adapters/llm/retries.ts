@@ -2,24 +2,30 @@
 
 import type { LlmError } from "../../ports/language-model.ts";
 
-/** Retries per call. */
+/** Maximum number of retries per call. */
 export const RETRIES_MAX = 2;
-/** Longest `retry-after` that is obeyed. A user is waiting, so a longer one fails the call. */
+/**
+ * Maximum `retry-after` that is obeyed, in milliseconds. A user is waiting, so the call fails if the endpoint requests
+ * a longer wait.
+ */
 const REQUESTED_WAIT_MS_MAX = 10_000;
 /**
- * Longest wait before the first retry if the endpoint requests none. It doubles each time; jitter removes up to half of
- * it.
+ * Maximum wait before the first retry if the endpoint requests none, in milliseconds. It doubles with each retry;
+ * jitter reduces it by up to half.
  */
 const WAIT_MS = 500;
 
-/** Statuses of transient failures: too many requests, and gateways whose servers are being replaced or are full. */
+/**
+ * HTTP statuses of transient failures: too many requests, and gateways whose servers are being replaced or are
+ * overloaded.
+ */
 const TRANSIENT_STATUSES: readonly (number | null)[] = [429, 502, 503];
-/** Connection errors that are transient. */
+/** Codes of connection errors that are transient. */
 const TRANSIENT_CODES: readonly unknown[] = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
 
 /**
  * Milliseconds to wait before the next retry; null if the call must not be retried.
- * @param failure of a call whose answer had not begun
+ * @param failure error of a call whose answer had not begun
  * @param retries number of retries so far
  * @param leftMs time left for the whole call
  * @param random jitter in 0..1

@@ -1,4 +1,4 @@
-// Classifies IP addresses as globally routable or not, and holds the operator's allow list. URLs and name resolution
+// Decides whether an IP address is globally routable, and parses the operator's allow list. URLs and name resolution
 // are in guard.ts.
 
 import { isIP } from "node:net";
@@ -10,7 +10,7 @@ type Block = readonly [network: Address, prefixBits: number];
 /**
  * IPv4 blocks that are not globally routable unicast: the IANA IPv4 Special-Purpose Address Registry and the multicast
  * block. 192.0.0.0/24 is refused as a whole: the registry marks two anycast addresses in it as reachable (RFC 7723,
- * RFC 8155), but the operator's own network answers them.
+ * RFC 8155), but hosts of the operator's own network could answer at them.
  */
 const IPV4_REFUSED = blocks(
   "0.0.0.0/8", // this network (RFC 791)
@@ -31,7 +31,7 @@ const IPV4_REFUSED = blocks(
 );
 
 /**
- * IPv6 space that IANA allocates as global unicast (RFC 4291). Outside it are the unspecified, loopback, IPv4-mapped
+ * IPv6 block that IANA allocates as global unicast (RFC 4291). Outside of it are the unspecified, loopback, IPv4-mapped
  * and -compatible, NAT64, discard-only, segment routing, unique local, link-local, site-local and multicast addresses.
  */
 const IPV6_GLOBAL = blocks("2000::/3");
@@ -39,7 +39,7 @@ const IPV6_GLOBAL = blocks("2000::/3");
 /**
  * Blocks inside 2000::/3 that are not globally routable: the IANA IPv6 Special-Purpose Address Registry. 2001::/23 is
  * refused as a whole, like 192.0.0.0/24: the addresses in it that the registry marks as reachable are anycast services
- * of the local network and identifiers that nothing is routed to.
+ * of the local network, or identifiers to which nothing is routed.
  */
 const IPV6_REFUSED = blocks(
   "2001::/23", // IETF protocol assignments: Teredo, benchmarking, ORCHID, … (RFC 2928)
@@ -50,8 +50,8 @@ const IPV6_REFUSED = blocks(
 );
 
 /**
- * Whether `address` is globally routable unicast. Takes an IPv4 address in dotted decimal or an IPv6 address, as
- * resolvers and URLs write them. false for anything else, including an address with a zone.
+ * Whether `address` is globally routable unicast. Accepts IPv4 addresses in dotted decimal and IPv6 addresses, as
+ * resolvers and URLs write them. Returns false for anything else, including an address with a zone.
  */
 export function isGloballyRoutable(address: string): boolean {
   const parsed = parseAddress(address);
@@ -69,11 +69,11 @@ export function isHostName(host: string): boolean {
 }
 
 /**
- * What an operator allows in addition to globally routable addresses: host names, whatever they resolve to, and address
- * blocks.
+ * The operator's allow list: what may be called besides globally routable addresses. Contains host names, which are
+ * allowed whatever address they have, and address blocks.
  */
 export class AllowList {
-  /** @param hosts lower case, without a trailing dot */
+  /** @param hosts names in lower case, without a trailing dot */
   private constructor(
     private readonly hosts: ReadonlySet<string>,
     private readonly addresses: readonly Block[],
@@ -118,7 +118,7 @@ function blocks(...texts: readonly string[]): readonly Block[] {
   return texts.map((text) => ipaddr.parseCIDR(text));
 }
 
-// Checked with node's isIP first: ipaddr.js also accepts 127.1, 0x7f.1 and 010.0.0.1, which programs interpret
+// Checks with node's isIP first, because ipaddr.js also accepts 127.1, 0x7f.1 and 010.0.0.1, which programs interpret
 // differently.
 function parseAddress(text: string): Address | null {
   return isIP(text) === 0 || text.includes("%") ? null : ipaddr.parse(text);
@@ -139,8 +139,8 @@ function parseBlock(entry: string): Block | null {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax ? [address, Number(bits)] : null;
 }
 
-// Parsed by URL, so that an internationalised name is compared in the form that guard.ts sees. Entries that URL turns
-// into an address (127.1, 0x7f000001) are refused, because the operator may have meant something else.
+// Parses the name with URL, so that an internationalised name gets the form that guard.ts compares. Entries that URL
+// turns into an address (127.1, 0x7f000001) are refused, because the operator may have meant something else.
 function parseHost(entry: string): string | null {
   if (/[\s:/@?#\\%[\]]/.test(entry) || !URL.canParse(`http://${entry}/`)) return null;
   const host = new URL(`http://${entry}/`).hostname;

@@ -8,14 +8,17 @@ import { LIMITS } from "../../domain/limits.ts";
 import type { AddressGuard } from "../../ports/outbound.ts";
 import { type AllowList, isGloballyRoutable, isHostName } from "./addresses.ts";
 
-/** Resolves a host name to IPv4 (dotted decimal) or IPv6 addresses. Rejects or returns none if it does not resolve. */
+/**
+ * Resolves a host name to IPv4 (dotted decimal) or IPv6 addresses. If the name does not resolve, rejects or returns no
+ * address.
+ */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-/** The system's resolver, including the hosts file. */
+/** The operating system's resolver, which also reads the hosts file. */
 export const resolveBySystem: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** What decides whether a host may be called: the allow list and the resolver. */
+/** Options of the decision whether a host may be called. */
 export interface Admission {
   readonly allow: AllowList;
   /** Defaults to `resolveBySystem`. */
@@ -24,11 +27,17 @@ export interface Admission {
 
 /** Options of an address guard. */
 export interface GuardOptions extends Admission {
-  /** A name that takes longer counts as unresolvable. Default 5,000: one attempt of a typical resolver. */
+  /**
+   * Maximum time to resolve a name, in milliseconds. A name that takes longer counts as unresolvable. Default 5,000,
+   * the time of one attempt of a typical resolver.
+   */
   readonly resolveTimeoutMs?: number;
 }
 
-/** A URL or host that must not be called. `message` is public and completes "the address …", as in "is not public". */
+/**
+ * A URL or host that must not be called. `message` is public. It is the end of a sentence that begins with "the
+ * address", such as "is not public".
+ */
 export class UnsafeTarget extends Error {
   override readonly name = "UnsafeTarget";
 }
@@ -36,7 +45,7 @@ export class UnsafeTarget extends Error {
 /** A parsed URL. */
 export interface Target {
   readonly url: URL;
-  /** A lower-case name, or an address without brackets. */
+  /** The host: a name in lower case, or an IP address without brackets. */
   readonly host: string;
   readonly isLiteralAddress: boolean;
 }
@@ -60,9 +69,10 @@ export function createAddressGuard({
 }
 
 /**
- * Parses a URL. Accepts only URLs that every parser reads alike: `http://` or `https://`, then a host, no credentials,
- * no white space or control characters. URL normalises the host's spelling (`127.1`, `0x7f000001`, full-width digits).
- * @throws UnsafeTarget for anything else, for port 0 and beyond LIMITS.webhookUrlCharacters
+ * Parses a URL. Accepts only URLs that all parsers interpret in the same way: `http://` or `https://`, then a host; no
+ * credentials, white space or control characters. URL normalises the notation of the host (`127.1`, `0x7f000001`,
+ * full-width digits).
+ * @throws UnsafeTarget for anything else, for port 0, and for a URL longer than LIMITS.webhookUrlCharacters
  */
 export function parseTarget(text: string): Target {
   if (text.length > LIMITS.webhookUrlCharacters) {
@@ -83,9 +93,9 @@ export function parseTarget(text: string): Target {
 }
 
 /**
- * All addresses of `target`, at least one. Each of them may be connected to.
- * @throws UnsafeTarget if there is no address or any of them must not be called. The message does not say which of the
- *   two, because that would reveal which names exist inside the operator's network.
+ * Returns all addresses of `target`, at least one. All of them may be called.
+ * @throws UnsafeTarget if there is no address, or if one of them must not be called. The message is the same in both
+ *   cases, because it would otherwise reveal which names exist in the operator's network.
  */
 export async function admittedAddresses(
   { host, isLiteralAddress }: Target,

@@ -1,5 +1,5 @@
-// One POST to an address chosen by a caller. Connects only to addresses that guard.ts has just checked; bounded in time
-// and memory. The caller decides when to send, what to sign and whether to retry.
+// Sends one POST to an address chosen by a caller of the API, in bounded time and memory. Connects only to addresses
+// that guard.ts has just checked. The dispatcher decides when to send, what to sign and whether to retry.
 
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -9,13 +9,13 @@ import { type Admission, admittedAddresses, parseTarget, resolveBySystem, type T
 
 /** Options of a sender. */
 export interface SenderOptions extends Admission {
-  /** For the whole call: name resolution, connecting, sending and reading. Default 10,000. */
+  /** Timeout of the whole call in milliseconds: name resolution, connecting, sending and reading. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Bytes of a response that are read. A longer one is cut off, and its status still counts. Default 64 KiB. */
+  /** Maximum number of bytes read of a response. A longer one is cut off; its status counts. Default 64 KiB. */
   readonly responseBytesMax?: number;
 }
 
-/** Mneme ended the call itself. `message` is the public reason. */
+/** Error for a call that Mneme ended itself. `message` is the public reason. */
 class CallEnded extends Error {
   override readonly name = "CallEnded";
 }
@@ -59,7 +59,7 @@ export function createOutboundSender({
       if (signal.aborted) stop();
       try {
         const target = parseTarget(url);
-        // node makes no lookup for a literal address, so it is checked here
+        // node makes no DNS lookup for a literal IP address, so it is checked here
         if (target.isLiteralAddress) await admittedAddresses(target, { allow, resolve });
         const options = { method: "POST", headers, lookup: admittingLookup(target, { allow, resolve }) };
         const statusCode = await exchange(target, options, body, responseBytesMax, ending.signal);
@@ -75,8 +75,8 @@ export function createOutboundSender({
 }
 
 /**
- * A DNS lookup for node:http that resolves and checks at connection time, so that a name cannot change between check
- * and use.
+ * Creates a DNS lookup function for node:http. It resolves and checks a name when the connection is made, so that the
+ * address cannot change after the check.
  */
 export function admittingLookup(target: Target, options: Required<Admission>): LookupFunction {
   return (_hostname, { all }, callback) => {
@@ -92,8 +92,8 @@ export function admittingLookup(target: Target, options: Required<Admission>): L
   };
 }
 
-// Sends and reads. Resolves to the status when the response is complete or exceeds `bytesMax`; rejects with the error
-// or `signal.reason`.
+// Sends the request and reads the response. Resolves to the status when the response is complete or exceeds `bytesMax`.
+// Rejects with the error, or with `signal.reason`.
 function exchange(
   { url }: Target,
   options: RequestOptions,
@@ -103,12 +103,12 @@ function exchange(
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    // registered before the request sees the signal: a body without a length emits "end" when its connection is
-    // destroyed
+    // registered before the request's own listener for the signal: a body of unknown length emits "end" when the
+    // connection is destroyed, and would count as complete
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     const request = url.protocol === "https:" ? httpsRequest : httpRequest;
-    // no agent: it would pool connections and obey HTTP_PROXY; verification stays on whatever
-    // NODE_TLS_REJECT_UNAUTHORIZED says
+    // no agent, because it would pool connections and obey HTTP_PROXY; certificates are verified even if
+    // NODE_TLS_REJECT_UNAUTHORIZED is 0
     const outgoing: ClientRequest = request(url, { ...options, agent: false, rejectUnauthorized: true, signal });
     outgoing.on("error", reject);
     outgoing.on("upgrade", ({ statusCode = 101 }: IncomingMessage, socket) => {
@@ -131,7 +131,7 @@ function exchange(
   });
 }
 
-/** Why a call failed, as a public text such as "connection refused". */
+/** Returns why a call failed as a public text, such as "connection refused". */
 export function publicReason(error: unknown): string {
   if (error instanceof UnsafeTarget) return `the address ${error.message}`;
   if (error instanceof CallEnded) return error.message;

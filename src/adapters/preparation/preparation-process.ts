@@ -1,5 +1,5 @@
-// Prepares texts in a child process: sends them in bounded groups, restarts the process, and gives up a text that kills
-// it. src/preparation does the preparation itself; adapters/documents reads files.
+// The server's part of preparation: sends texts to the preparation process in groups of limited size, restarts the
+// process, and gives up a text that kills it. The child's part is in src/preparation; adapters/documents reads files.
 
 import { join } from "node:path";
 import { childCommand } from "../../children/command.ts";
@@ -22,49 +22,52 @@ export interface PreparationOptions {
   /** Folder of the models; its `embedder/tokenizer.json` counts the tokens. */
   readonly modelsDir: string;
   readonly log: Log;
-  /** Resident bytes above which the process is replaced between groups. */
+  /** Resident memory in bytes above which the process is replaced between groups. */
   readonly memoryBytesMax?: number;
-  /** Timeout of a group of texts by its size. */
+  /** Returns the timeout in milliseconds for a group of texts of this size. */
   readonly groupTimeoutMs?: (contentBytes: number) => number;
-  /** Program and arguments of the child; tests pass one that breaks. */
+  /** Program and arguments of the child. Tests use a child that fails. */
   readonly command?: readonly string[];
 }
 
-/** Prepares texts in a child process. */
+/** A Preparer with a child process that can be observed and closed. */
 export interface PreparationProcess extends Preparer {
   /**
-   * @throws Fault `overloaded` if 64 calls are waiting, `model_unavailable` if no process can be started; the reason of
-   * an aborted signal
+   * @throws Fault `overloaded` if 64 calls are waiting, `model_unavailable` if no process can be started;
+   *   `signal.reason` if `signal` aborts
    */
   prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly (Prepared | PrepareFailure)[]>;
   /** State of the child; null before its first start. */
   state(): ChildState | null;
   /** Number of starts after the first one. */
   restarts(): number;
-  /** Last measured resident memory of the child. */
+  /** Resident memory of the child when it was last measured, in bytes. */
   rssBytes(): number;
   /** Ends the child. Pending calls reject. */
   close(): Promise<void>;
 }
 
 /**
- * The idle process takes 110 MB; the rest is for texts. After a text of 100 MB, the process is above this limit and is
- * replaced.
+ * Default of the memory limit, in bytes. The idle process takes 110 MB; the rest is for texts. After a text of 100 MB,
+ * the process exceeds the limit and is replaced.
  */
 const MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 const START_TIMEOUT_MS = 20_000;
-/** Longest wait for a process that is being restarted: its slowest restart and its start. */
+/**
+ * Maximum time in milliseconds that a call waits for a process that is being restarted. Covers the longest pause before
+ * a restart, and the start.
+ */
 const UP_TIMEOUT_MS = 30_000;
 /** Low priority: ingestion yields to searches. */
 const NICENESS = 10;
-/** A group holds at most this many texts and UTF-16 units; one larger text is a group of its own. */
+/** Maximum number of texts of a group, and of their UTF-16 code units. A larger text is a group of its own. */
 const GROUP_TEXTS_MAX = 64;
 const GROUP_UNITS_MAX = 4 * 1024 * 1024;
-/** Maximum waiting calls. Ingestion makes one at a time. */
+/** Maximum number of waiting calls. Ingestion makes one call at a time. */
 const WAITING_CALLS_MAX = 64;
 /**
- * Number of times the process may die while it prepares one text alone. Then the text is given up; a single death can
- * be chance.
+ * Number of times that the process dies while it prepares one text alone before the text is given up. A single death
+ * can be chance.
  */
 const DEATHS_MAX = 2;
 
@@ -73,7 +76,7 @@ function groupTimeout(contentBytes: number): number {
   return 40_000 + 2_000 * Math.ceil(contentBytes / (1024 * 1024));
 }
 
-/** Starts a preparation process in the background; calls wait until it is up. */
+/** Starts a preparation process in the background. Calls wait until it accepts requests. */
 export function createPreparationProcess(options: PreparationOptions): PreparationProcess {
   return new SupervisedPreparation(options);
 }
@@ -83,7 +86,7 @@ type Outcome = Prepared | PrepareFailure;
 class SupervisedPreparation implements PreparationProcess {
   private readonly starting: Promise<SupervisedChild>;
   private child: SupervisedChild | null = null;
-  /** Wake callers that wait for a change of the child's state. */
+  /** Functions that wake callers waiting for a change of the child's state. */
   private readonly watchers = new Set<() => void>();
   private lastCall: Promise<unknown> = Promise.resolve();
   private waitingCalls = 0;
@@ -141,7 +144,7 @@ class SupervisedPreparation implements PreparationProcess {
     return this.child;
   }
 
-  /** Runs one call at a time: the parts of a large text must not mix with those of another call. */
+  /** Runs one call at a time: the parts in which a large text is sent must not be mixed with those of another call. */
   private enqueue<T>(work: () => Promise<T>): Promise<T> {
     if (this.waitingCalls >= WAITING_CALLS_MAX) {
       throw new Fault("overloaded", "Too many texts are waiting to be prepared; try again later.");
@@ -212,7 +215,8 @@ class SupervisedPreparation implements PreparationProcess {
   }
 
   /**
-   * The child, once it accepts requests. @throws Fault `model_unavailable` if it is not up within 30 s or will never be
+   * Returns the child as soon as it accepts requests.
+   * @throws Fault `model_unavailable` if it does not within 30 s, or never will
    */
   private async upChild(): Promise<SupervisedChild> {
     const child = await this.starting;
@@ -228,7 +232,7 @@ class SupervisedPreparation implements PreparationProcess {
     }
   }
 
-  /** Resolves when the child comes up or goes down, or after `timeoutMs`. */
+  /** Resolves when the child begins or ceases to accept requests, or after `timeoutMs`. */
   private stateChange(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {
@@ -254,7 +258,10 @@ function unavailable(reason: string): Fault {
   return new Fault("model_unavailable", "Texts cannot be prepared at the moment.", { cause: new Error(reason) });
 }
 
-/** Groups of consecutive texts that are small enough for one request. A larger text is a group of its own. */
+/**
+ * Splits texts into groups that are small enough for one request each. Texts of a group are consecutive. A larger text
+ * is a group of its own.
+ */
 function groupsOf(inputs: readonly PrepareInput[]): PrepareInput[][] {
   const groups: PrepareInput[][] = [];
   let group: PrepareInput[] = [];

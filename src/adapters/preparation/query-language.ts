@@ -4,18 +4,18 @@
 import { STOP_WORD_LANGUAGES, stopWordsOf } from "../../kit/stop-words.ts";
 
 const UNDETERMINED = "und";
-/** With fewer letters even the detector is unreliable. */
+/** Minimum number of letters of a query in Latin script. For shorter ones even the detector is unreliable. */
 const LETTERS_MIN = 12;
 /**
- * From this share of English function words a query is English, unless another language has as many function words in
- * it.
+ * Minimum share of English function words in an English query. If another language has as many function words in it,
+ * the detector decides.
  */
 const ENGLISH_SHARE_MIN = 0.3;
 const OTHER_LANGUAGES = STOP_WORD_LANGUAGES.filter((language) => language !== "en");
 
 /**
- * The language of a query, BCP 47; `und` if undetermined. Takes microseconds for English and 0.2 ms for others. The
- * first query in another language takes 0.2 s and 50 MB of memory to load the detector.
+ * Returns the language of a query as a BCP 47 tag; `und` if it cannot be determined. Takes microseconds for English and
+ * 0.2 ms for others. The first query in another language takes 0.2 s and 50 MB of memory to load the detector.
  */
 export function queryLanguage(query: string): string | Promise<string> {
   const words = query.toLowerCase().match(/[\p{L}\p{M}']+/gu) ?? [];

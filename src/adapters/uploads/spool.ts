@@ -1,4 +1,5 @@
-// UploadFiles in a folder: `incoming/` has the files that are still arriving, the folder itself the kept files.
+// UploadFiles in a folder. The folder has the kept files, and its subfolder `incoming/` the files that are still
+// arriving.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
@@ -8,7 +9,7 @@ import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
 
-/** A person has to free space on a full disk first, which takes a while. */
+/** Retry hint for callers: a person has to free disk space first, which takes a while. */
 const FULL_DISK_RETRY_SECONDS = 60;
 
 /**
@@ -38,7 +39,7 @@ class Spool implements UploadFiles {
 
   async begin(): Promise<IncomingFile> {
     const path = join(this.incoming, crypto.randomUUID());
-    // wx: fails if the name exists, and follows no link
+    // wx: the call fails if the name exists, even as a symbolic link
     const handle = await withDiskFault(open(path, "wx", 0o600));
     return new SpooledFile(path, handle, this.log);
   }
@@ -47,7 +48,7 @@ class Spool implements UploadFiles {
     const name = basename(path);
     try {
       await rename(path, this.pathOf(name));
-      // syncs both folders: after a power cut the file is in its new place only
+      // syncs both folders, so that even after a power cut the file is only in its new place
       for (const folder of [this.directory, this.incoming]) await syncFolder(folder);
     } catch (error) {
       throw diskFaultOf(error);
@@ -126,7 +127,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Returns null if the file was removed meanwhile. Throws any other error. */
+/** Returns null if the file has been removed in the meantime. Throws any other error. */
 function ifMissing(error: unknown): null {
   if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
   throw error;
