@@ -15,7 +15,7 @@ import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
 
 /** Location of the program, for relative paths and defaults. */
 export interface StartPlace {
-  /** Base of relative paths, and folder of `mneme.toml`. */
+  /** Folder of `mneme.toml`; relative paths are resolved against it. */
   readonly workingDirectory: string;
   /** Folder of the models shipped with the program, given the data directory, where the single binary unpacks them. */
   readonly shippedModelsDirectory: (dataDir: string) => string;

@@ -5,7 +5,8 @@ import { Fault } from "../domain/fault.ts";
 
 /**
  * Reads and parses the body of a request.
- * @throws Fault `unsupported_media_type`, `payload_too_large`, `overloaded` or `invalid_request`.
+ * @throws Fault `unsupported_media_type`; `payload_too_large`; `overloaded` if too many large bodies are in memory;
+ *   `invalid_request` if the body is not valid JSON or UTF-8, or contains a value that cannot be stored
  */
 export async function readJson(request: Request, bytesMax: number, reserved: BodyReservation): Promise<unknown> {
   const mediaType = (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
@@ -60,7 +61,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-// Bun's message says what is wrong and quotes at most a few characters of the body.
+// The reason why JSON could not be parsed. Bun's message can be public: it quotes at most a few characters of the body.
 function jsonProblem(cause: unknown): string {
   const message = cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, "") : "unexpected end";
   return message.slice(0, 120);

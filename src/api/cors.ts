@@ -10,8 +10,8 @@ const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, X-Request
 const EXPOSED_HEADERS =
   "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed";
 /**
- * How long, in seconds, a browser may cache the answer to a preflight. After an origin is removed, its pages can send
- * requests for that long.
+ * How long, in seconds, a browser may cache the answer to a preflight. After the operator removes an origin, its pages
+ * can still send requests for this time.
  */
 const PREFLIGHT_SECONDS = 600;
 

@@ -9,7 +9,7 @@ import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
 /**
  * Converts a createMemory body to a draft.
  * @param at path of the body in the request (`memories[3]`), for the error's `param`
- * @throws Fault `invalid_request`, `too_many_tags` or `metadata_too_large`.
+ * @throws Fault `invalid_request` if a field has an invalid value; `too_many_tags`; `metadata_too_large`
  */
 export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft {
   const { content, ...attributes } = body;

@@ -4,7 +4,7 @@
 import { type JsonSchema, SCHEMA_REFERENCE } from "./json-schema.ts";
 import type { Group } from "./operation.ts";
 
-/** The opaque part of every id in the examples. */
+/** The part after the prefix of every id in the examples. */
 const OPAQUE = "01jd3vqm5yf8rbk0t6zn2hx9ea";
 const PASSAGE = "Ada keeps the spare key under the blue pot.";
 const NOW = "2026-11-20T09:30:00.000Z";

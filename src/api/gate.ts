@@ -61,7 +61,7 @@ export class Gate {
     return isSafe ? given : this.#parts.newRequestId();
   }
 
-  /** The admission of a new request. */
+  /** Collects the facts about a new request. */
   receive(request: Request, socketAddress: SocketAddress): Admission {
     const target = this.#targetOf(request.url);
     const query = target.indexOf("?");
@@ -79,7 +79,7 @@ export class Gate {
 
   /**
    * Authenticates a request and sets `admission.principal`. A failure counts against the client's address; a valid key
-   * always passes.
+   * is accepted even if that address had too many failures.
    * @throws Fault `missing_api_key`, `invalid_api_key`, or `rate_limit_exceeded` after too many failures
    */
   authenticate(admission: Admission, request: Request): Eventually<void> {

@@ -14,7 +14,7 @@ export const SCHEMA_REFERENCE = "#/components/schemas/";
 const ANY_NAME = "^(.*)$";
 /** Matches the component names that OpenAPI allows. */
 const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/;
-/** Keywords that restrict nothing. */
+/** JSON Schema keywords that describe values but do not restrict them. */
 const ANNOTATIONS: readonly string[] = ["description", "default"];
 
 /** Converts schemas, and collects those that have a name (`$id`). */
@@ -25,7 +25,7 @@ export class SchemaCollection {
 
   /**
    * Converts a schema; a named one becomes a `$ref` into `components`.
-   * @throws Error when two different schemas have the same name.
+   * @throws Error if two different schemas have the same name.
    */
   of(schema: TSchema): JsonSchema {
     const known = this.#converted.get(schema);

@@ -6,9 +6,9 @@ import { Fault } from "../domain/fault.ts";
 
 /** One part of a form. */
 export interface FormPart {
-  /** Empty if the part has no name. */
+  /** Name of the form field; empty if the part has none. */
   readonly name: string;
-  /** Without folders; null if the part is not a file. */
+  /** File name without folders; null if the part is not a file. */
   readonly filename: string | null;
   /** The bytes of the part; can be read once. */
   readonly bytes: AsyncIterable<Uint8Array>;

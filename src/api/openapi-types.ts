@@ -70,7 +70,7 @@ export interface OpenApiDocument {
   };
   readonly servers: readonly [{ readonly url: string }];
   readonly tags: readonly { readonly name: Group; readonly description: string }[];
-  /** By path, then by method in lower case. */
+  /** Operations by path, then by method in lower case. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   /** Requests that webhooks receive, by event. */
   readonly webhooks: Readonly<Record<string, object>>;

@@ -65,7 +65,7 @@ interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
 
 /**
  * Makes the document, an object that `JSON.stringify` converts to plain JSON.
- * @throws Error when an operation is outside of /v1, or two different schemas have the same name.
+ * @throws Error if an operation is outside of /v1, or two different schemas have the same name.
  */
 export function openApiDocument({ operations, version, buckets }: OpenApiParts): OpenApiDocument {
   const schemas = new SchemaCollection();

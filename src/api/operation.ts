@@ -42,7 +42,7 @@ export class JsonText {
   constructor(readonly text: string) {}
 }
 
-/** The input of an operation's `run`, all of it checked. */
+/** The input of an operation's `run`. All of it has been checked. */
 export interface Call<Query, Body> {
   readonly principal: Principal;
   readonly params: Readonly<Record<string, string>>;

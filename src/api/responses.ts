@@ -111,8 +111,9 @@ function responseOf({ status, body }: Answer, headers: Record<string, string>): 
 }
 
 /**
- * The response to HEAD: that of GET without its body, but with its length (RFC 9110, 9.3.2 and 8.6); Bun alone would
- * send length 0. Elysia does the same for responses of routes; this function is for all other responses.
+ * The response to HEAD: the response to GET without its body, but with the length of that body (RFC 9110, 9.3.2 and
+ * 8.6). Without this, Bun would send length 0. Elysia does the same for responses of routes; this function is for all
+ * other responses.
  */
 export async function headOf(response: Response): Promise<Response> {
   if (response.body === null) return response;

@@ -33,7 +33,8 @@ export interface Uploads {
   /**
    * Streams the file to disk, so that it is never completely in memory. After a refused form, no file is left.
    * @throws Fault `unsupported_media_type` (not a form, or an unsupported format), `payload_too_large`,
-   *   `invalid_request` (no file, two files, an empty file, a repeated field), `overloaded`
+   *   `invalid_request` (no file, two files, an empty file, a repeated field), `overloaded` (too many uploads at the
+   *   same time)
    */
   receive(request: Request): Promise<Upload>;
 }

@@ -14,8 +14,8 @@ const OUTPUT = join(ROOT, "dist/mneme");
 const PACKED = join(ROOT, "dist/packed");
 const MIB = 1024 * 1024;
 /**
- * Level 3 compresses libduckdb.so from 70.5 to 22.0 MB, level 9 to 20.0; both unpack equally fast (2026-11-21, 2
- * cores).
+ * Compression level of zstd. Level 3 compresses libduckdb.so from 70.5 to 22.0 MB, level 9 to 20.0 MB; both unpack
+ * equally fast (2026-11-21, 2 cores).
  */
 const ZSTD_LEVEL = 9;
 
@@ -58,8 +58,8 @@ async function main(): Promise<number> {
   return 0;
 }
 
-// Target paths below the runtime folder, and the files to embed. All libraries go into one folder, because they find
-// each other by their RUNPATH, $ORIGIN.
+// The files to embed, by their target paths below the runtime folder. All libraries go into one folder, because they
+// search for each other in their own folder (RUNPATH $ORIGIN).
 function assetFiles(): readonly (readonly [path: string, file: string])[] {
   const libraries = [
     join(DUCKDB, "libduckdb.so"),

@@ -19,7 +19,7 @@ export function shippedModelsDirectory(dataDir: string): string {
 
 /**
  * Ensures that the libraries and models are unpacked and unaltered below the data directory, and sets
- * `MNEME_NATIVE_PATH` for this process and its children. Cost: about 1 s the first time, later 0.1 s to hash the
+ * `MNEME_NATIVE_PATH` for this process and its children. Takes about 1 s the first time, later 0.1 s to hash the
  * libraries.
  * @throws UsageError if the folder is not writable, belongs to another user, or is on a noexec mount
  */

@@ -5,7 +5,7 @@ import { CHILD_KINDS, type ChildKind } from "./command.ts";
 import { ChildRefusal, REFUSED_EXIT_CODE } from "./serve.ts";
 
 /**
- * Runs a child until its server is gone.
+ * Runs a child until its server closes the connection or dies.
  * @param args arguments after `child`: the kind, and the socket path (none for `document`)
  */
 export async function runChildProcess(args: readonly string[]): Promise<void> {

@@ -3,7 +3,7 @@
 
 import { dlopen } from "bun:ffi";
 
-/** PR_SET_PDEATHSIG and SIGKILL of prctl(2) and signal(7). */
+/** Values of PR_SET_PDEATHSIG and SIGKILL, from prctl(2) and signal(7). */
 const SET_PARENT_DEATH_SIGNAL = 1;
 const KILL = 9n;
 

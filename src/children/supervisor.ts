@@ -17,13 +17,13 @@ export interface ChildOptions {
   readonly name: string;
   /** Program and arguments; the socket path is appended. */
   readonly command: readonly string[];
-  /** Added to the inherited environment variables. */
+  /** Environment variables in addition to the inherited ones. */
   readonly env?: Readonly<Record<string, string>>;
   /** Scheduling niceness: 0 (default) to 19 (lowest priority). */
   readonly niceness?: number;
   /** Resident memory in bytes above which the child is replaced, between two requests. Unlimited if it is absent. */
   readonly memoryBytesMax?: number;
-  /** Maximum time from the start to the child's hello. */
+  /** Maximum time in milliseconds from the start to the child's hello. */
   readonly startTimeoutMs: number;
   readonly log: Log;
   /** Called when the child has sent hello and accepts requests. */

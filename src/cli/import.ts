@@ -1,5 +1,5 @@
 // `mneme import`: stores a file of memories or documents in a running server, through the public API only. Repeating an
-// import changes nothing, because a document's id becomes its `externalId`.
+// import changes nothing, because a document's id becomes its `externalId`, which a project stores only once.
 
 import { LIMITS } from "../domain/limits.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
@@ -39,7 +39,7 @@ const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
 const REQUESTS_MAX = 2;
 /** Number of problems that are printed; further ones are only counted. */
 const PROBLEMS_SHOWN_MAX = 20;
-/** Polling interval while waiting. */
+/** Milliseconds between two polls while waiting. */
 const POLL_MS = 500;
 /** The remaining memories are counted only once in this many polls. */
 const POLLS_PER_COUNT = 4;
@@ -175,7 +175,7 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
 }
 
 interface Draft {
-  /** Line number in the file. */
+  /** Number of the line in the file. */
   readonly line: number;
   readonly memory: JsonRecord;
 }

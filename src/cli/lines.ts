@@ -17,7 +17,7 @@ export interface Line {
 
 /**
  * The lines of a file, without line ends and without blank lines.
- * @throws Error if the file cannot be read, is not valid gzip, or has a line over 100 MB
+ * @throws Error if the file cannot be read, is not valid gzip, or has a line longer than 100 MB
  */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   const totalBytes = Math.max(1, statSync(path).size);

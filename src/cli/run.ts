@@ -1,5 +1,5 @@
-// Dispatches the command line, and turns failures into one line and an exit code. Commands load their code when they
-// run, so that `help` is instant and a child process loads no server code.
+// Dispatches the command line, and turns failures into one line and an exit code. The code of a command is loaded when
+// the command runs, so that `help` is instant and a child process loads no server code.
 
 import { type Config, parseConfig, type StartPlace, settingsHelp } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
@@ -15,7 +15,7 @@ export interface Distribution {
   readonly shippedModelsDirectory: (dataDir: string) => string;
   /** Unpacks native libraries and models before anything loads them; absent if they need not be unpacked. */
   readonly unpack?: (config: Config) => Promise<void>;
-  /** Work that has to wait until this process holds the data directory's lock. */
+  /** Work that must wait until this process has the data directory's lock. */
   readonly afterOpening?: (config: Config) => void;
 }
 

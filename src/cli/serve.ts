@@ -31,7 +31,7 @@ const BODY_BYTES_MAX = 2 ** 40;
 /**
  * Serves until SIGTERM or SIGINT, then stops in order: no new connections, running requests finish, stores close. A
  * second signal ends the process at once.
- * @param afterOpening called once this process holds the data directory's lock
+ * @param afterOpening called when this process has the data directory's lock
  * @returns the exit code
  * @throws UsageError if the address cannot be listened on; any error of `compose`
  */

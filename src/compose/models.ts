@@ -17,7 +17,9 @@ import type { Embedder, Reranker } from "../ports/models.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Closers } from "./closers.ts";
 
-/** Time limit for connecting to a language model: an endpoint that takes longer is down or overloaded. */
+/**
+ * Time limit in milliseconds for connecting to a language model. An endpoint that takes longer is down or overloaded.
+ */
 const LLM_CONNECT_MS = 5_000;
 
 /** The models and the processes that read and prepare texts. */
@@ -26,9 +28,9 @@ export interface Models {
   readonly reranker: Reranker;
   readonly preparer: Preparer;
   readonly documents: DocumentReader;
-  /** The processes that run models, for `/ready` and the metrics. */
+  /** The state of the processes that run models, for `/ready` and the metrics. */
   readonly laneStatus: () => readonly LaneStatus[];
-  /** Resolves when the models are ready; rejects if they will never be. */
+  /** Resolves when the models are ready; rejects if they can never be ready. */
   readonly ready: () => Promise<void>;
 }
 

@@ -54,7 +54,7 @@ const COUNTED_ADDRESSES_MAX = 20_000;
 /** A running server, without its socket. */
 export interface Service {
   readonly handle: App;
-  /** Resolves when the models are ready; rejects if they will never be. */
+  /** Resolves when the models are ready; rejects if they can never be ready. */
   readonly ready: Promise<void>;
   /** Waits until running jobs have ended, then flushes and closes the stores. */
   close(): Promise<void>;

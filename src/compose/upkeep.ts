@@ -4,7 +4,7 @@ import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 
-/** Pause between two runs of the tasks. */
+/** Milliseconds between two runs of the tasks. */
 const UPKEEP_MS = 60_000;
 
 /** Runs the tasks every minute. Returns a function that stops this and waits for a task that is running. */

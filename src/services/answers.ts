@@ -66,7 +66,7 @@ const PASSAGES_PER_SOURCE = 1.5;
 
 const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
 
-/** Answers questions of one project. */
+/** Answers the questions of one project. */
 export class AnswerService {
   readonly #parts: AnswerServiceParts;
   readonly #scoreSentences: ScoreSentences;
@@ -97,7 +97,8 @@ export class AnswerService {
    * Begins an answer for which the caller has already reserved a query. No work is done until the first event is
    * requested.
    * @param terms `history` has the earlier turns of the conversation, oldest first
-   * @throws Fault `invalid_request`, see `ask`
+   * @throws Fault `invalid_request` for a model if no endpoint is configured, and for instructions that leave no room
+   *   for sources
    */
   async answer(viewer: Viewer, question: Question, terms: AskTerms): Promise<AnswerRun> {
     return this.#begin(viewer, question, await this.check(viewer, question), terms);
@@ -122,8 +123,10 @@ export class AnswerService {
   }
 
   /**
-   * Validates a question before any work. Returns the model and threshold for its answer.
-   * @throws Fault `invalid_request`, see `ask`
+   * Validates a question before any other work is done. Returns the language model and the score threshold for its
+   * answer.
+   * @throws Fault `invalid_request` for a model if no endpoint is configured, and for instructions that leave no room
+   *   for sources
    */
   async check(viewer: Viewer, { model, instructions }: Pick<Question, "model" | "instructions">): Promise<Answering> {
     const project = await this.#parts.accounts.project(viewer.projectId);
@@ -187,11 +190,11 @@ interface AskTerms {
   readonly history: readonly Turn[];
 }
 
-/** How questions of a project are answered. */
+/** How the questions of a project are answered. */
 export interface Answering {
-  /** null if the answer is extractive. */
+  /** The language model that writes the answer; null if the answer is extractive. */
   readonly generation: Generation | null;
-  /** Score in 0..1. If the best passage has a lower score, there is no evidence. */
+  /** Minimum score, 0..1. If the best passage has a lower score, there is no evidence for an answer. */
   readonly evidenceMin: number;
 }
 
@@ -201,7 +204,10 @@ interface AnswerTerms extends Answering {
   readonly onContext: (passages: readonly RankedPassage[]) => void;
 }
 
-/** Passages that an answer can use: none if the best one scores too low; passages without any sentence are left out. */
+/**
+ * The passages that an answer can use: none if the score of the best one is too low, otherwise all that contain a
+ * sentence.
+ */
 function evidenceAmong(results: readonly RankedPassage[], evidenceMin: number): readonly RankedPassage[] {
   if (results[0] === undefined || results[0].score < evidenceMin) return [];
   return results.filter(({ text }) => sentencesOf(text).next().done === false);

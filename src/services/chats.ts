@@ -64,7 +64,7 @@ export class ChatService {
     return visibleChat(this.#parts.chats, viewer, id);
   }
 
-  /** @throws Fault `invalid_cursor`, `insufficient_scope` */
+  /** @throws Fault `invalid_cursor`; `insufficient_scope` if a confined key names another user */
   async list(viewer: Viewer, listing: Listing & { readonly userId?: string }): Promise<Page<Chat>> {
     const { userId: named, ...rest } = listing;
     const userId = userOf(viewer, named);
@@ -110,7 +110,8 @@ export class ChatService {
    * Validates the question, joins the chat's queue and reserves a query in the monthly quota. The events begin when the
    * messages before this one in the queue are answered. The user's message is stored first. The assistant's message is
    * stored when it is complete. If the caller disconnects, the text written so far is stored.
-   * @throws Fault `chat_not_found`, `query_quota_exceeded`, `overloaded`, `invalid_request`
+   * @throws Fault `chat_not_found`; `query_quota_exceeded`; `overloaded` if too many messages wait in this chat;
+   *   `invalid_request` for instructions that leave no room for sources
    */
   async send(
     viewer: Viewer,

@@ -134,7 +134,8 @@ export class Generation {
   /**
    * The answer's events, as the model writes them.
    * @param onContext receives the passages of the prompt before the model is called
-   * @throws Fault `llm_error`, `llm_timeout`, `overloaded`
+   * @throws Fault `llm_error` if the call fails or the answer is empty; `llm_timeout` if it takes too long;
+   *   `overloaded` if too many calls of the project wait
    */
   async *answer(
     request: GenerationRequest,

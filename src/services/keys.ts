@@ -1,4 +1,4 @@
-// API keys, and which scopes a caller may grant: its own scopes in its own project; an admin any scope in any project.
+// API keys. A caller may grant only its own scopes, in its own project; an admin may grant any scope in any project.
 
 import { Fault } from "../domain/fault.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
@@ -18,7 +18,9 @@ export class KeyService {
     this.#accounts = accounts;
   }
 
-  /** @throws Fault `insufficient_scope`, `project_not_found` */
+  /**
+   * @throws Fault `insufficient_scope` if the caller may not use the project or grant the scopes; `project_not_found`
+   */
   async create(
     { accounts }: Transaction,
     principal: Principal,
@@ -31,12 +33,15 @@ export class KeyService {
     return accounts.issueKey(project, draft);
   }
 
-  /** @throws Fault `insufficient_scope`, `project_not_found`, `invalid_cursor` */
+  /** @throws Fault `insufficient_scope` if the caller may not use the project; `project_not_found`; `invalid_cursor` */
   async list(principal: Principal, projectId: ProjectId | null, listing: Listing): Promise<Page<ApiKey>> {
     return this.#accounts.listKeys(await projectFor(this.#accounts, principal, projectId), listing);
   }
 
-  /** @throws Fault `insufficient_scope`, `project_not_found`, `key_not_found` */
+  /**
+   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not have created this key;
+   *   `project_not_found`; `key_not_found`
+   */
   async change(
     { accounts }: Transaction,
     principal: Principal,
@@ -50,7 +55,10 @@ export class KeyService {
     return (await accounts.changeKey(project, id, change)) ?? unknownKey(id);
   }
 
-  /** @throws Fault `insufficient_scope`, `project_not_found`, `key_not_found` */
+  /**
+   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not have created this key;
+   *   `project_not_found`; `key_not_found`
+   */
   async rotate(
     { accounts }: Transaction,
     principal: Principal,
@@ -63,7 +71,10 @@ export class KeyService {
     return (await accounts.rotateKey(project, id, graceMs)) ?? unknownKey(id);
   }
 
-  /** @throws Fault `insufficient_scope`, `project_not_found`, `key_not_found` */
+  /**
+   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not have created this key;
+   *   `project_not_found`; `key_not_found`
+   */
   async remove({ accounts }: Transaction, principal: Principal, projectId: ProjectId | null, id: KeyId): Promise<void> {
     const project = await projectFor(accounts, principal, projectId);
     await refuseStronger(accounts, principal, project, id);

@@ -53,7 +53,7 @@ export class ProjectService {
 
   /**
    * @param param where the request names the project.
-   * @throws Fault `insufficient_scope`, `project_not_found`
+   * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
    */
   get(principal: Principal, named: ProjectId | null, param?: string): Promise<Project> {
     return readProject(this.#parts.accounts, principal, named, param);

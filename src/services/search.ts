@@ -37,8 +37,8 @@ export class SearchService {
 
   /**
    * Ranked passages. Stops when `signal` aborts.
-   * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded` if too many searches wait;
-   *   `model_unavailable` if the models are not ready
+   * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded` if too many searches wait
+   *   for the models; `model_unavailable` if no lane can run
    */
   async search(viewer: Viewer, question: SearchQuestion, signal: AbortSignal): Promise<Ranking> {
     const { userId: _, ...request } = question;

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../domain/memory.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { Text } from "../check.ts";
 
-/** Unknown fields are refused, because a scope or filter that is silently ignored would leak data. */
+/** Objects in requests refuse unknown fields. If a misspelt scope or filter were silently ignored, data would leak. */
 const closed = { additionalProperties: false } as const;
 
 /** An object in a request, which can have only these fields. */
@@ -68,7 +68,7 @@ export function ListOf<Item extends TSchema>(name: string, item: Item) {
   );
 }
 
-/** ISO 8601 in UTC with milliseconds. */
+/** A time in an answer: ISO 8601 in UTC with milliseconds. */
 export const Time = Type.Unsafe<string>({ ...Text({ description: "ISO 8601, UTC" }), format: "date-time" });
 /** A time in the future, in a request; `checkFuture` in drafts.ts parses it. */
 export function FutureTime(description: string) {
