@@ -89,7 +89,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.project(made.id)).toEqual(made);
       });
 
-      test("projects can have the same name; the list is newest first, the ids are oldest first", async () => {
+      test("projects can have the same name; listProjects is newest first, projects is oldest first", async () => {
         const made = [await project("same"), await project("same"), await project("other")];
         expect(await store.listProjects({ limit: 9 })).toEqual({ items: made.toReversed(), cursor: null });
         expect(await store.projects()).toEqual(made.map(({ id }) => id));
@@ -158,7 +158,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.authenticate(secret))?.projectId).toBe(id);
       });
 
-      test("is erased after its memories, which come in portions, whatever their state", async () => {
+      test("is erased after its memories, which are listed in portions and include deleted ones", async () => {
         const gone = await project();
         const kept = await project();
         const memories = await inTurn([1, 2, 3, 4, 5], async (bytes) => await addMemory(gone.id, bytes));
@@ -224,7 +224,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await issue(projectId)).secret).not.toBe(secret);
       });
 
-      test("authenticates with its project, scopes and user, and no other text does", async () => {
+      test("authenticates with its project, scopes and user; no other text authenticates", async () => {
         const { id: projectId } = await project();
         const whole = await issue(projectId, { scopes: ["*", "admin"] });
         const confined = await issue(projectId, { scopes: ["query"], userId: "ada" });
@@ -411,7 +411,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.hasAdminKey(projectId)).toBe(true);
       });
 
-      test("stays the same key when it is set again", async () => {
+      test("is the same key after it was set again", async () => {
         const { keyId, projectId } = await operatorOf();
         const before = await store.key(projectId, keyId);
         clock.advance(5 * MINUTE_MS);
@@ -489,7 +489,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.usage(id)).queries).toBe(1);
       });
 
-      test("counts the memories of the project that are not deleted, and names the current plan", async () => {
+      test("counts the memories of the project that are not deleted, and returns the current plan", async () => {
         const { id } = await project();
         const memory = await addMemory(id, 100);
         await addMemory(id, 23);

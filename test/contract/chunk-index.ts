@@ -463,7 +463,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     });
 
     describe("projects", () => {
-      test("are one instance per id, and never reach the data of another project", async () => {
+      test("are one instance per id, and never return or change data of another project", async () => {
         expect(await index.project(PROJECT)).toBe(project);
         const other = await index.project(OTHER);
         await publish({ 1: "passage here" });

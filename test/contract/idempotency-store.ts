@@ -102,7 +102,7 @@ export function idempotencyStoreContract(implementation: string, open: OpenStore
       expect(stores.stored("subjects")).toBe(0);
     });
 
-    test("forget clears the body of the project's answers with these subjects, and no other; slots stay taken", async () => {
+    test("forget clears the bodies of the project's answers with these subjects, and no others; their slots remain occupied", async () => {
       const keys = ["a", "ab", "b", "none"].map((key) => ({ ...slot, key }));
       for (const one of keys) await store.remember(one, answerOf(1), one.key === "none" ? [] : one.key.split(""));
       const foreign = { ...slot, projectId: projects[1] };

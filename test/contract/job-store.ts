@@ -33,7 +33,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
     }));
 
     describe("claim", () => {
-      test("gives out the oldest jobs first, each once, with its content and a fencing token", async () => {
+      test("returns the oldest jobs first, each once, with its content and a fencing token", async () => {
         const memories = await inTurn(["a", "b", "c"], async (content) => {
           clock.advance(1);
           return (await accept({ content })).memory;
@@ -60,14 +60,14 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(given.map(({ memory }) => memory.key)).toEqual(late);
       });
 
-      test("keeps to the limit of bytes, but gives out at least one job", async () => {
+      test("respects the limit of bytes, but returns at least one job", async () => {
         for (const content of ["aaaa", "bbbb", "cc", "d"]) await accept({ content });
         const take = async (contentBytes: number) => await jobStore.claim({ jobs: 9, contentBytes, leaseMs: LEASE_MS });
         expect((await take(8)).map(({ content }) => content)).toEqual(["aaaa", "bbbb"]);
         expect((await take(1)).map(({ content }) => content)).toEqual(["cc"]);
       });
 
-      test("gives out a job again after its lease, and refuses the former holder", async () => {
+      test("returns a job again after its lease has ended, and refuses the worker that had it", async () => {
         const { memory } = await accept();
         const former = await claimOne();
         clock.advance(LEASE_MS - 1);
@@ -93,7 +93,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
     });
 
     describe("jobs", () => {
-      test("are not given out again while they are renewed", async () => {
+      test("cannot be claimed again while their leases are renewed", async () => {
         await accept();
         const job = await claimOne();
         for (let turn = 0; turn < 3; turn++) {
@@ -121,7 +121,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await complete(job)).toHaveLength(1);
       });
 
-      test("that are retried later come back after the delay, and the former holder is refused", async () => {
+      test("that are retried later can be claimed after the delay, and the worker that had them is refused", async () => {
         await accept();
         const job = await claimOne();
         await jobStore.retryLater(job, 5_000);
@@ -159,7 +159,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await keysOf({ status: "failed" })).toEqual([memory.key]);
       });
 
-      test("that complete become visible, and their content leaves the row", async () => {
+      test("that complete become visible, and their content is removed from the row", async () => {
         const expiresAt = clock.now() + 9e6;
         const { memory } = await accept({ userId: "u", expiresAt, tags: ["given"] });
         const visible = await complete(await claimOne());
@@ -178,7 +178,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect((await store.waitingContents([memory.key])).size).toBe(0);
       });
 
-      test("of excluded projects are neither claimed nor waited for", async () => {
+      test("of excluded projects are neither claimed nor counted by nextJobInMs", async () => {
         await accept();
         expect(await jobStore.nextJobInMs({ except: [project] })).toBeNull();
         expect(await jobStore.claim({ jobs: 9, contentBytes: 9, leaseMs: LEASE_MS, except: [project] })).toEqual([]);
@@ -206,7 +206,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         ]);
       });
 
-      test("with files name the file; after reading, its facts stay for a later indexing", async () => {
+      test("with files name the file; title and place marks from reading it are kept for a later indexing", async () => {
         const { memory } = await accept(uploadDraft("f1", 7));
         const job = await claimOne();
         expect(job).toMatchObject({

@@ -76,7 +76,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
         expect(await store.relations(job.memory.key)).toEqual([]);
       });
 
-      test("is not stored for a job whose memory has a newer version or is gone", async () => {
+      test("is not stored for a job whose memory has a newer version or was erased", async () => {
         const job = await claimNew();
         await stores.memories.change(project, job.memory.id, { content: "another text" });
         await store.keep(job, EXTRACTION);

@@ -135,7 +135,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         ).toContain("prj_nowhere");
       });
 
-      test("makes a named user known, always with the same key, in its project only", async () => {
+      test("makes the user of a draft known, always with the same key, in its project only", async () => {
         expect(await store.userKey(project, "u")).toBeNull();
         const first = (await accept({ userId: "u" })).memory.userKey;
         expect(first).not.toBeNull();
@@ -196,7 +196,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await reread(job.memory)).toMatchObject({ title: "given meanwhile", type: "note", version: 1 });
       });
 
-      test("with other content makes a running job void", async () => {
+      test("with other content makes a running job invalid", async () => {
         await accept({ externalId: "e" });
         const job = await claimOne();
         expect((await accept({ externalId: "e", content: "newer" })).outcome).toBe("rewritten");
@@ -488,7 +488,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await store.counts()).completed).toBe(0);
       });
 
-      test("makes the job void", async () => {
+      test("makes the job invalid", async () => {
         const { memory } = await accept();
         const job = await claimOne();
         await store.remove(project, memory.id);
@@ -584,7 +584,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await claimOne()).toMatchObject({ content: "some text", attempt: 1 });
       });
 
-      test("during a job is kept by its completion, or makes the job void if the content is new", async () => {
+      test("during a job is kept when the job completes, or makes the job invalid if the content is new", async () => {
         const { memory } = await accept();
         const job = await claimOne();
         await change(memory, { type: "given meanwhile" });
@@ -609,7 +609,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         ]);
       });
 
-      test("to a taken pair of externalId and user is refused, and changes nothing", async () => {
+      test("to the externalId and user of another memory is refused, and changes nothing", async () => {
         await accept({ externalId: "e", userId: "u" });
         await accept({ externalId: "f" });
         const memory = await completed({ externalId: "e" });
@@ -628,7 +628,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await change(memory, { externalId: "e", userId: "new" })).outcome).toBe("updated");
       });
 
-      test("to a pair whose memory was deleted or has expired is allowed", async () => {
+      test("to the externalId and user of a memory that was deleted or has expired is allowed", async () => {
         await store.remove(project, (await accept({ externalId: "deleted" })).memory.id);
         const expiring = (await accept({ externalId: "expired", expiresAt: clock.now() + 1 })).memory;
         clock.advance(1);
@@ -742,7 +742,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await store.change(project, memory.id, { content: "five?" }))?.outcome).toBe("rewritten");
       });
 
-      test("are free again at once after deletion, and after expiry when the space is needed", async () => {
+      test("have space again at once after a deletion, and after an expiry when the space is needed", async () => {
         const [first] = await times(documents, async () => (await accept({ expiresAt: clock.now() + 100 })).memory);
         if (first === undefined) throw new Error("nothing was accepted");
         expect(codes(await store.accept(project, [{ content: "x" }]))).toEqual(["document_quota_exceeded"]);
@@ -787,7 +787,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await store.removeAllOf(project, "nobody")).toEqual([]);
       });
 
-      test("makes jobs void and removes thousands in one call", async () => {
+      test("makes jobs invalid and removes thousands of memories in one call", async () => {
         await acceptAll(Array.from({ length: 2_500 }, (_, at) => ({ content: `${at}`, userId: "u" })));
         const [job] = await claim(1);
         expect(await store.removeAllOf(project, "u")).toHaveLength(2_500);
@@ -851,7 +851,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await newEvents()).toEqual([]);
       });
 
-      test("do not report refused, void or undone changes", async () => {
+      test("do not report calls that were refused or changed nothing", async () => {
         const { memory } = await accept({ externalId: "e" });
         await accept({ externalId: "f" });
         const [job] = await claim();
@@ -869,7 +869,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     });
 
     describe("an uploaded file", () => {
-      test("counts with its own size, does not show its stored name, and has an empty content", async () => {
+      test("counts with the size of the file, does not show its stored name, and has an empty content", async () => {
         const { memory, outcome } = await accept(uploadDraft("f1", 7));
         expect(outcome).toBe("created");
         const source = { filename: "f1.pdf", media_type: "application/pdf", bytes: 7 };
@@ -923,7 +923,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       });
     });
 
-    test("counts adds up the memories of all projects by status", async () => {
+    test("counts returns the number of memories of all projects by status", async () => {
       await completed();
       await accept();
       await accept({}, other);

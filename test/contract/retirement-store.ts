@@ -90,7 +90,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect(await retirement.purgeable(10)).toEqual([memory.key]);
       });
 
-      test("keeps to its limits and reaches every memory over several calls", async () => {
+      test("respects its limits, and returns every memory over several calls", async () => {
         for (let index = 0; index < 5; index++) await store.remove(project, (await accept()).memory.id);
         for (let index = 0; index < 5; index++) await accept({ expiresAt: clock.now() + 1 });
         clock.advance(1);

@@ -49,7 +49,7 @@ export function uploadFilesContract(implementation: string, open: OpenUploadFile
       expect(readFileSync(file.path, "utf8")).toBe(`Grüße 😀${"x".repeat(300_000)}`);
     });
 
-    test("a kept file is in its permanent place under a name of its own, readable by its owner only", async () => {
+    test("a kept file is in its permanent place under a unique name, readable by its owner only", async () => {
       const names = [await keep("one"), await keep("two"), await keep()];
       expect(new Set(names).size).toBe(3);
       expect(names.map((name) => contentOf(name))).toEqual(["one", "two", ""]);
@@ -92,7 +92,7 @@ export function uploadFilesContract(implementation: string, open: OpenUploadFile
       expect(contentOf(name)).toBe("text");
     });
 
-    test("removing takes a kept file away; one that does not exist counts as removed", async () => {
+    test("remove deletes a kept file, and does nothing if the file does not exist", async () => {
       const [gone, kept] = [await keep("gone"), await keep("kept")];
       await files.remove(gone);
       await files.remove(gone);
@@ -101,7 +101,7 @@ export function uploadFilesContract(implementation: string, open: OpenUploadFile
       expect(await files.names(0)).toEqual([kept]);
     });
 
-    test("names are those of files that were last written so long ago at least", async () => {
+    test("names returns the files that were last written at least that long ago", async () => {
       const name = await keep("text");
       const { mtimeMs } = statSync(files.pathOf(name));
       nowMs = mtimeMs + 5_000;

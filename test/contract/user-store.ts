@@ -42,7 +42,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         expect(await listed()).toEqual(["u"]);
       });
 
-      test("keeps absent fields, clears null ones, replaces metadata as a whole; created_at stays", async () => {
+      test("keeps fields that are absent, clears those that are null, replaces metadata as a whole, and keeps created_at", async () => {
         const createdAt = clock.now();
         const metadata = { plan: "pro", nested: { list: [1, null, "x", 9_007_199_254_740_991] } };
         await store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata });
@@ -132,7 +132,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         expect((await store.events(project, "u", { limit: 10 })).items).toEqual([event]);
       });
 
-      test("a user who is named again has the same key, an empty profile, and is first in the list", async () => {
+      test("a forgotten user who is mentioned again has the same key, an empty profile, and is first in the list", async () => {
         await store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata: { a: 1 } });
         await store.upsert(project, { id: "later" });
         const key = await stores.memories.userKey(project, "u");
@@ -169,7 +169,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         expect((await store.events(project, "u", { limit: 10, type: "b" })).items).toEqual([]);
       });
 
-      test("are empty for a user who was never named", async () => {
+      test("are empty for a user who was never mentioned", async () => {
         expect(await store.events(project, "nobody", { limit: 10 })).toEqual({ items: [], cursor: null });
         expect(await stores.memories.userKey(project, "nobody")).toBeNull();
       });

@@ -199,7 +199,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("addTest", () => {
-      test("is a pending webhook.test that is due now and names the webhook", async () => {
+      test("is a pending webhook.test that is due now; its body names the webhook", async () => {
         const { webhook, secret } = await store.create(project, { ...DRAFT, events: [] });
         const delivery = await addTest(webhook);
         expect(delivery).toEqual({
@@ -252,7 +252,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await dueIds()).toEqual([early.id, late.id]);
       });
 
-      test("keeps to the limit and leaves out the exceptions", async () => {
+      test("respects the limit and leaves out the exceptions", async () => {
         const deliveries = await times(5, async () => await addTest(await make()));
         const ids = deliveries.map(({ id }) => id);
         expect(await dueIds(3)).toEqual(ids.slice(0, 3));
@@ -349,7 +349,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await dueIds()).toEqual([elsewhere.id]);
       });
 
-      test("of an attempt that was running when the webhook was disabled: delivered counts, failed is not retried", async () => {
+      test("of an attempt that was running when the webhook was disabled: a success is stored, a failure is not retried", async () => {
         const webhook = await make();
         const [arrived, failed] = [await addTest(webhook), await addTest(webhook)];
         await store.change(project, webhook.id, { isEnabled: false });

@@ -61,7 +61,7 @@ describe("on a file", () => {
     }
   });
 
-  test("keys and projects of another process count: new ones at once, changes within milliseconds", async () => {
+  test("keys and projects of another process take effect: new ones at once, changes within milliseconds", async () => {
     const { secret } = issue(others);
     const principal = accounts.authenticate(secret);
     if (principal === null) throw new Error("the new key is refused");
@@ -82,7 +82,7 @@ describe("on a file", () => {
     await refused(inProject.secret);
   });
 
-  test("changes of keys and projects by this process count at once", () => {
+  test("changes of keys and projects by this process take effect at once", () => {
     const { key, secret } = issue();
     expect(accounts.authenticate(secret)?.keyId).toBe(key.id);
     accounts.changeKey(projectId, key.id, { scopes: ["query"] });
