@@ -15,7 +15,7 @@ export interface AddressGuard {
    * Resolves if `url` may be called: http or https, well-formed, without credentials, and every address that its name
    * resolves to is globally routable or allow-listed. A name that does not resolve is refused. Cost: one name
    * resolution.
-   * @param param name of the field that holds the address, for the error
+   * @param param name of the request field that contains the address, for the error
    * @throws Fault `unsafe_url`, with `param`, if the URL may not be called
    */
   check(url: string, param: string): Promise<void>;

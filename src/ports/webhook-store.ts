@@ -30,7 +30,7 @@ export interface DueDelivery {
   readonly isRetried: boolean;
 }
 
-/** How an attempt ended, and what follows from it. */
+/** The outcome of an attempt, and its consequences for delivery and webhook. */
 export interface AttemptOutcome {
   readonly attempt: DeliveryAttempt;
   /** Delivered, failed for good, or due again at this time in Unix milliseconds. */

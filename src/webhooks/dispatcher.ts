@@ -33,7 +33,7 @@ const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000;
  */
 const PRUNE_MS = 30_000;
 
-/** What the dispatcher needs. */
+/** Options of the dispatcher. */
 export interface DispatcherParts {
   readonly store: Pick<WebhookStore, "due" | "nextDueInMs" | "record" | "prune">;
   readonly sender: OutboundSender;

@@ -28,8 +28,9 @@ export interface EndedAttempt {
 }
 
 /**
- * Decides what follows an attempt. 2xx: delivered. 410: failed for good, and the webhook is disabled. Anything else,
- * including redirects: retried after the next delay, until all delays are used.
+ * Decides what happens after an attempt. With status 2xx, the delivery is delivered. With 410, it fails for good and
+ * the webhook is disabled. After any other outcome, including redirects, it is retried after the next delay, until all
+ * delays are used.
  */
 export function nextAttempt(ended: EndedAttempt): Pick<AttemptOutcome, "next" | "disables"> {
   const { statusCode, attemptsMade, retryDelaysMs, isRetried, now } = ended;

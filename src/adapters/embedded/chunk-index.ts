@@ -44,7 +44,7 @@ export interface EmbeddedIndexParts {
   readonly reserveChunkKeys: (count: number) => Eventually<bigint>;
 }
 
-/** `ChunkIndex` over DuckDB and the native core. */
+/** ChunkIndex on DuckDB and the native core. */
 export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #parts: EmbeddedIndexParts;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();

@@ -1,4 +1,4 @@
-// Both models, as the server uses them: takes calls, distributes their texts over the lanes (child processes that run
+// Embedder and reranker for the server: accepts calls, distributes their texts to the lanes (child processes that run
 // the models), and assembles the results. schedule.ts decides the order of work, calls.ts handles requests and
 // results, and children/ keeps the processes alive.
 
@@ -40,7 +40,7 @@ export interface LaneStatus {
   /** null if the lane is not up. */
   readonly pid: number | null;
   readonly restarts: number;
-  /** 0 if not known yet. */
+  /** Resident memory in bytes; 0 if not known yet. */
   readonly rssBytes: number;
   /** Runtime of the models, as reported by the lane; null if the lane is not up. */
   readonly provider: string | null;

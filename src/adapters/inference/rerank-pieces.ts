@@ -71,8 +71,8 @@ function dealPassages(count: number, total: number, lanes: number): readonly (re
  * Splits the passages of a rerank into pieces of similar passage length. The first pieces are large, which saves
  * requests. The last ones are single passages, so that no lane waits long for another one (guided self-scheduling,
  * Polychronopoulos and Kuck, 1987). No piece is larger than one batch of the model.
- * @param tokens estimated number of tokens per (query, passage) pair; their sum is `total` @returns the positions of
- *   each piece's passages
+ * @param tokens estimated number of tokens per (query, passage) pair; their sum is `total`
+ * @returns the positions of each piece's passages
  */
 function sharePassages(tokens: readonly number[], total: number, lanes: number): readonly (readonly number[])[] {
   const tokensOf = (index: number) => tokens[index] ?? 0;

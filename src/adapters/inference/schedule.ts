@@ -2,7 +2,7 @@
 // requests and measures no time. lanes.ts carries out what `take` decides.
 //
 // The rules:
-// - Query work, for which a person waits, goes before ingest work.
+// - Query work, for which a person waits, has priority over ingest work.
 // - The query lane gets ingest work only while there are no queries, one small slice at a time. So the first query
 //   waits for one such slice at most, and the next queries for none.
 // - An ingest lane that is free gets query work, too. If both queues have work, it gets ingest work every second time,

@@ -101,7 +101,7 @@ export class MemoryChanges {
    */
   holderOf(projectId: ProjectId, userId: string | null, externalId: string): KnownRow | null {
     const userKey = userId === null ? null : userKeyOf(this.database, projectId, userId);
-    if (userId !== null && userKey === null) return null; // a user that was never named
+    if (userId !== null && userKey === null) return null; // nothing ever referred to this user
     const holder = this.database
       .prepare<KnownRow, { project: string; userOrNone: bigint; externalId: string }>(FIND_BY_EXTERNAL_ID)
       .get({ project: projectId, userOrNone: userKey ?? 0n, externalId });

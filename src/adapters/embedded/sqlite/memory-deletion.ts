@@ -39,7 +39,7 @@ export class MemoryDeletion {
     });
   }
 
-  /** See MemoryStore.removeAllOf. Cost: 20 to 100 µs a memory. */
+  /** See MemoryStore.removeAllOf. Cost: 20 to 100 µs per memory. */
   removeAllOf(projectId: ProjectId, userId: string): readonly MemoryKey[] {
     return this.database.transaction(() => {
       const now = this.clock.now();

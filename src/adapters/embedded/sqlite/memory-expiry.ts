@@ -10,7 +10,7 @@ import { MEMORY_COLUMNS, type MemoryRow, toMemory } from "./memory-row.ts";
 /** Maximum number of memories whose expiry one statement records. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;
 
-// skips removed projects: all of their memories are erased, and they send no events
+// skips removed projects, because their memories are erased without events
 const DUE = `SELECT memories.memory_key FROM memories INDEXED BY memories_expiring JOIN projects USING (project_key)
   WHERE memories.expires_at <= $now AND memories.expires_at IS NOT NULL AND memories.deleted_at IS NULL
     AND projects.deleted_at IS NULL`;

@@ -1,4 +1,4 @@
-// Source of random bytes for ids and keys. Tests pass their own.
+// Source of random bytes for ids and keys. Tests use another source.
 
 import { type IdPrefix, timeOrderedId } from "../../../domain/ids.ts";
 

@@ -39,7 +39,7 @@ export interface SqliteStoreOptions {
   readonly onEffectFailure?: EffectFailure;
 }
 
-/** Open stores. Each call is a transaction of its own; `transactions` joins several. */
+/** Open stores. Each call is a transaction of its own; `transactions` runs several calls in one. */
 export interface SqliteStores extends Stores {
   readonly transactions: Transactions;
   /** Closes the file. A second call does nothing. */
