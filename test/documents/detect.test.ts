@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "mneme-detect-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let written = 0;
-/** The first extension of the detected format; `encrypted` for the format without extensions. */
+/** The first file name extension of the detected format; `encrypted` for the format that has no extensions. */
 async function detected(content: string | Uint8Array, filename: string): Promise<string | null> {
   const path = join(folder, String(written++));
   writeFileSync(path, content);

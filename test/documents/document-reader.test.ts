@@ -1,4 +1,5 @@
-// Tests reading in child processes: texts of any size arrive completely, and a hostile file affects only itself.
+// Tests reading in child processes: texts of any size are returned completely, and a hostile file does not affect other
+// files.
 
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -77,7 +78,7 @@ describe("reading files", () => {
   );
 
   test(
-    "a file that kills its child twice is unreadable, and the next file is read",
+    "a file that crashes its child process twice is unreadable, and the next file is read",
     async () => {
       const reader = open(fragile);
       const files = ["A deadly file.", "An response broken off.", "Next."].map((text) => reader.read(fileOf(text)));
@@ -114,7 +115,7 @@ describe("reading files", () => {
   }
 
   test(
-    "a file that breaks a parser is damaged; an error of the disk rejects instead",
+    "a file on which a parser throws counts as damaged; a disk error rejects the call instead",
     async () => {
       const reader = open(fragile);
       expect(failureOf(await reader.read(fileOf("faulty"))).message).toContain("it is damaged");

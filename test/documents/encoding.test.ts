@@ -19,11 +19,11 @@ function utf32(text: string): Buffer {
   return bytes;
 }
 
-/** Texts by language; for each text its bytes in Base64, by the Python name of the encoding. */
+/** Texts by language. Each text has its bytes in Base64, by the Python name of the encoding. */
 type EncodedTexts = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>>;
 const SHORT_UNITS = 12;
 
-// The texts were written for Mneme and encoded with Python codecs: prose, tables and short sentences.
+// The texts (prose, tables and short sentences) were written for Mneme and encoded with Python codecs.
 for (const [language, texts] of Object.entries(ENCODED as EncodedTexts)) {
   describe(`texts in the language ${language}`, () => {
     for (const [text, encodings] of Object.entries(texts)) {
@@ -41,7 +41,7 @@ for (const [language, texts] of Object.entries(ENCODED as EncodedTexts)) {
         const marked = Buffer.from(`\ufeff${text}`, "utf16le");
         expect(read(Buffer.from(text))).toBe(text);
         expect(read(Buffer.from(`\ufeff${text}`))).toBe(text);
-        // a few CJK characters without a byte order mark do not look like UTF-16
+        // texts with few CJK characters are left out: without a byte order mark they do not look like UTF-16
         if (text.length >= SHORT_UNITS) {
           expect(read(utf16)).toBe(text);
           expect(read(Buffer.from(utf16).swap16())).toBe(text);

@@ -17,7 +17,7 @@ const failureOf = (page: string, limits = READING_LIMITS) => {
 };
 
 type Cases = Readonly<Record<string, readonly [page: string, text: string]>>;
-/** A test per case. */
+/** Defines one test per case. */
 function testEach(cases: Cases) {
   for (const [name, [page, text]] of Object.entries(cases)) test(name, () => expect(textOf(page)).toBe(text));
 }

@@ -184,7 +184,7 @@ describe("any value", () => {
       const kind = random();
       const size = 1 + Math.floor(random() * 4);
       if (depth < 5 && kind < 0.3) {
-        // values of objects in lists have lines of their own
+        // each value of an object in a list is on its own line
         return Array.from({ length: size }, (_, at) => ({
           deep: { value: valueAt(`${path}[${at}].deep.value`, depth + 1), no: [[]] },
         }));

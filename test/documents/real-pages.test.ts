@@ -1,4 +1,4 @@
-// Reads real HTML pages and compares their text with excerpts.
+// Reads real HTML pages and checks that their text contains expected excerpts.
 
 import { describe, expect, test } from "bun:test";
 import { statSync } from "node:fs";
@@ -18,7 +18,7 @@ async function read(name: string): Promise<{ text: string; title: string | null 
 
 interface Page {
   readonly title: string | null;
-  /** Parts of its text, in this order. */
+  /** Parts of the page's text, in the order of the text. */
   readonly expected: readonly string[];
   /** Texts around the content that must be left out: menus, scripts, reference marks. */
   readonly unexpected: readonly string[];

@@ -1,4 +1,4 @@
-// Reads real text files (CSV, JSON, Markdown, plain text) and compares their text with excerpts.
+// Reads real text files (CSV, JSON, Markdown, plain text) and checks that their text contains expected excerpts.
 
 import { describe, expect, test } from "bun:test";
 import { statSync } from "node:fs";
@@ -16,7 +16,7 @@ const CUPS = [
   "Team: Maple Leafs | Location: TOR | Stanley Cups: 13",
 ];
 
-/** Parts of the text of each file, in this order. */
+/** Parts of the text of each file, in the order of the text. */
 const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
   "normal/docling__csv-comma.csv": [
     "Index | Customer Id | First Name",

@@ -1,4 +1,5 @@
-// Tests the ZIP directory parser: archives in part, with other bytes before them, in ZIP64, and damaged ones.
+// Tests the ZIP directory parser: archives of which only a part is given, archives with other bytes before them, ZIP64
+// archives, and damaged archives.
 
 import { expect, test } from "bun:test";
 import { findZipDirectory, localEntryNames, ZIP_TAIL_BYTES, zipEntries } from "../../src/documents/zip/directory.ts";
@@ -14,7 +15,10 @@ function namesIn(bytes: Buffer, tailAt = 0): readonly string[] | null {
   return [...zipEntries(bytes.subarray(directory.start, directory.end))].map(({ name }) => name);
 }
 
-/** Inserts a ZIP64 end record and its locator before the end record, whose own values are then unknown. */
+/**
+ * Inserts a ZIP64 end record and its locator before the end record. The values in the end record itself are marked as
+ * unknown.
+ */
 function withZip64End(bytes: Buffer): Buffer {
   const endAt = bytes.length - 22;
   const listAt = bytes.readUInt32LE(endAt + 16);

@@ -1,4 +1,4 @@
-// Extracted attributes: language, type, title and tags. Given attributes are kept.
+// Tests the extracted attributes: language, type, title and tags. Attributes that the caller gave are kept.
 
 import { describe, expect, test } from "bun:test";
 import { EXTRACTED_TAGS_MAX } from "../../src/domain/extraction.ts";

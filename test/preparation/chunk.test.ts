@@ -1,4 +1,4 @@
-// Chunks: their ranges, sizes, sections and texts, and that hostile texts are cut in reasonable time.
+// Tests chunks: their ranges, sizes, sections and texts, and that hostile texts are cut in reasonable time.
 
 import { describe, expect, test } from "bun:test";
 import { CHUNK_TOKENS, SPECIAL_TOKENS, UNITS_PER_TOKEN_MAX } from "../../src/preparation/chunk.ts";
@@ -11,7 +11,7 @@ function chunksOf(content: string, title: string | null = null, tokensMax = CHUN
   return withTexts(prepare(input(content, { title }), models, tokensMax));
 }
 
-/** Checks the invariants of the chunks of any text. */
+/** Checks what must be true for the chunks of every text. */
 function expectSound(content: string, chunks: readonly ChunkWithTexts[]): void {
   const points = Array.from(content);
   let lastEnd = 0;
@@ -85,7 +85,7 @@ describe("ranges", () => {
     }
   });
 
-  test("count an emoji as one and start behind leading white space", () => {
+  test("count an emoji as one code point and start after leading white space", () => {
     const [chunk] = chunksOf("  🎉 party  ");
     expect(chunk).toMatchObject({ start: 2, end: 9, passage: "🎉 party" });
   });
@@ -96,9 +96,9 @@ describe("ranges", () => {
 });
 
 describe("sizes", () => {
-  test("a text within the budget is one chunk, and one token more makes two halves", () => {
+  test("a text within the budget is one chunk, and a text with one token more is two halves", () => {
     const budget = CHUNK_TOKENS - SPECIAL_TOKENS;
-    // "word" is one token.
+    // The word "word" is one token.
     const full = chunksOf("word ".repeat(budget));
     expect(full.map(({ tokens }) => tokens)).toEqual([CHUNK_TOKENS]);
     const [first, second, ...more] = chunksOf("word ".repeat(budget + 1));
@@ -125,7 +125,7 @@ describe("sizes", () => {
     }
   });
 
-  test("cuts fall between sentences, not behind an abbreviation", () => {
+  test("cuts are between sentences, and not after an abbreviation", () => {
     const content = "Dr. Smith of St. Mary met Prof. J. R. Jones at 5 p.m. in room No. 7 of the house. ".repeat(40);
     const chunks = chunksOf(content);
     expect(chunks.length).toBeGreaterThan(2);
@@ -140,7 +140,7 @@ describe("sizes", () => {
     for (const { passage } of chunks) expect(passage.startsWith("The first half")).toBe(true);
   });
 
-  test("Chinese and Japanese are cut behind a full stop", () => {
+  test("Chinese and Japanese are cut after a full stop", () => {
     for (const sentence of ["我们今天讨论了新的语言模型。", "今日は新しい言語モデルについて議論しました。"]) {
       const chunks = chunksOf(sentence.repeat(60));
       expect(chunks.length).toBeGreaterThan(2);

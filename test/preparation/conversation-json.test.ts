@@ -1,4 +1,5 @@
-// Conversations as a JSON array of turns, and how conversations travel to and from the preparation process.
+// Tests conversations that are written as a JSON array of turns, and that conversations are sent unchanged to and from
+// the preparation process.
 
 import { describe, expect, test } from "bun:test";
 import type { PrepareInput } from "../../src/ports/preparer.ts";

@@ -1,4 +1,5 @@
-// Conversations in lines: each turn is a chunk with speaker and day, in all common spellings.
+// Tests conversations that are written in lines: each turn is a chunk with speaker and day, in all common forms of
+// writing them.
 
 import { describe, expect, test } from "bun:test";
 import type { PrepareInput } from "../../src/ports/preparer.ts";

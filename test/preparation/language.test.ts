@@ -1,4 +1,5 @@
-// The language of a sentence is detected for twenty-nine languages, and is `und` if the text has none.
+// Tests language detection: sentences in twenty-nine languages are recognised, and the result is `und` for a text
+// without a language.
 
 import { describe, expect, test } from "bun:test";
 import { detectLanguage, UNDETERMINED } from "../../src/preparation/language.ts";

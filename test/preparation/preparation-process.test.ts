@@ -1,5 +1,5 @@
-// The preparation process returns the same results as preparation in this process, a hostile text fails alone, and
-// large texts pass.
+// Tests the preparation process: it returns the same results as preparation in the process of the test, a hostile text
+// does not make other texts fail, and large texts can be prepared.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ function open(options: Partial<PreparationOptions> = {}): PreparationProcess {
   return preparation;
 }
 
-/** What is compared of an outcome: attributes, chunks and texts. */
+/** The parts of an outcome that tests compare: attributes, chunks and texts. */
 function comparable(outcome: Prepared | PrepareFailure | undefined): unknown {
   if (outcome === undefined || outcome instanceof PrepareFailure) throw new Error("not prepared", { cause: outcome });
   return { extracted: outcome.extracted, chunks: withTexts(outcome) };
@@ -69,7 +69,7 @@ describe("the preparation process", () => {
   );
 
   test(
-    "fails only the text that kills it or makes it throw",
+    "fails only the text that crashes it or makes it throw",
     async () => {
       const preparation = open(fragile);
       const outcomes = await preparation.prepare([
@@ -88,7 +88,7 @@ describe("the preparation process", () => {
   );
 
   test(
-    "gives up a text that never ends, and prepares the next one",
+    "gives up a text whose preparation never ends, and prepares the next one",
     async () => {
       const preparation = open({ ...fragile, groupTimeoutMs: () => 1_000 });
       const [endless, next] = await preparation.prepare([input("An endless text."), input("Next.")]);
@@ -115,7 +115,7 @@ describe("the preparation process", () => {
   );
 
   test(
-    "answers model_unavailable if the tokeniser is missing, and blames no text",
+    "rejects with model_unavailable if the tokeniser is missing, and does not fail a text",
     async () => {
       const outcome = open({ modelsDir: "/nonexistent" }).prepare([input("One.")]);
       expect(await outcome.catch((error: unknown) => error)).toMatchObject({ code: "model_unavailable" });
@@ -124,7 +124,7 @@ describe("the preparation process", () => {
   );
 
   test(
-    "refuses more calls than may wait, and does not compute an aborted one",
+    "refuses calls beyond the maximum number of waiting calls, and does not process an aborted call",
     async () => {
       const preparation = open();
       const calls = Array.from({ length: 64 }, () => preparation.prepare([input("One.")]));

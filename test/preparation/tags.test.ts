@@ -1,4 +1,5 @@
-// Tags are up to eight key phrases: complete expressions that are topics in their language, without duplicates.
+// Tests that tags are up to eight key phrases: complete expressions that are topics in their language, without
+// duplicates.
 
 import { describe, expect, test } from "bun:test";
 import { EXTRACTED_TAGS_MAX } from "../../src/domain/extraction.ts";

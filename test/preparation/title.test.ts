@@ -1,5 +1,5 @@
-// An extracted title says what a text is about in at most 80 characters. It is not a date, greeting, section name or
-// leftover of markup, and not a fragment if a short sentence fits.
+// Tests that an extracted title says what a text is about in at most 80 characters. The title is not a date, greeting,
+// section name or leftover of markup, and not a fragment if a short sentence fits.
 
 import { describe, expect, test } from "bun:test";
 import { shortTitle, TITLE_CHARACTERS_MAX } from "../../src/domain/title.ts";
@@ -107,7 +107,7 @@ describe("a title that is too long", () => {
     expect(shortTitle(text)).toBe("Jeffrey Thomas Porcaro was an American drummer and producer.");
   });
 
-  test("is cut behind a word that needs no continuation", () => {
+  test("is cut after a word that needs no continuation", () => {
     const text =
       "A number of authors have considered the effect of slip on the heat transfer and on the friction of plates";
     expect(shortTitle(text)).toBe("A number of authors have considered the effect of slip on the heat transfer…");

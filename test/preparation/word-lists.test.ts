@@ -1,4 +1,4 @@
-// The word lists in data/words: their format, and that no list repeats a word.
+// Tests the word lists in data/words: their format, and that no list contains a word twice.
 
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,5 +1,6 @@
-// Uploads documents to a service: a generated one per format, and real documents if they are there. Checks how each
-// ends, its message if it cannot be read, its text if it can, and on which page, slide or sheet the text is.
+// Uploads documents to a service: one generated document per format, and the real documents if they have been
+// downloaded. Checks the final status of each, its text or the message that explains why it cannot be read, and on
+// which page, slide or sheet a text is.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { PlaceMark, ReadDocument } from "../../../src/documents/document.ts";
@@ -16,7 +17,7 @@ import { upload, uploadName } from "./upload.ts";
 
 /** Timeout of a test: enough for the largest document on a busy machine. */
 const EACH_MS = 600_000;
-/** Whether the longest texts (whole books) are embedded completely, which takes minutes. */
+/** Whether the tests wait until the longest texts (whole books) are embedded completely, which takes minutes. */
 const IS_LONG_RUN = process.env.MNEME_TEST_DOCUMENTS === "all";
 
 const ENCRYPTED = /^The file is encrypted\. Upload it without a password\.$/;
@@ -24,7 +25,7 @@ const CUT_OFF = /^The file is damaged: it is cut off, and the list of its parts 
 const DECLARES = /^The file is damaged: its part xl\/sharedStrings\.xml declares a document type/;
 const NO_TEXT = /^The file holds no text\.$/;
 
-/** Documents that are accepted and fail, with their messages. */
+/** Documents that are accepted and then fail, with the messages of their failures. */
 const FAILS: Readonly<Record<string, RegExp>> = {
   "bomb/poi__poc-xmlbomb-empty.xlsx": DECLARES,
   "bomb/poi__poc-xmlbomb.xlsx": DECLARES,
@@ -49,10 +50,10 @@ const FAILS: Readonly<Record<string, RegExp>> = {
     /^The file holds no text; it seems to be a scan, and Mneme has no text recognition \(OCR\)\.$/,
 };
 
-/** Files of other formats, which are refused at once. */
+/** Files in formats that Mneme does not read. They are refused at once. */
 const REFUSED = ["bomb/tika__quine.gz", "encrypted/tika__testZipEncrypted.zip"];
 
-/** Sentences with their page, slide or sheet, as counted in a viewer or named in the workbook. */
+/** Sentences, each with its page, slide or sheet, as a viewer counts it or the workbook names it. */
 const PLACES: readonly (readonly [path: string, sentence: string, place: Omit<PlaceMark, "at">])[] = [
   ["normal/docling__multi_page.pdf", "Specialized Word Processing Tools", { page: 3 }],
   ["normal/docling__multi_page.pdf", "What began as a tool to simply replace handwriting", { page: 5 }],
@@ -93,7 +94,7 @@ const accepted = new Map<string, Answered>();
 
 beforeAll(async () => {
   service = await startService();
-  // the longest texts last, so that the others do not wait for them
+  // the longest texts are uploaded last, so that the others do not wait for them
   const paths = realDocumentPaths().toSorted(
     (one, other) => Number(one.startsWith("huge/")) - Number(other.startsWith("huge/")),
   );
@@ -101,13 +102,16 @@ beforeAll(async () => {
 }, EACH_MS);
 afterAll(() => service?.stop(), EACH_MS);
 
-/** Whether a memory is finished. For a whole book it is enough that its text is read and chunked. */
+/**
+ * Whether a test need not wait for a memory any longer. For a whole book it is enough that its text has been read and
+ * chunked.
+ */
 function isAtEnd(path: string, { status, progress }: Answered["body"]): boolean {
   if (status !== "processing") return true;
   return !IS_LONG_RUN && path.startsWith("huge/") && ["embedding", "publishing"].includes(progress.stage);
 }
 
-/** The memory of a document when it is finished. */
+/** Waits until the memory of a document is finished, and returns it. */
 async function endOf(path: string): Promise<Answered> {
   const answer = accepted.get(path);
   expect(answer?.status).toBe(202);
@@ -128,7 +132,7 @@ function finishedMemory(id: string, isFinished: (memory: Answered["body"]) => bo
 const READERS = { pdf: readPdf, pptx: readPptx, xlsx: readXlsx };
 const documents = new Map<string, Promise<ReadDocument | ReadFailure>>();
 
-/** The result of reading a document; each is read at most once. */
+/** The result of reading a document. Each document is read at most once. */
 async function documentOf(path: string): Promise<ReadDocument> {
   const format = path.slice(path.lastIndexOf(".") + 1) as keyof typeof READERS;
   const reading = documents.get(path) ?? READERS[format](realDocumentBytes(path));

@@ -1,9 +1,9 @@
 // Expected texts of the real documents: sentences and cells, extracted by other tools (python-docx, openpyxl,
 // python-pptx, pdftotext) and by eye on the rendered page, in reading order.
 
-/** Parts of the text of each document, in this order. */
+/** Parts of the text of each document, in the order of the text. */
 export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
-  // a strict Open XML document with these two words only
+  // a strict Open XML document that contains only these two words
   "normal/docling__Strict.docx": ["Some text"],
   "normal/docling__equations.docx": [
     "- First item with inline equation: A=πr^2 is the area formula.",
@@ -20,7 +20,7 @@ export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     "Grain | Food: Corn, Buckwheat, Barley | Calories per portion: 200",
     "And let’s add another list in the end:",
   ],
-  // one word with two notes
+  // a document of one word with two footnotes
   "normal/mammoth.js__footnotes.docx": ["Ouch.", "[note: A tachyon walks into a bar.]", "[note: Fin.]"],
   "normal/mammoth.js__tables.docx": ["Above", "Top left | Top right", "Bottom left | Bottom right", "Below"],
   "normal/mammoth.js__utf8-bom.docx": ["This XML has a byte order mark."],
@@ -37,7 +37,7 @@ export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     '"Todos los seres humanos nacen libres e iguales',
     "dotados como están de razón y conciencia, deben comportarse fraternalmente los unos con los otros.",
   ],
-  // its only sentence
+  // the only sentence of the document
   "normal/unstructured__fake.docx": ["Lorem ipsum dolor sit amet."],
 
   "normal/calamine__date.xlsx": ["## Sheet1", "2021-01-01 | 15\n2021-01-02 | 16\n255:10:10 | 17"],
@@ -81,7 +81,7 @@ export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     "Text box positioning relative to shape (when text is centered it’s not in the center of the circles)",
     "Shapes are styled with theme",
   ],
-  // two titles and empty placeholders
+  // the document contains only two titles and empty placeholders
   "normal/unstructured__fake-power-point-many-pages.pptx": ["## Page 1", "## Page 2"],
   "normal/unstructured__science-exploration-1p.pptx": [
     "- Code 660: Astrophysics Science Division",
@@ -130,7 +130,7 @@ export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     "Third, LLMs have demonstrated ability to solve complex tasks when the tasks are broken into simpler subtasks.",
     "How can we leverage the above insights and support different applications with the common requirement of coordinating multiple agents",
   ],
-  // three words, three times
+  // the document contains only three words, three times
   "normal/pdf.js__ArabicCIDTrueType.pdf": ["انواع الخطوط العربية"],
   "normal/pdf.js__TAMReview.pdf": [
     "Mohammad Chuttur",
@@ -143,7 +143,7 @@ export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     "# Chapter 1",
     "# Paragraph 1.1",
   ],
-  // five letters, in a font that the file does not bring along
+  // the document contains only five letters, in a font that the file does not embed
   "normal/pdf.js__noembed-sjis.pdf": ["あいうえお"],
   "normal/pdf.js__tracemonkey.pdf": [
     "The loop on lines 4-5 becomes hot on its second iteration, so TraceMonkey enters recording mode on line 4.",

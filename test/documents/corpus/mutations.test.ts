@@ -1,5 +1,6 @@
-// Uploads randomly damaged files: no response is a server error, every accepted memory finishes, and a failed one has a
-// message for its owner. MNEME_TEST_MUTATIONS sets the number of files; MNEME_TEST_SEED repeats a run.
+// Uploads randomly damaged files: no response is a server error, every accepted memory is completed or fails, and a
+// failed memory has a message for its owner. MNEME_TEST_MUTATIONS sets the number of files; MNEME_TEST_SEED sets the
+// seed, to repeat a run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { seeded } from "../../support/seeded.ts";
@@ -21,7 +22,7 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 const EACH_MS = 900_000;
 /** Number of files that are uploaded at the same time. */
 const SENDERS = 4;
-/** Larger documents are chosen a tenth as often: their texts take minutes to embed. */
+/** Size in bytes from which documents are chosen only a tenth as often, because their texts take minutes to embed. */
 const SMALL_BYTES = 120_000;
 const LARGE_SHARE = 0.1;
 
@@ -45,7 +46,7 @@ const MUTATE: Readonly<Record<string, Mutation>> = {
     const further = other();
     const piece = further.subarray(below(further.length, random)).subarray(0, 1 + below(20_000, random));
     const from = below(bytes.length, random);
-    // overwrites or inserts
+    // overwrites bytes or inserts them
     const to = random() < 0.5 ? from + piece.length : from;
     return joined(bytes.subarray(0, from), piece, bytes.subarray(to));
   },
@@ -59,7 +60,7 @@ const MUTATE: Readonly<Record<string, Mutation>> = {
 
 /** A damaged file. */
 interface Damaged {
-  /** Document and mutation, for the report. */
+  /** Names of document and mutation, for the report. */
   readonly description: string;
   readonly filename: string;
   readonly bytes: Uint8Array;
@@ -67,7 +68,7 @@ interface Damaged {
 
 /** Documents to damage. */
 interface Documents {
-  /** Paths that end in the file name. */
+  /** Paths, which end with the file name. */
   readonly paths: readonly string[];
   bytesOf(path: string): Uint8Array;
 }
@@ -114,7 +115,7 @@ async function expectProperEnds(documents: Documents): Promise<void> {
   expect((await service.call("GET", "/ready")).status).toBe(200);
 }
 
-/** The damaged files of a run, made on demand. */
+/** The damaged files of a run. Each is made when it is needed. */
 function* damagedFiles({ paths, bytesOf }: Documents, count: number, random: Random): Generator<Damaged> {
   const sizes = new Map(paths.map((path) => [path, bytesOf(path).length]));
   const pick = (): string => {
@@ -149,7 +150,7 @@ async function endOf({ filename, bytes }: Damaged): Promise<{ readonly end: stri
   return { end: status, problem: status === "completed" ? problemOfText(settled) : problemOfFailure(settled) };
 }
 
-/** An empty file is refused with 400, a file that became another format with 415. */
+/** An empty file is refused with status 400; a file that the mutation turned into another format, with 415. */
 function problemOfRefusal({ status, body }: Answered): string | null {
   const expected: Readonly<Record<number, string>> = { 400: "invalid_request", 415: "unsupported_media_type" };
   return body?.error?.code === expected[status] ? null : `answered with ${status} ${JSON.stringify(body)}`;

@@ -8,7 +8,7 @@ export function uploadName(path: string): string {
   return path.slice(path.indexOf("/") + 1);
 }
 
-/** Uploads a file as a form; returns the response of uploadMemory. */
+/** Uploads a file as multipart form data. Returns the response of uploadMemory. */
 export function upload(service: TestService, filename: string, bytes: Uint8Array): Promise<Answered> {
   return service.send(
     formRequest("http://mneme.test/v1/memories/upload", fileForm(filename, bytes), {

@@ -1,5 +1,5 @@
-// Tests what the Office readers refuse: damaged and encrypted files, and files beyond a limit. Checks each limit at its
-// edge and one past.
+// Tests what the Office readers refuse: damaged and encrypted files, and files beyond a limit. Checks each limit with a
+// file that just reaches it and a file that just exceeds it.
 
 import { describe, expect, test } from "bun:test";
 import { strToU8 } from "fflate";
@@ -86,7 +86,7 @@ describe("limits", () => {
 
   test("nested elements", async () => {
     const nested = (depth: number) => docx(`${"<w:sdt>".repeat(depth)}${word("deep")}${"</w:sdt>".repeat(depth)}`);
-    // five levels around: document, body, paragraph, run and text
+    // five elements are around the nested ones: document, body, paragraph, run and text
     expect(textOf(await readDocx(nested(READING_LIMITS.depth - 5)))).toBe("deep");
     expect(failureOf(await readDocx(nested(READING_LIMITS.depth - 4)))).toBe(
       "The part word/document.xml of the file is nested deeper than 512 levels, the limit for a file.",
@@ -144,7 +144,7 @@ describe("an unreadable file", () => {
 
   test("has a part whose bytes were changed", async () => {
     const stored = docx(word("Hello"));
-    // the first compressed byte: an invalid block type
+    // changes the first compressed byte to an invalid block type
     const broken = stored.slice();
     const name = Buffer.from(broken).indexOf("word/document.xml");
     broken[name + "word/document.xml".length] = 0xff;

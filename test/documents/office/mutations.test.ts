@@ -1,5 +1,5 @@
 // Reads randomly damaged Office documents: each reader returns a document or a failure within a bounded time.
-// MNEME_TEST_MUTATIONS sets the number per document; MNEME_TEST_SEED repeats a run.
+// MNEME_TEST_MUTATIONS sets the number of mutations per document; MNEME_TEST_SEED sets the seed, to repeat a run.
 
 import { expect, test } from "bun:test";
 import { strToU8, unzipSync, zipSync } from "fflate";
@@ -13,7 +13,7 @@ import { docx, pptx, rowsOf, xlsx, xml } from "./office-file.ts";
 
 const MUTATIONS = Number(process.env.MNEME_TEST_MUTATIONS ?? 60);
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
-/** Time limit of one document. */
+/** Time limit for one document, in milliseconds. */
 const EACH_MS = 10_000;
 
 const paragraph = (text: string, more = "") => `<w:p>${more}<w:r><w:rPr><w:b/></w:rPr><w:t>${text}</w:t></w:r></w:p>`;
@@ -123,7 +123,7 @@ async function expectAnswer(answer: Promise<ReadDocument | ReadFailure>, what: s
   expect(places.every((at) => at < text.length)).toBe(true);
 }
 
-/** Truncates, flips bits, copies or repeats a piece, or changes a number. */
+/** Mutates a file: truncates it, flips bits, copies or repeats a piece, or changes a number. */
 function mutated(bytes: Uint8Array, random: () => number): Uint8Array {
   const at = () => Math.floor(random() * bytes.length);
   const from = at();

@@ -1,10 +1,10 @@
-// Builds Office documents from their parts, so that tests need no files.
+// Builds Office documents from their parts, so that tests need no fixture files.
 
 import { strToU8, zipSync } from "fflate";
 import type { ReadDocument } from "../../../src/documents/document.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
 
-/** Content of parts by name. */
+/** Contents of parts, by the names of the parts. */
 export type Parts = Readonly<Record<string, string | Uint8Array>>;
 
 const RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -21,18 +21,18 @@ const NAMESPACES = [
   'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"',
 ].join(" ");
 
-/** A ZIP archive of parts. */
+/** Builds a ZIP archive of parts. */
 export function archiveOf(parts: Parts): Uint8Array {
   const bytes = Object.entries(parts).map(([name, part]) => [name, typeof part === "string" ? strToU8(part) : part]);
   return zipSync(Object.fromEntries(bytes));
 }
 
-/** An XML part that declares all namespaces on its root element. */
+/** Builds an XML part that declares all namespaces on its root element. */
 export function xml(root: string, content: string): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<${root} ${NAMESPACES}>${content}</${root}>`;
 }
 
-/** A list of relationships: id, last segment of the type, target. */
+/** Builds a part with relationships. Each is given as id, last segment of its type, and target. */
 export function references(...list: readonly (readonly [id: string, type: string, target: string])[]): string {
   const elements = list.map(
     ([id, type, target]) => `<Relationship Id="${id}" Type="${RELATIONSHIPS}/${type}" Target="${target}"/>`,
@@ -41,9 +41,8 @@ export function references(...list: readonly (readonly [id: string, type: string
 }
 
 /**
- * A Word document.
- * @param more further parts under word/, with relationships of the types that their names tell
- * @param root further parts at the root
+ * Builds a Word document. @param more further parts under word/, with relationships whose types are derived from their
+ * names @param root further parts at the root
  */
 export function docx(body: string, more: Parts = {}, root: Parts = {}): Uint8Array {
   const related = Object.keys(more).map((name, at) => [`rel${at}`, name.replace(/\.xml$/, ""), `${name}`] as const);
@@ -60,15 +59,14 @@ export function docx(body: string, more: Parts = {}, root: Parts = {}): Uint8Arr
 export interface SheetParts {
   readonly name: string;
   readonly state?: string;
-  /** The content of its part, from `sheetData` on. */
+  /** The content of the sheet's part, from `sheetData` on. */
   readonly content: string;
   readonly related?: readonly (readonly [id: string, type: string, target: string])[];
 }
 
 /**
- * A workbook.
- * @param more further parts under xl/; those without a folder get relationships of the types that their names tell
- * @param properties elements before the list of sheets
+ * Builds a workbook. @param more further parts under xl/; parts that are in no subfolder get relationships whose types
+ * are derived from their names @param properties elements before the list of sheets
  * @param root further parts at the root
  */
 export function xlsx(sheets: readonly SheetParts[], more: Parts = {}, properties = "", root: Parts = {}): Uint8Array {
@@ -93,7 +91,7 @@ export function xlsx(sheets: readonly SheetParts[], more: Parts = {}, properties
   });
 }
 
-/** The cells of a sheet from rows of values: numbers, texts, and null for an empty cell. */
+/** Builds the cells of a sheet from rows of values: numbers, texts, and null for an empty cell. */
 export function rowsOf(...rows: readonly (readonly (string | number | null)[])[]): string {
   const lines = rows.map((cells, row) => {
     const elements = cells.map((value, column) => {
@@ -109,19 +107,18 @@ export function rowsOf(...rows: readonly (readonly (string | number | null)[])[]
 
 /** A slide of `pptx`. */
 export interface SlideParts {
-  /** Shapes. */
+  /** XML of the shapes. */
   readonly content: string;
   readonly related?: readonly (readonly [id: string, type: string, target: string])[];
 }
 
 /**
- * A presentation.
- * @param more further parts under ppt/
+ * Builds a presentation. @param more further parts under ppt/
  * @param root further parts at the root
  */
 export function pptx(slides: readonly SlideParts[], more: Parts = {}, root: Parts = {}): Uint8Array {
   const names = Object.keys(more).filter((name) => !name.includes("/"));
-  // relationships are not in the order of the slides
+  // the relationships are in another order than the slides
   const own = slides.map((_, at) => [`s${at}`, "slide", `slides/slide${at}.xml`] as const).reverse();
   const others = names.map((name, at) => [`o${at}`, name.replace(/\.xml$/, ""), name] as const);
   const list = slides.map((_, at) => `<p:sldId id="${256 + at}" r:id="s${at}"/>`);

@@ -1,4 +1,4 @@
-// Reads real Office documents and compares their text with excerpts from other tools.
+// Reads real Office documents and checks that their text contains excerpts that other tools extracted.
 
 import { describe, expect, test } from "bun:test";
 import { readDocx } from "../../../src/documents/office/docx.ts";
@@ -14,7 +14,7 @@ async function read(path: string) {
   return READERS[format](realDocumentBytes(path));
 }
 
-/** Parts of the text of each file, in this order. */
+/** Parts of the text of each file, in the order of the text. */
 const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
   "normal/docling__Strict.docx": ["Some text"],
   "normal/docling__equations.docx": [

@@ -1,19 +1,19 @@
-// Builds uncompressed PDFs, so that each test shows the content of its file. Supports the parts of ISO 32000-1 that
-// tests need.
+// Builds uncompressed PDFs, so that each test itself contains the content of its file. Supports the parts of ISO
+// 32000-1 that tests need.
 
 /** Text on a page. */
 export interface Drawn {
   readonly text: string;
-  /** Start of the baseline, from the left and upper edge of a page of 600 by 800 points. */
+  /** Start of the baseline, measured from the left and upper edge of a page of 600 by 800 points. */
   readonly x: number;
   readonly y: number;
   readonly size?: number;
   /**
-   * `text` and `bold` are Helvetica; `unicode` has all characters, half a font size wide; `symbols` has no mapping to
-   * characters.
+   * `text` and `bold` are Helvetica; `unicode` has all characters, each half a font size wide; `symbols` has no mapping
+   * to characters.
    */
   readonly font?: "text" | "bold" | "unicode" | "symbols" | "shift-jis";
-  /** Rotation to the left. */
+  /** Counterclockwise rotation. */
   readonly degrees?: number;
 }
 
@@ -22,14 +22,14 @@ export interface PdfPlan {
   readonly pages: readonly (readonly Drawn[])[];
   readonly title?: string;
   readonly bookmarks?: readonly string[];
-  /** A picture on each page. */
+  /** Whether each page has a picture. */
   readonly hasPicture?: boolean;
-  /** Encrypted with an unknown password. */
+  /** Whether the file is encrypted with an unknown password. */
   readonly isLocked?: boolean;
   readonly rotate?: number;
   /** How often the pages are repeated. */
   readonly copies?: number;
-  /** Adds a last page that the file does not contain. */
+  /** Whether the list of pages ends with a page that the file does not contain. */
   readonly isLastLost?: boolean;
 }
 
@@ -121,13 +121,13 @@ function codes(text: string, font: Drawn["font"], characters: readonly string[])
       [...text].map((character) => characters.indexOf(character) + 1),
       4,
     );
-  // glyphs 1, 2, 3 without a mapping to characters
+  // writes glyphs 1, 2, 3, …, which have no mapping to characters
   if (font === "symbols")
     return hex(
       [...text].map((_, at) => (at % 7) + 1),
       4,
     );
-  // the text is hexadecimal already
+  // the text is already given in hexadecimal
   return font === "shift-jis" ? `<${text}>` : literal(text);
 }
 

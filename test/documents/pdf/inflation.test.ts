@@ -1,4 +1,4 @@
-// Decompression bombs in PDFs are found before pdf.js decompresses them.
+// Tests that decompression bombs in PDFs are found before pdf.js decompresses them.
 
 import { expect, test } from "bun:test";
 import { deflateSync } from "node:zlib";

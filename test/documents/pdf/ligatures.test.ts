@@ -1,13 +1,14 @@
-// Lam and alef in one glyph are returned as lam and alef; the article (alef, lam) stays unchanged.
+// Tests the order of lam and alef: if both are in one glyph, they are returned as lam and alef. The article (alef, lam)
+// stays unchanged.
 
 import { expect, test } from "bun:test";
 import { mayHoldLigatures, withLigaturesInOrder } from "../../../src/documents/pdf/ligatures.ts";
 
-// by name, since source lines with two text directions are hard to read
+// letters are written by name, because source lines with two text directions are hard to read
 const [ALEF, LAM, HAMZA, KHAH, BEH] = ["\u0627", "\u0644", "\u0625", "\u062e", "\u0628"];
 const BOTH = LAM + ALEF;
 
-/** The repaired texts of items. @param glyphs in drawing order, from the left */
+/** The texts of items after the repair. @param glyphs in drawing order, from left to right */
 function repaired(items: readonly string[], glyphs: readonly string[], dir = "rtl"): readonly string[] {
   return withLigaturesInOrder(
     items.map((str) => ({ str, dir })),

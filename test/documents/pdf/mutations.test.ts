@@ -1,5 +1,6 @@
 // Reads randomly damaged PDFs: the reader returns a document or a failure within a bounded time, and its process
-// survives. MNEME_TEST_MUTATIONS sets the number per document; MNEME_TEST_SEED repeats a run.
+// survives. MNEME_TEST_MUTATIONS sets the number of mutations per document; MNEME_TEST_SEED sets the seed, to repeat a
+// run.
 
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
@@ -8,7 +9,7 @@ import { HAS_REAL_DOCUMENTS, REAL_DOCUMENTS, realDocumentPaths, SKIP_REASON } fr
 
 const MUTATIONS = Number(process.env.MNEME_TEST_MUTATIONS ?? 15);
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
-/** Time limit of one document. */
+/** Time limit for one document, in milliseconds. */
 const EACH_MS = 10_000;
 
 const SMALL_BYTES = 200_000;

@@ -1,6 +1,6 @@
-// Reads randomly damaged PDFs and writes a line for each broken promise. It is a separate program, so that the test
-// also notices if errors after reading end the process. Arguments: mutations per file, seed, files; without files it
-// reads a generated one.
+// Reads randomly damaged PDFs and writes a line for each violated guarantee. It is a separate program, so that the test
+// also notices errors that end the process after a file was read. Arguments: mutations per file, seed, files; without
+// files it reads a generated PDF.
 
 import { readFileSync } from "node:fs";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
@@ -8,7 +8,7 @@ import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { seeded } from "../../support/seeded.ts";
 import { buildPdf, lines } from "./build-pdf.ts";
 
-/** Time limit of one document. */
+/** Time limit for one document, in milliseconds. */
 const EACH_MS = 10_000;
 
 /** A file with most features that the reader handles. */

@@ -307,7 +307,7 @@ describe("headers, footers and stamps", () => {
     expect(await textOf([...lines(PROSE, 60, 100), { text: "17", x: 300, y: 770 }])).toBe(PROSE_TEXT);
   });
 
-  test("figures at the same position on each page stay if they are no page numbers", async () => {
+  test("figures at the same position on each page stay if they are not page numbers", async () => {
     const pages = [1, 2, 3, 4].map((number) => [
       ...lines(PROSE, 60, 100),
       { text: `Balance carried forward: ${number * 111}.20`, x: 60, y: 760 },
@@ -316,7 +316,7 @@ describe("headers, footers and stamps", () => {
     for (const number of [1, 2, 3, 4]) expect(text).toContain(`Balance carried forward: ${number * 111}.20`);
   });
 
-  test("text along the edge is read after the other text, and is no heading", async () => {
+  test("text along the edge is read after the other text, and is not a heading", async () => {
     const text = await textOf([
       { text: "arXiv:2004.04906v3", x: 30, y: 500, size: 20, degrees: 90 },
       ...lines(PROSE, 60, 100),
@@ -424,7 +424,7 @@ describe("places", () => {
 describe("an unreadable file", () => {
   const page = lines(PROSE, 60, 100);
 
-  test("is no PDF", async () => {
+  test("is not a PDF", async () => {
     for (const bytes of [new Uint8Array(), Buffer.from("no PDF at all"), Buffer.from("%PDF-1.7\n")]) {
       expect(await failureOf(bytes)).toBe("The file is damaged: it cannot be opened as a PDF.");
     }
@@ -442,7 +442,7 @@ describe("an unreadable file", () => {
     expect(await failureOf(buildPdf({ pages: [[], []] }))).toBe("The file holds no text.");
   });
 
-  test("has fonts without a mapping to characters; with other readable pages, a note in the text tells it", async () => {
+  test("has fonts without a mapping to characters; if other pages are readable, a note in the text says so", async () => {
     const undecodable: readonly Drawn[] = [{ text: "a text of some length", x: 60, y: 100, font: "symbols" }];
     expect(await failureOf(buildPdf({ pages: [undecodable] }))).toBe(
       "The file's fonts do not say which letters they show, and Mneme has no text recognition (OCR).",
@@ -453,7 +453,7 @@ describe("an unreadable file", () => {
     );
   });
 
-  test("lacks a page; with other pages, a note in the text tells it", async () => {
+  test("lacks a page; if it has other pages, a note in the text says so", async () => {
     expect((await read({ pages: [page], isLastLost: true })).pieces.join("")).toBe(
       `${PROSE_TEXT}\n\n[Page 2 is damaged and cannot be read.]`,
     );

@@ -1,4 +1,5 @@
-// Reads real PDFs and compares their text with excerpts from other tools (pdftotext) and by eye.
+// Reads real PDFs and checks that their text contains excerpts, which were extracted by another tool (pdftotext) or by
+// eye.
 
 import { describe, expect, test } from "bun:test";
 import type { ReadDocument } from "../../../src/documents/document.ts";
@@ -6,7 +7,7 @@ import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { HAS_REAL_DOCUMENTS, realDocumentBytes, SKIP_REASON } from "../real-documents.ts";
 
-/** Parts of the text of each file, in this order. */
+/** Parts of the text of each file, in the order of the text. */
 const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
   "normal/docling__multi_page.pdf": [
     "The concept of the word processor predates modern computers and has evolved through several technological milestones.",
@@ -114,10 +115,10 @@ const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     "At Google, we’re working to accelerate the transition to a carbon-free future.",
     "In our third decade of climate action, we recognize that we can’t achieve our goals alone.",
   ],
-  // with an empty user password
+  // encrypted with an empty user password, so it can be read
   "encrypted/pypdf__r2-empty-password.pdf": ["pdf encryption test password: asdfzxcv"],
   "encrypted/pypdf__r6-owner-password.pdf": ["pdf encryption test password: asdfzxcv"],
-  // its picture would take gigabytes, but pictures are not decoded
+  // its picture would take gigabytes of memory, but pictures are not decoded
   "bomb/pdf.js__bomb_giant.pdf": ["GIANT JBIG2 BOMB"],
   "huge/pdf.js__freeculture.pdf": [
     "## “PIRACY”",
