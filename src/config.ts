@@ -13,11 +13,14 @@ import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
 import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
 
-/** Location of the program, for relative paths and defaults. */
+/** Locations from which relative paths and default values are derived. */
 export interface StartPlace {
   /** Folder of `mneme.toml`; relative paths are resolved against it. */
   readonly workingDirectory: string;
-  /** Folder of the models shipped with the program, given the data directory, where the single binary unpacks them. */
+  /**
+   * Returns the folder of the shipped models. It depends on the data directory, because the single binary unpacks them
+   * there.
+   */
   readonly shippedModelsDirectory: (dataDir: string) => string;
 }
 
@@ -35,7 +38,7 @@ export interface Config {
   readonly rateLimits: RateLimitTable;
   readonly trustedProxies: TrustedProxies;
   readonly corsOrigins: readonly string[];
-  /** Hosts and networks that webhooks may call even though they are not public. */
+  /** Hosts and networks that webhooks and language models may use even though they are not public. */
   readonly webhookAllow: AllowList;
   readonly webhookRetriesMs: readonly number[];
   readonly llmBaseUrl: string | null;
@@ -403,7 +406,7 @@ function integer(least: number, most: number, defaultValue: number): SettingRest
   };
 }
 
-// A setting given in seconds and stored in milliseconds.
+// A setting that the operator gives in seconds and the program stores in milliseconds.
 function seconds(defaultSeconds: number): SettingRest<number> {
   const inSeconds = integer(1, 3_600, defaultSeconds);
   return {

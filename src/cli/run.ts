@@ -11,7 +11,7 @@ import { alignRows } from "./terminal.ts";
 
 /** Differences between a source checkout and the single binary. */
 export interface Distribution {
-  /** Folder of the models shipped with the program, given the data directory. */
+  /** Returns the folder of the shipped models, which may depend on the data directory. */
   readonly shippedModelsDirectory: (dataDir: string) => string;
   /** Unpacks native libraries and models before anything loads them; absent if they need not be unpacked. */
   readonly unpack?: (config: Config) => Promise<void>;

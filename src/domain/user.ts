@@ -10,7 +10,10 @@ export interface User {
   readonly name: string | null;
   readonly email: string | null;
   readonly metadata: JsonObject | null;
-  /** When the user was created, in Unix milliseconds; it never changes. */
+  /**
+   * When the user was created, in Unix milliseconds. If a deleted user is created again, this is the time of the new
+   * creation.
+   */
   readonly createdAt: number;
 }
 

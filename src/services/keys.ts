@@ -39,7 +39,7 @@ export class KeyService {
   }
 
   /**
-   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not have created this key;
+   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not grant the key's scopes;
    *   `project_not_found`; `key_not_found`
    */
   async change(
@@ -56,7 +56,7 @@ export class KeyService {
   }
 
   /**
-   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not have created this key;
+   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not grant the key's scopes;
    *   `project_not_found`; `key_not_found`
    */
   async rotate(
@@ -72,7 +72,7 @@ export class KeyService {
   }
 
   /**
-   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not have created this key;
+   * @throws Fault `insufficient_scope` if the caller may not use the project, or could not grant the key's scopes;
    *   `project_not_found`; `key_not_found`
    */
   async remove({ accounts }: Transaction, principal: Principal, projectId: ProjectId | null, id: KeyId): Promise<void> {

@@ -1,5 +1,5 @@
-// Calls the API: sends the key, waits when a rate limit says so, and turns every failure into an ApiError. The sections
-// of the page show the results.
+// Calls the API: sends the key, waits if a rate limit was exceeded, and turns every failure into an ApiError. The
+// sections of the page show the results.
 
 import { CALLS } from "./calls.js";
 
@@ -65,7 +65,7 @@ export function listen(listeners) {
  */
 export async function call(name, request = {}) {
   const response = await send(name, request);
-  // the server's contract tests guarantee the type of the body
+  // The server's contract tests guarantee the type of the body.
   return response.status === 204 ? /** @type {any} */ (null) : await response.json();
 }
 

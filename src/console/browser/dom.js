@@ -1,4 +1,4 @@
-// Creates elements. Everything from the server becomes a text node; no code of the page parses HTML.
+// Creates elements. All text from the server becomes text nodes; no code of the page parses HTML.
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} Attributes */
@@ -61,7 +61,7 @@ export function time(iso) {
   return h("time", { datetime: iso, title: iso }, text);
 }
 
-/** Bytes in units of 1024. @param {number} bytes */
+/** Formats a number of bytes in KB, MB and so on, in steps of 1024. @param {number} bytes */
 export function bytesText(bytes) {
   const units = ["B", "KB", "MB", "GB", "TB"];
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));

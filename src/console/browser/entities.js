@@ -1,4 +1,5 @@
-// The entities of a memory, the relations between them, and the memories that share entities. Loaded only when opened.
+// The entities of a memory, the relations between them, and the memories that share entities. They are loaded only when
+// their section is opened.
 
 import { call } from "./api.js";
 import { button, fill, h, problem } from "./dom.js";

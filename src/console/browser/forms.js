@@ -111,8 +111,8 @@ export function choices(name, legend, values, chosen) {
 }
 
 /**
- * A form. While an action runs, its buttons are disabled. An error is shown beside the field that it names, or else
- * below the form.
+ * A form. While an action runs, its buttons are disabled. An error is shown next to the field that it names, or below
+ * the form if it names none.
  * @param {{ fields: { name: string, element: HTMLElement, setError: (message: string | null) => void }[], actions: {
  *   label: string, run: () => Promise<unknown> }[], layout?: Node[], beside?: (Node | false)[], below?: Node[],
  *   keepsValues?: boolean, isQuiet?: boolean, label?: string, }} parts Enter starts the first of `actions`; `layout`

@@ -54,7 +54,7 @@ function byId(id) {
   return element;
 }
 
-/** Shows the section in the address, or the sign-in form if there is no key. */
+/** Shows the section that the address names, or the sign-in form if there is no key. */
 function show() {
   if (location.hash === "#main") return; // the "Skip to content" link
   if (keyStore.get() === null) {
@@ -134,7 +134,7 @@ function showSignIn(refusal) {
 
 /** Stores a key if the server accepts it. @param {string} key @throws {ApiError} that names the field if it does not */
 async function storeKey(key) {
-  // only these characters can be sent in a header
+  // Only these characters can be sent in a header.
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new ApiError({ code: "page", param: "key", message: "Enter an API key (ctx_…)." });
   keyStore.set(key);

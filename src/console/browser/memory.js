@@ -16,7 +16,8 @@ const CHARACTERS_SHOWN = 50_000;
 const NAME_CHARACTERS = 80;
 
 /**
- * Polls a memory until its processing has ended. Returns silently if the memory was deleted or `signal` aborts.
+ * Polls a memory until its processing has ended. Also stops, without an error, if the memory was deleted or `signal`
+ * aborts.
  * @param {string} id
  * @param {(memory: Memory) => void} onChange
  * @param {AbortSignal} signal

@@ -50,7 +50,7 @@ function lanesOf(text) {
   }
 }
 
-/** Describes a state in words. @param {ServerState["state"]} state */
+/** Describes the state of the server in words. @param {ServerState["state"]} state */
 export function stateText(state) {
   return { ready: "Server ready", waiting: "Loading models", unreachable: "Server unreachable" }[state];
 }
@@ -161,7 +161,7 @@ function bar(label, share) {
   );
 }
 
-// The API has no counts by status. The metrics have them, for all projects together.
+// Number of memories by status, from the metrics: the API has no such numbers. They cover all projects together.
 async function countsView() {
   const { status, text } = await readPublic("/metrics");
   const counts = [...text.matchAll(/^mneme_memories\{status="(\w+)"\} (\d+)/gm)];
