@@ -4,9 +4,10 @@
 // Obligations of an implementation:
 // - `publish` replaces everything that a memory had in the index before. When it resolves, texts, vectors and postings
 //   are durable. After a crash at any point, `publish` can be repeated. It does not make a memory visible.
-// - Visibility follows the memory's row and is separate from content. A search that begins after `show` has resolved
-//   can find the memory, and filters see the attributes that `show` received. A search that begins after `hide` has
-//   resolved does not find it. If `show` and `hide` are called several times for one memory, the last call counts.
+// - Whether a memory is visible depends only on `show` and `hide`, not on `publish`. A search that begins after `show`
+//   has resolved can find the memory, and filters see the attributes that `show` received. A search that begins after
+//   `hide` has resolved does not find it. If `show` and `hide` are called several times for one memory, the last call
+//   counts.
 // - A memory can be visible shortly before its row is committed as completed, and shortly after its row was deleted.
 //   So the rows are authoritative: callers read them again before they show a result.
 // - A search returns only chunks of the admissible set. Chunks outside of the set do not take up places in the result,
@@ -31,7 +32,7 @@ export interface Publication {
   readonly texts: ChunkTexts;
   /** One vector of unit length per chunk, row-major `[chunks.length, dimensions]`. */
   readonly vectors: Float32Array;
-  /** Entities that are known without reading the passages. The index extracts more from the passages. */
+  /** Title and key phrases, which count as entities. The index extracts more entities from the passages. */
   readonly entities: KnownEntities;
 }
 
