@@ -4,7 +4,7 @@
 // Obligations of an implementation:
 // - `publish` replaces everything that a memory had in the index before. When it resolves, texts, vectors and postings
 //   are durable. After a crash at any point, `publish` can be repeated. It does not make a memory visible.
-// - Whether a memory is visible depends only on `show` and `hide`, not on `publish`. A search that begins after `show`
+// - Whether a memory is visible depends on `show` and `hide`, not on `publish`. A search that begins after `show`
 //   has resolved can find the memory, and filters see the attributes that `show` received. A search that begins after
 //   `hide` has resolved does not find it. If `show` and `hide` are called several times for one memory, the last call
 //   counts.
