@@ -18,32 +18,32 @@ import { dirname, join } from "node:path";
 import { nativeCacheDirectory, nativeLibraryPath, nativeTypesPath } from "../src/adapters/native/library.ts";
 import { systemClock } from "../src/kit/clock.ts";
 
-/** Older builds that are kept beside the newest: enough to switch between a few branches. */
+/** Number of older builds that are kept besides the newest. It is enough to switch between a few branches. */
 const BUILDS_KEPT = 4;
-/** Interval of progress lines where there is no terminal. */
+/** Interval between progress lines if the output is not a terminal. */
 const PROGRESS_EVERY_MS = 15_000;
 
-/** Interval at which a build that waits for another one checks the lock. */
+/** Interval at which a waiting build checks the lock of the running build. */
 const LOCK_CHECK_EVERY_MS = 500;
 
-/** No build takes this long: the process id in an older lock belongs to another process by now. */
+/** Maximum age of a lock. No build takes this long, so the process id in an older lock belongs to another process. */
 const LOCK_AGE_MAX_MS = 60 * 60 * 1000;
 
 const CRATE = import.meta.dir;
 
-/** Ends the build with a line that says what to do. */
+/** Prints a message that says what to do, and ends the build. */
 function refuse(line: string): never {
   console.error(line);
   process.exit(1);
 }
 
-/** The version that a tool prints; undefined when it is not installed. */
+/** Returns the version that a tool prints, or undefined if the tool is not installed. */
 function versionOf(tool: string): string | undefined {
   const printed = spawnSync(tool, ["--version"], { encoding: "utf8" });
   return printed.status === 0 ? /\d+\.\d+(\.\d+)?/.exec(printed.stdout)?.[0] : undefined;
 }
 
-/** Checks the tools first, because a build that fails for lack of one takes minutes. */
+/** Checks that the tools exist before the build, because without this check it may fail only after minutes. */
 function checkTools(): void {
   const required = /rust-version = "(\d+)\.(\d+)"/.exec(readFileSync(join(CRATE, "Cargo.toml"), "utf8"));
   const minimum = `${required?.[1]}.${required?.[2]}`;
@@ -67,7 +67,7 @@ function checkTools(): void {
   }
 }
 
-/** Shows how many crates are compiled: a bar on a terminal, else a line at intervals. */
+/** Shows how many crates are compiled: as a bar on a terminal, otherwise as a line at intervals. */
 class Progress {
   readonly #startedMs = performance.now();
   #shownMs = performance.now();
@@ -91,17 +91,17 @@ class Progress {
   }
 }
 
-/** The largest number of packages that a build can compile. */
+/** Returns the maximum number of packages that a build can compile. */
 function packageCount(): number {
   return readFileSync(join(CRATE, "Cargo.lock"), "utf8").split("[[package]]").length - 1;
 }
 
-/** Runs cargo and resolves to the library that it built, and to the descriptions of its exported items. */
+/** Runs cargo. Resolves to the paths of the library and of the descriptions of its exported items. */
 async function compile(targetDirectory: string): Promise<{ library: string; types: string }> {
   const typesFolder = join(targetDirectory, "napi-types");
   mkdirSync(typesFolder, { recursive: true });
-  // Cargo distinguishes checkouts that share the target folder only by file times: without this it may keep the build
-  // of another checkout.
+  // Checkouts share the target folder, and Cargo distinguishes them only by file times. Without new times, Cargo may
+  // use the build of another checkout.
   const now = systemClock.now() / 1000;
   for (const root of ["src/lib.rs", "encoder/src/lib.rs"]) utimesSync(join(CRATE, root), now, now);
   const child = spawn("cargo", ["build", "--release", "--locked", "--message-format=json-render-diagnostics"], {
@@ -160,9 +160,9 @@ function removeOldBuilds(cache: string, current: string): void {
 }
 
 /**
- * Runs `work` while it holds a lock file, so that only one build runs per cache. Checkouts share cargo's target
- * folder: of two builds that end together, one would keep the other's library. The lock of a process that has ended
- * is ignored.
+ * Runs `work` while it holds a lock file, so that only one build runs per cache. Checkouts share Cargo's target
+ * folder; if two builds ended at the same time, one would store the other's library. The lock of a process that has
+ * ended is ignored.
  */
 async function withLock<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
   for (;;) {
@@ -189,7 +189,7 @@ function holderOf(lock: string): number | null {
 function isHeld(lock: string): boolean {
   try {
     const holder = holderOf(lock);
-    if (holder === null) return true; // released in this moment: the caller tries again
+    if (holder === null) return true; // the lock was just released: the caller tries again
     const ageMs = systemClock.now() - statSync(lock).mtimeMs;
     if (holder === 0) return ageMs < LOCK_CHECK_EVERY_MS; // the holder has not written its process id yet
     if (ageMs > LOCK_AGE_MAX_MS) return false;

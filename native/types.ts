@@ -23,7 +23,7 @@ interface Member {
   readonly signature: string;
 }
 
-/** The text of `addon-types.ts` for the item descriptions of one build, one JSON object a line. */
+/** Returns the text of `addon-types.ts`. `descriptions` has the items of one build, one JSON object per line. */
 export function addonTypes(descriptions: string): string {
   const definitions = descriptions
     .split("\n")
@@ -53,7 +53,9 @@ export function addonTypes(descriptions: string): string {
   return formatted(unformatted);
 }
 
-/** Methods and getters of an object, and what the class itself offers: its constructor and static methods. */
+/**
+ * Divides the members of a class: methods and getters of its objects, and constructor and static methods of the class.
+ */
 function classMembers(name: string, definition: string): { instance: Member[]; ofClass: Member[] } {
   const instance: Member[] = [];
   const ofClass: Member[] = [];
@@ -68,7 +70,7 @@ function classMembers(name: string, definition: string): { instance: Member[]; o
   return { instance, ofClass };
 }
 
-/** Splits a definition into members. Each is one line, after the lines of its docstring. */
+/** Splits a definition into members. Each member is one line that follows the lines of its docstring. */
 function members(definition: string): Member[] {
   const found: Member[] = [];
   let doc = "";
@@ -92,7 +94,10 @@ function texts(body: readonly Member[]): string {
   return body.map(({ doc, signature }) => `\n${doc}${readonlyArrays(signature)};`).join("");
 }
 
-/** Arrays are only read on either side, and a promise of `undefined` is one of nothing. */
+/**
+ * Makes array types readonly, because neither side changes an array of the other. Turns `Promise<undefined>` into
+ * `Promise<void>`.
+ */
 function readonlyArrays(signature: string): string {
   const arrays = signature.replaceAll("Promise<undefined>", "Promise<void>");
   const innermost = /Array<([^<>]+)>/;

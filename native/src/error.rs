@@ -1,28 +1,28 @@
-//! What can go wrong in the core, and the code under which a caller sees it.
-//! `bindings` turns an `Error` into a JavaScript exception.
+//! Errors of the core, and their codes in JavaScript. `bindings` turns an `Error` into a JavaScript exception.
 
 use std::io;
 
 use tantivy::TantivyError;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 
-/// The error type of the crate. The variant says what a caller can do; the text says what happened, with the path or
-/// the value.
+/// The error type of the crate. The variant tells the caller what to do. The text says what happened, and includes the
+/// path or the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Stored bytes differ from what was written (checksum, format). The caller rebuilds the index from its rows.
+    /// Stored bytes differ from what was written: the checksum or the format is wrong. The caller rebuilds the index
+    /// from the rows of its stores.
     #[error("{0}")]
     Damaged(String),
     /// The operating system refused to read or write.
     #[error("{0}")]
     Io(String),
-    /// The disk or the quota is full. Nothing was acknowledged. The same call succeeds once there is space.
+    /// The disk or the disk quota is full. The call failed. The same call succeeds once there is space.
     #[error("{0}")]
     NoSpace(String),
-    /// Another process holds the directory.
+    /// Another process, or another part of this one, has locked the directory.
     #[error("{0}")]
     Locked(String),
-    /// The arguments are refused. Nothing was changed.
+    /// The arguments are invalid. Nothing was changed.
     #[error("{0}")]
     Invalid(String),
     /// The arguments are valid, but the work would take too long. Nothing was changed.
@@ -31,12 +31,12 @@ pub enum Error {
     /// The index was closed before the call.
     #[error("{0}")]
     Closed(String),
-    /// An invariant is broken.
+    /// An invariant is broken, so there is a bug in the core.
     #[error("{0}; this is a bug in Mneme")]
     Bug(String),
 }
 
-/// Every fallible function of the crate returns this.
+/// Result of a fallible function of the crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -54,12 +54,12 @@ impl Error {
         }
     }
 
-    /// `Invalid` with this text.
+    /// Creates an `Invalid` error with this text.
     pub fn invalid(detail: impl Into<String>) -> Self {
         Error::Invalid(detail.into())
     }
 
-    /// Classifies an error of the operating system; `step` says what was being done.
+    /// Classifies an error of the operating system. `step` names the operation that failed.
     pub fn from_io(step: &str, cause: &io::Error) -> Self {
         let detail = format!("{step}: {cause}");
         match cause.kind() {
@@ -69,8 +69,8 @@ impl Error {
     }
 }
 
-/// Tantivy reports bytes that it cannot decode as I/O errors without an error of the operating system. It wraps some
-/// disk errors so that only their text is left.
+/// Classifies an I/O error of Tantivy. If Tantivy cannot decode bytes, it reports an I/O error without an error number
+/// of the operating system. Of some disk errors, it passes on only the text.
 fn from_tantivy_io(step: &str, cause: &io::Error) -> Error {
     match cause.kind() {
         _ if mentions_full_disk(&cause.to_string()) => Error::NoSpace(format!("{step}: {cause}")),
@@ -100,7 +100,7 @@ impl From<TantivyError> for Error {
             | TantivyError::DeserializeError(_)
             | TantivyError::SchemaError(_) => Error::Damaged(format!("text index: {cause}")),
             TantivyError::LockFailure(..) => Error::Locked(format!("text index: {cause}")),
-            // A worker that fails on a full disk reports it only as text.
+            // A worker thread that fails because the disk is full reports this only as text.
             other if mentions_full_disk(&other.to_string()) => Error::NoSpace(format!("text index: {cause}")),
             _ => Error::Io(format!("text index: {cause}")),
         }

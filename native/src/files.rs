@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Renames a file or folder to `<name>.damaged-<n>` with the first free n. Returns the new path.
+/// Renames a file or folder to `<name>.damaged-<n>`, where n is the first free number. Returns the new path.
 pub fn set_aside(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let aside = (1u32..)
@@ -19,7 +19,7 @@ pub fn set_aside(path: &Path) -> Result<PathBuf> {
     Ok(aside)
 }
 
-/// Syncs the folder of `path`, which makes a rename or creation in it durable.
+/// Syncs the folder that contains `path`. This makes a rename or creation in the folder durable.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(directory) => File::open(directory)?.sync_all(),

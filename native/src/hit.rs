@@ -5,16 +5,16 @@ use std::cmp::Ordering;
 /// One chunk that a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// The chunk.
+    /// Key of the chunk.
     pub chunk_key: u64,
     /// Ordinal of its memory, from `filters::memory_table`.
     pub ordinal: u32,
-    /// Higher is better. Comparable only among the hits of one search.
+    /// Score of the chunk; higher is better. Comparable only with other hits of the same search.
     pub score: f32,
 }
 
-/// Sorts the hits best first and keeps `limit` of them. Equal scores are ordered by chunk key, so that results do not
-/// depend on the order of segments and rows.
+/// Sorts hits, the best first, and keeps `limit` of them. Hits with equal scores are ordered by chunk key, so that
+/// results do not depend on the order of segments and rows.
 pub fn keep_best(hits: &mut Vec<Hit>, limit: usize) {
     if limit > 0 && hits.len() > limit {
         hits.select_nth_unstable_by(limit - 1, by_rank);
@@ -27,19 +27,19 @@ fn by_rank(a: &Hit, b: &Hit) -> Ordering {
     b.score.total_cmp(&a.score).then(a.chunk_key.cmp(&b.chunk_key))
 }
 
-/// Collects hits and keeps only the best. Its memory is proportional to the limit.
+/// Collects hits and keeps only the best. It needs memory in proportion to the limit.
 #[derive(Debug)]
 pub struct BestHits {
     limit: usize,
-    /// Hits with a lower score cannot be among the best.
+    /// A hit with a score below this one cannot be among the best.
     floor: f32,
     hits: Vec<Hit>,
-    /// Number of hits at the last pruning; later ones follow them.
+    /// Number of hits that were left after the last pruning. Hits added since then follow them.
     kept: usize,
 }
 
 impl BestHits {
-    /// Will keep the best `limit` hits.
+    /// Creates a collector that keeps the best `limit` hits.
     pub fn new(limit: usize) -> Self {
         BestHits { limit, floor: f32::NEG_INFINITY, hits: Vec::new(), kept: 0 }
     }
@@ -51,13 +51,13 @@ impl BestHits {
             return;
         }
         self.hits.push(hit);
-        // Prunes once per many hits; the 512 keeps small limits from pruning all the time.
+        // Prunes once per many hits; without the minimum of 512, a small limit would prune all the time.
         if self.hits.len() >= self.limit * 2 + 512 {
             self.prune();
         }
     }
 
-    /// The lowest score that can still be among the best. Hits below it need not be offered.
+    /// Returns the lowest score that can still be among the best. Hits with a lower score need not be added.
     pub fn floor(&mut self) -> f32 {
         if self.hits.len() > self.kept {
             self.prune();
@@ -77,7 +77,7 @@ impl BestHits {
         self.kept = self.hits.len();
     }
 
-    /// The best hits, best first.
+    /// Returns the best hits, the best first.
     pub fn into_sorted(mut self) -> Vec<Hit> {
         keep_best(&mut self.hits, self.limit);
         self.hits

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `project` | what is published, shown, hidden and searched, and in which order the parts change? |
 //! | `filters` | which memories may a search return? |
-//! | `vectors` | which chunks have the vectors nearest to a query's vector? |
+//! | `vectors` | which chunks have the vectors most similar to a query's vector? |
 //! | `text` | which chunks match the words of a query, and how well? |
-//! | `entities` | which entities does a chunk mention, and which other chunks do they lead to? |
+//! | `entities` | which entities does a chunk mention, and to which other chunks do these entities lead? |
 //! | `bindings` | how does JavaScript call all of this? No other module knows Node-API. |
-//! | `hit` | what does a search return, and in which order? |
+//! | `hit` | which data has a hit of a search, and in which order are hits returned? |
 //! | `lock` | is this process the only one that works on a data directory? |
-//! | `files` | how are damaged files kept, and how does a rename become durable? |
-//! | `error` | what can go wrong, and under which code? |
+//! | `files` | how are damaged files moved out of the way, and how does a rename become durable? |
+//! | `error` | which errors are there, and with which codes? |
 //!
 //! The crate `mneme-encoder` (`../encoder`) computes BERT models; `mneme-testing` (`../testing`) helps the tests of
 //! both.

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// A locked directory; dropping it releases the lock. The operating system also releases it when the process ends in
-/// any way, so a remaining `lock` file has no meaning.
+/// A locked directory. Dropping this value releases the lock. The operating system also releases the lock when the
+/// process ends in any way, so a `lock` file that is left over has no meaning.
 #[derive(Debug)]
 pub struct DirectoryLock {
     _file: File,
 }
 
-/// Takes the lock `<directory>/lock`, and creates the directory if it does not exist. `Locked` when this or another
-/// process holds the lock already.
+/// Takes the lock `<directory>/lock`, and creates the directory if it does not exist. Fails with `Locked` if this or
+/// another process already holds the lock.
 pub fn lock_directory(directory: &Path) -> Result<DirectoryLock> {
     let path = directory.join("lock");
     fs::create_dir_all(directory)

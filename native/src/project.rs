@@ -1,5 +1,5 @@
-//! One project's indexes as a whole: publishing, visibility and searches.
-//! It refuses bad arguments before any part changes, and fixes the order in which the parts change.
+//! The indexes of one project as a whole: publishing, visibility and searches. This file checks arguments before any
+//! index changes, and defines the order in which the indexes change.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,73 +21,77 @@ use crate::text::index::{StoredPassage, TextIndex};
 use crate::text::schema::TextChunk;
 use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions};
 
-/// Largest limit of a search: ten times what any retrieval mode asks for.
+/// Maximum number of hits that a search can return. It is ten times as many as any retrieval mode needs.
 pub const HITS_MAX: usize = 2_000;
-/// Chunks that one publication may have. The largest request body, 100 MB, is cut into a quarter of that.
+/// Maximum number of chunks of one publication. It is four times the number of chunks that the largest request body,
+/// 100 MB, can give.
 pub const CHUNKS_PER_PUBLISH_MAX: usize = 500_000;
-/// Memories or chunks whose entities change under one lock: about a millisecond.
+/// Number of memories or chunks whose entities are changed under one lock. This takes about a millisecond.
 const ENTITIES_SLICE: usize = 256;
 
-/// How a project is opened.
+/// Options for opening a project.
 #[derive(Debug, Clone)]
 pub struct ProjectOptions {
-    /// The project's folder, with the subfolders `vectors` and `text`.
+    /// The project's folder. It contains the subfolders `vectors` and `text`.
     pub directory: PathBuf,
-    /// Components of a vector.
+    /// Number of components of a vector.
     pub dimensions: usize,
-    /// Identifies the embedding model. A project written with another model refuses to open.
+    /// Identifies the embedding model. A project that was written with another model cannot be opened.
     pub fingerprint: String,
-    /// Up to this many admissible chunks a vector search scans all of them.
+    /// Maximum number of admissible chunks for which a vector search scans all of them instead of using HNSW.
     pub hnsw_min_chunks: usize,
 }
 
-/// How the indexed chunks differ from those that should be indexed. All keys ascend.
+/// Differences between the chunks that are indexed and the expected chunks, which should be. All lists are in ascending
+/// order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Expected chunks without a vector.
+    /// Keys of expected chunks without a vector.
     pub missing_vectors: Vec<u64>,
-    /// Expected chunks without postings.
+    /// Keys of expected chunks without postings.
     pub missing_postings: Vec<u64>,
-    /// Chunks that have a vector but are not expected.
+    /// Keys of chunks that have a vector but are not expected.
     pub extra_vectors: Vec<u64>,
-    /// Chunks that have postings but are not expected.
+    /// Keys of chunks that have postings but are not expected.
     pub extra_postings: Vec<u64>,
-    /// The memories of the chunks that are not expected.
+    /// Keys of the memories of all chunks that are not expected.
     pub surplus_memories: Vec<u64>,
 }
 
 /// Statistics of an open project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProjectStats {
-    /// Memories that the index has seen since it was opened.
+    /// Number of memories that the index has seen since it was opened.
     pub memories: usize,
-    /// Chunks with a vector.
+    /// Number of chunks with a vector.
     pub chunks: usize,
-    /// Records of the vector log that no longer count.
+    /// Number of records of the vector log that are no longer valid.
     pub dead_chunks: usize,
-    /// Bytes of the vector log.
+    /// Size of the vector log, in bytes.
     pub log_bytes: u64,
-    /// Chunks in the HNSW graph.
+    /// Number of chunks in the HNSW graph.
     pub hnsw_chunks: usize,
     /// Whether the graph is ready for searches.
     pub is_hnsw_ready: bool,
 }
 
-/// An open project. Searches come from any thread; `publish`, `remove` and `compact_if_needed` from one at a time.
+/// An open project. Any thread may search. Only one thread at a time may call `publish`, `remove` or
+/// `compact_if_needed`.
 #[derive(Debug)]
 pub struct Project {
     memory_table: Arc<MemoryTable>,
     vectors: VectorIndex,
     text: TextIndex,
     extractor: MentionExtractor,
-    /// The knowledge graph of the chunks in `text`. Both change in the same call.
+    /// The entity graph of the chunks in `text`. A publication or removal changes both.
     graph: RwLock<EntityGraph>,
     dimensions: usize,
 }
 
 impl Project {
-    /// Opens or creates a project. Nothing is visible until it is shown. Also returns what was found damaged and
-    /// dropped, one sentence each; `reconcile` then tells which chunks to publish again.
+    /// Opens or creates a project. No memory is visible until `show` is called for it. Also returns descriptions of the
+    /// damaged data that was dropped, one sentence per damage. After a damage, `reconcile` tells which chunks must be
+    /// published again.
     pub fn open(options: ProjectOptions) -> Result<(Project, Vec<String>)> {
         if options.fingerprint.contains('\n') {
             return Err(Error::invalid("a fingerprint has no line breaks"));
@@ -115,8 +119,8 @@ impl Project {
         Ok(())
     }
 
-    /// Sets the attributes of memories for filters, one JSON object per key (`AttributeIndex::describe`). Call it
-    /// before `show`, so that filters see everything that is searchable.
+    /// Sets the attributes that filters read, one JSON object per memory (see `AttributeIndex::describe`). Call it
+    /// before `show`, so that filters know the attributes of every searchable memory.
     pub fn describe<Text: AsRef<str>>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
         if memory_keys.len() != attributes.len() {
             return Err(Error::invalid("memory keys and attributes differ in number"));
@@ -132,22 +136,22 @@ impl Project {
         self.memory_table.hide(memory_keys);
     }
 
-    /// The memories that a request may see: of one user, or of the whole project without `user_key`.
+    /// Returns the memories that a request may see: those of one user, or of the whole project if `user_key` is `None`.
     pub fn admit(&self, user_key: Option<u64>, now_ms: u64) -> Result<Admissible> {
         user_key.map_or(Ok(()), |key| check_key("user key", key))?;
         Ok(self.memory_table.admit(user_key, now_ms))
     }
 
-    /// Like `admit`, restricted to memories that match a filter (see `Filter::parse`).
+    /// Like `admit`, but returns only memories that match a filter (see `Filter::parse`).
     pub fn admit_within(&self, user_key: Option<u64>, now_ms: u64, filter: &str) -> Result<Admissible> {
         user_key.map_or(Ok(()), |key| check_key("user key", key))?;
         self.memory_table.admit_within(user_key, now_ms, &Filter::parse(filter)?)
     }
 
-    /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]`. On
-    /// return both parts are durable, and searchable as far as the memories are shown. A crash or an error between
-    /// the parts leaves new vectors and old postings; the same call again completes it. `known` has one element per
-    /// memory. The records of the chunks are filled in here.
+    /// Replaces all indexed data of the given memories by `chunks` and their vectors (`[chunks, dimensions]`). When the
+    /// call returns, vectors and texts are durable, and searchable if their memory is shown. After a crash or an error
+    /// in between, new vectors and old postings may exist; repeating the call completes the change. `known` has one
+    /// element per memory. The field `entity_record` of `chunks` is ignored; this function computes the records.
     pub fn publish(
         &self,
         memory_keys: &[u64],
@@ -164,7 +168,7 @@ impl Project {
         self.replace_entities(memory_keys, &chunks)
     }
 
-    /// Removes everything that the given memories had, durably. Unknown keys are ignored.
+    /// Removes all indexed data of the given memories, durably. Unknown keys are ignored.
     pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
         if memory_keys.is_empty() {
             return Ok(());
@@ -174,20 +178,21 @@ impl Project {
         self.replace_entities(memory_keys, &[])
     }
 
-    /// Vector search: the `limit` admissible chunks with the highest cosine similarity to a unit vector `[dimensions]`.
+    /// Vector search: returns the `limit` admissible chunks with the highest cosine similarity to a unit vector
+    /// (`[dimensions]`).
     pub fn search_vectors(&self, vector: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         check_limit(limit)?;
         self.vectors.search(vector, within, limit)
     }
 
-    /// Full-text search: the `limit` admissible chunks with the highest BM25 score, 0..1.
+    /// Full-text search: returns the `limit` admissible chunks with the highest BM25 score, 0..1.
     pub fn search_text(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         check_limit(limit)?;
         self.text.search(query, within, limit)
     }
 
-    /// The cosine similarity of exactly the given chunks to a unit vector `[dimensions]`; NaN where there is no such
-    /// chunk. `memory_keys` has the memory of each chunk.
+    /// Returns the cosine similarity of exactly the given chunks to a unit vector (`[dimensions]`); NaN for a chunk
+    /// that does not exist. `memory_keys` has the memory of each chunk.
     pub fn score_vectors(&self, vector: &[f32], chunk_keys: &[u64], memory_keys: &[u64]) -> Result<Vec<f32>> {
         if chunk_keys.len() != memory_keys.len() {
             return Err(Error::invalid("chunk keys and memory keys differ in number"));
@@ -197,13 +202,13 @@ impl Project {
         self.vectors.score_chunks(vector, &chunks)
     }
 
-    /// The BM25 score of exactly the given chunks; 0 where no word matches.
+    /// Returns the BM25 score of exactly the given chunks; 0 if no word matches or the chunk does not exist.
     pub fn score_text(&self, query: &str, chunk_keys: &[u64]) -> Result<Vec<f32>> {
         self.text.score_chunks(query, chunk_keys)
     }
 
-    /// Graph search: the `limit` admissible chunks that the query's entities and the seeds lead to, over at most one
-    /// other chunk.
+    /// Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
+    /// other chunk, and returns the best `limit` of them.
     pub fn search_graph(&self, query: &str, seeds: &[Seed], within: &Admissible, limit: usize) -> Result<GraphHits> {
         check_limit(limit)?;
         let set = self.memory_table.still_visible(within)?;
@@ -213,7 +218,7 @@ impl Project {
         let mut found = walk::search(&mut Scope::new(&graph, &set), &ngrams, seeds, limit, occurrences)?;
         drop(graph);
         self.memory_table.retain_admitted(within, &mut found.hits, |hit| hit.ordinal);
-        // A hit stays when the passage on its path was hidden meanwhile, but its path is removed.
+        // If the intermediate passage of a hit's path was hidden during the search, the hit is kept without its path.
         let mut passed: Vec<u32> = found.hits.iter().filter_map(|hit| hit.via.map(|(_, ordinal)| ordinal)).collect();
         self.memory_table.retain_admitted(within, &mut passed, |ordinal| *ordinal);
         passed.sort_unstable();
@@ -224,15 +229,15 @@ impl Project {
         Ok(found)
     }
 
-    /// The names of entities by the ids of `search_graph` and `neighbourhood`, as they were first written; `None` for
-    /// others.
+    /// Returns the names of entities by the ids of `search_graph` and `neighbourhood`, in their first surface form;
+    /// `None` for other ids.
     pub fn entity_names(&self, ids: &[u32]) -> Vec<Option<String>> {
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
         ids.iter().map(|id| graph.surface(*id).map(str::to_owned)).collect()
     }
 
-    /// The entities of an admissible memory and the admissible memories that share some of them, at most `limit` of
-    /// each. Empty for an unknown or inadmissible memory.
+    /// Returns the entities of an admissible memory and the admissible memories that share some of them, at most
+    /// `limit` of each. Both are empty if the memory is unknown or not admissible.
     pub fn neighbourhood(&self, memory_key: u64, within: &Admissible, limit: usize) -> Result<Neighbourhood> {
         check_limit(limit)?;
         let set = self.memory_table.still_visible(within)?;
@@ -248,12 +253,12 @@ impl Project {
         Ok(if still_admitted.is_empty() { Neighbourhood::default() } else { found })
     }
 
-    /// The stored passages of the given chunks.
+    /// Returns the stored passages of the given chunks.
     pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<StoredPassage>>> {
         self.text.passages(chunk_keys)
     }
 
-    /// The memory keys of ordinals of hits.
+    /// Returns the memory keys of the ordinals of hits.
     pub fn memory_keys(&self, ordinals: impl IntoIterator<Item = u32>) -> Vec<u64> {
         self.memory_table.memory_keys(ordinals)
     }
@@ -276,7 +281,7 @@ impl Project {
         }
     }
 
-    /// Current statistics.
+    /// Returns the current statistics.
     pub fn stats(&self) -> ProjectStats {
         let vectors = self.vectors.stats();
         ProjectStats {
@@ -289,18 +294,20 @@ impl Project {
         }
     }
 
-    /// Rewrites the vector log if a quarter of it is dead or a record is damaged. Returns whether it did.
+    /// Rewrites the vector log if a quarter of its records is no longer valid or a record is damaged. Returns whether
+    /// it rewrote the log.
     pub fn compact_if_needed(&self) -> Result<bool> {
         self.vectors.compact_if_needed()
     }
 
-    /// Ends the threads and releases the files. Searches in progress finish; no call may follow.
+    /// Ends the threads and releases the files. Searches in progress finish normally. The project must not be used
+    /// after this call.
     pub fn close(&self) {
         self.vectors.close();
         self.text.close();
     }
 
-    /// The entity record of each chunk. A title counts for the first chunk of its memory.
+    /// Returns the entity record of each chunk. A title becomes an entity of the first chunk of its memory.
     fn records(
         &self,
         memory_keys: &[u64],
@@ -323,7 +330,8 @@ impl Project {
     fn replace_entities(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         let ordinals = self.memory_table.ordinals(memory_keys.iter().copied());
         let chunk_ordinals = self.memory_table.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
-        // In slices, so that a search waits for one slice at most. These memories are not shown meanwhile.
+        // The graph changes in slices, so that a search waits for one slice at most. Searches do not see a half-changed
+        // memory, because these memories are not shown during a publication.
         for slice in ordinals.chunks(ENTITIES_SLICE) {
             let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);
             slice.iter().for_each(|ordinal| graph.remove_memory(*ordinal));
@@ -396,7 +404,7 @@ fn check_limit(limit: usize) -> Result<()> {
     }
 }
 
-/// The keys of `these` that are not in `those`, ascending.
+/// Returns the keys of `these` that are not in `those`, in ascending order.
 fn without(these: &FxHashSet<u64>, those: &FxHashSet<u64>) -> Vec<u64> {
     let mut difference: Vec<u64> = these.difference(those).copied().collect();
     difference.sort_unstable();

@@ -16,17 +16,17 @@ pub(crate) fn is_supported() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
-/// Sequences with fewer tokens are computed by one thread.
+/// Minimum number of tokens of a sequence that two threads compute. One thread computes shorter sequences.
 const SHARED_TOKENS_MIN: usize = 8;
 
-/// A model in memory. Its output is a unit vector or a single logit; the model file decides which.
+/// A model in memory. Its output is either a unit vector or a single logit, depending on the model file.
 pub struct Encoder {
     network: Arc<Network>,
     workspace: Mutex<Workspace>,
     shared: Option<Shared>,
 }
 
-/// The second thread, and the sequence that both threads compute.
+/// The second thread, and the buffers of the sequence that both threads compute.
 struct Shared {
     helper: Helper,
     split: Mutex<Arc<SplitSequence>>,
@@ -39,7 +39,7 @@ impl Shared {
 }
 
 impl Encoder {
-    /// Reads a model. `Invalid` for files of another exporter and for processors without AVX2.
+    /// Reads a model. Fails with `Invalid` if another exporter wrote the file, or if the processor lacks AVX2.
     pub fn open(path: &Path) -> Result<Self> {
         if !is_supported() {
             return Err(unsupported_processor());
@@ -47,12 +47,12 @@ impl Encoder {
         let network = Arc::new(Network::read(OnnxTensors::open(path)?)?);
         let has_two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let split = if has_two_cores { SplitSequence::of(&network) } else { None };
-        // Without a second thread the results are equal, only later.
+        // Without a second thread the results are the same; they only take longer.
         let shared = split.and_then(|split| Shared::start(split).ok());
         Ok(Encoder { network, workspace: Mutex::default(), shared })
     }
 
-    /// Numbers in one output: the dimensions of a vector, or 1 for a logit.
+    /// Number of values in one output: the dimensions of a vector, or 1 for a logit.
     pub fn output_width(&self) -> usize {
         self.network.output_width()
     }
@@ -69,8 +69,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// Like `encode`, with the same result, but sooner: a second thread computes half of the tokens if there is a
-    /// second core and the output is a vector. Meant for one urgent sequence; with many sequences every core is busy
+    /// Like `encode`, with the same result, but faster if there is a second core and the output is a vector: a second
+    /// thread then computes half of the tokens. Use it for one urgent sequence. With many sequences, every core is busy
     /// anyway.
     pub fn encode_on_two_threads(&self, sequence: Sequence<'_>, output: &mut [f32]) -> Result<()> {
         let Some(Shared { helper, split }) = &self.shared else { return self.encode(sequence, output) };
@@ -79,7 +79,7 @@ impl Encoder {
         }
         self.check(sequence)?;
         let split = split.lock().unwrap_or_else(|poisoned| {
-            // The helper may still use the buffers of the computation that failed, so this one gets new buffers.
+            // The previous computation panicked, and the helper may still use its buffers. So new buffers are made.
             let mut held = poisoned.into_inner();
             *held = Arc::new(SplitSequence::of(&self.network).expect("the model was split before"));
             split.clear_poison();
@@ -92,7 +92,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// Computes one logit per pair. Pairs outside the budget of `early_exit` get the logit that its probe predicts.
+    /// Computes one logit per pair. For pairs that exceed the token budget of `early_exit`, the logit is the one that
+    /// the probe predicts.
     pub fn score_with_early_exit(
         &self,
         pairs: &[Sequence<'_>],
@@ -146,7 +147,7 @@ mod tests {
         Ok(output)
     }
 
-    // test/inference compares outputs with the reference values beside the models.
+    // `test/inference` compares outputs with the reference values that are stored with the models.
     #[test]
     fn an_output_does_not_depend_on_earlier_sequences() {
         let Some(embedder) = model("embedder") else { return };
@@ -208,7 +209,7 @@ mod tests {
             prior_scores[first] = 100.0;
             score(&prior_scores, 0)
         };
-        // the prediction for each pair, from lists in which another pair is first
+        // The predicted logit of each pair, from lists in which another pair is first.
         let predicted: Vec<f32> = (0..7).map(|at| only((at + 1) % 7)[at]).collect();
         assert!(predicted.iter().zip(&full).all(|(predicted, full)| predicted != full));
         let mut best_first: Vec<usize> = (0..7).collect();

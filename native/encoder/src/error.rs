@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a model cannot be opened, or a call was refused. The text names the path or the value.
+/// Reason why a model cannot be opened or a call failed. The text includes the path or the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The operating system refused to read a file or to start a thread.
@@ -13,7 +13,7 @@ pub enum Error {
     Invalid(String),
 }
 
-/// Every fallible function of the crate returns this.
+/// Result of a fallible function of the crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {

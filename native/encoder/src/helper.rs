@@ -1,8 +1,8 @@
-//! A second thread for work of a few milliseconds. Waking a thread can take as long, so the work never waits for the
-//! helper to begin: the helper does what is left when it arrives.
+//! A second thread, the helper, for work of a few milliseconds. Waking a thread can take as long as the work, so the
+//! caller begins at once; the helper joins when it is awake.
 //!
-//! The work has phases of two halves each. The calling thread does every first half. The second half goes to the
-//! thread that comes first: the helper, or the caller after the first half. A phase begins when both halves of the
+//! The work has phases of two halves each. The calling thread does every first half. The second half is done by the
+//! thread that is free first: the helper, or the caller after the first half. A phase begins when both halves of the
 //! previous phase are done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,21 +13,22 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// Checks of a half in progress before the waiting thread yields: some ten microseconds.
+/// Number of times that a waiting thread checks whether the other half is done before it yields. This takes about ten
+/// microseconds in all.
 const SPINS: usize = 500;
-/// A helper that waits longer than this gives up: the caller has no core to run on, and waiting would take one from
-/// others.
+/// Maximum time for which the helper waits for the caller. Then it gives up on this work. After this time, the caller
+/// is probably not scheduled, and further waiting would occupy a core that other threads need.
 const HELPER_WAIT_MAX: Duration = Duration::from_millis(5);
 
 /// Work that two threads can share.
 pub trait HalvedWork: Send + Sync {
     /// Number of phases.
     fn phases(&self) -> usize;
-    /// Does one half, 0 or 1, of a phase. Both halves of all earlier phases are done.
+    /// Does one half of a phase, 0 or 1. It is called only after both halves of all earlier phases are done.
     fn run(&self, phase: usize, half: usize);
 }
 
-/// A thread that sleeps until there is work.
+/// A thread that sleeps until there is work for it.
 pub struct Helper {
     mailbox: Arc<Mailbox>,
     thread: Option<JoinHandle<()>>,
@@ -45,14 +46,14 @@ struct Post {
     is_closing: bool,
 }
 
-/// Shared work in progress.
+/// Work in progress that two threads share.
 struct Round {
     work: Arc<dyn HalvedWork>,
-    /// Phases whose second half has begun.
+    /// Number of phases whose second half has been claimed by a thread.
     taken: AtomicUsize,
-    /// Phases whose first half is done, and phases whose second half is done.
+    /// Number of phases whose first half is done, and number of phases whose second half is done.
     done: [AtomicUsize; 2],
-    /// One thread panicked; the other one must not wait for it.
+    /// Whether one thread panicked. Then the other thread must not wait for it.
     has_failed: AtomicBool,
 }
 
@@ -66,8 +67,8 @@ impl Helper {
         Ok(Helper { mailbox, thread: Some(thread) })
     }
 
-    /// Does the whole work, with the helper's help if it comes in time. It does not wait for a helper that is still
-    /// busy.
+    /// Does the whole work. The helper does second halves if it is awake in time. The call does not wait for a helper
+    /// that is still busy with other work.
     pub fn share(&self, work: Arc<dyn HalvedWork>) {
         let round = Arc::new(Round {
             work,
@@ -95,7 +96,7 @@ impl Drop for Helper {
         self.mailbox.lock().is_closing = true;
         self.mailbox.posted.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic there was already passed on to the caller.
+            // A panic of the helper was already passed on to the caller of `share`.
             let _ended = thread.join();
         }
     }
@@ -106,7 +107,7 @@ impl Mailbox {
         self.post.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the next round; `None` when the helper is dropped.
+    /// Waits for the next round. Returns `None` when the helper is dropped.
     fn next(&self) -> Option<Arc<Round>> {
         let mut post = self.lock();
         loop {
@@ -131,7 +132,8 @@ impl Round {
         self.taken.compare_exchange(phase, phase + 1, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Waits until `phases` phases of a half are done; false if the other thread panicked or the time ran out before.
+    /// Waits until a half (0 or 1) of the first `phases` phases is done. Returns false if the other thread panicked or
+    /// the time ran out first.
     fn wait_for(&self, half: usize, phases: usize, time: Option<Duration>) -> bool {
         let since = Instant::now();
         loop {
@@ -149,7 +151,7 @@ impl Round {
     }
 }
 
-/// Tells the other thread when this one panics.
+/// Tells the other thread if this thread panics.
 struct PanicFlag<'a>(&'a Round);
 
 impl Drop for PanicFlag<'_> {
@@ -162,7 +164,8 @@ impl Drop for PanicFlag<'_> {
 
 fn help(mailbox: &Mailbox) {
     while let Some(round) = mailbox.next() {
-        // `PanicFlag` told the caller about a panic; the next work is independent of it.
+        // `PanicFlag` has told the caller about a panic. The next work does not depend on this one, so the thread goes
+        // on.
         let _outcome = catch_unwind(AssertUnwindSafe(|| help_with(&round)));
     }
 }
@@ -208,7 +211,7 @@ mod tests {
             assert!(self.fails_at != Some((phase, half)), "a failure that the test wants");
             let found =
                 |half: usize| if phase == 0 { half + 1 } else { self.cells[phase - 1][half].load(Ordering::Relaxed) };
-            // Depends on both halves of the previous phase.
+            // The sum depends on both halves of the previous phase.
             let sum = (found(0) * 3 + found(1) * 5 + half) % 1_000_003;
             for _ in 0..(phase * 7 + half * 13) % 29 * 40 {
                 std::hint::spin_loop();
@@ -234,8 +237,8 @@ mod tests {
         }
     }
 
-    /// Work of one phase whose first half waits until another thread has done the second half. One phase: in later ones
-    /// the helper may give up on a caller that a busy machine does not let run.
+    /// Work whose first half waits until another thread has done the second half. It has only one phase: before a later
+    /// phase, the helper might give up on a caller that is not scheduled on a busy machine.
     struct Together {
         caller: ThreadId,
         is_helped: AtomicBool,
@@ -257,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_helper_helps() {
+    fn the_helper_does_second_halves() {
         let helper = Helper::start("test").expect("a thread");
         for _ in 0..50 {
             let work = Together { caller: std::thread::current().id(), is_helped: AtomicBool::new(false) };

@@ -8,33 +8,34 @@ use std::arch::x86_64::*;
 
 use crate::weights::{COLUMNS, GROUP_STEPS, Linear, Panel};
 
-/// Rows of floats that are computed together, each with two vectors of columns: their sums fill the registers.
+/// Number of rows of floats that are computed together. With two vectors of columns per row, their sums fill the vector
+/// registers.
 const FLOAT_ROWS: usize = 6;
-/// Columns of floats that are computed together.
+/// Number of columns of floats that are computed together.
 const FLOAT_COLUMNS: usize = 2 * LANES;
 const LANES: usize = 8;
 
-/// Quantised rows: the byte of a value `x` is `x / scale + zero`, rounded.
+/// Rows of floats, quantised to bytes. The byte of a value `x` is `x / scale + zero`, rounded.
 pub struct ByteRows<'a> {
     /// `[rows, width]`.
     pub bytes: &'a [u8],
-    /// Bytes of a row.
+    /// Number of bytes of a row.
     pub width: usize,
-    /// One per row.
+    /// Quantisation scale of each row.
     pub scales: &'a [f32],
-    /// The byte of 0.
+    /// The byte that represents the value 0.
     pub zero: u8,
 }
 
 impl ByteRows<'_> {
-    /// The first `count` rows.
+    /// Returns the first `count` rows.
     pub fn first(&self, count: usize) -> ByteRows<'_> {
         ByteRows { bytes: &self.bytes[..count * self.width], scales: &self.scales[..count], ..*self }
     }
 }
 
-/// Computes the outputs of a linear layer that belong to `panels`, for every row. They go to the same columns of
-/// `output` (`[rows, stride]`).
+/// Computes a part of the outputs of a linear layer, for every row: those of the panels with numbers in `panels`. They
+/// are written to `output` (`[rows, stride]`), to the columns with the same numbers as the layer's outputs.
 #[target_feature(enable = "avx2,fma")]
 pub fn multiply(
     rows: &ByteRows<'_>,
@@ -49,7 +50,8 @@ pub fn multiply(
         let mut output = Columns { cells: output, stride, first: number * COLUMNS };
         let mut row = 0;
         while row < rows.scales.len() {
-            // SAFETY: the layer's steps lie within its inputs, and a row has as many bytes as the layer has inputs.
+            // SAFETY: all steps of the layer are within its inputs, and a row has as many bytes as the layer has
+            // inputs.
             row += unsafe {
                 match rows.scales.len() - row {
                     8.. => multiply_8_rows(rows, row, &panel, &mut output),
@@ -61,15 +63,16 @@ pub fn multiply(
     }
 }
 
-/// The columns that a panel's outputs are written to.
+/// The columns to which a panel's outputs are written.
 struct Columns<'a> {
     cells: &'a mut [f32],
     stride: usize,
     first: usize,
 }
 
-/// Adds a row's products with a group's weights to the row's sum: pairs of products and all steps in 16 bits, then in
-/// 32 bits. `$row` is the address offset from the first row to this one.
+/// Assembly that multiplies a row's inputs by the weights of a group and adds the products to the row's sum. Within the
+/// group, products are added in 16 bits; the result is added to the sum in 32 bits. `$row` is the address offset of
+/// this row from the first row.
 macro_rules! add_products {
     ($sum:literal, $row:literal) => {
         concat!(
@@ -102,12 +105,13 @@ macro_rules! add_products {
     };
 }
 
-/// Defines a function that adds a group to the sums of `$count` rows, `stride` bytes apart. It is assembly, because the
-/// compiler would load the inputs of many rows before it uses them, and spill half of its registers for that.
+/// Defines a function that multiplies `$count` rows by the weights of a group and adds the products to the rows' sums.
+/// The rows are `stride` bytes apart. The function is written in assembly, because the compiler would load the inputs
+/// of many rows in advance and for that move half of its registers to memory.
 macro_rules! define_add_group {
     ($name:ident, $count:literal, [$(($sum:ident $text:literal $at:literal $row:literal)),+], [$(($offset:ident $times:literal)),*]) => {
         /// # Safety
-        /// Four bytes are readable at each offset of each row.
+        /// Four bytes must be readable at each offset of each row.
         #[inline]
         #[target_feature(enable = "avx2,fma")]
         unsafe fn $name(
@@ -119,7 +123,7 @@ macro_rules! define_add_group {
             ones: __m256i,
         ) {
             debug_assert!(offsets.iter().all(|offset| (*offset as usize) < stride), "steps lie within a row");
-            // SAFETY: it reads only what the caller promises to be readable, and writes only registers.
+            // SAFETY: the code reads only bytes that the caller guarantees to be readable, and writes only registers.
             unsafe {
                 std::arch::asm!(
                     $(add_products!($text, $row),)+
@@ -160,22 +164,22 @@ define_add_group!(
 );
 define_add_group!(add_group_to_1, 1, [(s0 "s0" 0 "")], []);
 
-/// Defines a function that computes a panel's outputs for `$count` rows from `row` on, and returns `$count`.
+/// Defines a function that computes a panel's outputs for `$count` rows, beginning at `row`. It returns `$count`.
 macro_rules! define_multiply_rows {
     ($name:ident, $count:literal, $add_group:ident) => {
         /// # Safety
-        /// The panel's steps lie within the rows.
+        /// All steps of the panel must be within the rows.
         #[target_feature(enable = "avx2,fma")]
         unsafe fn $name(rows: &ByteRows<'_>, row: usize, panel: &Panel<'_>, output: &mut Columns<'_>) -> usize {
             let inputs = rows.bytes[row * rows.width..][..$count * rows.width].as_ptr();
             let ones = _mm256_set1_epi16(1);
-            // SAFETY: eight readable integers.
+            // SAFETY: `panel.sums` has eight integers.
             let weight_sums = unsafe { _mm256_loadu_si256(panel.sums.as_ptr().cast()) };
             let mut sums = [_mm256_mullo_epi32(weight_sums, _mm256_set1_epi32(-i32::from(rows.zero))); $count];
             for (group, offsets) in panel.groups.iter().zip(panel.offsets) {
-                // SAFETY: 32 readable bytes each, aligned.
+                // SAFETY: a step has 32 bytes and is aligned to 32 bytes.
                 let weights = group.steps.each_ref().map(|step| unsafe { _mm256_load_si256(step.0.as_ptr().cast()) });
-                // SAFETY: `inputs` was cut to `$count` rows above; the caller promises that the steps lie within a row.
+                // SAFETY: `inputs` has `$count` rows, see above; the caller guarantees that the steps are within a row.
                 unsafe { $add_group(&mut sums, inputs, rows.width, offsets, &weights, ones) };
             }
             for (at, sum) in sums.into_iter().enumerate() {
@@ -192,12 +196,13 @@ define_multiply_rows!(multiply_8_rows, 8, add_group_to_8);
 define_multiply_rows!(multiply_4_rows, 4, add_group_to_4);
 define_multiply_rows!(multiply_1_row, 1, add_group_to_1);
 
-/// The byte of 0: among values of either sign, and among results of GELU, which are never far below 0.
+/// The byte that represents 0 in rows with values of either sign.
 const SIGNED_ZERO: u8 = 128;
+/// The byte that represents 0 in rows of GELU results, which are never far below 0.
 const GELU_ZERO: u8 = 64;
 
-/// Quantises rows `[rows, width]` after multiplying them by `smoothing` (`[width]`). Bytes and scales are written to
-/// the beginning of `bytes` and `scales`.
+/// Multiplies rows (`[rows, width]`) by `smoothing` (`[width]`) and quantises them. Bytes and scales are written to the
+/// beginning of `bytes` and `scales`.
 #[target_feature(enable = "avx2,fma")]
 pub fn quantise<'a>(
     rows: &[f32],
@@ -213,7 +218,7 @@ pub fn quantise<'a>(
     ByteRows { bytes, width, scales, zero: SIGNED_ZERO }
 }
 
-/// Replaces the rows by their GELU, and quantises them like `quantise`.
+/// Applies GELU to the rows in place, and quantises the result like `quantise`.
 #[target_feature(enable = "avx2,fma")]
 pub fn quantise_activated<'a>(
     rows: &mut [f32],
@@ -229,7 +234,7 @@ pub fn quantise_activated<'a>(
     ByteRows { bytes, width, scales, zero: GELU_ZERO }
 }
 
-/// Quantises one row; returns the scale.
+/// Quantises one row. Returns the scale.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8]) -> f32 {
@@ -247,10 +252,10 @@ fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8]) -> 
     scale
 }
 
-/// GELU is never below this.
+/// Lower bound of GELU.
 const GELU_MIN: f32 = -0.17;
 
-/// Replaces a row by its GELU and quantises it; returns the scale.
+/// Applies GELU to a row in place and quantises the result. Returns the scale.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn quantise_gelu(row: &mut [f32], bytes: &mut [u8]) -> f32 {
@@ -265,7 +270,7 @@ fn quantise_gelu(row: &mut [f32], bytes: &mut [u8]) -> f32 {
     scale
 }
 
-/// Writes values as bytes, rounded half to even and clamped to 0..255.
+/// Writes values as bytes: `value / scale + zero`, rounded half to even and clamped to 0..255.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn write_bytes(width: usize, scale: f32, zero: u8, bytes: &mut [u8], value: impl Fn(usize) -> __m256) {
@@ -279,7 +284,7 @@ fn write_bytes(width: usize, scale: f32, zero: u8, bytes: &mut [u8], value: impl
         let high = _mm256_packs_epi32(integers(at + 2 * LANES), integers(at + 3 * LANES));
         let packed = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
         let place = &mut bytes[at..][..GROUP];
-        // SAFETY: 32 writable bytes.
+        // SAFETY: `place` has 32 bytes.
         unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), packed) };
     }
 }
@@ -287,7 +292,7 @@ fn write_bytes(width: usize, scale: f32, zero: u8, bytes: &mut [u8], value: impl
 /// Layer normalisation: `row = normalised(row + added) * gain + shift`, where `normalised` has mean 0 and variance 1.
 #[target_feature(enable = "avx2,fma")]
 pub fn add_and_normalise(row: &mut [f32], added: &[f32], gain: &[f32], shift: &[f32]) {
-    /// From the models' definition.
+    /// Small number from the definition of the models, which prevents a division by 0.
     const EPSILON: f32 = 1e-12;
     let width = row.len();
     let mut sum = _mm256_setzero_ps();
@@ -309,23 +314,25 @@ pub fn add_and_normalise(row: &mut [f32], added: &[f32], gain: &[f32], shift: &[
     }
 }
 
-/// Components of one attention head.
+/// Number of components of one attention head.
 pub const HEAD_WIDTH: usize = 2 * FLOAT_COLUMNS;
 
-/// One head's keys and values, packed for `attend`.
+/// Keys and values of one attention head, packed for `attend`.
 #[derive(Default)]
 pub struct Head {
     tokens: usize,
-    /// Tiles of `FLOAT_COLUMNS` tokens, `[HEAD_WIDTH, FLOAT_COLUMNS]` each; tokens beyond the last are zeros.
+    /// Keys in tiles of `FLOAT_COLUMNS` tokens, each tile `[HEAD_WIDTH, FLOAT_COLUMNS]`. The last tile is padded with
+    /// zeros.
     keys: Vec<[f32; FLOAT_COLUMNS]>,
-    /// The first and the second half of the components, `[tokens, FLOAT_COLUMNS]` each.
+    /// First and second half of the components of the values, `[tokens, FLOAT_COLUMNS]` each.
     values: [Vec<[f32; FLOAT_COLUMNS]>; 2],
-    /// `[FLOAT_ROWS, padded tokens]`.
+    /// Buffer for attention weights, `[FLOAT_ROWS, padded tokens]`.
     weights: Vec<f32>,
 }
 
 impl Head {
-    /// Copies the head's keys and values: `HEAD_WIDTH` columns each of `projected` (parts of `[tokens, stride]`).
+    /// Copies the head's keys and values from `projected`, whose parts are `[tokens, stride]`. Keys are the
+    /// `HEAD_WIDTH` columns from `key_column` on, values those from `value_column` on.
     #[target_feature(enable = "avx2,fma")]
     pub fn pack(&mut self, projected: &[&[f32]], stride: usize, key_column: usize, value_column: usize) {
         let scale = 1.0 / (HEAD_WIDTH as f32).sqrt();
@@ -344,8 +351,8 @@ impl Head {
         }
     }
 
-    /// Attention of the queries in `rows`. Row `r` of `queries` and of `output` begins at `r * stride`; the head's
-    /// `HEAD_WIDTH` values begin at `column` in both.
+    /// Computes attention for the queries in `rows`. Row `r` begins at `r * query_stride` in `queries` and at
+    /// `r * output_stride` in `output`. In both, the head's `HEAD_WIDTH` values begin at `column` of the row.
     #[target_feature(enable = "avx2,fma")]
     pub fn attend(
         &mut self,
@@ -401,7 +408,7 @@ impl Head {
     }
 }
 
-/// Products of `N` rows with a tile of columns: `[N, FLOAT_COLUMNS]`, two vectors per row.
+/// Multiplies `N` rows by a tile of columns. The result is `[N, FLOAT_COLUMNS]`, as two vectors per row.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn float_tile<const N: usize>(rows: [&[f32]; N], panel: &[[f32; FLOAT_COLUMNS]]) -> [[__m256; 2]; N] {
@@ -410,7 +417,7 @@ fn float_tile<const N: usize>(rows: [&[f32]; N], panel: &[[f32; FLOAT_COLUMNS]])
     for (at, columns) in panel.iter().enumerate() {
         let halves = [load(columns), load(&columns[LANES..])];
         for (sums, row) in sums.iter_mut().zip(rows) {
-            // SAFETY: rows were cut to the panel's length.
+            // SAFETY: each row was cut to the length of `panel`.
             let factor = _mm256_set1_ps(unsafe { *row.get_unchecked(at) });
             for (sum, half) in sums.iter_mut().zip(halves) {
                 *sum = _mm256_fmadd_ps(factor, half, *sum);
@@ -420,8 +427,8 @@ fn float_tile<const N: usize>(rows: [&[f32]; N], panel: &[[f32; FLOAT_COLUMNS]])
     sums
 }
 
-/// Replaces the first `count` values of a row by `e^(value - maximum)`, and the rest by zeros. Returns their sum,
-/// which is at least 1 but for rounding.
+/// Replaces the first `count` values of a row by `e^(value - maximum)`, and the rest by zeros. Returns the sum of the
+/// row, which is at least 1 apart from rounding errors.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exponentiate(row: &mut [f32], count: usize) -> f32 {
@@ -441,8 +448,9 @@ fn exponentiate(row: &mut [f32], count: usize) -> f32 {
     total(sum)
 }
 
-/// GELU, `x Φ(x)`, with an error below 6e-5 + 1e-5 |x|: a fortieth of the smallest quantisation step. `Φ - 1/2` is an
-/// odd polynomial up to `REACH`, fitted to the error of the product.
+/// Computes GELU, `x Φ(x)`, with an error below 6e-5 + 1e-5 |x|, which is a fortieth of the smallest quantisation step.
+/// For `|x| <= REACH`, `Φ - 1/2` is approximated by an odd polynomial. Its factors were fitted so that the error of the
+/// product `x Φ(x)` is small.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn gelu(x: __m256) -> __m256 {
@@ -458,7 +466,7 @@ fn gelu(x: __m256) -> __m256 {
         -6.619_626e-2,
         3.988_233_5e-1,
     ];
-    // Where an operand is NaN, the instruction returns the second one: a NaN stays visible.
+    // If one operand is NaN, the instruction returns the second operand. With `x` in this place, NaN is not lost.
     let x = _mm256_max_ps(_mm256_set1_ps(-REACH), x);
     let near = _mm256_min_ps(_mm256_set1_ps(REACH), x);
     let square = _mm256_mul_ps(near, near);
@@ -468,15 +476,16 @@ fn gelu(x: __m256) -> __m256 {
     _mm256_mul_ps(share, x)
 }
 
-/// `e^x` for `x <= 0` with a relative error of 6e-6, never below 1e-38: a power of two times a polynomial on ±ln 2 / 2.
+/// Computes `e^x` for `x <= 0` with a relative error of 6e-6; the result is never below 1e-38. It is a power of two
+/// times a polynomial of the rest, which is within ±ln 2 / 2.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exp_of_negative(x: __m256) -> __m256 {
-    /// Below this the result is no normal 32-bit float.
+    /// Least value of `x` for which the result is a normal 32-bit float. Smaller values are raised to it.
     const LEAST: f32 = -86.0;
-    /// Adding it to a small number leaves the nearest integer in the lowest bits.
+    /// If this number is added to a small number, the lowest bits of the sum are the nearest integer.
     const ROUNDING: f32 = 12_582_912.0;
-    /// Fitted to the smallest relative error.
+    /// Factors of the polynomial, fitted to the smallest relative error.
     const FACTORS: [f32; 5] = [0.041_454_38, 0.167_934_06, 0.500_045_4, 0.999_961_9, 0.999_999_2];
     let x = _mm256_max_ps(_mm256_set1_ps(LEAST), x);
     let rounding = _mm256_set1_ps(ROUNDING);
@@ -487,7 +496,7 @@ fn exp_of_negative(x: __m256) -> __m256 {
     _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(polynomial(rest, &FACTORS)), exponent))
 }
 
-/// A polynomial; the factor of the highest power comes first.
+/// Computes a polynomial. `factors` begins with the factor of the highest power.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn polynomial<const N: usize>(x: __m256, factors: &[f32; N]) -> __m256 {
@@ -522,7 +531,7 @@ fn floats(lanes: __m256) -> [f32; LANES] {
 #[target_feature(enable = "avx2,fma")]
 fn load(from: &[f32]) -> __m256 {
     let from = &from[..LANES];
-    // SAFETY: eight readable floats.
+    // SAFETY: eight floats are readable.
     unsafe { _mm256_loadu_ps(from.as_ptr()) }
 }
 
@@ -530,7 +539,7 @@ fn load(from: &[f32]) -> __m256 {
 #[target_feature(enable = "avx2,fma")]
 fn store(to: &mut [f32], lanes: __m256) {
     let to = &mut to[..LANES];
-    // SAFETY: eight writable floats.
+    // SAFETY: eight floats are writable.
     unsafe { _mm256_storeu_ps(to.as_mut_ptr(), lanes) }
 }
 
@@ -678,7 +687,7 @@ mod tests {
         }
     }
 
-    /// With the complement of the error function as a continued fraction or series, in 64 bits.
+    /// Reference GELU in 64 bits. It computes the complementary error function as a continued fraction or as a series.
     fn true_gelu(x: f64) -> f64 {
         let z = x.abs() / std::f64::consts::SQRT_2;
         let complement = if z < 3.0 {

@@ -1,20 +1,20 @@
 //! A BERT encoder in 8-bit integers: computes the models that `data/models/recipe` exports, on processors with AVX2.
 //!
-//! It exists for processors without instructions that multiply and add bytes in one step; there a general runtime is
-//! slower. A sequence is computed alone, without padding, so that its result never depends on other sequences.
-//! Weights have 7 bits, activations 8 bits with one scale per token. Sums of products are exact, unlike in some
-//! runtimes.
+//! This crate exists for processors that lack instructions to multiply and add bytes in one step (VNNI). On these
+//! processors, a general runtime is slower. Each sequence is computed alone, without padding, so that its result never
+//! depends on other sequences. Weights have 7 bits, activations 8 bits with one scale per token. Sums of products are
+//! exact, unlike in some runtimes.
 //!
 //! | File | Content |
 //! |---|---|
 //! | `encoder` | the public `Encoder`: checks arguments, chooses one or two threads |
 //! | `network` | the layers of a model and how a sequence passes through them |
-//! | `two_threads` | one sequence computed by two threads |
+//! | `two_threads` | computes one sequence on two threads |
 //! | `helper` | a second thread for work of a few milliseconds |
 //! | `kernels` | the inner loops: integer products, attention, GELU, normalisation |
 //! | `weights` | the weights of a linear layer, packed for the kernels |
-//! | `onnx_tensors` | the constants of a model file |
-//! | `error` | what can go wrong |
+//! | `onnx_tensors` | reads the constants of a model file |
+//! | `error` | errors of the encoder |
 
 #[cfg(target_arch = "x86_64")]
 mod encoder;
@@ -40,40 +40,42 @@ pub use error::{Error, Result};
 #[cfg(not(target_arch = "x86_64"))]
 pub use unsupported::Encoder;
 
-/// The tokens of one sequence: one text, or two texts that follow each other.
+/// The tokens of one sequence, which consists of one text or of two texts one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequence<'a> {
-    /// Ids in the model's vocabulary.
+    /// Token ids from the model's vocabulary.
     pub ids: &'a [u32],
-    /// How many tokens belong to the first text; the rest belong to the second.
+    /// Number of tokens that belong to the first text. The rest belong to the second text.
     pub first_length: usize,
 }
 
-/// Predicts a logit from the states after the first layers. `data/models/recipe/fit_early_exit.py` fits the weights.
+/// Early-exit probe: predicts the final logit from the states after the first layers.
+/// `data/models/recipe/fit_early_exit.py` fits the weights.
 #[derive(Debug, Clone, Copy)]
 pub struct EarlyExitProbe<'a> {
     /// Number of layers that run before the prediction.
     pub layers: usize,
-    /// `[3, hidden]`: weights of the mean states of the first token, the first text and the second text.
+    /// Weights for the state of the first token, the mean state of the first text, and that of the second text:
+    /// `[3, hidden]`.
     pub weights: &'a [f32],
     /// Constant term of the prediction.
     pub bias: f32,
 }
 
-/// Which pairs of a list pass through all layers.
+/// Determines which pairs of a list pass through all layers.
 #[derive(Debug, Clone, Copy)]
 pub struct EarlyExit<'a> {
     /// One prior score per pair, in the unit of logits. It is added to the predicted logit to order the pairs.
     pub prior_scores: &'a [f32],
-    /// Token budget for all layers. Pairs are taken best first until the next one exceeds the budget; the first pair is
-    /// always taken.
+    /// Maximum number of tokens that pass through all layers. Pairs are chosen best first until the next pair would
+    /// exceed this number. The best pair is always chosen.
     pub full_tokens_max: usize,
-    /// Predicts the logits.
+    /// The probe that predicts the logits.
     pub probe: EarlyExitProbe<'a>,
 }
 
-/// Whether the encoder is faster than a general runtime on this processor: it has AVX2 and FMA, and lacks VNNI (the
-/// instructions that multiply and add bytes in one step), with which onnxruntime is as fast.
+/// Whether the encoder is faster than a general runtime on this processor. This is so if the processor has AVX2 and FMA
+/// but lacks VNNI, the instructions that multiply and add bytes in one step. With VNNI, onnxruntime is as fast.
 pub fn is_made_for_this_processor() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

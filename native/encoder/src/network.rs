@@ -14,13 +14,14 @@ use crate::{EarlyExit, EarlyExitProbe, Sequence};
 /// The `producer_name` that `data/models/recipe/export_onnx.py` writes into its files.
 const PRODUCER: &str = "mneme-export";
 
-/// Tokens that pass through a feed-forward layer together: their inner activations stay in the second-level cache.
+/// Number of tokens that pass through a feed-forward layer together. With this number, their inner activations fit into
+/// the second-level cache.
 const FEED_FORWARD_ROWS: usize = 32;
 
 /// The inner width of a feed-forward layer is `INNER_FACTOR * hidden`.
 const INNER_FACTOR: usize = 4;
 
-/// The gain and shift of a layer normalisation, `[hidden]` each.
+/// Gain and shift of a layer normalisation, `[hidden]` each.
 struct Norm {
     gain: Vec<f32>,
     shift: Vec<f32>,
@@ -28,13 +29,13 @@ struct Norm {
 
 /// One transformer layer.
 pub(crate) struct Layer {
-    /// `[hidden]`: multiplied into the states before quantisation; absent where all are 1.
+    /// Factors by which the states are multiplied before quantisation, `[hidden]`. `None` if all factors are 1.
     attention_smoothing: Option<Vec<f32>>,
-    /// Outputs queries, keys and values, in this order.
+    /// Linear layer whose outputs are queries, keys and values, in this order.
     projections: Linear,
     attention_output: Linear,
     attention_norm: Norm,
-    /// Like `attention_smoothing`, before `up`.
+    /// Like `attention_smoothing`, but for the inputs of `up`.
     feed_forward_smoothing: Option<Vec<f32>>,
     up: Linear,
     down: Linear,
@@ -44,7 +45,8 @@ pub(crate) struct Layer {
 enum Output {
     /// The mean state of all tokens, scaled to unit length.
     Vector,
-    /// A logit from the state of the first token: a tanh layer `pool`, then a dot product with `weights`.
+    /// A logit, computed from the state of the first token: a layer `pool` with tanh, then a dot product with
+    /// `weights`.
     Logit { pool: Vec<f32>, pool_bias: Vec<f32>, weights: Vec<f32>, bias: f32 },
 }
 
@@ -54,34 +56,34 @@ pub(crate) struct Network {
     pub(crate) hidden: usize,
     vocabulary: usize,
     tokens_max: usize,
-    /// `[tokens_max, hidden]`
+    /// Embeddings of the positions, `[tokens_max, hidden]`.
     positions: Vec<f32>,
-    /// `[2, hidden]`, one row per text; `None` where the positions include it.
+    /// Embeddings of the first and the second text, `[2, hidden]`. `None` if `positions` includes them already.
     types: Option<Vec<f32>>,
     norm: Norm,
     pub(crate) layers: Vec<Layer>,
     output: Output,
 }
 
-/// Buffers for one sequence. They are kept between sequences, because fresh memory costs as much as some of the
-/// arithmetic.
+/// Buffers for one sequence. They are reused for the next sequence, because allocating memory takes as long as some of
+/// the arithmetic.
 #[derive(Default)]
 pub(crate) struct Workspace {
     tokens: TokenBuffers,
-    /// `[tokens, 3 * hidden]`: queries, keys and values.
+    /// Queries, keys and values, `[tokens, 3 * hidden]`.
     projected: Vec<f32>,
 }
 
 /// Buffers for consecutive tokens of a sequence.
 #[derive(Default)]
 pub(crate) struct TokenBuffers {
-    /// `[tokens, hidden]`: the input of the next layer.
+    /// Input of the next layer, `[tokens, hidden]`.
     pub(crate) states: Vec<f32>,
-    /// `[tokens, hidden]`: what attention collects.
+    /// Output of attention, `[tokens, hidden]`.
     attended: Vec<f32>,
-    /// `[FEED_FORWARD_ROWS, INNER_FACTOR * hidden]`
+    /// Inner activations of the feed-forward layer, `[FEED_FORWARD_ROWS, INNER_FACTOR * hidden]`.
     inner: Vec<f32>,
-    /// `[tokens, hidden]`: the output of a linear layer, to be added to the states.
+    /// Output of a linear layer that will be added to the states, `[tokens, hidden]`.
     added: Vec<f32>,
     bytes: Vec<u8>,
     scales: Vec<f32>,
@@ -89,7 +91,7 @@ pub(crate) struct TokenBuffers {
 }
 
 impl Network {
-    /// Reads a model from its constants. `Invalid` for another exporter's file.
+    /// Reads a model from its constants. Fails with `Invalid` if another exporter wrote the file.
     pub(crate) fn read(tensors: OnnxTensors) -> Result<Self> {
         let is_embedder = match (tensors.producer(), tensors.graph()) {
             (PRODUCER, "mneme-embedder") => true,
@@ -131,7 +133,7 @@ impl Network {
         })
     }
 
-    /// Numbers in one output.
+    /// Number of values in one output.
     pub(crate) fn output_width(&self) -> usize {
         match self.output {
             Output::Vector => self.hidden,
@@ -144,17 +146,17 @@ impl Network {
         matches!(self.output, Output::Vector)
     }
 
-    /// Tokens of the vocabulary.
+    /// Number of tokens in the vocabulary.
     pub(crate) fn vocabulary(&self) -> usize {
         self.vocabulary
     }
 
-    /// Tokens that a sequence may have.
+    /// Maximum number of tokens of a sequence.
     pub(crate) fn tokens_max(&self) -> usize {
         self.tokens_max
     }
 
-    /// `Invalid` for a probe whose shape does not fit this model.
+    /// Fails with `Invalid` if the probe's shape does not fit this model.
     pub(crate) fn check(&self, probe: EarlyExitProbe<'_>) -> Result<()> {
         let fits = (1..self.layers.len()).contains(&probe.layers) && probe.weights.len() == 3 * self.hidden;
         match self.output {
@@ -211,7 +213,7 @@ impl Network {
         let tokens = buffers.states.len() / self.hidden;
         for at in layers {
             let is_last = at + 1 == self.layers.len();
-            // A logit needs only the first token from the last layer.
+            // A logit depends only on the first token of the last layer.
             let wanted = if is_last && matches!(self.output, Output::Logit { .. }) { 1 } else { tokens };
             self.layers[at].project(buffers, self.hidden, wanted, projected);
             self.layers[at].attend(buffers, self.hidden, wanted, projected, &[projected]);
@@ -231,7 +233,8 @@ impl Network {
         }
     }
 
-    /// Writes the embeddings of a sequence's tokens from `first` on: word, position and type, normalised.
+    /// Writes the embeddings of the sequence's tokens from number `first` on: the normalised sum of the embeddings of
+    /// word, position and text.
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn embed(&self, sequence: Sequence<'_>, first: usize, states: &mut [f32]) {
         let row_bytes = self.hidden * size_of::<f16>();
@@ -277,8 +280,8 @@ impl Layer {
         })
     }
 
-    /// Writes keys and values of the tokens, and queries of the first `wanted` tokens, to `projected`
-    /// (`[tokens, 3 * hidden]`).
+    /// Computes keys and values of all tokens in `buffers`, and queries of the first `wanted` tokens. Writes them to
+    /// `projected` (`[tokens, 3 * hidden]`).
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn project(&self, buffers: &mut TokenBuffers, hidden: usize, wanted: usize, projected: &mut Vec<f32>) {
         let TokenBuffers { states, bytes, scales, .. } = buffers;
@@ -290,8 +293,8 @@ impl Layer {
         multiply(&rows, &self.projections, panels..3 * panels, projected, stride);
     }
 
-    /// Self-attention for the first `wanted` tokens. `projected` holds their queries; `parts` together hold the keys
-    /// and values of the whole sequence.
+    /// Computes self-attention for the first `wanted` tokens. `projected` has their queries. The elements of `parts`
+    /// together have the keys and values of the whole sequence.
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn attend(
         &self,
@@ -312,7 +315,7 @@ impl Layer {
         add_rows(&mut states[..wanted * hidden], added, &self.attention_norm);
     }
 
-    /// The feed-forward layer for the first `wanted` tokens.
+    /// Computes the feed-forward layer for the first `wanted` tokens.
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn feed_forward(&self, buffers: &mut TokenBuffers, hidden: usize, wanted: usize) {
         let TokenBuffers { states, inner, added, bytes, scales, .. } = buffers;
@@ -347,7 +350,7 @@ impl Norm {
     }
 }
 
-/// Reads matrices `[inputs, outputs]` and concatenates their outputs.
+/// Reads weight matrices (`[inputs, outputs]` each) and joins them to one linear layer with the outputs of all.
 fn read_linear(tensors: &OnnxTensors, parts: &[String], bias: &str, inputs: usize, outputs: usize) -> Result<Linear> {
     let all = parts.len() * outputs;
     let (mut weights, mut scales) = (vec![0i8; inputs * all], Vec::with_capacity(all));
@@ -380,7 +383,7 @@ pub(crate) fn write_unit_mean<'a>(states: impl Iterator<Item = &'a [f32]>, outpu
     output.iter_mut().for_each(|component| *component /= length);
 }
 
-/// The logit that a probe predicts from the states after its layers.
+/// Returns the logit that a probe predicts from the states after the probe's layers.
 fn predicted_logit(probe: EarlyExitProbe<'_>, states: &[f32], hidden: usize, first_length: usize) -> f32 {
     let (first_text, second_text) = states.split_at(first_length * hidden);
     let of_means = [&states[..hidden], first_text, second_text].into_iter().zip(probe.weights.chunks_exact(hidden));

@@ -1,6 +1,6 @@
-//! Reads the constants of an ONNX file by name, in place from the memory-mapped file: nothing is copied, and
-//! processes that map the same file share its memory. `network` knows what the constants mean. Only the parts of the
-//! format (<https://github.com/onnx/onnx/blob/main/onnx/onnx.proto>) that constants need are read.
+//! Reads the constants of an ONNX file by name. The file is mapped into memory and constants are read in place, so
+//! processes that map the same file share its memory. `network` knows the meaning of the constants. This file reads
+//! only the parts of the format (<https://github.com/onnx/onnx/blob/main/onnx/onnx.proto>) that constants need.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use memmap2::Mmap;
 
 use crate::error::{Error, Result};
 
-/// How the elements of a tensor are stored; the numbers are those of ONNX.
+/// Type of the elements of a tensor. The numbers are those of ONNX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementType {
     Float32 = 1,
@@ -34,7 +34,8 @@ pub struct OnnxTensors {
 }
 
 impl OnnxTensors {
-    /// Maps a model file. If the file is shortened afterwards, the process dies; model files are written once.
+    /// Maps a model file into memory. If the file is shortened afterwards, the process dies. Model files are written
+    /// only once, so this does not happen.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::Io(format!("{}: {error}", path.display())))?;
         // SAFETY: the file is only read, and model files are never shortened (see above).
@@ -44,22 +45,22 @@ impl OnnxTensors {
         Ok(found)
     }
 
-    /// The program that wrote the file.
+    /// Name of the program that wrote the file.
     pub fn producer(&self) -> &str {
         &self.producer
     }
 
-    /// The graph's name.
+    /// Name of the graph.
     pub fn graph(&self) -> &str {
         &self.graph
     }
 
-    /// The shape of a constant, if the model has it.
+    /// Returns the shape of a constant, or `None` if the model does not have the constant.
     pub fn shape(&self, name: &str) -> Option<&[usize]> {
         self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
     }
 
-    /// The bytes of a constant: row by row, little-endian, not aligned.
+    /// Returns the bytes of a constant: row by row, little-endian, not aligned.
     pub fn bytes(&self, name: &str, element: ElementType, shape: &[usize]) -> Result<&[u8]> {
         let tensor = self.tensors.get(name).ok_or_else(|| Error::invalid(format!("the model has no {name}")))?;
         let width = match element {
@@ -74,7 +75,7 @@ impl OnnxTensors {
         Ok(&self.map[tensor.bytes.clone()])
     }
 
-    /// A copy of a constant of 32-bit floats.
+    /// Returns a copy of a constant of 32-bit floats.
     pub fn floats(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let (cells, _) = self.bytes(name, ElementType::Float32, shape)?.as_chunks::<4>();
         Ok(cells.iter().map(|cell| f32::from_le_bytes(*cell)).collect())
@@ -136,8 +137,8 @@ enum Value {
     Skipped,
 }
 
-/// The fields of a protobuf message, each with its number. Yields `None` once, and ends, where the bytes are not a
-/// message.
+/// Iterates over the fields of a protobuf message, each with its number. If the bytes are not a message, the iterator
+/// yields `None` as an item once, and ends.
 struct Fields<'file> {
     file: &'file [u8],
     at: usize,

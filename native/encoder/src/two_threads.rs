@@ -1,5 +1,5 @@
-//! One sequence computed by two threads, each with half of the tokens.
-//! The layers are in `network`; `helper` owns the second thread.
+//! Computes one sequence on two threads, each with half of the tokens. The layers are in `network`; `helper` owns the
+//! second thread.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -7,12 +7,14 @@ use crate::Sequence;
 use crate::helper::HalvedWork;
 use crate::network::{Network, TokenBuffers, write_unit_mean};
 
-/// A sequence in two halves, one per thread. Both proceed layer by layer, because attention reads the tokens of both.
+/// A sequence in two halves, one per thread. Both threads compute the same layer at the same time, because attention
+/// reads the tokens of both halves.
 pub(crate) struct SplitSequence {
     network: Arc<Network>,
     sequence: RwLock<SequenceCopy>,
     halves: [Mutex<TokenBuffers>; 2],
-    /// Queries, keys and values: `[layer % 2][half]`. One layer is read while the next one is written.
+    /// Queries, keys and values, indexed by `[layer % 2][half]`: those of one layer are read while those of the next
+    /// layer are written.
     projected: [[RwLock<Vec<f32>>; 2]; 2],
 }
 
@@ -20,12 +22,13 @@ pub(crate) struct SplitSequence {
 struct SequenceCopy {
     ids: Vec<u32>,
     first_length: usize,
-    /// First token of the second half.
+    /// Index of the first token of the second half.
     middle: usize,
 }
 
 impl SplitSequence {
-    /// `None` for a model whose output is a logit: its last layer computes one token only.
+    /// Creates the buffers for a model. `None` if the model's output is a logit: its last layer computes only one
+    /// token, which cannot be divided.
     pub(crate) fn of(network: &Arc<Network>) -> Option<Self> {
         network.is_embedder().then(|| SplitSequence {
             network: Arc::clone(network),
@@ -35,17 +38,18 @@ impl SplitSequence {
         })
     }
 
-    /// Sets the next sequence: one that the network accepts, with four tokens at least.
+    /// Sets the next sequence. The network must accept the sequence, and it must have at least four tokens.
     pub(crate) fn set_sequence(&self, sequence: Sequence<'_>) {
         let mut copy = self.sequence.write().unwrap_or_else(PoisonError::into_inner);
         copy.ids.clear();
         copy.ids.extend_from_slice(sequence.ids);
         copy.first_length = sequence.first_length;
-        // The kernels multiply eight or four rows at once, and a rest row by row.
+        // The length of the first half is a multiple of four, because the kernels multiply eight or four rows at once
+        // and the remaining rows one by one.
         copy.middle = (sequence.ids.len() / 2).next_multiple_of(4);
     }
 
-    /// Writes the output, once all phases are done.
+    /// Writes the output. It must be called after all phases are done.
     pub(crate) fn write_output(&self, output: &mut [f32]) {
         let halves = self.halves.each_ref().map(|half| half.lock().unwrap_or_else(PoisonError::into_inner));
         let states = halves.iter().flat_map(|half| half.states.chunks_exact(self.network.hidden));
@@ -78,13 +82,14 @@ impl SplitSequence {
 }
 
 impl HalvedWork for SplitSequence {
-    /// One phase per layer, and one for the embeddings. A phase ends where the next attention needs both halves.
+    /// There is one phase per layer, and one for the embeddings. A phase ends before the attention of the next layer,
+    /// which needs both halves.
     fn phases(&self) -> usize {
         self.network.layers.len() + 1
     }
 
     fn run(&self, phase: usize, half: usize) {
-        // SAFETY: `Encoder::open` makes a network only on a processor that has the instructions.
+        // SAFETY: `Encoder::open` creates a network only if the processor has the instructions.
         unsafe { self.compute(phase, half) };
     }
 }

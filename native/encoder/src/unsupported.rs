@@ -1,15 +1,15 @@
-//! The `Encoder` of processors without AVX2: it cannot be opened.
+//! The `Encoder` for processors without AVX2. It cannot be opened.
 
 use std::path::Path;
 
 use crate::error::Result;
 use crate::{EarlyExit, Sequence, unsupported_processor};
 
-/// Has no values on this processor.
+/// A type without values, because no model can be opened on this processor.
 pub enum Encoder {}
 
 impl Encoder {
-    /// Always `Invalid`.
+    /// Always fails with `Invalid`.
     pub fn open(_path: &Path) -> Result<Self> {
         Err(unsupported_processor())
     }

@@ -1,41 +1,42 @@
 //! The weights of a linear layer, packed in the order in which `kernels` multiplies them.
 //!
-//! Processors without VNNI add two products of bytes into 16 bits, and need the same time again to widen that sum to
-//! 32 bits. The weights bound these sums. For each panel of outputs, inputs are therefore packed into groups of four
-//! steps whose sums fit 16 bits for any input, so that a group is widened once. With 7-bit weights nearly all groups
-//! are full, which saves three eighths of the multiplication time. Results stay exact.
+//! The outputs of a layer are divided into panels of `COLUMNS` outputs, the inputs into steps of `STEP_INPUTS` inputs.
+//! Processors without VNNI add two products of bytes in 16 bits, and need the same time again to widen this sum to 32
+//! bits. But the weights limit how large a sum can become. So each panel packs its steps into groups of up to four,
+//! such that the sum of a group fits into 16 bits for any input. Then only the sum of each group is widened. With 7-bit
+//! weights nearly all groups are full, which saves three eighths of the multiplication time. Results are exact.
 
 use crate::error::{Error, Result};
 
-/// Outputs that are computed together: one vector register.
+/// Number of outputs that are computed together. Their sums fill one vector register.
 pub const COLUMNS: usize = 8;
-/// Inputs that one step multiplies: the bytes of a 32-bit lane.
+/// Number of inputs that one step multiplies. They are the bytes of a 32-bit lane.
 pub const STEP_INPUTS: usize = 4;
-/// Steps that are widened together. With three there are 5 % more multiplications; with five many steps would stay
-/// empty.
+/// Number of steps of a group, which are widened together. With three, there would be 5 % more multiplications; with
+/// five, many steps would be empty.
 pub const GROUP_STEPS: usize = 4;
 
-/// The weights of `COLUMNS` outputs for `STEP_INPUTS` inputs, output by output.
+/// One step: the weights of `COLUMNS` outputs for `STEP_INPUTS` inputs, output by output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub struct Step(pub [i8; COLUMNS * STEP_INPUTS]);
 
-/// Steps whose products are added in 16 bits. A group that is not full ends with steps of zeros.
+/// A group of steps whose products are added in 16 bits. A group that is not full ends with steps of zeros.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Group {
-    /// The weights.
+    /// The weights, step by step.
     pub steps: [Step; GROUP_STEPS],
 }
 
-/// A linear layer of signed bytes: `output = (input · weights) * scales + bias`.
+/// A linear layer with weights of signed bytes: `output = (input · weights) * scales + bias`.
 #[derive(Debug)]
 pub struct Linear {
     inputs: usize,
     groups: Vec<Group>,
-    /// The first input of each step, per group.
+    /// For each group, the index of the first input of each step.
     offsets: Vec<[u32; GROUP_STEPS]>,
-    /// Panel `p` has the groups `panels[p]..panels[p + 1]`.
+    /// Panel `p` consists of the groups `panels[p]..panels[p + 1]`.
     panels: Vec<usize>,
     sums: Vec<i32>,
     scales: Vec<f32>,
@@ -47,19 +48,19 @@ pub struct Linear {
 pub struct Panel<'a> {
     /// Groups of steps.
     pub groups: &'a [Group],
-    /// The first input of each step, per group; all steps lie within the layer's inputs.
+    /// For each group, the index of the first input of each step. All steps are within the layer's inputs.
     pub offsets: &'a [[u32; GROUP_STEPS]],
-    /// The sum of the weights of each output.
+    /// Sum of the weights of each output.
     pub sums: &'a [i32; COLUMNS],
-    /// Factors for the sums of products.
+    /// For each output, the factor for its sum of products.
     pub scales: &'a [f32; COLUMNS],
-    /// Added to each output.
+    /// For each output, the number that is added to it.
     pub bias: &'a [f32; COLUMNS],
 }
 
 impl Linear {
-    /// Packs weights `[inputs, outputs]`; `scales` and `bias` have one value per output. `Invalid` for weights beyond
-    /// 7 bits, and for sizes that are no multiple of a step or a panel.
+    /// Packs weights (`[inputs, outputs]`). `scales` and `bias` have one value per output. Fails with `Invalid` if a
+    /// weight has more than 7 bits, or if a size is not a multiple of a step or a panel.
     pub fn pack(weights: &[i8], inputs: usize, scales: Vec<f32>, bias: Vec<f32>) -> Result<Self> {
         let outputs = scales.len();
         let is_even = inputs.is_multiple_of(STEP_INPUTS) && outputs.is_multiple_of(COLUMNS);
@@ -91,7 +92,7 @@ impl Linear {
         self.inputs
     }
 
-    /// A panel of outputs.
+    /// Returns the panel with a number.
     pub fn panel(&self, number: usize) -> Panel<'_> {
         let groups = self.panels[number]..self.panels[number + 1];
         let first = number * COLUMNS;
@@ -104,7 +105,8 @@ impl Linear {
         }
     }
 
-    /// Fills group after group: with the largest remaining step, then with the next ones that fit.
+    /// Packs the steps of one panel into groups. Each group gets the remaining step with the largest possible sum, then
+    /// the next steps that fit.
     fn push_groups(&mut self, steps: Vec<Step>) {
         let mut remaining: Vec<(usize, SumBounds)> = steps.iter().map(SumBounds::of).enumerate().collect();
         remaining.sort_by_key(|(_, bounds)| std::cmp::Reverse(bounds.largest()));
@@ -127,14 +129,15 @@ impl Linear {
     }
 }
 
-/// Largest magnitude of a weight. Two of them fit `WEIGHT_SUM_MAX`, so that every step fits into a group.
+/// Maximum magnitude of a weight. The sum of two weights is at most `WEIGHT_SUM_MAX`, so every step fits into a group.
 const WEIGHT_MAX: u8 = 64;
-/// Largest sum of weights of one sign: times an input of 255 it stays below 2^15.
+/// Maximum sum of weights of the same sign in one 16-bit lane. Multiplied by an input of 255, it is below 2^15.
 const WEIGHT_SUM_MAX: u8 = 128;
-/// 16-bit lanes of a step: two neighbouring inputs of an output share one.
+/// Number of 16-bit lanes of a step. Two neighbouring inputs of an output share a lane.
 const LANES: usize = COLUMNS * STEP_INPUTS / 2;
 
-/// Per lane, the sum of the positive weights, then the sum of the magnitudes of the negative ones.
+/// Bounds for the sums in the 16-bit lanes: for each lane the sum of the positive weights, then for each lane the sum
+/// of the magnitudes of the negative weights.
 #[derive(Clone, Copy)]
 struct SumBounds([u8; 2 * LANES]);
 

@@ -1,4 +1,4 @@
-//! Admissible sets for JavaScript: a handle on a set of memories that stays in the core.
+//! Admissible sets for JavaScript. JavaScript gets a handle; the set of memories itself stays in the core.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use napi_derive::napi;
 use crate::bindings::tasks::ToJs;
 use crate::filters::memory_table::Admissible;
 
-/// The memories that one request may see. Valid only for the index that made it.
+/// Admissible set: the memories that one request may see. Valid only for the index that made it.
 #[napi]
 pub struct NativeAdmissible {
     set: Arc<Admissible>,
@@ -23,7 +23,7 @@ impl NativeAdmissible {
 }
 
 impl NativeAdmissible {
-    /// The set, for a search on another thread.
+    /// Returns the set for a search on another thread.
     pub(super) fn share(&self) -> Arc<Admissible> {
         Arc::clone(&self.set)
     }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// The latest time that a JavaScript `Date` can hold, in ms since 1970.
 const DATE_MS_MAX: f64 = 8.64e15;
 
-/// A key that JavaScript passes as a `bigint`. `what` names it in the error.
+/// Reads a key that JavaScript passes as a `bigint`. `what` is the name of the key in the error.
 pub(super) fn checked_key(key: &BigInt, what: &str) -> Result<u64> {
     match key.get_u64() {
         (false, key, true) => Ok(key),
@@ -15,12 +15,12 @@ pub(super) fn checked_key(key: &BigInt, what: &str) -> Result<u64> {
     }
 }
 
-/// A user key; `None` stands for the whole project.
+/// Reads a user key. `None` means the whole project.
 pub(super) fn checked_user(user_key: Option<BigInt>) -> Result<Option<u64>> {
     user_key.map(|key| checked_key(&key, "user key")).transpose()
 }
 
-/// A time in ms since 1970, rounded up.
+/// Reads a time in ms since 1970, and rounds it up.
 pub(super) fn checked_ms(ms: f64) -> Result<u64> {
     if (0.0..=DATE_MS_MAX).contains(&ms) {
         return Ok(ms.ceil() as u64);
@@ -28,7 +28,7 @@ pub(super) fn checked_ms(ms: f64) -> Result<u64> {
     Err(Error::invalid(format!("{ms} is not a time in ms since 1970")))
 }
 
-/// `string | null` as an option.
+/// Converts `string | null` to an option.
 pub(super) fn optional_text(text: &Either<String, Null>) -> Option<&str> {
     match text {
         Either::A(text) => Some(text),
@@ -36,7 +36,7 @@ pub(super) fn optional_text(text: &Either<String, Null>) -> Option<&str> {
     }
 }
 
-/// An option as `T | null`.
+/// Converts an option to `T | null`.
 pub(super) fn or_null<Value>(value: Option<Value>) -> Either<Value, Null> {
     value.map_or(Either::B(Null), Either::A)
 }

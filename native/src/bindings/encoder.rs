@@ -1,4 +1,5 @@
-//! The model encoder for JavaScript: sequences cross as one array of token ids with their lengths.
+//! The model encoder for JavaScript. JavaScript passes several sequences as one array of token ids and an array of
+//! lengths.
 
 use std::path::Path;
 
@@ -17,16 +18,17 @@ pub struct NativeEncoder {
 
 #[napi]
 impl NativeEncoder {
-    /// Reads a model file. Throws `invalid` for files of another exporter and on processors without AVX2.
+    /// Reads a model file. Throws `invalid` for a file of another exporter and on a processor without AVX2.
     #[napi(factory, catch_unwind)]
     pub fn open(path: String) -> napi::Result<NativeEncoder> {
         let encoder = run(|| Ok(Encoder::open(Path::new(&path))?))?;
         Ok(NativeEncoder { encoder })
     }
 
-    /// Computes sequences that follow each other in `ids`. Each has `lengths` tokens, the first `firstLengths` of
-    /// which belong to its first text. Returns one row per sequence: a unit vector or a logit. Blocks the calling
-    /// thread. A single urgent sequence is computed by two threads where that is faster.
+    /// Computes the model's output for sequences. `ids` has the token ids of all sequences one after another, `lengths`
+    /// the number of tokens of each sequence, and `firstLengths` how many of them belong to its first text. Returns one
+    /// row per sequence: a unit vector or a logit. Blocks the calling thread. If `isUrgent` is true and there is only
+    /// one sequence, two threads compute it where that is faster.
     #[napi(catch_unwind)]
     pub fn encode(
         &self,
@@ -51,10 +53,11 @@ impl NativeEncoder {
         Ok(Float32Array::new(outputs?))
     }
 
-    /// Computes the logits of the pairs of one list with early exit. Sequences cross as in `encode`. `probe` holds
-    /// the probe's weights, then its bias; it predicts logits after `probeLayers` layers. Pairs are ordered by
-    /// predicted logit plus prior score; the best ones pass through all layers, up to `fullTokensMax` tokens in all
-    /// but at least one pair. Blocks the calling thread.
+    /// Computes the logits of the pairs of one list with early exit. Pairs are passed like the sequences of `encode`.
+    /// `probe` has the weights of the early-exit probe, then its bias. The probe predicts logits after `probeLayers`
+    /// layers. Pairs are ordered by predicted logit plus prior score. The best pairs pass through all layers: at least
+    /// one pair, and further ones as long as the total number of tokens stays within `fullTokensMax`. Blocks the
+    /// calling thread.
     #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments, reason = "only arrays that are arguments cross from JavaScript without a copy")]
     pub fn score_with_early_exit(
@@ -88,7 +91,7 @@ pub fn is_encoder_made_for_this_processor() -> bool {
     mneme_encoder::is_made_for_this_processor()
 }
 
-/// Splits `ids` into sequences.
+/// Splits `ids` into sequences with these lengths.
 fn sequences<'a>(mut ids: &'a [u32], lengths: &[u32], first_lengths: &[u32]) -> Result<Vec<Sequence<'a>>> {
     if first_lengths.len() != lengths.len() {
         return Err(Error::invalid("lengths and first lengths differ in number"));

@@ -15,15 +15,15 @@ use crate::entities::neighbours;
 use crate::entities::walk::{self, Seed};
 use crate::error::Error;
 
-/// Hits of a graph search: parallel arrays, best first. Each hit has its strongest path, which begins at the query's
-/// entity `from`, passes the chunk `via`, and goes on through that chunk's entity `through`. A part that a path lacks
-/// is 0.
+/// Hits of a graph search as parallel arrays, best first. Each hit has the strongest path to its chunk: query entity
+/// (`from`) → another chunk (`via`) → an entity that links both chunks (`through`). If the path lacks one of these
+/// parts, the part is 0.
 #[napi(object)]
 pub struct GraphHits {
     pub chunk_keys: BigUint64Array,
     pub memory_keys: BigUint64Array,
     pub scores: Float32Array,
-    /// Graph certainty in 0..1: how sure the graph is of the query's entities.
+    /// Graph certainty in 0..1: how sure the graph is that the query names an entity, and that it is a rare one.
     pub certainty: f64,
     /// Entity ids, see `entityNames`.
     pub from: Uint32Array,
@@ -36,18 +36,18 @@ pub struct GraphHits {
 /// An entity that a memory mentions.
 #[napi(object)]
 pub struct MentionedEntity {
-    /// For `entityNames`; 0 while it links nothing.
+    /// Entity id for `entityNames`; 0 if the entity links no chunks.
     pub id: u32,
-    /// The name as it is written.
+    /// Surface form of the entity.
     pub name: String,
-    /// Title, capitalised, quoted, identifier, date, key phrase.
+    /// First letter of title, capitalised, quoted, identifier, date or key phrase.
     #[napi(ts_type = "\"t\" | \"c\" | \"q\" | \"i\" | \"d\" | \"k\"")]
     pub kind: String,
     /// Number of mentions in the memory.
     pub mentions: u32,
-    /// Number of admissible memories that mention it, this one included.
+    /// Number of admissible memories that mention the entity, including this memory.
     pub memories: u32,
-    /// The memory's chunks that mention it, ascending; at most 100.
+    /// Keys of the memory's chunks that mention the entity, ascending; at most 100.
     pub chunk_keys: BigUint64Array,
 }
 
@@ -55,13 +55,13 @@ pub struct MentionedEntity {
 #[napi(object)]
 pub struct Neighbour {
     pub memory_key: BigInt,
-    /// The sum of the shared entities' idf.
+    /// Sum of the idf of the shared entities.
     pub weight: f64,
-    /// The names of the rarest shared entities, 8 at most.
+    /// Surface forms of the rarest shared entities, at most 8.
     pub entities: Vec<String>,
 }
 
-/// The graph around a memory; entities and neighbours of the greatest weight first.
+/// The graph around a memory. Entities and neighbours are sorted by weight, the greatest first.
 #[napi(object)]
 pub struct Neighbourhood {
     pub entities: Vec<MentionedEntity>,
@@ -70,8 +70,9 @@ pub struct Neighbourhood {
 
 #[napi]
 impl NativeIndex {
-    /// Graph search: the `limit` (1 to 2,000) admissible chunks that the query's entities and the seeds (at most 10)
-    /// lead to, over at most one other chunk. Scores are 0..1, only above 0. The seeds' keys and scores are parallel.
+    /// Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
+    /// other chunk. Returns at most `limit` (1 to 2,000) hits with scores above 0 and up to 1. At most 10
+    /// seeds are allowed; `seedKeys` and `seedScores` are parallel.
     #[napi(catch_unwind)]
     pub fn search_graph<'env>(
         &self,
@@ -96,16 +97,16 @@ impl NativeIndex {
         })
     }
 
-    /// The names of entities by the ids of `searchGraph` and `neighbourhood`, as they were first written; `null` for
-    /// others. Ids are valid until the index is closed.
+    /// Returns the names of entities by the ids of `searchGraph` and `neighbourhood`, in their first surface form;
+    /// `null` for other ids. Ids are valid until the index is closed.
     #[napi(catch_unwind)]
     pub fn entity_names(&self, ids: Uint32ArraySlice<'_>) -> napi::Result<Vec<Either<String, Null>>> {
         let names = run(|| Ok(self.project()?.entity_names(&ids)))?;
         Ok(names.into_iter().map(or_null).collect())
     }
 
-    /// The entities of a memory and the admissible memories that share some of them, at most `limit` (1 to 2,000) of
-    /// each. Empty for a memory that is not admissible.
+    /// Returns the entities of a memory and the admissible memories that share some of them, at most `limit` (1 to
+    /// 2,000) of each. Both are empty if the memory is not admissible.
     #[napi(catch_unwind)]
     pub fn neighbourhood<'env>(
         &self,
@@ -124,7 +125,7 @@ impl NativeIndex {
     }
 }
 
-/// Hits of a graph search with the memory key of each.
+/// Hits of a graph search, each with the key of its memory.
 struct GraphHitsWithMemories {
     found: walk::GraphHits,
     memory_keys: Vec<u64>,
@@ -146,7 +147,7 @@ impl ToJs for GraphHitsWithMemories {
     }
 }
 
-/// The graph around a memory with the memory key of each neighbour.
+/// The graph around a memory, with the memory key of each neighbour.
 struct NeighbourhoodWithMemories {
     found: neighbours::Neighbourhood,
     memory_keys: Vec<u64>,

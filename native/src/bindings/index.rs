@@ -1,4 +1,4 @@
-//! An open project for JavaScript: opening, visibility, admissible sets, comparison and closing.
+//! An open project for JavaScript: opening, visibility, admissible sets, comparing chunks, and closing.
 //! Publishing is in `publish`, searches are in `search` and `graph`.
 
 use std::path::PathBuf;
@@ -15,49 +15,50 @@ use crate::error::{Error, Result};
 use crate::filters::memory_table::VisibleMemory;
 use crate::project::{self, Project, ProjectOptions};
 
-/// How a project is opened.
+/// Options for opening a project.
 #[napi(object)]
 pub struct ProjectIndexOptions {
-    /// The project's folder; created if it does not exist.
+    /// The project's folder. It is created if it does not exist.
     pub directory: String,
-    /// Components of a vector, 1 to 4,096.
+    /// Number of components of a vector, 1 to 4,096.
     pub dimensions: u32,
-    /// Hash of the embedding model, 1 to 480 bytes. A project written with another model or other dimensions refuses to
-    /// open (`invalid`; the error names both).
+    /// Hash of the embedding model, 1 to 480 bytes. Opening fails with `invalid` if the project was written with
+    /// another model or other dimensions; the error names both.
     pub fingerprint: String,
-    /// Up to this many admissible chunks a vector search scans all of them; beyond it uses HNSW.
+    /// Number of admissible chunks above which a vector search uses HNSW. Up to this number, it scans all of them.
     pub hnsw_min_chunks: u32,
 }
 
-/// How the indexed chunks differ from those that should be indexed. All keys ascend.
+/// Differences between the chunks that are indexed and the expected chunks, which should be. All lists are in ascending
+/// order.
 #[napi(object)]
 pub struct Differences {
-    /// Expected chunks without a vector.
+    /// Keys of expected chunks without a vector.
     pub missing_vectors: BigUint64Array,
-    /// Expected chunks without postings.
+    /// Keys of expected chunks without postings.
     pub missing_postings: BigUint64Array,
-    /// Chunks that have a vector but are not expected.
+    /// Keys of chunks that have a vector but are not expected.
     pub extra_vectors: BigUint64Array,
-    /// Chunks that have postings but are not expected.
+    /// Keys of chunks that have postings but are not expected.
     pub extra_postings: BigUint64Array,
-    /// The memories of the chunks that are not expected.
+    /// Keys of the memories of all chunks that are not expected.
     pub surplus_memories: BigUint64Array,
 }
 
 /// Statistics of an open project.
 #[napi(object)]
 pub struct ProjectIndexStats {
-    /// Memories that the index has seen since it was opened.
+    /// Number of memories that the index has seen since it was opened.
     pub memories: f64,
-    /// Chunks with a vector.
+    /// Number of chunks with a vector.
     pub chunks: f64,
-    /// Records of the vector log that no longer count.
+    /// Number of records of the vector log that are no longer valid.
     pub dead_chunks: f64,
-    /// Size of the vector log.
+    /// Size of the vector log, in bytes.
     pub log_bytes: f64,
-    /// Chunks in the HNSW graph; 0 while there is none.
+    /// Number of chunks in the HNSW graph; 0 if there is no graph.
     pub hnsw_chunks: f64,
-    /// Whether a graph is ready for large sets.
+    /// Whether an HNSW graph is ready, for searches in large admissible sets.
     pub hnsw_ready: bool,
 }
 
@@ -73,7 +74,7 @@ struct Open {
     writing: WritingThread,
 }
 
-/// Opens or creates a project, on a worker thread. Nothing is visible until it is shown.
+/// Opens or creates a project, on a worker thread. No memory is visible until `show` is called for it.
 #[napi(catch_unwind)]
 pub fn open_project<'env>(env: &'env Env, options: ProjectIndexOptions) -> napi::Result<PromiseRaw<'env, NativeIndex>> {
     run_on_worker(env, move || {
@@ -89,14 +90,14 @@ pub fn open_project<'env>(env: &'env Env, options: ProjectIndexOptions) -> napi:
 
 #[napi]
 impl NativeIndex {
-    /// What was found damaged and dropped when the project was opened, one sentence each.
+    /// Describes the damaged data that was dropped when the project was opened, one sentence per damage.
     #[napi(catch_unwind)]
     pub fn repairs(&self) -> Vec<String> {
         self.repairs.clone()
     }
 
-    /// Sets the attributes of memories for filters, one JSON object each, on a worker thread. They stay until the
-    /// memories are hidden.
+    /// Sets the attributes that filters read, one JSON object per memory, on a worker thread. A memory has its
+    /// attributes until it is hidden.
     #[napi(catch_unwind)]
     pub fn describe<'env>(
         &self,
@@ -108,8 +109,8 @@ impl NativeIndex {
         self.read(env, move |project| project.describe(&memory_keys, &attributes))
     }
 
-    /// Makes memories searchable, or changes their user and expiry. Three arrays of equal length; user key 0 is no
-    /// user, expiry 0 is never. With `attributes`, of the same length, `describe` runs first.
+    /// Makes memories searchable, or changes their user and expiry. All arrays have the same length. User key 0 means
+    /// no user; expiry 0 means never. If `attributes` is given, the attributes are set first, as in `describe`.
     #[napi(catch_unwind)]
     pub fn show(
         &self,
@@ -133,7 +134,7 @@ impl NativeIndex {
         })
     }
 
-    /// Makes memories unsearchable at once, also for searches in progress. Their attributes are forgotten.
+    /// Makes memories unsearchable at once, also for searches in progress, and removes their attributes.
     #[napi(catch_unwind)]
     pub fn hide(&self, memory_keys: BigUint64ArraySlice<'_>) -> napi::Result<()> {
         run(|| {
@@ -142,13 +143,14 @@ impl NativeIndex {
         })
     }
 
-    /// The visible memories of one user, or of the whole project without `userKey`, that have not expired at `nowMs`.
+    /// Returns the visible memories that are not expired at `nowMs`: those of one user, or of the whole project if
+    /// there is no `userKey`.
     #[napi(catch_unwind)]
     pub fn admit(&self, user_key: Option<BigInt>, now_ms: f64) -> napi::Result<NativeAdmissible> {
         run(|| self.project()?.admit(checked_user(user_key)?, checked_ms(now_ms)?)).map(ToJs::to_js)
     }
 
-    /// Like `admit`, restricted to memories that match a filter (JSON text), on a worker thread.
+    /// Like `admit`, but returns only memories that match a filter (JSON text). Runs on a worker thread.
     #[napi(catch_unwind)]
     pub fn admit_within<'env>(
         &self,
@@ -161,7 +163,8 @@ impl NativeIndex {
         self.read(env, move |project| project.admit_within(user_key, now_ms, &filter))
     }
 
-    /// Compares the chunks that should be indexed with those that are. About 50 ms per 100,000.
+    /// Compares the chunks that should be indexed (`expected`, chunk keys) with those that are. Takes about 50 ms per
+    /// 100,000 chunks.
     #[napi(catch_unwind)]
     pub fn reconcile<'env>(
         &self,
@@ -172,7 +175,7 @@ impl NativeIndex {
         self.read(env, move |project| Ok(project.reconcile(&expected)))
     }
 
-    /// Current statistics.
+    /// Returns the current statistics.
     #[napi(catch_unwind)]
     pub fn stats(&self) -> napi::Result<ProjectIndexStats> {
         let stats = run(|| Ok(self.project()?.stats()))?;
@@ -186,7 +189,7 @@ impl NativeIndex {
         })
     }
 
-    /// Waits for the changes in progress, then releases threads and files. Later calls are refused (`closed`).
+    /// Waits for the changes in progress, then releases threads and files. Later calls fail with `closed`.
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let closing = self.change(env, |project| {
@@ -199,7 +202,7 @@ impl NativeIndex {
 }
 
 impl NativeIndex {
-    /// The project; `Closed` after `close`.
+    /// Returns the project. Fails with `Closed` after `close`.
     pub(super) fn project(&self) -> Result<Arc<Project>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.as_ref().map(|open| Arc::clone(&open.project)).ok_or_else(closed)
@@ -232,7 +235,7 @@ fn closed() -> Error {
     Error::Closed("the index is closed".to_owned())
 }
 
-/// A project that was just opened, and what was repaired.
+/// A project that was just opened, and the sentences for `repairs`.
 struct OpenedProject {
     project: Project,
     repairs: Vec<String>,

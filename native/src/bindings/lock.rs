@@ -16,14 +16,15 @@ pub struct NativeLock {
 
 #[napi]
 impl NativeLock {
-    /// Releases the lock. Does nothing the second time.
+    /// Releases the lock. A second call does nothing.
     #[napi(catch_unwind)]
     pub fn release(&self) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-/// Locks a directory for this process, by its file `lock`. Throws `locked` when another holder has it.
+/// Locks a directory for this process by locking the file `lock` in it. Throws `locked` if this or another process
+/// already holds the lock.
 #[napi(catch_unwind)]
 pub fn lock_directory(path: String) -> napi::Result<NativeLock> {
     let held = run(|| lock::lock_directory(Path::new(&path)))?;

@@ -5,17 +5,17 @@
 //!
 //! | File | Content |
 //! |---|---|
-//! | `tasks` | on which thread core code runs, and how its errors and panics cross |
+//! | `tasks` | chooses the thread on which core code runs; turns its errors and panics into JavaScript errors |
 //! | `conversions` | checks and conversions of single values |
 //! | `admissible` | admissible sets |
-//! | `index` | an open project: opening, visibility, comparison, closing |
+//! | `index` | an open project: opening, visibility, comparing chunks, closing |
 //! | `publish` | publishing, removing, compacting |
 //! | `search` | vector search, full-text search, stored passages |
 //! | `graph` | graph search, and the graph around a memory |
 //! | `encoder` | the model encoder |
 //! | `lock` | the lock on a data directory |
 
-// `pub` although no crate uses them: test builds leave the exports out, and would warn about unused items.
+// They are `pub` although no crate uses them. Test builds leave the exports out and would warn about unused items.
 pub mod admissible;
 mod conversions;
 pub mod encoder;

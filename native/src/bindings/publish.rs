@@ -1,5 +1,5 @@
-//! Publishing, removing and compacting for JavaScript: the calls that change files.
-//! Keys and vectors cross as typed arrays, texts slice by slice.
+//! Publishing, removing and compacting for JavaScript: the calls that change files. JavaScript passes keys and vectors
+//! as typed arrays, and texts in slices.
 
 use napi::Env;
 use napi::bindgen_prelude::{BigUint64Array, BigUint64ArraySlice, Either, Float32ArraySlice, Null, PromiseRaw};
@@ -15,35 +15,36 @@ use crate::text::schema::TextChunk;
 /// The texts of a chunk.
 #[napi(object)]
 pub struct ChunkText {
-    /// The chunk's own text, for full-text search.
+    /// Search text of the chunk.
     pub own: String,
-    /// Its text together with the text around it; `null` where nothing is around it.
+    /// Context text: search text of the chunk together with its neighbours; `null` if it has no neighbours.
     pub context: Either<String, Null>,
-    /// BCP 47 tag that chooses the stemmer; "und" for none.
+    /// BCP 47 language tag, which chooses the stemmer; "und" for no stemmer.
     pub language: String,
-    /// What `passages` returns, and where the chunk's entities are found.
+    /// Text that `passages` returns. The chunk's entities are extracted from this text.
     pub passage: String,
-    /// Where the chunk stands in its memory; `passages` returns it unchanged.
+    /// Position of the chunk in its memory. `passages` returns this string unchanged; the core does not read it.
     pub place: String,
 }
 
-/// Entities of a memory that are known beside its text.
+/// Title and phrases of a memory, which give entities besides those that its text names.
 #[napi(object)]
 pub struct KnownEntities {
-    /// The title, given or extracted; it counts for the memory's first chunk.
+    /// Title of the memory, given or extracted. It becomes an entity of the memory's first chunk.
     pub title: Either<String, Null>,
-    /// Key phrases or entities. The first 64 count, in the chunks that contain them.
+    /// Key phrases or entities. The first 64 become entities of those chunks that contain them.
     pub phrases: Vec<String>,
 }
 
-/// The memories of a publication; the arrays are parallel.
+/// The memories of one call of `publish`. The arrays are parallel.
 #[napi(object)]
 pub struct PublishedMemories {
     pub memory_keys: BigUint64Array,
     pub entities: Vec<KnownEntities>,
 }
 
-/// The texts of a publication. They cross slice by slice: all at once would block the JavaScript thread for seconds.
+/// The texts of one call of `publish`. JavaScript passes them in slices, because passing all at once would block the
+/// JavaScript thread for seconds.
 #[napi]
 #[derive(Default)]
 pub struct NativeChunkTexts {
@@ -52,7 +53,7 @@ pub struct NativeChunkTexts {
 
 #[napi]
 impl NativeChunkTexts {
-    /// Contains no texts yet.
+    /// Creates an empty list of texts.
     #[napi(constructor)]
     pub fn new() -> Self {
         Self::default()
@@ -67,9 +68,9 @@ impl NativeChunkTexts {
 
 #[napi]
 impl NativeIndex {
-    /// Replaces everything that the given memories had by these chunks and their unit vectors, `[chunks,
-    /// dimensions]`. The chunks' keys, memory keys and texts are parallel. Takes the texts: `texts` is empty
-    /// afterwards. Durable when it resolves; it shows nothing itself. Idempotent.
+    /// Replaces all indexed data of the given memories by these chunks and their unit vectors (`[chunks, dimensions]`).
+    /// `chunkKeys`, `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the
+    /// change is durable. Visibility does not change. The call can be repeated with the same effect.
     #[napi(catch_unwind)]
     pub fn publish<'env>(
         &self,
@@ -106,7 +107,7 @@ impl NativeIndex {
         })
     }
 
-    /// Removes everything that the given memories had, durably. Unknown keys are ignored.
+    /// Removes all indexed data of the given memories, durably. Unknown keys are ignored.
     #[napi(catch_unwind)]
     pub fn remove<'env>(
         &self,
@@ -117,8 +118,8 @@ impl NativeIndex {
         self.change(env, move |project| project.remove(&memory_keys))
     }
 
-    /// Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did.
-    /// Searches go on meanwhile.
+    /// Rewrites the vector log if a quarter of its records is no longer valid or a record is damaged. Resolves to
+    /// whether it rewrote the log. Searches can run at the same time.
     #[napi(catch_unwind)]
     pub fn compact_if_needed<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.change(env, Project::compact_if_needed)

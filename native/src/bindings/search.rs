@@ -15,7 +15,7 @@ use crate::hit::Hit;
 use crate::project::Project;
 use crate::text::index;
 
-/// Hits of a search: parallel arrays, best first.
+/// Hits of a search as parallel arrays, best first.
 #[napi(object)]
 pub struct Hits {
     pub chunk_keys: BigUint64Array,
@@ -23,19 +23,19 @@ pub struct Hits {
     pub scores: Float32Array,
 }
 
-/// What is stored of a chunk to be shown.
+/// The part of a chunk that is stored for display.
 #[napi(object)]
 pub struct StoredPassage {
-    /// The text.
+    /// Text of the passage.
     pub text: String,
-    /// Where it stands in its memory, as it was published.
+    /// Position of the chunk in its memory, as the string that was published. The core does not read this string.
     pub place: String,
 }
 
 #[napi]
 impl NativeIndex {
-    /// Vector search: the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit vector
-    /// `[dimensions]`.
+    /// Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
+    /// vector (`[dimensions]`).
     #[napi(catch_unwind)]
     pub fn search_vectors<'env>(
         &self,
@@ -48,8 +48,8 @@ impl NativeIndex {
         self.read(env, move |project| with_memories(project, project.search_vectors(&vector, &within, limit as usize)?))
     }
 
-    /// Full-text search: the `limit` (1 to 2,000) admissible chunks with the highest BM25 score (0..1); only scores
-    /// above 0.
+    /// Full-text search: returns the `limit` (1 to 2,000) admissible chunks with the highest BM25 score. Scores are
+    /// above 0 and at most 1.
     #[napi(catch_unwind)]
     pub fn search_text<'env>(
         &self,
@@ -62,8 +62,8 @@ impl NativeIndex {
         self.read(env, move |project| with_memories(project, project.search_text(&query, &within, limit as usize)?))
     }
 
-    /// The cosine similarity of exactly these chunks, each with its memory, to a unit vector `[dimensions]`; NaN where
-    /// there is no such chunk.
+    /// Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
+    /// does not exist. `memoryKeys` has the memory of each chunk.
     #[napi(catch_unwind)]
     pub fn score_vectors<'env>(
         &self,
@@ -76,7 +76,7 @@ impl NativeIndex {
         self.read(env, move |project| project.score_vectors(&vector, &chunk_keys, &memory_keys).map(Scores))
     }
 
-    /// The BM25 score of exactly these chunks; 0 where no word matches or there is no such chunk.
+    /// Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist.
     #[napi(catch_unwind)]
     pub fn score_text<'env>(
         &self,
@@ -88,7 +88,7 @@ impl NativeIndex {
         self.read(env, move |project| project.score_text(&query, &chunk_keys).map(Scores))
     }
 
-    /// The stored passages of chunks, in their order; `null` where there is no such chunk.
+    /// Returns the stored passages of chunks, in the order of the keys; `null` for a chunk that does not exist.
     #[napi(catch_unwind)]
     pub fn passages<'env>(
         &self,
@@ -100,7 +100,7 @@ impl NativeIndex {
     }
 }
 
-/// Hits with the memory key of each.
+/// Hits, each with the key of its memory.
 struct HitsWithMemories {
     hits: Vec<Hit>,
     memory_keys: Vec<u64>,

@@ -1,5 +1,5 @@
-//! How core code runs for JavaScript: on the calling thread, on a worker thread, or on the writing thread of a project.
-//! No panic leaves these functions, and errors cross as `<code>: <detail>`.
+//! Runs core code for JavaScript: on the calling thread, on a worker thread, or on the writing thread of a project. No
+//! panic leaves these functions. JavaScript gets errors as `<code>: <detail>`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,15 +12,15 @@ use napi::{Env, JsValue, Status, Task};
 
 use crate::error::{Error, Result};
 
-/// Changes that may wait for a project's writing thread. Publishing awaits each round, so a hundred waiting changes
-/// already mean that the caller has lost count.
+/// Maximum number of changes that wait for a project's writing thread. A correct caller awaits each publication, so
+/// even a hundred waiting changes would mean an error in the caller.
 const PENDING_CHANGES_MAX: usize = 256;
 
 /// A result of the core that can become a JavaScript value.
 pub(super) trait ToJs: Send + 'static {
     /// The JavaScript class, object or array.
     type Js: ToNapiValue + TypeName;
-    /// Converts, on the JavaScript thread.
+    /// Converts the result. Runs on the JavaScript thread.
     fn to_js(self) -> Self::Js;
 }
 
@@ -34,7 +34,7 @@ pub(super) fn run<Output>(work: impl FnOnce() -> Result<Output>) -> napi::Result
     guarded(work).map_err(js_error)
 }
 
-/// Runs core code on a worker thread. Many such calls run at once.
+/// Runs core code on a worker thread. Many such calls can run at the same time.
 pub(super) fn run_on_worker<'env, Output: ToJs>(
     env: &'env Env,
     work: impl FnOnce() -> Result<Output> + Send + 'static,
@@ -76,7 +76,7 @@ impl WritingThread {
         WritingThread { changes, pending: Arc::default() }
     }
 
-    /// Queues a change. `Invalid` when too many are waiting already.
+    /// Queues a change. Fails with `Invalid` if too many changes are waiting already.
     pub(super) fn run<'env, Output: ToNapiValue + Send + 'static>(
         &self,
         env: &'env Env,
@@ -101,7 +101,7 @@ impl WritingThread {
     }
 }
 
-/// Runs core code and turns a panic into `Error::Bug`: in an asynchronous task a panic would abort the runtime.
+/// Runs core code and turns a panic into `Error::Bug`. In an asynchronous task, a panic would abort the runtime.
 fn guarded<Output>(work: impl FnOnce() -> Result<Output>) -> Result<Output> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::Bug(panic_message(panic.as_ref()))))
 }

@@ -71,7 +71,7 @@ pub struct Seed {
 /// Result of a graph search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GraphHits {
-    /// Best first.
+    /// Sorted by score, best first.
     pub hits: Vec<GraphHit>,
     /// Graph certainty in 0..1: how sure the graph is that the query names an entity, and that it is a rare one.
     pub certainty: f32,
@@ -405,7 +405,7 @@ fn add_mass(
     }
 }
 
-/// The best hits with their graph scores: certainty × clamp(1 + log10(mass / greatest mass) / 2.5, 0, 1).
+/// Returns the best hits with their graph scores: certainty × clamp(1 + log10(mass / greatest mass) / 2.5, 0, 1).
 fn score_hits(reached: Reached, certainty: f64, limit: usize) -> Vec<GraphHit> {
     let greatest = reached.values().map(|(mass, _)| *mass).fold(0.0, f64::max);
     let score = |mass: f64| certainty * (1.0 + (mass / greatest).log10() / SCORE_DECADES).clamp(0.0, 1.0);
@@ -642,7 +642,7 @@ mod tests {
         "I",
     ];
 
-    /// Text of 1 to `pieces_max` random pieces.
+    /// Returns a text of 1 to `pieces_max` random pieces.
     fn text(chance: &mut Chance, pieces_max: usize) -> String {
         let pieces: Vec<&str> = (0..1 + chance.below(pieces_max))
             .map(|_| PIECES[chance.below(PIECES.len()) * (1 + chance.below(PIECES.len())) / PIECES.len()])
@@ -685,7 +685,7 @@ mod tests {
         }
     }
 
-    /// A random admissible set.
+    /// Returns a random admissible set.
     fn admissible(chance: &mut Chance) -> MemorySet {
         let divisor = 1 + chance.below(4) as u32;
         (0..90u32).filter(|ordinal| divisor == 1 || ordinal % divisor != 0).collect()

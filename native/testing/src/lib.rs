@@ -1,4 +1,4 @@
-//! Test helpers that Mneme's crates share: temporary folders and repeatable random data.
+//! Test helpers for all of Mneme's crates: temporary folders, repeatable random data, and waiting for a condition.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ impl TempDir {
         TempDir { path }
     }
 
-    /// Its path.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -26,7 +26,7 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        // A folder that cannot be removed is left to the system; it does not fail the test.
+        // If the folder cannot be removed, the test does not fail; the system will clean up its temporary folder.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
@@ -43,7 +43,8 @@ impl Default for Chance {
 }
 
 impl Chance {
-    /// Takes the seed from the environment, else from the clock, and prints it (shown by cargo when the test fails).
+    /// Creates a generator with a seed from the environment variable `MNEME_TEST_SEED`, or else from the clock. Prints
+    /// the seed, which cargo shows if the test fails.
     pub fn new() -> Self {
         let seed = std::env::var("MNEME_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -53,12 +54,12 @@ impl Chance {
         Chance::seeded(seed)
     }
 
-    /// A generator that yields the same numbers each time.
+    /// Creates a generator that yields the same numbers in each run.
     pub fn seeded(seed: u64) -> Self {
         Chance { state: seed }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -67,12 +68,12 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// A number in `0..bound`.
+    /// Returns a random number in `0..bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.bits() % bound as u64) as usize
     }
 
-    /// A vector of unit length with independent components.
+    /// Returns a random vector of unit length, made of independent components.
     pub fn unit_vector(&mut self, dimensions: usize) -> Vec<f32> {
         let raw: Vec<f32> = (0..dimensions).map(|_| self.gaussian()).collect();
         let norm = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
@@ -80,12 +81,12 @@ impl Chance {
     }
 
     fn gaussian(&mut self) -> f32 {
-        // The sum of twelve uniform numbers minus six is close enough to a normal distribution for test vectors.
+        // The sum of twelve uniform random numbers minus six is close enough to a normal distribution for test vectors.
         (0..12).map(|_| (self.bits() >> 40) as f32 / (1u64 << 24) as f32).sum::<f32>() - 6.0
     }
 }
 
-/// Waits until a condition holds; panics with its name after half a minute.
+/// Waits until a condition is true. After half a minute, panics with the name of the condition.
 pub fn eventually(what: &str, condition: impl Fn() -> bool) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while !condition() {

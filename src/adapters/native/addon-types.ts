@@ -2,62 +2,71 @@
 
 /** What the native core exports. */
 export interface NativeAddon {
-  /** The texts of a publication. They cross slice by slice: all at once would block the JavaScript thread for seconds. */
+  /**
+   * The texts of one call of `publish`. JavaScript passes them in slices, because passing all at once would block the
+   * JavaScript thread for seconds.
+   */
   readonly NativeChunkTexts: {
-    /** Contains no texts yet. */
+    /** Creates an empty list of texts. */
     new (): NativeChunkTexts;
   };
   /** A model that the native core computes. */
   readonly NativeEncoder: {
-    /** Reads a model file. Throws `invalid` for files of another exporter and on processors without AVX2. */
+    /** Reads a model file. Throws `invalid` for a file of another exporter and on a processor without AVX2. */
     open(path: string): NativeEncoder;
   };
   /** Whether `NativeEncoder` is faster than a general runtime on this processor. */
   isEncoderMadeForThisProcessor(): boolean;
-  /** Locks a directory for this process, by its file `lock`. Throws `locked` when another holder has it. */
+  /**
+   * Locks a directory for this process by locking the file `lock` in it. Throws `locked` if this or another process
+   * already holds the lock.
+   */
   lockDirectory(path: string): NativeLock;
-  /** Opens or creates a project, on a worker thread. Nothing is visible until it is shown. */
+  /** Opens or creates a project, on a worker thread. No memory is visible until `show` is called for it. */
   openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
 }
 
 /** The texts of a chunk. */
 export interface ChunkText {
-  /** The chunk's own text, for full-text search. */
+  /** Search text of the chunk. */
   readonly own: string;
-  /** Its text together with the text around it; `null` where nothing is around it. */
+  /** Context text: search text of the chunk together with its neighbours; `null` if it has no neighbours. */
   readonly context: string | null;
-  /** BCP 47 tag that chooses the stemmer; "und" for none. */
+  /** BCP 47 language tag, which chooses the stemmer; "und" for no stemmer. */
   readonly language: string;
-  /** What `passages` returns, and where the chunk's entities are found. */
+  /** Text that `passages` returns. The chunk's entities are extracted from this text. */
   readonly passage: string;
-  /** Where the chunk stands in its memory; `passages` returns it unchanged. */
+  /** Position of the chunk in its memory. `passages` returns this string unchanged; the core does not read it. */
   readonly place: string;
 }
 
-/** How the indexed chunks differ from those that should be indexed. All keys ascend. */
+/**
+ * Differences between the chunks that are indexed and the expected chunks, which should be. All lists are in ascending
+ * order.
+ */
 export interface Differences {
-  /** Expected chunks without a vector. */
+  /** Keys of expected chunks without a vector. */
   readonly missingVectors: BigUint64Array;
-  /** Expected chunks without postings. */
+  /** Keys of expected chunks without postings. */
   readonly missingPostings: BigUint64Array;
-  /** Chunks that have a vector but are not expected. */
+  /** Keys of chunks that have a vector but are not expected. */
   readonly extraVectors: BigUint64Array;
-  /** Chunks that have postings but are not expected. */
+  /** Keys of chunks that have postings but are not expected. */
   readonly extraPostings: BigUint64Array;
-  /** The memories of the chunks that are not expected. */
+  /** Keys of the memories of all chunks that are not expected. */
   readonly surplusMemories: BigUint64Array;
 }
 
 /**
- * Hits of a graph search: parallel arrays, best first. Each hit has its strongest path, which begins at the query's
- * entity `from`, passes the chunk `via`, and goes on through that chunk's entity `through`. A part that a path lacks
- * is 0.
+ * Hits of a graph search as parallel arrays, best first. Each hit has the strongest path to its chunk: query entity
+ * (`from`) → another chunk (`via`) → an entity that links both chunks (`through`). If the path lacks one of these
+ * parts, the part is 0.
  */
 export interface GraphHits {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
   readonly scores: Float32Array;
-  /** Graph certainty in 0..1: how sure the graph is of the query's entities. */
+  /** Graph certainty in 0..1: how sure the graph is that the query names an entity, and that it is a rare one. */
   readonly certainty: number;
   /** Entity ids, see `entityNames`. */
   readonly from: Uint32Array;
@@ -67,44 +76,47 @@ export interface GraphHits {
   readonly through: Uint32Array;
 }
 
-/** Hits of a search: parallel arrays, best first. */
+/** Hits of a search as parallel arrays, best first. */
 export interface Hits {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
   readonly scores: Float32Array;
 }
 
-/** Entities of a memory that are known beside its text. */
+/** Title and phrases of a memory, which give entities besides those that its text names. */
 export interface KnownEntities {
-  /** The title, given or extracted; it counts for the memory's first chunk. */
+  /** Title of the memory, given or extracted. It becomes an entity of the memory's first chunk. */
   readonly title: string | null;
-  /** Key phrases or entities. The first 64 count, in the chunks that contain them. */
+  /** Key phrases or entities. The first 64 become entities of those chunks that contain them. */
   readonly phrases: readonly string[];
 }
 
 /** An entity that a memory mentions. */
 export interface MentionedEntity {
-  /** For `entityNames`; 0 while it links nothing. */
+  /** Entity id for `entityNames`; 0 if the entity links no chunks. */
   readonly id: number;
-  /** The name as it is written. */
+  /** Surface form of the entity. */
   readonly name: string;
-  /** Title, capitalised, quoted, identifier, date, key phrase. */
+  /** First letter of title, capitalised, quoted, identifier, date or key phrase. */
   readonly kind: "t" | "c" | "q" | "i" | "d" | "k";
   /** Number of mentions in the memory. */
   readonly mentions: number;
-  /** Number of admissible memories that mention it, this one included. */
+  /** Number of admissible memories that mention the entity, including this memory. */
   readonly memories: number;
-  /** The memory's chunks that mention it, ascending; at most 100. */
+  /** Keys of the memory's chunks that mention the entity, ascending; at most 100. */
   readonly chunkKeys: BigUint64Array;
 }
 
-/** The memories that one request may see. Valid only for the index that made it. */
+/** Admissible set: the memories that one request may see. Valid only for the index that made it. */
 export interface NativeAdmissible {
   /** Number of memories in the set. */
   readonly memories: number;
 }
 
-/** The texts of a publication. They cross slice by slice: all at once would block the JavaScript thread for seconds. */
+/**
+ * The texts of one call of `publish`. JavaScript passes them in slices, because passing all at once would block the
+ * JavaScript thread for seconds.
+ */
 export interface NativeChunkTexts {
   /** Adds the texts of the next chunks. */
   add(texts: readonly ChunkText[]): void;
@@ -113,16 +125,18 @@ export interface NativeChunkTexts {
 /** A model that the native core computes. */
 export interface NativeEncoder {
   /**
-   * Computes sequences that follow each other in `ids`. Each has `lengths` tokens, the first `firstLengths` of
-   * which belong to its first text. Returns one row per sequence: a unit vector or a logit. Blocks the calling
-   * thread. A single urgent sequence is computed by two threads where that is faster.
+   * Computes the model's output for sequences. `ids` has the token ids of all sequences one after another, `lengths`
+   * the number of tokens of each sequence, and `firstLengths` how many of them belong to its first text. Returns one
+   * row per sequence: a unit vector or a logit. Blocks the calling thread. If `isUrgent` is true and there is only
+   * one sequence, two threads compute it where that is faster.
    */
   encode(ids: Uint32Array, lengths: Uint32Array, firstLengths: Uint32Array, isUrgent: boolean): Float32Array;
   /**
-   * Computes the logits of the pairs of one list with early exit. Sequences cross as in `encode`. `probe` holds
-   * the probe's weights, then its bias; it predicts logits after `probeLayers` layers. Pairs are ordered by
-   * predicted logit plus prior score; the best ones pass through all layers, up to `fullTokensMax` tokens in all
-   * but at least one pair. Blocks the calling thread.
+   * Computes the logits of the pairs of one list with early exit. Pairs are passed like the sequences of `encode`.
+   * `probe` has the weights of the early-exit probe, then its bias. The probe predicts logits after `probeLayers`
+   * layers. Pairs are ordered by predicted logit plus prior score. The best pairs pass through all layers: at least
+   * one pair, and further ones as long as the total number of tokens stays within `fullTokensMax`. Blocks the
+   * calling thread.
    */
   scoreWithEarlyExit(
     ids: Uint32Array,
@@ -138,8 +152,9 @@ export interface NativeEncoder {
 /** An open project. */
 export interface NativeIndex {
   /**
-   * Graph search: the `limit` (1 to 2,000) admissible chunks that the query's entities and the seeds (at most 10)
-   * lead to, over at most one other chunk. Scores are 0..1, only above 0. The seeds' keys and scores are parallel.
+   * Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
+   * other chunk. Returns at most `limit` (1 to 2,000) hits with scores above 0 and up to 1. At most 10
+   * seeds are allowed; `seedKeys` and `seedScores` are parallel.
    */
   searchGraph(
     query: string,
@@ -149,25 +164,25 @@ export interface NativeIndex {
     limit: number,
   ): Promise<GraphHits>;
   /**
-   * The names of entities by the ids of `searchGraph` and `neighbourhood`, as they were first written; `null` for
-   * others. Ids are valid until the index is closed.
+   * Returns the names of entities by the ids of `searchGraph` and `neighbourhood`, in their first surface form;
+   * `null` for other ids. Ids are valid until the index is closed.
    */
   entityNames(ids: Uint32Array): readonly (string | null)[];
   /**
-   * The entities of a memory and the admissible memories that share some of them, at most `limit` (1 to 2,000) of
-   * each. Empty for a memory that is not admissible.
+   * Returns the entities of a memory and the admissible memories that share some of them, at most `limit` (1 to
+   * 2,000) of each. Both are empty if the memory is not admissible.
    */
   neighbourhood(memoryKey: bigint, within: NativeAdmissible, limit: number): Promise<Neighbourhood>;
-  /** What was found damaged and dropped when the project was opened, one sentence each. */
+  /** Describes the damaged data that was dropped when the project was opened, one sentence per damage. */
   repairs(): readonly string[];
   /**
-   * Sets the attributes of memories for filters, one JSON object each, on a worker thread. They stay until the
-   * memories are hidden.
+   * Sets the attributes that filters read, one JSON object per memory, on a worker thread. A memory has its
+   * attributes until it is hidden.
    */
   describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void>;
   /**
-   * Makes memories searchable, or changes their user and expiry. Three arrays of equal length; user key 0 is no
-   * user, expiry 0 is never. With `attributes`, of the same length, `describe` runs first.
+   * Makes memories searchable, or changes their user and expiry. All arrays have the same length. User key 0 means
+   * no user; expiry 0 means never. If `attributes` is given, the attributes are set first, as in `describe`.
    */
   show(
     memoryKeys: BigUint64Array,
@@ -175,22 +190,28 @@ export interface NativeIndex {
     expiresAtMs: Float64Array,
     attributes?: readonly string[] | undefined | null,
   ): void;
-  /** Makes memories unsearchable at once, also for searches in progress. Their attributes are forgotten. */
+  /** Makes memories unsearchable at once, also for searches in progress, and removes their attributes. */
   hide(memoryKeys: BigUint64Array): void;
-  /** The visible memories of one user, or of the whole project without `userKey`, that have not expired at `nowMs`. */
+  /**
+   * Returns the visible memories that are not expired at `nowMs`: those of one user, or of the whole project if
+   * there is no `userKey`.
+   */
   admit(userKey: bigint | undefined | null, nowMs: number): NativeAdmissible;
-  /** Like `admit`, restricted to memories that match a filter (JSON text), on a worker thread. */
+  /** Like `admit`, but returns only memories that match a filter (JSON text). Runs on a worker thread. */
   admitWithin(userKey: bigint | undefined | null, nowMs: number, filter: string): Promise<NativeAdmissible>;
-  /** Compares the chunks that should be indexed with those that are. About 50 ms per 100,000. */
+  /**
+   * Compares the chunks that should be indexed (`expected`, chunk keys) with those that are. Takes about 50 ms per
+   * 100,000 chunks.
+   */
   reconcile(expected: BigUint64Array): Promise<Differences>;
-  /** Current statistics. */
+  /** Returns the current statistics. */
   stats(): ProjectIndexStats;
-  /** Waits for the changes in progress, then releases threads and files. Later calls are refused (`closed`). */
+  /** Waits for the changes in progress, then releases threads and files. Later calls fail with `closed`. */
   close(): Promise<void>;
   /**
-   * Replaces everything that the given memories had by these chunks and their unit vectors, `[chunks,
-   * dimensions]`. The chunks' keys, memory keys and texts are parallel. Takes the texts: `texts` is empty
-   * afterwards. Durable when it resolves; it shows nothing itself. Idempotent.
+   * Replaces all indexed data of the given memories by these chunks and their unit vectors (`[chunks, dimensions]`).
+   * `chunkKeys`, `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the
+   * change is durable. Visibility does not change. The call can be repeated with the same effect.
    */
   publish(
     memories: PublishedMemories,
@@ -199,96 +220,96 @@ export interface NativeIndex {
     texts: NativeChunkTexts,
     vectors: Float32Array,
   ): Promise<void>;
-  /** Removes everything that the given memories had, durably. Unknown keys are ignored. */
+  /** Removes all indexed data of the given memories, durably. Unknown keys are ignored. */
   remove(memoryKeys: BigUint64Array): Promise<void>;
   /**
-   * Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did.
-   * Searches go on meanwhile.
+   * Rewrites the vector log if a quarter of its records is no longer valid or a record is damaged. Resolves to
+   * whether it rewrote the log. Searches can run at the same time.
    */
   compactIfNeeded(): Promise<boolean>;
   /**
-   * Vector search: the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit vector
-   * `[dimensions]`.
+   * Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
+   * vector (`[dimensions]`).
    */
   searchVectors(vector: Float32Array, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
-   * Full-text search: the `limit` (1 to 2,000) admissible chunks with the highest BM25 score (0..1); only scores
-   * above 0.
+   * Full-text search: returns the `limit` (1 to 2,000) admissible chunks with the highest BM25 score. Scores are
+   * above 0 and at most 1.
    */
   searchText(query: string, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
-   * The cosine similarity of exactly these chunks, each with its memory, to a unit vector `[dimensions]`; NaN where
-   * there is no such chunk.
+   * Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
+   * does not exist. `memoryKeys` has the memory of each chunk.
    */
   scoreVectors(vector: Float32Array, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
-  /** The BM25 score of exactly these chunks; 0 where no word matches or there is no such chunk. */
+  /** Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
-  /** The stored passages of chunks, in their order; `null` where there is no such chunk. */
+  /** Returns the stored passages of chunks, in the order of the keys; `null` for a chunk that does not exist. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (StoredPassage | null)[]>;
 }
 
 /** A lock on a directory, held until `release` or the end of the process. */
 export interface NativeLock {
-  /** Releases the lock. Does nothing the second time. */
+  /** Releases the lock. A second call does nothing. */
   release(): void;
 }
 
 /** A memory that shares entities with another. */
 export interface Neighbour {
   readonly memoryKey: bigint;
-  /** The sum of the shared entities' idf. */
+  /** Sum of the idf of the shared entities. */
   readonly weight: number;
-  /** The names of the rarest shared entities, 8 at most. */
+  /** Surface forms of the rarest shared entities, at most 8. */
   readonly entities: readonly string[];
 }
 
-/** The graph around a memory; entities and neighbours of the greatest weight first. */
+/** The graph around a memory. Entities and neighbours are sorted by weight, the greatest first. */
 export interface Neighbourhood {
   readonly entities: readonly MentionedEntity[];
   readonly neighbours: readonly Neighbour[];
 }
 
-/** How a project is opened. */
+/** Options for opening a project. */
 export interface ProjectIndexOptions {
-  /** The project's folder; created if it does not exist. */
+  /** The project's folder. It is created if it does not exist. */
   readonly directory: string;
-  /** Components of a vector, 1 to 4,096. */
+  /** Number of components of a vector, 1 to 4,096. */
   readonly dimensions: number;
   /**
-   * Hash of the embedding model, 1 to 480 bytes. A project written with another model or other dimensions refuses to
-   * open (`invalid`; the error names both).
+   * Hash of the embedding model, 1 to 480 bytes. Opening fails with `invalid` if the project was written with
+   * another model or other dimensions; the error names both.
    */
   readonly fingerprint: string;
-  /** Up to this many admissible chunks a vector search scans all of them; beyond it uses HNSW. */
+  /** Number of admissible chunks above which a vector search uses HNSW. Up to this number, it scans all of them. */
   readonly hnswMinChunks: number;
 }
 
 /** Statistics of an open project. */
 export interface ProjectIndexStats {
-  /** Memories that the index has seen since it was opened. */
+  /** Number of memories that the index has seen since it was opened. */
   readonly memories: number;
-  /** Chunks with a vector. */
+  /** Number of chunks with a vector. */
   readonly chunks: number;
-  /** Records of the vector log that no longer count. */
+  /** Number of records of the vector log that are no longer valid. */
   readonly deadChunks: number;
-  /** Size of the vector log. */
+  /** Size of the vector log, in bytes. */
   readonly logBytes: number;
-  /** Chunks in the HNSW graph; 0 while there is none. */
+  /** Number of chunks in the HNSW graph; 0 if there is no graph. */
   readonly hnswChunks: number;
-  /** Whether a graph is ready for large sets. */
+  /** Whether an HNSW graph is ready, for searches in large admissible sets. */
   readonly hnswReady: boolean;
 }
 
-/** The memories of a publication; the arrays are parallel. */
+/** The memories of one call of `publish`. The arrays are parallel. */
 export interface PublishedMemories {
   readonly memoryKeys: BigUint64Array;
   readonly entities: readonly KnownEntities[];
 }
 
-/** What is stored of a chunk to be shown. */
+/** The part of a chunk that is stored for display. */
 export interface StoredPassage {
-  /** The text. */
+  /** Text of the passage. */
   readonly text: string;
-  /** Where it stands in its memory, as it was published. */
+  /** Position of the chunk in its memory, as the string that was published. The core does not read this string. */
   readonly place: string;
 }
