@@ -80,8 +80,7 @@ export function encodePages({ done, total }: PageProgress): string {
 }
 
 /**
- * Parses a line of standard error; null if the line does not report page progress, because libraries write to standard
- * error, too.
+ * Parses a line of standard error; null if the line does not report page progress. Other lines come from libraries.
  */
 export function decodePages(line: string): PageProgress | null {
   const [, done, total] = /^pages (\d{1,9}) (\d{1,9})$/.exec(line) ?? [];

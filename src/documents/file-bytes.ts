@@ -2,7 +2,7 @@
 
 import type { FileHandle } from "node:fs/promises";
 
-/** Whether bytes contain a signature at an offset. @param signature a character per byte (Latin-1) */
+/** Whether bytes contain a signature at an offset. @param signature one character per byte (Latin-1) */
 export function beginsWith(bytes: Uint8Array, signature: string, at = 0): boolean {
   for (let position = 0; position < signature.length; position++) {
     if (bytes[at + position] !== signature.charCodeAt(position)) return false;

@@ -7,7 +7,7 @@ import type { FileSample } from "./file-sample.ts";
 
 /**
  * How certain it is that a file has a format, in ascending order.
- * - `fallback`: nothing speaks against this format, which any content of this kind may have (such as plain text).
+ * - `fallback`: nothing contradicts this format, but any content of this kind could have it (for example plain text).
  * - `guess`: the content looks like this format, and the file name has no known extension.
  * - `name`: the content may have this format, and the file name has its extension.
  * - `content`: the content has this format.

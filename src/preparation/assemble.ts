@@ -1,4 +1,4 @@
-// Turns the chunk ranges of a text into chunks. The preparation process sends only ranges, and the server, which holds
+// Turns the chunk ranges of a text into chunks. The preparation process sends only ranges, and the server, which has
 // the content, builds the texts from them (chunk-texts.ts). So a large text crosses the process boundary once.
 
 import type { Chunk } from "../domain/chunk.ts";

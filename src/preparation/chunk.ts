@@ -11,7 +11,7 @@ export type CountTokens = (text: string) => number;
 
 /** Token budget of a chunk, including title, headings and special tokens. The embedder reads no more than this. */
 export const CHUNK_TOKENS = 256;
-/** Special tokens that the model adds to each text: `[CLS]` and `[SEP]`. */
+/** Number of special tokens that the model adds to each text: `[CLS]` and `[SEP]`. */
 export const SPECIAL_TOKENS = 2;
 /**
  * Maximum number of UTF-16 code units of text per token of the budget, whatever the tokeniser counts. Prose has 4 to 5
@@ -54,7 +54,7 @@ export interface ChunkRange {
   /** `[start, end)` in UTF-16 code units, without white space at both ends. */
   readonly start: number;
   readonly end: number;
-  /** Tokens of title, headings and passage together, including special tokens. */
+  /** Number of tokens of title, headings and passage together, including special tokens. */
   readonly tokens: number;
   /** Whether the title is put before the passage. */
   readonly hasTitle: boolean;
@@ -144,7 +144,7 @@ interface Piece {
 class Cutter {
   private readonly prefixes: Prefixes;
   private readonly ranges: ChunkRange[] = [];
-  /** Pieces that are not in a chunk yet, starting at index `first`. */
+  /** From index `first` on, the pieces that are not in a chunk yet. */
   private pending: Piece[] = [];
   private first = 0;
   private pendingWeight = 0;
@@ -270,7 +270,10 @@ class Cutter {
     }
   }
 
-  /** Index behind the last piece of the next chunk, which begins with `head`. The cut there has the lowest cost. */
+  /**
+   * Index after the last piece of the next chunk, which begins with `head`. Chosen so that the cut there has the lowest
+   * cost.
+   */
   private bestEnd(head: Piece): number {
     const budget = this.budgetUnder(head.under);
     const target = this.pendingWeight / Math.ceil(this.pendingWeight / budget);

@@ -3,7 +3,7 @@
 
 /** Layout of a text, which decides how its lines are read. */
 export type Form =
-  /** Headings, paragraphs, lists, tables and fenced code as in CommonMark. Plain prose is the simple case. */
+  /** Headings, paragraphs, lists, tables and fenced code as in CommonMark. Plain prose is the simplest case of this. */
   | "markdown"
   /** Source code: stanzas separated by blank lines, in which `#` starts a comment, not a heading. */
   | "stanzas"
@@ -53,7 +53,7 @@ const UNDERLINE = /^(?:={2,}|-{2,})[ \t\r]*$/;
 
 /**
  * The blocks of a text in reading order. Every character that is not white space belongs to exactly one block.
- * Takes time linear in the length of the text and holds one block at a time.
+ * Takes time linear in the length of the text and keeps one block in memory at a time.
  */
 export function blocksOf(content: string, form: Form): Generator<Block> {
   return form === "markdown" ? markdownBlocks(content) : plainBlocks(content, form);
@@ -215,8 +215,8 @@ function* markdownBlocks(content: string): Generator<Block> {
 }
 
 /**
- * Whether a line continues the open block: a table takes only rows, a paragraph or item any text (CommonMark's lazy
- * continuation lines).
+ * Whether a line continues the open block: a table is continued only by rows, a paragraph or list item by any text
+ * (CommonMark's lazy continuation lines).
  */
 function continuesBlock(open: OpenBlock, kind: LineKind): boolean {
   if (open.kind === "table") return kind === "table";

@@ -14,7 +14,8 @@ export interface Span {
  */
 const STRETCH_UNITS_MAX = 32_768;
 /**
- * Such a part of a text should end at white space, which is searched at most this many code units back from its end.
+ * Such a part of a text should end at white space. At most this many code units before its maximum end are searched for
+ * it.
  */
 const STRETCH_SLACK_UNITS = 2_048;
 
@@ -37,8 +38,8 @@ const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence
 
 /**
  * The sentences of `content[start, end)` in order; together they cover the range. A line break alone does not end a
- * sentence, since text may be wrapped by hand; neither does an abbreviation. Takes linear time and copies at most
- * 32,768 code units at a time. A longer sentence is returned in parts.
+ * sentence, because a text may be wrapped by hand. An abbreviation does not end one either. Takes linear time and
+ * copies at most 32,768 code units at a time. A longer sentence is returned in parts.
  */
 export function* sentencesOf(content: string, start: number, end: number): Generator<Span> {
   for (let at = start; at < end; ) {

@@ -20,7 +20,7 @@ const SAMPLE_UNITS = 24_576;
 const PHRASE_WORDS_MAX = 3;
 /** Maximum number of words in a name, including particles: "World Health Organization Regional Office". */
 const NAME_WORDS_MAX = 5;
-/** Maximum length of a tag, in UTF-16 code units. Longer strings are identifiers or no words. */
+/** Maximum length of a tag, in UTF-16 code units. Longer strings are identifiers or not words at all. */
 const TAG_UNITS_MAX = 48;
 /** In a text of at least this many words, a phrase must occur twice to be a tag: a long text repeats what matters. */
 const LONG_TEXT_WORDS = 400;

@@ -1,6 +1,6 @@
-// Splits a table in a text file into rows and cells (RFC 4180, tolerant of errors). csv.ts interprets the rows.
+// Splits a table in a text file into rows and cells (RFC 4180; tolerates errors). csv.ts interprets the rows.
 
-/** Character between two cells. */
+/** Character that separates two cells. */
 export type Separator = "," | ";" | "\t" | "|";
 
 /** A row, or a part of a row with very many cells. */

@@ -46,8 +46,8 @@ const TRUTH = /^(?:true|false|yes|no)$/i;
 const ADDRESS = /^(?:[^\s@]{1,64}@[^\s@]{1,190}\.[^\s@]{2,}|https?:\/\/\S+)$/;
 
 /**
- * The lines of a table, in pieces; none if the table has no visible character. Only the white space of values is
- * changed. Empty cells are left out. Takes linear time and holds one row at a time.
+ * Returns the lines of a table, in pieces. Returns none if the table has no visible character. Only the white space of
+ * values is changed. Empty cells are left out. Takes linear time and keeps one row in memory at a time.
  * @param pieces the text, with lines ended by \n
  */
 export function* csvText(pieces: Iterable<string>): Generator<string> {
@@ -65,7 +65,7 @@ function separatorOf(head: string): Separator | null {
   let best: { readonly separator: Separator | null; readonly score: number } = { separator: null, score: REGULAR_MIN };
   for (const separator of SEPARATORS) {
     const records = firstOf(recordsOf([head], separator), HEAD_RECORDS);
-    // the last record may be cut off
+    // the last record is left out, because it may be cut off
     const whole = records.length > 2 ? records.slice(0, -1) : records;
     const score = regularity(whole);
     if (score > best.score) best = { separator, score };
@@ -153,7 +153,7 @@ function namesColumns(first: CsvRecord, rest: readonly CsvRecord[]): boolean {
   const hasYears = filled.some((name) => YEAR.test(name));
   if (hasYears && rest.some(({ cells }) => cells.some((cell) => YEAR.test(cell.trim())))) return false;
   if (filled.every((name) => YEAR.test(name))) return false;
-  // a text that occurs again below is a value
+  // if a text occurs again below in the same column, it is a value, not a name
   if (names.some((name, column) => name !== "" && rest.some(({ cells }) => cells[column]?.trim() === name)))
     return false;
   const columns = names.map((_, column) =>

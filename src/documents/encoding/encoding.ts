@@ -16,7 +16,10 @@ const BROKEN_SHARE_MAX = 0.1;
  * spaces have a zero byte.
  */
 const ZERO_BYTES_MIN = 0.3;
-/** Number of non-ASCII characters that is enough to recognise damaged UTF-8. */
+/**
+ * Number of non-ASCII characters and invalid sequences after which the check for damaged UTF-8 stops: they are enough
+ * to decide.
+ */
 const ENOUGH_CHARACTERS = 100_000;
 /** Number of bytes that are decoded at once; a multiple of four, the size of a character in UTF-32. */
 const STEP_BYTES = 4 * 1024 * 1024;
@@ -28,7 +31,7 @@ const UTF16_SAMPLE_BYTES = 4096;
  */
 const UTF16_SURPRISE_MAX = 9.5;
 
-/** Byte order marks. UTF-32 comes before UTF-16, since its mark begins with the mark of UTF-16. */
+/** Byte order marks. UTF-32 precedes UTF-16 in the list, because its mark begins with the mark of UTF-16. */
 const MARKS: readonly { readonly encoding: string; readonly bytes: readonly number[] }[] = [
   { encoding: "utf-8", bytes: [0xef, 0xbb, 0xbf] },
   { encoding: "utf-32le", bytes: [0xff, 0xfe, 0, 0] },
@@ -59,7 +62,7 @@ export function encodingOf(bytes: Uint8Array, isWhole: boolean): string | null {
 
 /**
  * Decodes bytes piece by piece. Removes byte order marks and NUL, ends lines by \n and writes U+FFFD for invalid
- * sequences. Leaves out empty pieces and splits no surrogate pair.
+ * sequences. Leaves out empty pieces and never splits a surrogate pair.
  * @param encoding a label of the Encoding Standard, or UTF-32
  * @throws RangeError for an unknown label
  */

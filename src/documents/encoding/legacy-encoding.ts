@@ -20,12 +20,15 @@ const WORD_BYTE_MIN = 0x30;
  * bytes in all these encodings.
  */
 const ASCII_CHARACTER = 2.5;
-/** Extra surprise in nats of unusual neighbours: a capital within a word, a symbol or an ideograph next to a letter. */
+/**
+ * Surprise in nats that is added for unusual neighbours: a capital letter inside a word, a symbol next to a letter, an
+ * ideograph next to a letter.
+ */
 const MIXED_CASE = 4;
 const SIGN_BY_LETTER = 2;
 const IDEOGRAPH_BY_LETTER = 2;
 
-/** An encoding with languages that use it. */
+/** An encoding, and the languages that use it. */
 interface Candidate {
   readonly encoding: string;
   readonly languages: readonly Language[];

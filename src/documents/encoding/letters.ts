@@ -30,7 +30,7 @@ const PUNCTUATION_MARKS = "\u00a0‘’“”„«»–—…•°§€£©®™
  * non-ASCII letters are listed.
  */
 const ALPHABETS = {
-  // for texts with names from several western languages
+  // for texts that contain names from several western languages
   western: "éèäüöáíóàçñßåøêôãâîûùœëïæõúýðþÿìòšž",
   de: "üäöß",
   fr: "éèàêçôûîùâœëï",
@@ -169,7 +169,7 @@ function writingSurprise(language: keyof typeof COMMON): Surprise {
   for (const character of COMMON[language]) table.set(character.charCodeAt(0), writing.common);
   for (const mark of IDEOGRAPHIC_MARKS) table.set(mark.charCodeAt(0), PUNCTUATION);
   if (language === "ja") {
-    // Kana are half of Japanese text
+    // kana are half of a Japanese text
     for (const [kana, surprise] of rankedSurprises(HIRAGANA)) table.set(kana.charCodeAt(0), surprise + Math.LN2);
   }
   return (code) => {
@@ -188,7 +188,7 @@ function* firstLevelOf({ standard: { encoding, leads } }: Writing): Iterable<str
   const decoder = new TextDecoder(encoding as ConstructorParameters<typeof TextDecoder>[0]);
   const bytes: number[] = [];
   for (let lead = leads[0]; lead <= leads[1]; lead++) {
-    // second bytes in Big5 begin at 0x40
+    // the second byte of a character in Big5 is at least 0x40
     for (let next = encoding === "big5" ? 0x40 : 0xa1; next <= 0xfe; next++) {
       if (next < 0x7f || next > 0xa0) bytes.push(lead, next);
     }

@@ -11,13 +11,16 @@ import type { PageCell, PageTable } from "./page-table.ts";
 export type List =
   | { readonly kind: "bullets" }
   | { readonly kind: "numbers"; next: number; readonly step: number; readonly numerals: NumeralKind }
-  /** A definition list with the terms of the next definition. */
+  /** A definition list, with the terms that the next definition belongs to. */
   | { readonly kind: "definitions"; terms: string[]; areDefined: boolean };
 
 /** An open list item or definition. */
 interface Item {
   readonly level: number;
-  /** Prefix of the first paragraph; null for an ordinary paragraph. */
+  /**
+   * Label and term that are written before the first paragraph of the item; null if it is written as an ordinary
+   * paragraph.
+   */
   readonly prefix: { readonly label: string | null; readonly term: string } | null;
   /**
    * `first`: nothing of the item is written yet. `continued`: further lines of the item can follow. `broken`: another
@@ -146,7 +149,7 @@ export class Flow {
     this.#language = language;
   }
 
-  /** Sets the language of the open code if it is unknown. */
+  /** Sets the language of the open code block if the language is not known yet. */
   nameLanguage(language: string): void {
     if (this.#language === "") this.#language = language;
   }

@@ -5,7 +5,7 @@ import type { FileFormat } from "../format.ts";
 import { isOtherMarkup, notText, RECOGNITION_UNITS } from "../text/text-file.ts";
 
 /**
- * Number of bytes at the beginning of a page in which the name of its encoding is searched. HTML 13.2.3.2 requires
+ * Number of bytes at the beginning of a page that are searched for the name of its encoding. HTML 13.2.3.2 requires
  * 1,024, but some pages name their encoding later.
  */
 const CHARSET_WITHIN_BYTES = 4_096;

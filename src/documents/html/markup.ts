@@ -10,7 +10,7 @@ export type Attributes = Readonly<Partial<Record<AttributeName, string>>>;
 export interface MarkupHandler {
   open(name: string, attributes: Attributes, isSelfClosing: boolean): void;
   close(name: string): void;
-  /** Text with character references resolved. A run of text may come in several pieces. */
+  /** Text with character references resolved. A run of text may be passed in several pieces. */
   text(text: string): void;
   /** The raw text of a `title` element. */
   title(text: string): void;

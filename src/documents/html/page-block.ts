@@ -2,9 +2,9 @@
 
 import type { Block, BlockSink } from "../text-writer.ts";
 
-/** A block, and its form inside a table cell. */
+/** A block, and the form in which it is written inside a table cell. */
 export interface PageBlock extends Block {
-  /** The text without Markdown. */
+  /** Text of the block without Markdown marks. */
   readonly plain: string;
   readonly isItem: boolean;
   readonly isCode: boolean;

@@ -95,7 +95,7 @@ interface OpenCell {
 
 /** An element that is not read. */
 interface SkippedElement {
-  /** Depth of the current position in it. */
+  /** Depth of the current position inside the element. */
   depth: number;
   /** Whether a main heading inside the element is read nevertheless. */
   readonly keepsHeading: boolean;

@@ -158,7 +158,8 @@ function textOf({ blocks }: PageCell): string {
 }
 
 /**
- * Whether a row is an entry such as `Capital: Oslo`: the name is a header or ends in a colon, the value is no header.
+ * Whether a row is an entry such as `Capital: Oslo`: the name is a header cell or ends in a colon, and the value is not
+ * a header cell.
  */
 function isEntry([first, second]: readonly PageCell[]): boolean {
   if (first === undefined || second === undefined) return false;

@@ -17,7 +17,7 @@ import type { Scope } from "./visibility.ts";
  */
 const CONTENT_SHARE_MIN = 0.25;
 
-/** Characters between the title of a page and the name of its site. */
+/** Matches a character that separates the title of a page from the name of its site. */
 const SEPARATOR = /[-|–—·•:»«›‹/]/;
 
 /** The result of one pass over a page. */

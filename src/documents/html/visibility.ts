@@ -29,11 +29,11 @@ const ROLES_AROUND = setOf("navigation search");
 const DISPLAY_NONE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\s*(?:!\s*important\s*)?(?:;|$)/i;
 /** Formulas in Wikipedia, which have a hidden text and a visible picture. The text is read nevertheless. */
 const HIDDEN_FORMULA = /^mwe-math-/;
-/** Links back from notes; editing links, menus and reference marks of wikis. */
+/** Classes of links from notes back to the text, and of editing links, menus and reference marks of wikis. */
 const CLASSES_AROUND = setOf(
   "after-portlet catlinks footnote-back footnote-backref mw-cite-backlink mw-editsection mw-indicators mw-jump-link mw-portlet mw-redirectedfrom navbar navbox noprint penicon printfooter",
 );
-/** Skip links, and tables of contents, whose lines repeat the headings of the page. */
+/** Matches ids of links that skip to the content, and of tables of contents, which repeat the headings of the page. */
 const SKIP_LINKS = /^(?:skip-?(?:to|link|nav)|toc$|table-?of-?contents$)/;
 const MARK_OF_REFERENCE = "reference";
 const IDS_AROUND = setOf("onetrust-consent-sdk onetrust-banner-sdk cybotcookiebotdialog usercentrics-root didomi-host");

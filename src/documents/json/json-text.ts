@@ -26,14 +26,14 @@ function valuesText(text: string): readonly string[] | null {
   const writer = new JsonWriter(text, true);
   for (let at = skipBlanks(text, 0); at < text.length; at = skipBlanks(text, at)) {
     const end = readJson(text, at, writer);
-    // literals and numbers need a separator between them
+    // two literals or numbers need a separator between them
     if (end === null || (end < text.length && /[\w"+.-]/.test(text.charAt(end)))) return null;
     at = end;
   }
   return writer.pieces();
 }
 
-/** The text of JSON Lines; null if the first line is no object or list. */
+/** The text of JSON Lines; null if the first line is neither an object nor a list. */
 function linesText(text: string): readonly string[] | null {
   const lines = linesOf(text);
   const first = lines.next();
@@ -48,7 +48,7 @@ function linesText(text: string): readonly string[] | null {
   return writer.pieces();
 }
 
-/** Discards the tokens; for validation only. */
+/** Discards the tokens. Used to check whether a text is valid. */
 const DISCARD: JsonSink = {
   open: () => undefined,
   key: () => undefined,

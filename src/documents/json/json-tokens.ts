@@ -24,7 +24,8 @@ class InvalidJson extends Error {
 }
 
 /**
- * Passes the tokens of the value at `from` to the sink. Takes linear time, and memory linear in the depth.
+ * Passes the tokens of the value at `from` to the sink. Takes linear time, and memory that is linear in the depth of
+ * nesting.
  * @returns the end of the value; null if the value is invalid: then the caller must discard everything that the sink
  *   received
  */

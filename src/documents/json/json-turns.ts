@@ -4,7 +4,7 @@
 
 import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
 
-/** Keys of a turn that are left out of its line. */
+/** Keys of a turn whose values are not written to its line. */
 const OMITTED_KEYS: ReadonlySet<string> = new Set(["id", "uuid", "index", "type"]);
 /** Maximum length of a speaker's name, in UTF-16 code units. A longer value is a text, not a name. */
 const SPEAKER_UNITS_MAX = 80;

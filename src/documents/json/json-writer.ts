@@ -58,7 +58,7 @@ interface Frame {
   units: number;
   /** For an object of a list, the number of lines that were written before it; else -1. */
   firstLine: number;
-  /** Depth of nesting of the values inside. */
+  /** Maximum depth of nesting of the values inside. */
   depth: number;
   /** Whether the first object of this list is a turn. */
   hasTurns: boolean;
@@ -67,7 +67,7 @@ interface Frame {
 /** Receives the tokens of JSON values and writes lines. */
 export class JsonWriter implements JsonSink {
   readonly #frames: Frame[] = [];
-  /** The last lines; earlier lines are in pieces. */
+  /** The last lines. Earlier lines have been joined into pieces. */
   readonly #lines: string[] = [];
   readonly #pieces: string[] = [];
   #linesInPieces = 0;
@@ -281,7 +281,7 @@ function stepText({ kind, step }: Frame, isFirst: boolean): string {
   return isFirst ? step : `.${step}`;
 }
 
-/** The text of a step, shortened if it is long, since it is repeated before each value inside. */
+/** The text of a step in a path. A long one is shortened, because it is repeated before each value inside. */
 function cutStepText(frame: Frame, isFirst: boolean): string {
   if (frame.step.length <= STEP_UNITS_MAX) return stepText(frame, isFirst);
   return stepText({ ...frame, step: `${frame.step.slice(0, STEP_UNITS_MAX).toWellFormed()}…` }, isFirst);

@@ -68,7 +68,7 @@ class DiagramReader implements XmlHandler {
       }
     };
     for (const [id, { type }] of this.#points) if (type === "doc") write(id);
-    // points without a parent
+    // writes points that have no parent
     for (const id of this.#points.keys()) if (this.#isItem(id)) write(id);
     return blocks;
   }

@@ -11,7 +11,7 @@ export interface ListLabel {
   readonly level: number;
 }
 
-/** Number of list levels in Word, 0 to 8. */
+/** Number of list levels in Word. They are numbered from 0 to 8. */
 const LEVELS = 9;
 /** Maximum length of a label, in UTF-16 code units. Labels in legal texts have about ten. */
 const LABEL_UNITS_MAX = 40;
@@ -62,7 +62,7 @@ export class Numbering {
   #levelsOf(list: List): ReadonlyMap<number, Level> {
     const abstract = this.#reader.abstracts.get(list.abstractId);
     if (abstract?.link === undefined || abstract.levels.size > 0) return abstract?.levels ?? new Map();
-    // the levels are in the list that defines the linked style
+    // the levels are defined by another list: the one that defines the linked style
     for (const other of this.#reader.abstracts.values()) if (other.style === abstract.link) return other.levels;
     return abstract.levels;
   }

@@ -24,11 +24,11 @@ export class Paragraph {
     if (!isBold && /\S/.test(text)) this.isBold = false;
   }
 
-  /** The blocks of the paragraph; none if it is empty. */
+  /** Returns the blocks of the paragraph; none if the paragraph is empty. */
   blocks(styleOf: StyleOf, numbering: Numbering): Block[] {
     const style = styleOf(this.style);
     const list = this.#listBy(style.list);
-    // Word counts empty paragraphs as well
+    // the label is computed even for an empty paragraph, because Word counts such paragraphs
     const label = list === null ? null : numbering.next(list.id, list.level);
     const text = style.isContents ? "" : readable(this.#text.join(""));
     const notes = this.notes.join(" ");

@@ -23,7 +23,7 @@ const HEADING_NAME =
 const CONTENTS_NAME = /^(?:toc \d|toc heading|table of contents)$/i;
 const PLAIN: ParagraphStyle = { heading: null, list: null, isContents: false };
 
-/** The heading level of an outline level (0 to 8; 9 is body text). */
+/** Converts an outline level (0 to 8; 9 means body text) to a heading level. */
 export function headingOfOutline(level: number): number {
   return level >= 0 && level <= 8 ? Math.min(level + 1, HEADING_MAX) : 0;
 }

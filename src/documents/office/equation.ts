@@ -43,7 +43,7 @@ export class EquationReader {
     if (this.#units <= UNITS_MAX) this.#stack.at(-1)?.parts.push({ name: "text", text });
   }
 
-  /** @returns whether the equation itself ended */
+  /** @returns whether this was the end of the whole equation */
   close(): boolean {
     this.#isText = false;
     const above = this.#stack.at(-2);

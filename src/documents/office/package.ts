@@ -18,7 +18,7 @@ export interface Relationship {
 export class OfficePackage {
   readonly #archive: Archive;
 
-  /** @throws ReadFailure if the bytes are no readable archive */
+  /** @throws ReadFailure if the bytes are not a readable archive */
   constructor(
     bytes: Uint8Array,
     readonly budget: Budget,

@@ -17,7 +17,7 @@ const COLUMNS_MAX = 100;
 /** Reads a slide. */
 export class SlideReader implements XmlHandler {
   wasFound = false;
-  /** Title on one line; empty if the slide has none. */
+  /** Title of the slide on one line; empty if the slide has none. */
   title = "";
   readonly blocks: Block[] = [];
   /** Type of the placeholder; null if the current shape is not a placeholder. */

@@ -93,7 +93,7 @@ class NoteReader implements XmlHandler {
 
   #end(): void {
     const { kind } = this;
-    // each thread is also stored as a note for programs without threads
+    // skips notes that repeat a thread: each thread is also stored as a note for programs that do not support threads
     const isCopy = kind === "note" && this.#author.startsWith("tc=");
     // Excel begins the text of a note with the author's name
     const authorPrefix = `${this.#author}:`;

@@ -1,5 +1,5 @@
 // Formats the numbers in cells by their number formats (ECMA-376-1, 18.8.30 and 18.8.31). Dates are written in ISO
-// 8601, regardless of the order and language in the sheet.
+// 8601, whatever order and language the sheet uses.
 
 import { isoTime } from "../../kit/clock.ts";
 
@@ -62,7 +62,7 @@ export function builtInFormat(id: number): string {
  */
 export function numberFormat(code: string, is1904: boolean): ShowNumber {
   const sections = sectionsOf(code).map((section) => sectionFormat(section, is1904));
-  // sections with conditions are rare and not supported
+  // sections with conditions are not supported, because they are rare
   if (/\[[<>=]/.test(code)) return general;
   return (value) => {
     const [positive = general, negative, zero] = sections;
@@ -88,7 +88,10 @@ function sectionsOf(code: string): string[] {
   return sections;
 }
 
-/** A token: quoted text, brackets, an escaped, fill or skip character, or any other character. */
+/**
+ * Matches a token of a format code: quoted text, text in brackets, an escaped, fill or skip character, or any other
+ * single character.
+ */
 const TOKEN = /"[^"]*"?|\[[^\]]*\]?|[\\_*].?|./gsu;
 
 function sectionFormat(section: string, is1904: boolean): ShowNumber {
@@ -157,7 +160,7 @@ function quantityFormat(tokens: readonly string[]): ShowNumber {
   const decimalsMin = decimals.filter((token) => token === "0").length;
   const isGrouped = inner.includes(",");
   const after = tokens.slice(last + 1);
-  // each comma behind the last digit placeholder divides by a thousand
+  // each comma after the last digit placeholder divides the number by a thousand
   const divisor =
     1000 **
     (after.findIndex((token) => token !== ",") === -1 ? after.length : after.findIndex((token) => token !== ","));

@@ -174,7 +174,7 @@ interface WideCell extends Cell {
   span: number;
 }
 
-/** The number of caption rows at the beginning: rows of one cell above rows of several. */
+/** The number of caption rows at the beginning: rows of one cell above rows of several cells. */
 function captionsOf(group: readonly Line[]): number {
   const first = group.findIndex(({ cells }) => cells.length > 1);
   return Math.max(0, Math.min(first, HEADER_ROWS_MAX));

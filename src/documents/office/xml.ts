@@ -15,7 +15,7 @@ export interface XmlHandler {
   /** Returns `skip` if the content and the end of the element should not be passed. */
   open(name: string, attributes: Attributes): "skip" | undefined;
   close(name: string): void;
-  /** A run of text may come in several pieces. */
+  /** A run of text may be passed in several pieces. */
   text(text: string): void;
 }
 
@@ -23,7 +23,7 @@ export interface XmlHandler {
 export interface XmlPart {
   readonly name: string;
   readonly pieces: Iterable<Uint8Array>;
-  /** Assumed namespace of elements without one: some programs omit it. */
+  /** Namespace that is assumed for elements without a namespace, because some programs omit it. */
   readonly family: Family;
 }
 
@@ -48,7 +48,7 @@ const FAMILIES = {
   tc: ["http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"],
 } as const;
 
-/** Short name of a namespace, in its transitional or strict form. */
+/** Short name of a namespace. It stands for both the transitional and the strict form. */
 export type Family = keyof typeof FAMILIES;
 
 const FAMILY_OF = new Map<string, Family>(
@@ -58,7 +58,7 @@ const FAMILY_OF = new Map<string, Family>(
 const OTHER = "?";
 
 /**
- * Passes the elements of a part to the handler. Repairs broken nesting. Holds one element in memory. Of several
+ * Passes the elements of a part to the handler. Repairs broken nesting. Keeps one element in memory. Of several
  * alternatives (`mc:AlternateContent`), it passes on the first one only.
  * @returns whether the part has any element
  * @throws ReadFailure if the part is cut off, declares a document type (and so entities), or exceeds the budget
@@ -164,7 +164,7 @@ class PartReader {
   }
 }
 
-/** Resolves names in the file to fixed names. */
+/** Resolves the names of elements and attributes in the file to fixed names. */
 class Names {
   /** Namespaces by prefix, innermost last; the empty prefix is the default namespace. */
   readonly #families = new Map<string, string[]>();

@@ -44,7 +44,7 @@ export interface TableBlock {
   readonly lines: readonly string[];
 }
 
-/** Assumed distance between baselines in font sizes, if there are too few rows to measure it. */
+/** Distance between baselines, in font sizes, that is assumed if there are too few rows to measure it. */
 const LEADING = 1.2;
 /** Maximum distance between rows of a paragraph, as a multiple of the usual distance of rows. */
 const PARAGRAPH_GAP = 1.3;

@@ -22,9 +22,12 @@ const COMMENT_BYTES_MAX = 65_535;
 /** Number of bytes at the end of an archive that `findZipDirectory` needs (APPNOTE 4.3.14 to 4.3.16). */
 export const ZIP_TAIL_BYTES = END_BYTES + COMMENT_BYTES_MAX + END64_LOCATOR_BYTES + END64_BYTES;
 
-/** Value of a size or offset that does not fit into its field and is in the ZIP64 extra field instead. */
+/**
+ * Value of the field for a size or offset if the number does not fit into it. The number is in the ZIP64 extra field
+ * instead.
+ */
 const IN_EXTRA_FIELD = 0xffff_ffff;
-/** Value of a number of entries that does not fit into its field. */
+/** Value of the field for the number of entries if the number does not fit into it. */
 const COUNT_OVERFLOW = 0xffff;
 const EXTRA_ZIP64 = 1;
 const FLAG_ENCRYPTED = 1;

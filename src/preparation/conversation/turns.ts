@@ -17,17 +17,18 @@ export interface ParsedTurn {
   readonly labelUnits: number;
 }
 
-/** A text as a sequence of turns. */
+/** A conversation: a text as a sequence of turns. */
 export interface Conversation {
-  /** At least one, in order, without overlaps. */
+  /** The turns in order: at least one, without overlaps. */
   readonly turns: readonly ParsedTurn[];
   /** For each session, the day in its first line, written as `8 May 2023`; null if the line has none. */
   readonly sessions: readonly (string | null)[];
 }
 
 /**
- * A text with more turns is not read turn by turn. The server makes the texts of all chunks of a memory at once, which
- * takes 0.4 s for this many (21 Nov 2026, two busy cores). The longest conversations of LoCoMo have 700 turns.
+ * Maximum number of turns. A text with more turns is not read turn by turn. The server makes the texts of all chunks of
+ * a memory at once, which takes 0.4 s for this many (21 Nov 2026, two busy cores). The longest conversations of LoCoMo
+ * have 700 turns.
  */
 export const TURNS_MAX = 100_000;
 
