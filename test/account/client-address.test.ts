@@ -1,4 +1,4 @@
-// Client addresses behind proxies: which address counts, and that no client can choose its own.
+// Client addresses behind proxies: which address is counted as the client's, and that no client can choose it.
 
 import { describe, expect, test } from "bun:test";
 import { clientAddress, failureKey, parseTrustedProxies } from "../../src/account/client-address.ts";

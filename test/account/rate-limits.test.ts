@@ -1,5 +1,5 @@
-// Rate limit tables: which requests share a window and what its limit is, in the default table and in operators'
-// tables.
+// Rate limit tables: which requests share a window, and the limit of each window, in the default table and in
+// operators' tables.
 
 import { describe, expect, test } from "bun:test";
 import { type Bucket, parseRateLimits, RATE_LIMITS, RateBuckets } from "../../src/account/rate-limits.ts";

@@ -1,5 +1,5 @@
-// Sliding window: which requests are admitted, how long refused ones must wait, and what happens with many keys and
-// with a system clock that is changed.
+// Sliding windows: which requests are admitted, how long refused ones must wait, and the behaviour with many keys and
+// when the system clock is changed.
 
 import { describe, expect, test } from "bun:test";
 import { SlidingWindow, UNLIMITED } from "../../src/account/sliding-window.ts";

@@ -51,7 +51,7 @@ describe("failures of an address", () => {
     }
   });
 
-  test("missing and wrong keys count together, on every route and on none", async () => {
+  test("missing and wrong keys count together, on every route and on unknown paths", async () => {
     const address = "203.0.113.2";
     const kinds = [{}, wrong, { authorization: "Basic eDp5" }, { authorization: "Bearer" }];
     for (let n = 0; n < 30; n++) {
@@ -88,7 +88,7 @@ describe("failures of an address", () => {
     await exhaust("203.0.113.5");
   });
 
-  test("pages without a key stay available", async () => {
+  test("pages that need no key stay available", async () => {
     await exhaust("203.0.113.6");
     expect((await ask("203.0.113.6", wrong, "/health")).status).toBe(200);
   });

@@ -316,7 +316,7 @@ function askOf(operation: Promised, world: World, naming: { readonly userId?: st
   return ask(world, naming);
 }
 
-/** Whether a field or parameter of an operation names a user. */
+/** Whether an operation has a field or parameter that names a user. */
 function takesUser({ path, query: parameters, body }: Promised): boolean {
   const isPlain = path === "/memories/batch" || parameters.includes("userId") || (body ?? []).includes("userId");
   return isPlain && !path.includes("{}") && path !== "/keys";
@@ -473,7 +473,7 @@ describe("without a valid key", () => {
   ];
   for (const name of names) {
     test(
-      `${name} opens nothing`,
+      `${name} gives access to nothing`,
       async () => {
         const key = await stranger(name);
         const expected = { status: 401, code: key === null ? "missing_api_key" : "invalid_api_key" };

@@ -1,5 +1,5 @@
-// The filter language in requests: every field and operator, the bounds, and errors that name the place.
-// test/domain/filter.test.ts tests unusual values.
+// The filter language in requests: every field and operator, the limits, and errors that name the position in the
+// filter. test/domain/filter.test.ts tests unusual values.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";

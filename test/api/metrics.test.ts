@@ -161,7 +161,7 @@ describe("gauges", () => {
     expect((await family(metrics, "level")).samples[0]?.value).toBe(7);
   });
 
-  test("report to the caller when they cannot be read", async () => {
+  test("fail the request of the page if they cannot be read", async () => {
     const metrics = new Metrics();
     metrics.gauge("level", "Level.", ["of"], () => {
       throw new Error("the store is closed");

@@ -1,4 +1,5 @@
-// Plan quotas: what each refuses and what still works, exactly at the limit, also with parallel requests.
+// Plan quotas: which requests each quota refuses and which still work, exactly at the limit, also with parallel
+// requests.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fileForm, formRequest } from "../support/forms.ts";

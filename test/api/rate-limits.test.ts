@@ -1,4 +1,5 @@
-// Rate limits: exactly the requests per minute of the table, per key and route, in a sliding window.
+// Rate limits: exactly the number of requests per minute in the table is admitted, per key and route, in a sliding
+// window.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -158,7 +159,7 @@ describe("shared windows", () => {
     expect(windowOf(await ask("GET", "/v1/usage", headers))).toEqual([300, 298]);
   });
 
-  test("unknown routes and wrong methods count in the bucket of their method", async () => {
+  test("unknown routes and wrong methods count in the window of their method", async () => {
     const headers = fresh();
     expect(windowOf(await ask("GET", "/v1/nothing", headers))).toEqual([300, 299]);
     expect(windowOf(await ask("GET", "/v1/nothing/else", headers))).toEqual([300, 298]);

@@ -58,7 +58,7 @@ describe("a working endpoint", () => {
     expect(llm.calls.at(-1)?.body.messages[1]?.content).toContain(CONTENT);
   });
 
-  test("its tags filter lists, and its title is found by search", async () => {
+  test("gives tags that lists filter by, and a title that search finds", async () => {
     const { body } = await mneme.store({ content: "Something without a name." });
     const list = await mneme.call("GET", `/v1/memories?tag=${encodeURIComponent("first tag")}`);
     expect(list.body.data.map(({ id }: { id: string }) => id)).toContain(body.id);
@@ -81,7 +81,7 @@ describe("a working endpoint", () => {
     expect(asked).not.toContain("title");
   });
 
-  test("the caller is the source after giving every attribute later", async () => {
+  test("extraction is 'caller' after the caller has set every attribute later", async () => {
     const { body } = await mneme.store({ content: CONTENT });
     const given = { title: "T", type: "t", tags: [], language: "en" };
     const changed = await mneme.call("PUT", `/v1/memories/${body.id}`, given);

@@ -1,4 +1,4 @@
-// GET /v1/usage: what counts, what does not, and when the month resets.
+// GET /v1/usage: what counts, what does not, and when the monthly counts begin at 0 again.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, type TestService } from "../support/service.ts";

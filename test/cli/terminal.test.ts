@@ -1,4 +1,4 @@
-// Text for people: aligned rows, readable durations, and suggestions for misspelled names.
+// Formatting for the terminal: aligned rows, readable durations, and suggestions for misspelled names.
 
 import { describe, expect, test } from "bun:test";
 import { alignRows, readableDuration } from "../../src/cli/terminal.ts";

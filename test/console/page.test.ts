@@ -62,7 +62,7 @@ describe("the page", () => {
     expect(() => new Bun.Transpiler({ loader: "js" }).transformSync(script)).not.toThrow();
   });
 
-  test("has nothing inline that its policy would stop", () => {
+  test("has nothing inline that its policy would block", () => {
     expect(frame.match(/\s(style|on\w+)="/i)).toBeNull();
   });
 });

@@ -524,7 +524,8 @@ function rereadOperator(operator: string, operand: unknown, values: readonly unk
         return typeof value === "string" && typeof operand === "string" && value.split(operand).length > 1;
       }),
   };
-  // every string contains the empty string, but split("") gives at most one part for strings of at most one character
+  // every string contains the empty string; split("") is no test for this, because strings of at most one character
+  // give at most one part
   if (operator === "$contains" && operand === "") {
     return values.some((value) => typeof value === "string" || (Array.isArray(value) && value.includes("")));
   }

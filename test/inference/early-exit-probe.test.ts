@@ -1,4 +1,4 @@
-// Reading early-exit.json: the shipped file, a minimal one, and the errors for unusable ones.
+// Reading early-exit.json: the shipped file, a minimal file, and the errors for unusable files.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -29,7 +29,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<Lanes> {
 }
 
 const shared = await start();
-/** Provider of the models on this machine with default options. */
+/** The provider (see /ready) that runs the models on this machine with default options. */
 const OWN_PROVIDER = isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu";
 const TEXTS = EMBEDDER_REFERENCE.map(({ text }) => text);
 const LONG = "Retrieval finds what was stored, and memory keeps what was found. ".repeat(40);
@@ -53,7 +53,7 @@ function shuffled(count: number, seed: number): readonly number[] {
     .map(({ index }) => index);
 }
 
-/** The error that a promise was rejected with. */
+/** Returns the error that a promise was rejected with. */
 async function refusalOf(promise: Promise<unknown>): Promise<Fault> {
   return promise.then(
     () => {
@@ -131,7 +131,7 @@ describe("early exit", () => {
   const earlyExit = { priorScores: passages.map((_, index) => (index % 4 < 2 ? 100 : -100)), fullTokensMax: 500 };
   const score = (lanes: Lanes, earlyExit?: EarlyExit) => lanes.score(query, passages, undefined, undefined, earlyExit);
 
-  test("reads the likeliest passages by all layers and estimates the others, if the lanes support it", async () => {
+  test("runs the likeliest passages through all layers and estimates the others, if the lanes support it", async () => {
     const full = await score(shared);
     const logits = await score(shared, earlyExit);
     const isFull = passages.map((_, index) => logits[index] === full[index]);
@@ -139,8 +139,8 @@ describe("early exit", () => {
     const fullCount = isFull.filter(Boolean).length;
     expect(fullCount).toBeGreaterThanOrEqual(2);
     expect(fullCount).toBeLessThan(passages.length);
-    // Each of the two lanes gets passages with high and with low prior scores. All layers must not read a passage with
-    // a low prior score instead of one with a high score.
+    // Each of the two lanes gets passages with high and with low prior scores. Those with low prior scores must not
+    // pass through all layers while there is one with a high score.
     expect(isFull.filter((_, index) => index % 4 >= 2)).not.toContain(true);
     for (const logit of logits) expect(Math.abs(logit)).toBeLessThan(20);
   });
@@ -344,7 +344,7 @@ describe("failures", () => {
   });
 
   test(
-    "a call fails with a fault after two lanes died over it",
+    "a call fails with a fault after two lanes died while computing it",
     async () => {
       const lanes = await start({ lanes: 1, log: killingLog() });
       const fault = await refusalOf(lanes.embed(["poison"], "query"));
@@ -354,7 +354,7 @@ describe("failures", () => {
   );
 
   test(
-    "calls do not wait for lanes that die again and again",
+    "calls do not wait for lanes that die repeatedly",
     async () => {
       const lanes = await start({ lanes: 1, log: killingLog() });
       await until("three failures", () => lanes.status().lanes[0]?.restarts === 3);
@@ -421,7 +421,7 @@ test("the status shows process, memory and provider of each lane", async () => {
   for (const { pid } of lanes) expect(isRunning(pid ?? 0)).toBe(true);
 });
 
-/** A log function that collects messages. */
+/** Creates a log function that collects messages. */
 function collecting(messages: string[]): Log["warn"] {
   return (_fields: unknown, message?: string) => {
     if (message !== undefined) messages.push(message);
@@ -443,7 +443,7 @@ function killingLog(): Log {
   return log;
 }
 
-/** A copy of the models folder with links instead of the large files. */
+/** Creates a copy of the models folder, with links instead of the large files. */
 function copyOfModels(): string {
   const folder = mkdtempSync(join(tmpdir(), "mneme-models-"));
   folders.push(folder);

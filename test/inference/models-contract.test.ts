@@ -1,4 +1,5 @@
-// The contracts of Embedder and Reranker: on lanes with the shipped models, and without models.
+// Runs the contracts of Embedder and Reranker for lanes with the shipped models, and for the word models of
+// test/in-memory.
 
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { createLog } from "../../src/kit/log.ts";

@@ -1,4 +1,4 @@
-// The order of work: queries first, ingest never starves, and no lane is blocked for too long.
+// The order in which lanes get work: queries first, ingest never starves, and no lane is blocked for too long.
 
 import { describe, expect, test } from "bun:test";
 import {

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { AllowList, isGloballyRoutable } from "../../src/adapters/outbound/addresses.ts";
 
-// first and last address of each block
+// first and last address of each refused block
 const REFUSED: readonly (readonly [first: string, last: string])[] = [
   ["0.0.0.0", "0.255.255.255"],
   ["10.0.0.0", "10.255.255.255"],

@@ -113,7 +113,7 @@ describe("limits", () => {
 test("a name that does not resolve in time is refused", async () => {
   const never: Resolve = () => new Promise(() => undefined);
   const guard = createAddressGuard({ allow: AllowList.parse("hooks.internal"), resolve: never, resolveTimeoutMs: 20 });
-  // not expect().rejects: on a promise that never settles, it would ignore the test's timeout
+  // does not use expect().rejects, because it ignores the test's timeout if the promise never settles
   const outcome = await guard.check("http://hooks.internal/", "url").then(
     () => "let through",
     (error: unknown) => error,

@@ -148,7 +148,7 @@ interface Call {
   readonly host: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Unix milliseconds. */
+  /** Time of the call in Unix milliseconds. */
   readonly at: number;
 }
 
