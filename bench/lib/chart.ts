@@ -24,7 +24,7 @@ export interface ChartContent {
   readonly groups: readonly Group[];
   /** Colours of the kinds of bars, in the order of the legend. */
   readonly barColours: Readonly<Record<string, string>>;
-  /** `stroke-dasharray` of the kinds of marks (empty: solid line), in the order of the legend. */
+  /** `stroke-dasharray` of the kinds of marks (empty for a solid line), in the order of the legend. */
   readonly markPatterns: Readonly<Record<string, string>>;
 }
 

@@ -12,7 +12,7 @@ import type { Judgements } from "./metrics.ts";
 export interface JudgedQuery {
   readonly id: string;
   readonly text: string;
-  /** The user whose memories are searched; null: all memories. */
+  /** The user whose memories are searched; null if all memories are searched. */
   readonly userId: string | null;
   readonly judgements: Judgements;
 }

@@ -30,7 +30,7 @@ export interface Pool {
 
 /** Result of graph search. */
 export interface GraphScores {
-  /** By chunk key. */
+  /** The graph signals, by chunk key. */
   readonly signals: ReadonlyMap<bigint, Signal>;
   /** How sure the graph is of the question's entities, 0..1. */
   readonly certainty: number;

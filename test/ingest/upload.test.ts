@@ -256,7 +256,7 @@ describe("a known externalId", () => {
       { content: "", upload: again, ...named, title: "New" },
     ]);
     expect(result).toMatchObject({ outcome: "updated", memory: { id: memory.id, title: "New" } });
-    // the service removes a file that no row refers to
+    // This test calls the store directly. The memory service would remove the file, because no row refers to it.
     expect(await harness.files.names(0)).toEqual([again.file]);
     expect(harness.memories.unreferencedFiles([again.file])).toEqual([again.file]);
   });
@@ -363,7 +363,7 @@ describe("an upload that is rolled back", () => {
     const file = { ...(await received("a.txt", "Hello.")), source };
     const [refused] = harness.memories.accept(harness.projectId, [{ content: "", upload: file }]);
     expect(refused).toMatchObject({ code: "storage_quota_exceeded" });
-    // the service removes a file that no row refers to
+    // This test calls the store directly. The memory service would remove the file, because no row refers to it.
     expect(harness.memories.unreferencedFiles([file.file])).toEqual([file.file]);
   });
 });

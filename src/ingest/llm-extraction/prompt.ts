@@ -93,7 +93,7 @@ export function extractionPrompt(
 
 /**
  * Messages for the second attempt, after an unusable reply: the prompt, the reply and the problem.
- * @param problem completes "That was of no use: …"
+ * @param problem the end of the sentence "That was of no use: …"
  */
 export function repairPrompt(prompt: readonly LlmMessage[], reply: string, problem: string): readonly LlmMessage[] {
   return [

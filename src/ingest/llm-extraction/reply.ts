@@ -23,7 +23,7 @@ export interface ParsedReply {
 
 /** A reply without any usable attribute. */
 export interface UnusableReply {
-  /** Completes "That was of no use: …" in the repair prompt. */
+  /** The end of the sentence "That was of no use: …" in the repair prompt. */
   readonly problem: string;
 }
 
