@@ -28,7 +28,7 @@ export function quotePrefix(text: string, passage: RankedPassage, asksWhen: bool
   return PRONOUN_FIRST.test(text) && !text.includes(title) ? sanitised(`${title}: `) : "";
 }
 
-// The title is written on one line and with round brackets only, so that no part of it looks like a citation.
+// The prefix is written on one line and with round brackets only, so that no part of it looks like a citation.
 function sanitised(prefix: string): string {
   return prefix
     .replace(/\s+/g, " ")
