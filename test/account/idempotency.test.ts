@@ -1,4 +1,5 @@
-// Requests with an Idempotency-Key: fingerprints, the set of running requests, and both together on SQLite.
+// Requests with an Idempotency-Key: fingerprints of requests, the set of running requests, and whole requests on
+// SQLite.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";

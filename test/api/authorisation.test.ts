@@ -789,12 +789,12 @@ describe("confined to another user of the same project", () => {
 });
 
 describe("the owner", () => {
-  /** Deletions come last, in this order: resources that others depend on are deleted after those. */
+  /** Deletions run last, in this order: each resource is deleted after those that depend on it. */
   const ENDS = ["memories", "chats", "webhooks", "keys", "users", "projects"];
   const rank = ({ method, path }: Promised) => (method === "DELETE" ? 1 + ENDS.indexOf(path.split("/")[1] ?? "") : 0);
 
   test(
-    "the same requests succeed for the owner, and for an admin where they are an admin's",
+    "the same requests succeed for the owner, or for an admin if they need the scope admin",
     async () => {
       const twin = await build();
       const found: string[] = [];

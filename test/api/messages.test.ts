@@ -1,4 +1,4 @@
-// /v1/chats/{id}/messages: sources of an answer, its scope, the order of messages, and their pages.
+// /v1/chats/{id}/messages: sources of an answer, scope of its search, order of messages, and pages of lists.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
-// POST /v1/memories/query without a language model: text and citations of an answer, as JSON and as a stream, and its
-// cost.
+// POST /v1/memories/query without a language model: text and citations of an answer, as JSON and as a stream, and which
+// requests count as queries.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
