@@ -17,7 +17,7 @@ const LANES: usize = 8;
 
 /// Rows of floats, quantised to bytes. The byte of a value `x` is `x / scale + zero`, rounded.
 pub struct ByteRows<'a> {
-    /// `[rows, width]`.
+    /// Bytes of all rows, `[rows, width]`.
     pub bytes: &'a [u8],
     /// Number of bytes of a row.
     pub width: usize,

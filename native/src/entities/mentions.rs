@@ -3,7 +3,7 @@
 //! | Kind | Surface form |
 //! |---|---|
 //! | title | the memory's title; also without a "(…)" at its end, and the name before its first comma |
-//! | capitalised | longest run of capitalised words; in scripts without case, words and pairs, no function words |
+//! | capitalised | longest run of capitalised words; in scripts without case, words and pairs without function words |
 //! | quoted | up to seven words between quotation marks that are written like a title |
 //! | identifier | letters mixed with digits, snake_case, or an address |
 //! | date | a calendar date; all notations of a date give the same entity |

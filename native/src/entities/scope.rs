@@ -1,7 +1,8 @@
 //! The entity graph restricted to one admissible set: decides which mentions are links there. An entity is active if it
-//! is the title of a passage, or at least two passages declare it. In each passage, the longest active entities become
-//! links, chosen from left to right without overlap. Chunks outside of the admissible set do not count, so that no
-//! answer depends on memories that the caller may not see. Results are computed on demand and cached for one request.
+//! is the title of a passage, or at least two passages declare it. In each passage, the longest active entities are
+//! chosen from left to right without overlap, and become links if they are rare enough. Chunks outside of the
+//! admissible set do not count, so that no answer depends on memories that the caller may not see. Results are computed
+//! on demand and cached for one request.
 
 use rustc_hash::FxHashMap;
 
@@ -27,7 +28,7 @@ pub(crate) struct EntityStats {
     pub(crate) df: u32,
     /// Whether the entity is the title of one of these passages.
     pub(crate) is_title: bool,
-    /// Whether the entity is a title, or declared by at least two passages. No shorter entity within the words of an
+    /// Whether the entity is a title, or at least two passages declare it. No shorter entity within the words of an
     /// active entity becomes a link.
     pub(crate) is_active: bool,
     /// Whether the entity is active, and rare enough to be a link.

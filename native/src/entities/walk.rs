@@ -144,7 +144,7 @@ pub(crate) fn search(
     search_within(EDGES_MAX, scope, ngrams, seeds, limit, occurrences)
 }
 
-/// Like `search`, but with another limit than `EDGES_MAX`.
+/// Like `search`, but each push follows `edges_max` edges instead of `EDGES_MAX`.
 fn search_within(
     edges_max: usize,
     scope: &mut Scope<'_>,

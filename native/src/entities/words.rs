@@ -24,7 +24,7 @@ pub(crate) enum Shape {
     Capital,
     /// Only digits.
     Digits,
-    /// Two characters or more of a script without case; words of hiragana alone excepted.
+    /// Two characters or more of a script without case, but not only hiragana.
     Caseless,
     /// Anything else.
     Lower,
