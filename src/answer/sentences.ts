@@ -4,8 +4,8 @@
 import { withoutCitations } from "./citation-marks.ts";
 
 /**
- * Length of the context around a cut in which the start of a word is searched, in UTF-16 code units. Words of any
- * language are shorter.
+ * Number of UTF-16 code units that are searched before and behind a position for the beginning of its word. Words of
+ * any language are shorter.
  */
 const WORD_UNITS_MAX = 96;
 /**
@@ -31,7 +31,7 @@ const ABBREVIATION_END =
 const UNSPACED_BREAK =
   /(?<=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])\n(?=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])/gu;
 
-/** The sentences of a passage for quoting, in order, each on one line. Linear in the passage. */
+/** The sentences of a passage for quoting, in order, each on one line. Takes linear time. */
 export function* sentencesOf(passage: string): Generator<string, void, undefined> {
   for (const block of blocksOf(passage)) {
     const line = withoutCitations(block.replace(UNSPACED_BREAK, "").replace(/\s+/g, " "));
@@ -87,7 +87,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** Spans of the sentences of a passage, in order, without surrounding white space. Linear in the passage. */
+/** Spans of the sentences of a passage, in order, without surrounding white space. Takes linear time. */
 export function* sentenceSpans(passage: string): Generator<Span, void, undefined> {
   for (const { start, end } of blockSpans(passage)) {
     // Unicode's rules end a sentence at every line break. Replacing it by a space keeps all offsets.

@@ -110,7 +110,8 @@ function carryConsole(sources: ConsoleSources): BunPlugin {
   };
 }
 
-// Replaces the loaders of npm packages, which look for node_modules and refer to the libraries of every platform.
+// Replaces the modules with which two npm packages load their native libraries: they look for node_modules and refer to
+// the libraries of every platform.
 const loadLibrariesUnpacked: BunPlugin = {
   name: "load-libraries-unpacked",
   setup: (builder) => {

@@ -8,7 +8,7 @@
 import type { ProjectId } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
 
-/** Identifies a remembered answer, called the slot of a request. */
+/** The slot of a request: identifies its remembered answer. */
 export interface IdempotencySlot {
   readonly projectId: ProjectId;
   /**
@@ -31,8 +31,8 @@ export interface RememberedAnswer {
   readonly fingerprint: Uint8Array;
   readonly status: number;
   /**
-   * JSON, without secrets and without what the request itself contains; null if something that the answer is about has
-   * been erased since.
+   * The answer as JSON, without secrets and without values that the request contains too; the operation takes those
+   * from the repeated request. Null if something that the answer is about has been erased since.
    */
   readonly body: string | null;
 }

@@ -37,7 +37,7 @@ export async function search(
 ): Promise<Ranking> {
   const watch = new Stopwatch();
   const index = await parts.index.project(request.scope.projectId);
-  // The filter is evaluated in this process and the query is embedded in another one, so both run at the same time.
+  // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
   const early = request.filter === null ? null : startEmbedding(parts, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);

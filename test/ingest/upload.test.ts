@@ -49,7 +49,7 @@ const used = () => {
     .get({});
   return { documents: Number(row?.documents), bytes: Number(row?.storage_bytes) };
 };
-/** Stops the reading of files at a gate. */
+/** Makes the reading of files wait until the test opens the returned gate. */
 const delayReading = () => {
   const gate = new Gate();
   harness.documents.before = () => gate.pass();

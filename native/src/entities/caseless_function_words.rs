@@ -1,5 +1,5 @@
-//! Recognises function words of scripts without capital letters. In these scripts, every other word could be an
-//! entity. The list is in `data/words/entities`; `test/languages` shows which words are frequent.
+//! Recognises function words of scripts without capital letters. There, any word that is no function word could be
+//! an entity. The list is in `data/words/entities`; `test/languages` shows which words are frequent.
 //! `entities::function_words` covers languages with capital letters.
 
 use std::sync::LazyLock;

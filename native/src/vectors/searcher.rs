@@ -43,7 +43,8 @@ pub(crate) struct Searcher {
     pub(crate) options: VectorOptions,
     pub(super) memory_table: Arc<MemoryTable>,
     pub(super) rows: RwLock<Rows>,
-    /// The calibrated graph that searches may use; `None` if there is none.
+    /// The HNSW graph that searches may use, with the `ef` that its calibration chose; `None` until one was built and
+    /// calibrated.
     pub(super) graph: RwLock<Option<ReadyGraph>>,
     pub(super) work: Mutex<BuilderWork>,
     pub(super) work_changed: Condvar,
@@ -60,7 +61,8 @@ pub(super) struct BuilderWork {
     pub(super) is_closing: bool,
 }
 
-/// The rows of one epoch of the log, and the reader of their vectors.
+/// The rows of the vector log, and the reader of their vectors. They belong to one epoch of the log: compaction begins
+/// a new epoch, in which rows have other numbers.
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) identity: LogIdentity,
@@ -68,7 +70,7 @@ pub(crate) struct Rows {
     pub(crate) table: RowTable,
 }
 
-/// A calibrated graph that searches may use for the rows of one log epoch.
+/// An HNSW graph with the `ef` that its calibration chose. It is valid for the rows of one epoch of the log only.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadyGraph {
     pub(crate) graph: Arc<HnswGraph>,

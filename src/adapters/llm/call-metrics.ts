@@ -49,8 +49,8 @@ export function countCalls(model: LanguageModel, metrics: Metrics): LanguageMode
       isCounted = true;
       throw error;
     } finally {
-      // reached without an error if the consumer has called `return`, which aborts `signal`; requesting one more
-      // fragment throws the error with the usage
+      // not counted yet: the consumer stopped early by calling `return`. from-stream.ts has then aborted `signal`, so
+      // the next request to the stream throws an LlmError with the tokens used so far.
       if (!isCounted) count("stopped", await usageOfStopped(fragments));
     }
   });
