@@ -52,52 +52,63 @@ const HEARTBEAT = encoder.encode(": keep-alive\n\n");
  * waiting notices this only after the wait. The function that it waits for must therefore observe the same signal.
  */
 export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array> {
-  const { events, errorBody, onEnd, onLateError, clock, signal, heartbeatMs = HEARTBEAT_MS } = parts;
-  const iterator = events[Symbol.asyncIterator]();
+  return new EventStream(parts).stream();
+}
+
+/** A chunk of the stream and, if it is the last one, how the stream ends. */
+interface Step {
+  readonly chunk: Uint8Array;
+  readonly end: StreamEnd | null;
+}
+
+/** The state of one stream. */
+class EventStream {
+  readonly #parts: EventStreamParts;
+  readonly #iterator: AsyncIterator<SseEvent>;
   /** The event that was requested and has not arrived yet. Heartbeats in the meantime do not request another one. */
-  let pending: Promise<IteratorResult<SseEvent>> | null = null;
-  let waiting = new AbortController();
-  let hasEnded = false;
-  let hangUp = () => {};
+  #pending: Promise<IteratorResult<SseEvent>> | null = null;
+  #waiting = new AbortController();
+  #hasEnded = false;
+  #hangUp = () => {};
 
-  const end = (how: StreamEnd) => {
-    hasEnded = true;
-    signal?.removeEventListener("abort", hangUp);
-    onEnd(how);
-  };
-  const release = () => {
-    iterator.return?.().catch(onLateError);
-  };
-  const abandon = () => {
-    end("aborted");
-    waiting.abort();
-    pending?.catch(onLateError);
-    release();
-  };
+  constructor(parts: EventStreamParts) {
+    this.#parts = parts;
+    this.#iterator = parts.events[Symbol.asyncIterator]();
+  }
 
-  /** The next event, or `"silence"` if there was none within `heartbeatMs`. */
-  const next = async (): Promise<IteratorResult<SseEvent> | "silence"> => {
-    pending ??= iterator.next();
-    waiting = new AbortController();
-    const silence = clock.sleep(heartbeatMs, waiting.signal).then(() => "silence" as const);
-    try {
-      const first = await Promise.race([pending, silence]);
-      if (first !== "silence") pending = null;
-      return first;
-    } finally {
-      waiting.abort();
-    }
-  };
+  stream(): ReadableStream<Uint8Array> {
+    const { signal } = this.#parts;
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#hangUp = () => {
+            this.#abandon();
+            controller.close();
+          };
+          if (signal?.aborted) this.#hangUp();
+          else signal?.addEventListener("abort", this.#hangUp, { once: true });
+        },
+        pull: async (controller) => {
+          const step = await this.#step();
+          if (step === null) return;
+          controller.enqueue(step.chunk);
+          if (step.end === null) return;
+          controller.close();
+          this.#end(step.end);
+        },
+        cancel: () => this.#abandon(),
+      },
+      // No event is produced before it is requested: a slow reader slows the work down, and no queue grows.
+      { highWaterMark: 0 },
+    );
+  }
 
-  /**
-   * The next chunk and, if it is the last one, how the stream ends. null if the caller has disconnected in the
-   * meantime.
-   */
-  const step = async (): Promise<{ readonly chunk: Uint8Array; readonly end: StreamEnd | null } | null> => {
+  /** The next chunk; null if the caller has disconnected in the meantime. */
+  async #step(): Promise<Step | null> {
     let isIterating = false;
     try {
-      const result = await next();
-      if (hasEnded) return null;
+      const result = await this.#next();
+      if (this.#hasEnded) return null;
       if (result === "silence") return { chunk: HEARTBEAT, end: null };
       if (result.done === true) return { chunk: frame("done", {}), end: "done" };
       isIterating = true;
@@ -107,35 +118,44 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
       );
       return { chunk: frame(result.value.name, result.value.data), end: null };
     } catch (error) {
-      if (hasEnded) return null;
-      if (isIterating) release();
-      return { chunk: frame("error", errorBody(error)), end: "error" };
+      if (this.#hasEnded) return null;
+      if (isIterating) this.#release();
+      return { chunk: frame("error", this.#parts.errorBody(error)), end: "error" };
     }
-  };
+  }
 
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        hangUp = () => {
-          abandon();
-          controller.close();
-        };
-        if (signal?.aborted) hangUp();
-        else signal?.addEventListener("abort", hangUp, { once: true });
-      },
-      async pull(controller) {
-        const stepped = await step();
-        if (stepped === null) return;
-        controller.enqueue(stepped.chunk);
-        if (stepped.end === null) return;
-        controller.close();
-        end(stepped.end);
-      },
-      cancel: abandon,
-    },
-    // No event is produced before it is requested: a slow reader slows the work down, and no queue grows.
-    { highWaterMark: 0 },
-  );
+  /** The next event, or `"silence"` if there was none within `heartbeatMs`. */
+  async #next(): Promise<IteratorResult<SseEvent> | "silence"> {
+    const { clock, heartbeatMs = HEARTBEAT_MS } = this.#parts;
+    this.#pending ??= this.#iterator.next();
+    const waiting = new AbortController();
+    this.#waiting = waiting;
+    const silence = clock.sleep(heartbeatMs, waiting.signal).then(() => "silence" as const);
+    try {
+      const first = await Promise.race([this.#pending, silence]);
+      if (first !== "silence") this.#pending = null;
+      return first;
+    } finally {
+      waiting.abort();
+    }
+  }
+
+  #end(how: StreamEnd): void {
+    this.#hasEnded = true;
+    this.#parts.signal?.removeEventListener("abort", this.#hangUp);
+    this.#parts.onEnd(how);
+  }
+
+  #release(): void {
+    this.#iterator.return?.().catch(this.#parts.onLateError);
+  }
+
+  #abandon(): void {
+    this.#end("aborted");
+    this.#waiting.abort();
+    this.#pending?.catch(this.#parts.onLateError);
+    this.#release();
+  }
 }
 
 /**
