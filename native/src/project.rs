@@ -19,7 +19,7 @@ use crate::filters::memory_table::{Admissible, MemoryTable, VisibleMemory, check
 use crate::hit::Hit;
 use crate::text::index::{StoredPassage, TextIndex};
 use crate::text::schema::TextChunk;
-use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions};
+use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions, VectorStats};
 
 /// Maximum number of hits that a search can return. It is ten times as many as any retrieval mode needs.
 pub const HITS_MAX: usize = 2_000;
@@ -63,16 +63,8 @@ pub struct Differences {
 pub struct ProjectStats {
     /// Number of memories that the index has seen since it was opened.
     pub memories: usize,
-    /// Number of chunks with a vector.
-    pub chunks: usize,
-    /// Number of records of the vector log that are no longer valid.
-    pub dead_chunks: usize,
-    /// Size of the vector log, in bytes.
-    pub log_bytes: u64,
-    /// Number of chunks in the HNSW graph.
-    pub hnsw_chunks: usize,
-    /// Whether the graph is ready for searches.
-    pub is_hnsw_ready: bool,
+    /// Statistics of the vector index.
+    pub vectors: VectorStats,
 }
 
 /// An open project. Any thread may search. Only one thread at a time may call `publish`, `remove` or
@@ -283,15 +275,7 @@ impl Project {
 
     /// Returns the current statistics.
     pub fn stats(&self) -> ProjectStats {
-        let vectors = self.vectors.stats();
-        ProjectStats {
-            memories: self.memory_table.len(),
-            chunks: vectors.chunks,
-            dead_chunks: vectors.dead_chunks,
-            log_bytes: vectors.log_bytes,
-            hnsw_chunks: vectors.hnsw_chunks,
-            is_hnsw_ready: vectors.is_hnsw_ready,
-        }
+        ProjectStats { memories: self.memory_table.len(), vectors: self.vectors.stats() }
     }
 
     /// Rewrites the vector log if a quarter of its records is no longer valid or a record is damaged. Returns whether

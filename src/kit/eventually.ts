@@ -9,6 +9,20 @@ export function andThen<T, U>(value: Eventually<T>, next: (value: T) => Eventual
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
+/**
+ * Waits for a value for at most `ms` milliseconds of real time.
+ * @throws Error with `message` after that time. The work behind the value goes on.
+ */
+export async function within<T>(value: Eventually<T>, ms: number, message: string): Promise<T> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(message)), ms);
+  try {
+    return await Promise.race([value, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Returns the result of `work`, or `recover(error)` if it throws or rejects. */
 export function orElse<T>(work: () => Eventually<T>, recover: (error: unknown) => T): Eventually<T> {
   try {

@@ -52,6 +52,31 @@ export interface Stores {
   readonly idempotency: IdempotencyStore;
 }
 
+/**
+ * Names of the methods that only read. Outside of a transaction they never wait for one. All other methods may change
+ * something, and wait until earlier writers have ended.
+ */
+export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] } = {
+  memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
+  jobs: ["nextJobInMs"],
+  retirement: ["purgeable"],
+  extractions: ["previous", "relations", "tokensToday"],
+  accounts: [
+    "projects",
+    "project",
+    "listProjects",
+    "removedProjects",
+    "hasAdminKey",
+    "key",
+    "listKeys",
+    "authenticate",
+  ],
+  users: ["get", "list", "events"],
+  chats: ["get", "list", "message", "history", "turns", "messages"],
+  webhooks: ["get", "list", "delivery", "deliveries", "due", "nextDueInMs"],
+  idempotency: ["recall"],
+};
+
 /** An open transaction. Calls of its stores are part of it. */
 export interface Transaction extends Stores {
   /**

@@ -21,14 +21,8 @@ export const TOKENIZER_VARIABLE = "MNEME_PREPARATION_TOKENIZER";
 export const PART_BYTES_MAX = 32 * 1024 * 1024;
 
 /** One text of a `prepare` request: its length in bytes and the attributes that the caller gave. */
-interface InputHeader {
+interface InputHeader extends Omit<PrepareInput, "content"> {
   readonly bytes: number;
-  readonly title: string | null;
-  readonly type: string | null;
-  readonly tags: readonly string[] | null;
-  readonly language: string | null;
-  readonly date: string | null;
-  readonly createdAt: number | null;
 }
 
 /** The result for one text, except for the numbers of its ranges, which are in the payload. */

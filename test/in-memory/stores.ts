@@ -4,8 +4,8 @@
 
 import { invariant } from "../../src/domain/fault.ts";
 import type { KeyId, ProjectId } from "../../src/domain/ids.ts";
-import type { Eventually } from "../../src/kit/eventually.ts";
-import type { Stores, Transaction, Transactions } from "../../src/ports/transactions.ts";
+import { type Eventually, within } from "../../src/kit/eventually.ts";
+import { READING_METHODS, type Stores, type Transaction, type Transactions } from "../../src/ports/transactions.ts";
 import { InMemoryAccounts } from "./accounts.ts";
 import { InMemoryChats } from "./chats.ts";
 import { Delays } from "./delays.ts";
@@ -47,35 +47,11 @@ const STORES = {
 } as const satisfies Record<keyof Stores, new (session: Session) => object>;
 
 /**
- * Methods that only read. They never wait for an open transaction. All other methods wait until earlier writers have
- * ended.
- */
-const READS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] } = {
-  memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
-  jobs: ["nextJobInMs"],
-  retirement: ["purgeable"],
-  extractions: ["previous", "relations", "tokensToday"],
-  accounts: [
-    "projects",
-    "project",
-    "listProjects",
-    "removedProjects",
-    "hasAdminKey",
-    "key",
-    "listKeys",
-    "authenticate",
-  ],
-  users: ["get", "list", "events"],
-  chats: ["get", "list", "message", "history", "turns", "messages"],
-  webhooks: ["get", "list", "delivery", "deliveries", "due", "nextDueInMs"],
-  idempotency: ["recall"],
-};
-
-/**
  * Maximum duration of a transaction. One that takes longer is undone, because its work probably waits for something
  * other than a store, or for itself.
  */
 const TRANSACTION_MS_MAX = 10_000;
+const OVERDUE = `a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`;
 
 /** Opens empty stores. */
 export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStoreOptions): InMemoryStores {
@@ -112,7 +88,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
     invariant(isOpen, "a store was used after it was closed");
     const session = new Session(committed, surroundings);
     const result = work(session);
-    invariant(!session.isChanged, "a method that is listed in READS wrote something");
+    invariant(!session.isChanged, "a method that is listed in READING_METHODS wrote something");
     return result;
   };
 
@@ -134,7 +110,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
           },
         };
         try {
-          return await inTime(work(transaction));
+          return await within(work(transaction), TRANSACTION_MS_MAX, OVERDUE);
         } finally {
           isRunning = false;
         }
@@ -143,7 +119,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
   };
   return {
     ...asynchronous(delays, (name, method, call) => {
-      const reads: readonly string[] = READS[name];
+      const reads: readonly string[] = READING_METHODS[name];
       return reads.includes(method) ? read(call) : write((session) => session.attempt(() => call(session)));
     }),
     transactions,
@@ -183,16 +159,4 @@ function asynchronous(delays: Delays, run: Run): Stores {
   return Object.fromEntries(
     Object.keys(STORES).map((name) => [name, store(name as keyof Stores)]),
   ) as unknown as Stores;
-}
-
-async function inTime<T>(working: Eventually<T>): Promise<T> {
-  const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(new Error(`a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`));
-  }, TRANSACTION_MS_MAX);
-  try {
-    return await Promise.race([working, overdue]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

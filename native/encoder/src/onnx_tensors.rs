@@ -137,8 +137,8 @@ enum Value {
     Skipped,
 }
 
-/// Iterates over the fields of a protobuf message, each with its number. If the bytes are not a message, the iterator
-/// yields `None` as an item once, and ends.
+/// Iterates over the fields of a protobuf message, each with its number. If the bytes are not a message, the last
+/// item is `None`.
 struct Fields<'file> {
     file: &'file [u8],
     at: usize,

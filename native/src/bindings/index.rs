@@ -13,7 +13,7 @@ use crate::bindings::conversions::{checked_ms, checked_user};
 use crate::bindings::tasks::{ToJs, WritingThread, js_error, run, run_on_worker};
 use crate::error::{Error, Result};
 use crate::filters::memory_table::VisibleMemory;
-use crate::project::{self, Project, ProjectOptions};
+use crate::project::{self, Project, ProjectOptions, ProjectStats};
 
 /// Options for opening a project.
 #[napi(object)]
@@ -178,14 +178,14 @@ impl NativeIndex {
     /// Returns the current statistics.
     #[napi(catch_unwind)]
     pub fn stats(&self) -> napi::Result<ProjectIndexStats> {
-        let stats = run(|| Ok(self.project()?.stats()))?;
+        let ProjectStats { memories, vectors } = run(|| Ok(self.project()?.stats()))?;
         Ok(ProjectIndexStats {
-            memories: stats.memories as f64,
-            chunks: stats.chunks as f64,
-            dead_chunks: stats.dead_chunks as f64,
-            log_bytes: stats.log_bytes as f64,
-            hnsw_chunks: stats.hnsw_chunks as f64,
-            hnsw_ready: stats.is_hnsw_ready,
+            memories: memories as f64,
+            chunks: vectors.chunks as f64,
+            dead_chunks: vectors.dead_chunks as f64,
+            log_bytes: vectors.log_bytes as f64,
+            hnsw_chunks: vectors.hnsw_chunks as f64,
+            hnsw_ready: vectors.is_hnsw_ready,
         })
     }
 

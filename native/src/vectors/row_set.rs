@@ -44,7 +44,7 @@ impl RowSet {
         &self.masks
     }
 
-    /// All rows of the set, group by group.
+    /// All rows of the set, in the order of their groups.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let groups = self.groups.iter().zip(&self.masks);
         groups.flat_map(|(group, mask)| rows_of_group(*group, *mask))

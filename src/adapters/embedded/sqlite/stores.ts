@@ -3,7 +3,7 @@
 
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
-import type { Stores, Transactions } from "../../../ports/transactions.ts";
+import { READING_METHODS, type Stores, type Transactions } from "../../../ports/transactions.ts";
 import { SqliteAccountStore } from "./account-store.ts";
 import { SqliteChatStore } from "./chat-store.ts";
 import { type EffectFailure, openDatabase, openReader, type SqliteDatabase, throwUncaught } from "./database.ts";
@@ -101,36 +101,9 @@ function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: Sqli
   };
 }
 
-type StoreName = keyof Stores;
-
-/**
- * Names of the methods that only read. All others use the writing connection, through the queue. If a method that
- * writes is listed here by mistake, it fails at its first call, because the reading connection refuses to write.
- */
-const READS: { readonly [Name in StoreName]: readonly (keyof Stores[Name])[] } = {
-  memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
-  jobs: ["nextJobInMs"],
-  retirement: ["purgeable"],
-  extractions: ["previous", "relations", "tokensToday"],
-  accounts: [
-    "projects",
-    "project",
-    "listProjects",
-    "removedProjects",
-    "hasAdminKey",
-    "key",
-    "listKeys",
-    "authenticate",
-  ],
-  users: ["get", "list", "events"],
-  chats: ["get", "list", "message", "history", "turns", "messages"],
-  webhooks: ["get", "list", "delivery", "deliveries", "due", "nextDueInMs"],
-  idempotency: ["recall"],
-};
-
 function routed(reading: Stores, writing: Stores, queue: WriteQueue): Stores {
-  const store = <Name extends StoreName>(name: Name): Stores[Name] =>
-    routedStore(reading[name], writing[name], READS[name], queue);
+  const store = <Name extends keyof Stores>(name: Name): Stores[Name] =>
+    routedStore(reading[name], writing[name], READING_METHODS[name], queue);
   return {
     memories: store("memories"),
     jobs: store("jobs"),

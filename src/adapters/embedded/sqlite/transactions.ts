@@ -3,7 +3,7 @@
 // committed changes only and never waits.
 
 import { invariant } from "../../../domain/fault.ts";
-import type { Eventually } from "../../../kit/eventually.ts";
+import { type Eventually, within } from "../../../kit/eventually.ts";
 import type { Stores, Transaction, Transactions } from "../../../ports/transactions.ts";
 import type { Effect, EffectFailure, SqliteDatabase } from "./database.ts";
 
@@ -12,6 +12,7 @@ import type { Effect, EffectFailure, SqliteDatabase } from "./database.ts";
  * for something other than a store, or for a call that waits for the transaction itself.
  */
 const TRANSACTION_MS_MAX = 30_000;
+const OVERDUE = `a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`;
 
 /** Lets one writer at a time use the connection, in the order of arrival. */
 export class WriteQueue {
@@ -65,7 +66,7 @@ export class SqliteTransactions implements Transactions {
       this.#database.begin();
       try {
         const working = work(transaction);
-        result = working instanceof Promise ? await this.#withTimeLimit(working) : working;
+        result = working instanceof Promise ? await within(working, TRANSACTION_MS_MAX, OVERDUE) : working;
         effects = this.#database.commit();
       } catch (error) {
         this.#database.rollback();
@@ -76,18 +77,6 @@ export class SqliteTransactions implements Transactions {
       for (const effect of effects) await this.#runEffect(effect);
       return result;
     });
-  }
-
-  async #withTimeLimit<T>(working: Promise<T>): Promise<T> {
-    const { promise: overdue, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      reject(new Error(`a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`));
-    }, TRANSACTION_MS_MAX);
-    try {
-      return await Promise.race([working, overdue]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   async #runEffect(effect: Effect): Promise<void> {
