@@ -6,6 +6,7 @@ import { Fault } from "../domain/fault.ts";
 import { type Filter, parseFilter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Principal } from "../domain/scope.ts";
+import { once } from "../kit/once.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { SearchQuestion, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
@@ -152,16 +153,6 @@ function streamedAnswer(run: AnswerRun, count: () => Promise<void>, stream: Call
       run.release();
     }
   });
-}
-
-/** A function that calls `work` only the first time. */
-function once(work: () => Promise<void>): () => Promise<void> {
-  let isCalled = false;
-  return async () => {
-    if (isCalled) return;
-    isCalled = true;
-    await work();
-  };
 }
 
 async function* answerEvents(

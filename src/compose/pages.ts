@@ -8,6 +8,7 @@ import { openApiDocument } from "../api/openapi.ts";
 import { type Answer, type Operation, Page } from "../api/operation.ts";
 import { createConsole } from "../console/page.ts";
 import { METRICS_CONTENT_TYPE, type Metrics } from "../kit/metrics.ts";
+import { once } from "../kit/once.ts";
 import { INTERFACE_VERSION } from "../kit/version.ts";
 
 /** What the pages need. */
@@ -50,12 +51,4 @@ function readiness(lanes: readonly LaneStatus[]): Answer {
 // contains a path.
 function laneView({ name, status, restarts, rssBytes, provider }: LaneStatus): object {
   return { name, status, restarts, rss_bytes: rssBytes, provider };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

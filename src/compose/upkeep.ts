@@ -13,10 +13,13 @@ export function startUpkeep(clock: Clock, log: Log, chores: readonly (() => Even
   const loop = async () => {
     while (!stop.signal.aborted) {
       await clock.sleep(UPKEEP_MS, stop.signal);
-      try {
-        for (const chore of chores) await chore();
-      } catch (err) {
-        log.warn({ err }, "a periodic chore failed; it runs again in a minute");
+      if (stop.signal.aborted) return;
+      for (const chore of chores) {
+        try {
+          await chore();
+        } catch (err) {
+          log.warn({ err }, "a periodic chore failed; it runs again in a minute");
+        }
       }
     }
   };

@@ -158,7 +158,13 @@ async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting
   const shown = new Set(visible.map((memory) => memory.memoryKey));
   const refused = ready.map((memory) => memory.ready.publication.memoryKey).filter((key) => !shown.has(key));
   for (const memory of ready) memory.resolve();
-  if (refused.length > 0) await index.retract(refused);
+  if (refused.length === 0) return;
+  try {
+    await index.retract(refused);
+  } catch (err) {
+    // The jobs have ended. The sweep retracts deleted memories again, and a rewritten memory is published again.
+    parts.log.warn({ project: projectId, err }, "memories that changed meanwhile could not be retracted yet");
+  }
 }
 
 function jobOf({ ready }: Waiting): Job {
@@ -182,7 +188,7 @@ async function completeRows(
       return shown;
     });
   } catch (error) {
-    await index.hide(shown.map(({ memoryKey }) => memoryKey));
+    if (shown.length > 0) await index.hide(shown.map(({ memoryKey }) => memoryKey));
     throw error;
   }
 }

@@ -119,7 +119,7 @@ export class ChatService {
     question: ChatQuestion,
     terms: { readonly signal: AbortSignal; readonly commitAnswer: CommitAnswer },
   ): Promise<AsyncGenerator<MessageEvent>> {
-    const chat = await this.get(viewer, id);
+    await this.get(viewer, id);
     await this.#parts.answers.check(viewer, { ...question, model: null });
     const queue = this.#queues.get(id) ?? { waiting: 0, last: Promise.resolve() };
     if (queue.waiting > LIMITS.messagesWaitingPerChat) {
@@ -140,7 +140,7 @@ export class ChatService {
     };
     try {
       const reservation = await this.#parts.answers.reserveQuery(viewer);
-      const answer = this.#answer(viewer, chat, question, { ...terms, reservation });
+      const answer = this.#answer(viewer, id, question, { ...terms, reservation });
       return inTurn(before, answer, () => {
         leaveQueue();
         reservation.release();
@@ -153,7 +153,7 @@ export class ChatService {
 
   async *#answer(
     viewer: Viewer,
-    chat: Chat,
+    id: ChatId,
     question: ChatQuestion,
     {
       signal,
@@ -164,7 +164,7 @@ export class ChatService {
     const { chats, answers, transactions } = this.#parts;
     const { projectId } = viewer;
     signal.throwIfAborted(); // nothing is stored for a caller who disconnected while waiting in the queue
-    const { id, userId } = await this.get(viewer, chat.id);
+    const { userId } = await this.get(viewer, id);
     const history = await chats.turns(projectId, id, LIMITS.chatTurns);
     const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
     if ((await chats.append(projectId, id, asked)) === null) throw unknownChat(id);
@@ -202,8 +202,10 @@ export class ChatService {
       throw error;
     } finally {
       // After a disconnect, the text so far is stored. The text of a failed answer is not.
-      if (end === "disconnected" && partial.text !== "" && (await chats.get(projectId, id)) !== null) {
-        await transactions.run((transaction) => store(transaction, true));
+      if (end === "disconnected" && partial.text !== "") {
+        await transactions.run(async (transaction) => {
+          if ((await transaction.chats.get(projectId, id)) !== null) await store(transaction, true);
+        });
       }
     }
   }

@@ -206,7 +206,7 @@ export class MemoryService {
 
   #follow(transaction: Transaction, projectId: ProjectId, { memory, outcome, releasedFile }: Accepted): void {
     const { index, files, wakeIngest } = this.#parts;
-    if (releasedFile !== null) transaction.afterCommit(() => void files.remove(releasedFile));
+    if (releasedFile !== null) transaction.afterCommit(() => files.remove(releasedFile));
     if (outcome === "updated" && memory.state.status === "completed") {
       const { key: memoryKey, userKey, expiresAt } = memory;
       const attributes = filteredAttributesJson(memory);
@@ -220,13 +220,22 @@ export class MemoryService {
   }
 
   #hideAfterCommit(transaction: Transaction, projectId: ProjectId, keys: readonly MemoryKey[]): void {
-    transaction.afterCommit(async () => {
-      const project = await this.#parts.index.project(projectId);
-      await project.hide(keys);
+    hideAfterCommit(transaction, this.#parts.index, projectId, keys);
+    transaction.afterCommit(() => {
       for (const key of keys) this.#contents.forget(key);
       this.#parts.wakeIngest();
     });
   }
+}
+
+/** Hides memories from searches after the commit of the transaction that deletes or rewrites them. */
+export function hideAfterCommit(
+  transaction: Transaction,
+  index: Pick<ChunkIndex, "project">,
+  projectId: ProjectId,
+  keys: readonly MemoryKey[],
+): void {
+  transaction.afterCommit(async () => (await index.project(projectId)).hide(keys));
 }
 
 /** The memory with this id; null if it does not exist or belongs to a user that the viewer may not see. */

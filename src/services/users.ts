@@ -11,6 +11,7 @@ import { shortened } from "../kit/shortened.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { Listing, UserStore } from "../ports/user-store.ts";
+import { hideAfterCommit } from "./memories.ts";
 
 /** What the service needs. */
 export interface UserServiceParts {
@@ -70,11 +71,8 @@ export class UserService {
     await transaction.chats.removeAllOf(projectId, userId);
     await transaction.users.removeEvents(projectId, userId);
     await transaction.idempotency.forget(projectId, [userSubject(userId)]);
-    transaction.afterCommit(async () => {
-      const project = await index.project(projectId);
-      await project.hide(removed);
-      wakeIngest();
-    });
+    hideAfterCommit(transaction, index, projectId, removed);
+    transaction.afterCommit(wakeIngest);
   }
 
   /** Logs an event; the user is created if necessary. @throws Fault `insufficient_scope` */

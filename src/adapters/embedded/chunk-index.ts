@@ -73,7 +73,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
 
   async purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
     // earlier calls of `publish` must reach the archive first
-    for (const opening of this.#projects.values()) await (await opening).changesStarted;
+    for (const opening of [...this.#projects.values()]) await (await opening).changesStarted;
     await this.#parts.archive.remove(memoryKeys);
   }
 
@@ -362,8 +362,9 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     await this.#native.compactIfNeeded();
   }
 
-  close(): Promise<void> {
-    return this.#native.close();
+  async close(): Promise<void> {
+    await this.#started; // changes that were requested earlier must reach the archive first
+    await this.#native.close();
   }
 }
 
