@@ -63,20 +63,16 @@ export class Idempotency {
    *   running
    */
   async begin(slot: IdempotencySlot, fingerprint: Uint8Array): Promise<Begun> {
-    const known = await this.#replay(slot, fingerprint);
-    if (known !== null) return known;
+    // Marked as running before the answer is looked up, so that no answer that is stored meanwhile is missed.
     const flight = this.#inFlight.begin(slotKeyOf(slot));
-    if (flight === null)
-      throw conflict("belongs to a request that is still running; repeat the request when that one has ended");
+    let begun: Begun | null = null;
     try {
-      // The request that was running may have ended since the first check.
-      const answered = await this.#replay(slot, fingerprint);
-      if (answered === null) return this.#run(slot, fingerprint, flight);
-      flight.end();
-      return answered;
-    } catch (error) {
-      flight.end();
-      throw error;
+      begun = await this.#replay(slot, fingerprint);
+      if (begun === null && flight !== null) begun = this.#run(slot, fingerprint, flight);
+      if (begun !== null) return begun;
+      throw conflict("belongs to a request that is still running; repeat the request when that one has ended");
+    } finally {
+      if (begun?.kind !== "run") flight?.end();
     }
   }
 

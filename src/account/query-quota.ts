@@ -59,7 +59,7 @@ export class QueryQuota {
     let reserved: number;
     let usage: Usage;
     // Both numbers are read again if the number of reservations has changed in between: a query that ended then could
-    // be missing in both.
+    // be counted in both.
     do {
       reserved = this.#reservedOf(projectId);
       usage = await this.#accounts.usage(projectId);

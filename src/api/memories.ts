@@ -165,8 +165,8 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
         });
         invariant(changed, "what was committed was changed");
         const { memory }: Accepted = changed;
-        const [shown] = await memories.withContents([memory]);
-        return { status, body: view(memory, change.content ?? shown?.content ?? "") };
+        const content = change.content ?? (await memories.withContents([memory]))[0]?.content ?? "";
+        return { status, body: view(memory, content) };
       },
     }),
 

@@ -20,10 +20,13 @@ export async function rerank(
   const texts = candidates.slice(0, mode.rerankDepth).map(({ chunkKey }) => textToRerank(hydrated.get(chunkKey)));
   const read = texts.slice(0, rerankedCount(request.query, texts, mode.rerankTokensMax));
   const graph = walk ?? NO_GRAPH;
+  if (read.length === 0) {
+    watch.lap("rerank", 0);
+    return candidates;
+  }
   const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
   try {
-    if (read.length === 0) return candidates;
     const earlyExit = earlyExitFor(candidates.slice(0, read.length), mode, graph);
     const logits = await parts.reranker.score(request.query, read, signal, () => watch.lap("queue", 1), earlyExit);
     return blendRerank(candidates, logits, mode, graph);
