@@ -211,7 +211,7 @@ if (!existsSync(path)) {
     if (existsSync(path)) return; // another build of the same sources ended first
     const { library, types } = await compile(join(cache, "target"));
     mkdirSync(dirname(path), { recursive: true });
-    copyFileSync(types, nativeTypesPath());
+    copyFileSync(types, nativeTypesPath(path));
     const beside = `${path}.${process.pid}`;
     copyFileSync(library, beside);
     renameSync(beside, path);

@@ -1,7 +1,7 @@
 // Scores how well sentences answer a question, with the reranker. There is no score if the models do not support the
 // question's language, are not available, or take too long; sentence selection then uses words alone.
 
-import { Fault } from "../domain/fault.ts";
+import { isOutage } from "../domain/fault.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
 import { isLanguageSupported } from "../retrieval/coverage.ts";
 import { squashLogit } from "../retrieval/rank.ts";
@@ -47,12 +47,8 @@ export function rerankerSentenceScorer({
     } catch (error) {
       signal.throwIfAborted();
       // An answer whose sentences are selected by words alone is better than no answer.
-      if (deadline.aborted || isUnavailable(error)) return null;
+      if (deadline.aborted || isOutage(error)) return null;
       throw error;
     }
   };
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof Fault && (error.code === "model_unavailable" || error.code === "overloaded");
 }

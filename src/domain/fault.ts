@@ -73,6 +73,11 @@ export class Fault extends Error {
   }
 }
 
+/** Whether a call failed only because something it needs is down or full. The same call may succeed later. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof Fault && (error.code === "model_unavailable" || error.code === "overloaded");
+}
+
 /**
  * Checks an internal assumption. Throws an Error that ends with "this is a bug in Mneme" if the assumption is false.
  * Such an error is logged and answered with 500.

@@ -1,7 +1,7 @@
 // Ingest worker with three loops: one claims jobs, processes them (job-runner.ts) and stores their results; one renews
 // leases; one sweeps deleted memories (sweep.ts). capacity.ts limits the number of claimed jobs.
 
-import { Fault } from "../domain/fault.ts";
+import { isOutage } from "../domain/fault.ts";
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Progress } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -186,6 +186,7 @@ export class IngestWorker {
       } else if (error instanceof JobPostponed) {
         await this.#end(job, () => stores.jobs.retryLater(job, error.delayMs, false));
       } else if (isOutage(error)) {
+        // Unavailable or overloaded models are not the memory's fault, however long that lasts.
         await this.#end(job, () => stores.jobs.retryLater(job, OUTAGE_RETRY_MS, false));
       } else if (job.attempt >= ATTEMPTS_MAX) {
         log.error({ memory: job.memory.id, err: error }, "a memory failed after its last attempt");
@@ -250,9 +251,4 @@ export class IngestWorker {
       await clock.sleep(SWEEP_MS, this.#stop.signal);
     }
   }
-}
-
-// Unavailable or overloaded models are not the memory's fault, however long that lasts.
-function isOutage(cause: unknown): boolean {
-  return cause instanceof Fault && (cause.code === "model_unavailable" || cause.code === "overloaded");
 }

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 
 const NATIVE_DIRECTORY = join(import.meta.dir, "../../../native");
 /** Folder of the word lists that the native core includes at compile time. */
@@ -56,6 +56,6 @@ export function nativeLibraryPath(): string {
 /**
  * Path of the file that describes the library's exported items. `native/types.ts` generates TypeScript types from it.
  */
-export function nativeTypesPath(): string {
-  return join(nativeCacheDirectory(), nativeSourceHash(), "types.jsonl");
+export function nativeTypesPath(libraryPath = nativeLibraryPath()): string {
+  return join(dirname(libraryPath), "types.jsonl");
 }
