@@ -65,6 +65,7 @@ export function chunkedDocuments(documents: readonly LongDocument[]): readonly C
       createdAt: 0,
       updatedAt: 0,
       expiresAt: null,
+      occurredAt: null,
       contentBytes: Buffer.byteLength(content, "utf8"),
       source: null,
       given: [],

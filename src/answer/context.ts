@@ -130,12 +130,17 @@ function frameTokens(passage: RankedPassage, isFirst: boolean): number {
 
 function documentOpening(passage: RankedPassage | undefined): string {
   if (passage === undefined) return opening("document");
-  const { title, type, source, createdAt } = passage.memory;
+  const { title, type, source, createdAt, occurredAt } = passage.memory;
   return opening("document", {
     title: title ?? source?.filename ?? null,
     type,
-    stored: isoTime(createdAt).slice(0, "2026-11-21".length),
+    happened: occurredAt === null ? null : dayOf(occurredAt),
+    stored: dayOf(createdAt),
   });
+}
+
+function dayOf(ms: number): string {
+  return isoTime(ms).slice(0, "2026-11-21".length);
 }
 
 // Attributes of a source element. For a turn, these are its day, and its speaker if the passage does not begin with the

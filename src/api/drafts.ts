@@ -23,7 +23,7 @@ export function attributesOf(
   nowMs: number,
   at = "",
 ): Omit<MemoryDraft, "content"> {
-  const { title, type, tags, metadata, userId, language, externalId, expires_at } = body;
+  const { title, type, tags, metadata, userId, language, externalId, expires_at, occurred_at } = body;
   return {
     ...(title && { title }),
     ...(type && { type }),
@@ -33,6 +33,7 @@ export function attributesOf(
     ...(language && { language: checkLanguage(language, fieldAt(at, "language")) }),
     ...(externalId && { externalId }),
     ...(expires_at && { expiresAt: checkFuture(expires_at, nowMs, fieldAt(at, "expires_at")) }),
+    ...(occurred_at && { occurredAt: checkTime(occurred_at, fieldAt(at, "occurred_at")) }),
   };
 }
 
@@ -41,7 +42,7 @@ export function attributesOf(
  * @throws Fault `invalid_request` (also for a body without fields), `too_many_tags` or `metadata_too_large`.
  */
 export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
-  const { content, title, type, tags, metadata, userId, language, externalId, expires_at } = body;
+  const { content, title, type, tags, metadata, userId, language, externalId, expires_at, occurred_at } = body;
   refuseEmptyChange(body);
   if (content !== undefined) checkContent(content, "content");
   return {
@@ -55,6 +56,9 @@ export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
     ...(externalId !== undefined && { externalId }),
     ...(expires_at !== undefined && {
       expiresAt: expires_at === null ? null : checkFuture(expires_at, nowMs, "expires_at"),
+    }),
+    ...(occurred_at !== undefined && {
+      occurredAt: occurred_at === null ? null : checkTime(occurred_at, "occurred_at"),
     }),
   };
 }
@@ -113,6 +117,24 @@ export function checkFuture(text: string, nowMs: number, param: string): number 
   }
   if (time <= nowMs) throw new Fault("invalid_request", `'${param}' is in the past.`, { param });
   return time;
+}
+
+/** The range of times that a request can name, in Unix milliseconds: the years 0001 to 9999, in UTC. */
+const TIME_MIN = Date.parse("0001-01-01T00:00:00.000Z");
+const TIME_MAX = Date.parse("9999-12-31T23:59:59.999Z");
+
+/**
+ * Parses a time, in the past or in the future, to Unix milliseconds. A date without a time is its first instant in UTC.
+ * @throws Fault `invalid_request` for anything else, and for a time outside the years 0001 to 9999
+ */
+export function checkTime(text: string, param: string): number {
+  const time = parseIsoTime(text);
+  if (time !== null && time >= TIME_MIN && time <= TIME_MAX) return time;
+  throw new Fault(
+    "invalid_request",
+    `'${param}' must be an ISO 8601 time such as "2026-01-31T12:00:00Z", or a date such as "2026-01-31", from the year 0001 to 9999.`,
+    { param },
+  );
 }
 
 function checkContent(content: string, param: string): void {

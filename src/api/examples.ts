@@ -57,6 +57,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
       userId: "ada",
       language: "en",
       created_at: NOW,
+      occurred_at: null,
     },
     _chunk: { ordinal: 0, start: 0, end: PASSAGE.length },
   },

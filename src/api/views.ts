@@ -70,6 +70,7 @@ export function memoryAttributes(memory: Memory): View<typeof memories.MemoryWit
     created_at: isoTime(memory.createdAt),
     updated_at: isoTime(memory.updatedAt),
     expires_at: isoTimeOrNull(memory.expiresAt),
+    occurred_at: isoTimeOrNull(memory.occurredAt),
     source: memory.source === null ? null : { ...memory.source },
     ...(state.status === "completed"
       ? {
@@ -151,6 +152,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
       userId: memory.userId,
       language: memory.language,
       created_at: isoTime(memory.createdAt),
+      occurred_at: isoTimeOrNull(memory.occurredAt),
     },
     _chunk: {
       ordinal: place.ordinal,

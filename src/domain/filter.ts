@@ -34,6 +34,7 @@ export type FilteredAttributes = Pick<
   | "externalId"
   | "createdAt"
   | "updatedAt"
+  | "occurredAt"
   | "userId"
   | "metadata"
 >;
@@ -51,13 +52,14 @@ const ATTRIBUTES = {
   externalId: (memory) => memory.externalId,
   created_at: (memory) => memory.createdAt,
   updated_at: (memory) => memory.updatedAt,
+  occurred_at: (memory) => memory.occurredAt,
   memory_id: (memory) => memory.id,
   userId: (memory) => memory.userId,
 } as const satisfies Record<string, (memory: FilteredAttributes) => Json>;
 /** Name of a filterable attribute. */
 export type FilteredAttribute = keyof typeof ATTRIBUTES;
 
-const DATE_ATTRIBUTES: readonly FilteredAttribute[] = ["created_at", "updated_at"];
+const DATE_ATTRIBUTES: readonly FilteredAttribute[] = ["created_at", "updated_at", "occurred_at"];
 const METADATA_PREFIX = "metadata.";
 
 const COMBINATORS = ["$and", "$or", "$not"] as const;

@@ -67,6 +67,8 @@ export interface Memory {
   readonly updatedAt: number;
   /** From this time on, the memory is treated as deleted; null if it does not expire. */
   readonly expiresAt: number | null;
+  /** When the event that the memory is about took place, as opposed to `createdAt`; null if the caller gave no time. */
+  readonly occurredAt: number | null;
   /** Size of the content in UTF-8 bytes; for an upload that has not been read yet, the size of the file. */
   readonly contentBytes: number;
   /** The uploaded file that the memory was made from; null if it was not an upload. */
@@ -105,6 +107,8 @@ export interface MemoryChange {
   readonly externalId?: string | null;
   /** Unix milliseconds. */
   readonly expiresAt?: number | null;
+  /** Unix milliseconds. */
+  readonly occurredAt?: number | null;
 }
 
 /** State of a memory: its status, with the fields that exist only in this status. */
@@ -127,6 +131,8 @@ export interface MemoryDraft {
   readonly externalId?: string;
   /** Unix milliseconds. */
   readonly expiresAt?: number;
+  /** Unix milliseconds. */
+  readonly occurredAt?: number;
 }
 
 /** Result of the extraction for attributes that the caller did not provide. */

@@ -2,6 +2,7 @@
 // steps.
 
 import type { Extracted, Memory } from "../domain/memory.ts";
+import { isoTime } from "../kit/clock.ts";
 import type { KnownEntities } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 import type { Job } from "../ports/job-store.ts";
@@ -61,8 +62,10 @@ export function withExtraction(input: PrepareInput, extraction: LlmExtraction | 
   };
 }
 
-// A number becomes digits: preparation decides whether they are seconds or milliseconds, as it does for a text.
-function dateOf({ metadata }: Memory): string | null {
+// The day that a caller gave. `occurred_at` takes precedence over `metadata.date`. A number in the metadata becomes
+// digits: preparation decides whether they are seconds or milliseconds, as it does for a text.
+function dateOf({ metadata, occurredAt }: Memory): string | null {
+  if (occurredAt !== null) return isoTime(occurredAt);
   const date = metadata?.date;
   return typeof date === "string" || typeof date === "number" ? String(date) : null;
 }

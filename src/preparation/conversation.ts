@@ -45,7 +45,8 @@ export interface MemoryDays {
 
 /**
  * Finds the days of a memory.
- * @param date the date in the memory's metadata: a text with a day in it, or Unix seconds or milliseconds.
+ * @param date the date that the caller gave, in `occurred_at` or in the metadata: a text with a day in it, or Unix
+ *   seconds or milliseconds.
  * @param createdAt Unix milliseconds; null if unknown.
  */
 export function memoryDays(date: string | null, createdAt: number | null): MemoryDays {

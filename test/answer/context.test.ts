@@ -65,6 +65,13 @@ describe("packContext", () => {
     expect(text).toContain('<source id="3" speaker="Ada" date="8 May 2023">');
   });
 
+  test("shows the day on which a document happened, if it is known, beside the day on which it was stored", () => {
+    const told = passage("Ada moved to Berlin.");
+    const occurredAt = Date.UTC(2019, 5, 3, 22);
+    const { text } = packed([{ ...told, memory: { ...told.memory, occurredAt } }]);
+    expect(text).toContain('<document happened="2019-06-03" stored="1970-01-01">');
+  });
+
   test("groups passages of a memory in reading order, and orders documents by their best passage", () => {
     const [late, early] = piecesOf("First Ada moved. Then Ada stayed.", [
       [17, 33],

@@ -26,6 +26,7 @@ export function passage(text: string, score = 0.5): RankedPassage {
       createdAt: 0,
       updatedAt: 0,
       expiresAt: null,
+      occurredAt: null,
       source: null,
       contentBytes: Buffer.byteLength(text),
       given: [],

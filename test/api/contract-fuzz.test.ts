@@ -151,6 +151,8 @@ function named(name: string, schema: JsonSchema): Json | undefined {
       return chance.pick(["en", "de-CH", "zh-Hans", "EN-us"]);
     case "expires_at":
       return chance.pick(["2999-01-01T00:00:00Z", "2999-12-31T23:59:59.999+02:00"]);
+    case "occurred_at":
+      return chance.pick(["2024-05-03", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "2024-05-03T01:00+02:00"]);
     case "tags":
       return isText ? '["house","keys"]' : undefined;
     case "metadata":
@@ -279,7 +281,7 @@ function spoiltRequest(operation: Documented, sent: Sent): Sent {
 }
 
 function spoiltForm(form: FormData): FormData {
-  const name = chance.pick(["file", "title", "tags", "metadata", "user_id", "expires_at", "language"]);
+  const name = chance.pick(["file", "title", "tags", "metadata", "user_id", "expires_at", "occurred_at", "language"]);
   if (chance.often(0.3)) form.delete("file");
   else form.append(name, chance.pick([...AWKWARD_TEXTS, "{", "[1]", '{"_a":1}']));
   if (chance.often(0.2)) form.append("file", new Blob([""]), "empty.txt");

@@ -48,7 +48,18 @@ type Area = readonly [scope: Scope, isForConfinedKeys: boolean];
 
 const PER_MINUTE = { GET: 300, POST: 100, PUT: 100, PATCH: 100, DELETE: 100 } as const;
 const PAGE = ["limit", "cursor"];
-const MEMORY = ["content", "title", "type", "tags", "metadata", "userId", "language", "externalId", "expires_at"];
+const MEMORY = [
+  "content",
+  "title",
+  "type",
+  "tags",
+  "metadata",
+  "userId",
+  "language",
+  "externalId",
+  "expires_at",
+  "occurred_at",
+];
 const UPLOAD = ["file", ...MEMORY.filter((field) => field !== "content")];
 const SEARCH = ["query", "filters", "limit", "includeGraph", "userId", "mode", "explain", "min_score"];
 const QUERY = [
@@ -218,7 +229,17 @@ export function allows(scopes: readonly Scope[], scope: Scope): boolean {
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Memory: [
     ...["id", "status", "content", "title", "type", "tags", "metadata", "userId", "created_at", "updated_at"],
-    ...["language", "externalId", "expires_at", "source", "error", "progress", "chunk_count", "extraction"],
+    ...[
+      "language",
+      "externalId",
+      "expires_at",
+      "occurred_at",
+      "source",
+      "error",
+      "progress",
+      "chunk_count",
+      "extraction",
+    ],
   ],
   SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited"],
   SearchResults: ["results", "total_results", "explain"],

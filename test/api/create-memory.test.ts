@@ -30,11 +30,13 @@ describe("202", () => {
       language: "en",
       externalId: "boiler-1",
       expires_at: "2999-01-31T12:00:00+02:00",
+      occurred_at: "2024-05-03",
     };
     const { status, body } = await create(given);
     expect(status).toBe(202);
     const { id, created_at, updated_at, progress, ...rest } = body;
-    expect(rest).toEqual({ ...given, status: "processing", source: null, expires_at: "2999-01-31T10:00:00.000Z" });
+    const times = { expires_at: "2999-01-31T10:00:00.000Z", occurred_at: "2024-05-03T00:00:00.000Z" };
+    expect(rest).toEqual({ ...given, status: "processing", source: null, ...times });
     expect(id).toMatch(/^mem_[0-9a-hjkmnp-tv-z]{26}$/);
     expect(created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(updated_at).toBe(created_at);
@@ -77,11 +79,26 @@ describe("202", () => {
     const { status, body } = await mneme.store({
       content: "Nulls are nothing.",
       ...{ title: null, type: null, tags: null, metadata: null, userId: null },
-      ...{ language: null, externalId: null, expires_at: null },
+      ...{ language: null, externalId: null, expires_at: null, occurred_at: null },
     });
     expect(status).toBe(200);
-    expect(body).toMatchObject({ metadata: {}, userId: null, externalId: null, expires_at: null });
+    expect(body).toMatchObject({ metadata: {}, userId: null, externalId: null, expires_at: null, occurred_at: null });
     expect(body.title).toBeString();
+  });
+
+  test("takes occurred_at in any zone, of the years 0001 to 9999; a date is its first instant in UTC", async () => {
+    const times: [given: string, shown: string][] = [
+      ["2024-05-03", "2024-05-03T00:00:00.000Z"],
+      ["2024-05-03T01:30:00+02:00", "2024-05-02T23:30:00.000Z"],
+      ["2024-02-29T23:59:59.999Z", "2024-02-29T23:59:59.999Z"],
+      ["0001-01-01", "0001-01-01T00:00:00.000Z"],
+      ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
+      ["2999-01-01", "2999-01-01T00:00:00.000Z"],
+    ];
+    for (const [occurred_at, shown] of times) {
+      const { status, body } = await create({ content: `It happened: ${occurred_at}.`, occurred_at });
+      expect([occurred_at, status, body.occurred_at]).toEqual([occurred_at, 202, shown]);
+    }
   });
 
   test("returns the content unchanged", async () => {
@@ -212,6 +229,28 @@ describe("400", () => {
     ["an expiry on 31 February", { content: "x", expires_at: "2999-02-31T00:00:00Z" }, "invalid_request", "expires_at"],
     ["an expiry at 24:00", { content: "x", expires_at: "2999-01-01T24:00:00Z" }, "invalid_request", "expires_at"],
     ["an expiry that is a number", { content: "x", expires_at: 32503680000000 }, "invalid_request", "expires_at"],
+    ["an occurrence yesterday", { content: "x", occurred_at: "yesterday" }, "invalid_request", "occurred_at"],
+    ["an empty occurrence", { content: "x", occurred_at: "" }, "invalid_request", "occurred_at"],
+    ["an occurrence in a month", { content: "x", occurred_at: "2024-05" }, "invalid_request", "occurred_at"],
+    [
+      "an occurrence without a zone",
+      { content: "x", occurred_at: "2024-05-03T10:00" },
+      "invalid_request",
+      "occurred_at",
+    ],
+    ["an occurrence on 30 February", { content: "x", occurred_at: "2024-02-30" }, "invalid_request", "occurred_at"],
+    ["an occurrence in the year 0", { content: "x", occurred_at: "0000-12-31" }, "invalid_request", "occurred_at"],
+    [
+      "an occurrence that lies before the year 1 in UTC",
+      { content: "x", occurred_at: "0001-01-01T00:00:00+01:00" },
+      ...(["invalid_request", "occurred_at"] as const),
+    ],
+    [
+      "an occurrence that lies after the year 9999 in UTC",
+      { content: "x", occurred_at: "9999-12-31T23:59:59-01:00" },
+      ...(["invalid_request", "occurred_at"] as const),
+    ],
+    ["an occurrence that is a number", { content: "x", occurred_at: 1714694400000 }, "invalid_request", "occurred_at"],
     ["an unknown field", { content: "x", colour: "red" }, "invalid_request", "colour"],
     ["a field named __proto__", '{"content":"x","__proto__":{"userId":"ada"}}', "invalid_request", "__proto__"],
     ["a field named constructor", { content: "x", constructor: 1 }, "invalid_request", "constructor"],

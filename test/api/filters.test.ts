@@ -96,6 +96,19 @@ describe("fields", () => {
     }
   });
 
+  test("occurred_at compares as instants, and is absent where it was not given", async () => {
+    await mneme.call("PUT", `/v1/memories/${ids.alpha}`, { occurred_at: "1969-07-20T20:17:00Z" });
+    await mneme.call("PUT", `/v1/memories/${ids.delta}`, { occurred_at: "2024-05-03" });
+    expect(await admitted({ occurred_at: "2024-05-03T02:00:00+02:00" })).toEqual(["delta"]);
+    expect(await admitted({ occurred_at: { $lt: "2024-05-03" } })).toEqual(["alpha"]);
+    expect(await admitted({ occurred_at: { $gte: "1969-07-20", $lte: "2024-05-03" } })).toEqual(["alpha", "delta"]);
+    expect(await admitted({ occurred_at: { $exists: false } })).toEqual(["beta", "gamma", "epsilon"]);
+    expect(await admitted({ occurred_at: null })).toEqual(["beta", "gamma", "epsilon"]);
+    expect(await admitted({ occurred_at: { $ne: "2024-05-03" } })).toEqual(["alpha", "beta", "gamma", "epsilon"]);
+    for (const id of [ids.alpha, ids.delta]) await mneme.call("PUT", `/v1/memories/${id}`, { occurred_at: null });
+    expect(await admitted({ occurred_at: { $exists: true } })).toEqual([]);
+  });
+
   test("source.media_type is that of the uploaded file", async () => {
     const form = new FormData();
     form.set("file", new File(["An item that came as a file."], "item.txt"));
@@ -259,6 +272,8 @@ describe("400: invalid filters, with the path of the error", () => {
     [{ created_at: "yesterday" }, "filters.created_at"],
     [{ created_at: { $gte: "2026-02-31" } }, "filters.created_at.$gte"],
     [{ updated_at: { $lt: 1_700_000_000 } }, "filters.updated_at.$lt"],
+    [{ occurred_at: "May 2024" }, "filters.occurred_at"],
+    [{ occurred_at: { $contains: "2024" } }, "filters.occurred_at.$contains"],
     [{ created_at: { $in: ["2026-01-01T00:00:00Z", "soon"] } }, "filters.created_at.$in[1]"],
   ];
   for (const [filter, param] of refused) {

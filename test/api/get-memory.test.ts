@@ -23,7 +23,7 @@ test("200: the whole memory, the same as in the list", async () => {
   expect(Object.keys(body).sort()).toEqual(
     [
       ...["chunk_count", "content", "created_at", "expires_at", "externalId", "extraction", "id", "language"],
-      ...["metadata", "source", "status", "tags", "title", "type", "updated_at", "userId"],
+      ...["metadata", "source", "occurred_at", "status", "tags", "title", "type", "updated_at", "userId"],
     ].sort(),
   );
   expect(body).toMatchObject({ id, status: "completed", content: "The ferry leaves at noon.", metadata: { pier: 4 } });

@@ -64,6 +64,7 @@ describe("200", () => {
           userId: "ada",
           language: "en",
           created_at: expect.stringMatching(/Z$/),
+          occurred_at: null,
         },
         _chunk: { ordinal: 0, start: 0, end: 45 },
       },

@@ -32,6 +32,7 @@ const GIVEN = {
   userId: "ada",
   language: "en",
   expires_at: "2999-01-01T00:00:00.000Z",
+  occurred_at: "2024-05-03T00:00:00.000Z",
 };
 
 describe("200: without new content", () => {
@@ -45,6 +46,7 @@ describe("200: without new content", () => {
       { userId: "bob" },
       { language: "pt-BR" },
       { expires_at: "2998-12-31T23:00:00.000Z" },
+      { occurred_at: "0999-12-31T23:00:00.000Z" },
       { externalId: "tram-200" },
     ];
     for (const change of changes) {
@@ -63,7 +65,7 @@ describe("200: without new content", () => {
     const { body: before } = await mneme.store({ ...GIVEN, externalId: "cleared" });
     const cleared = {
       ...{ title: null, type: null, tags: null, language: null },
-      ...{ userId: null, externalId: null, expires_at: null },
+      ...{ userId: null, externalId: null, expires_at: null, occurred_at: null },
     };
     const { status, body } = await put(before.id, { ...cleared, metadata: null });
     expect(status).toBe(200);
@@ -275,6 +277,8 @@ describe("400", () => {
     ["257 characters of externalId", { externalId: "e".repeat(257) }, "invalid_request", "externalId"],
     ["a language that is none", { language: "en_US" }, "invalid_request", "language"],
     ["a past expiry", { expires_at: "2001-01-01T00:00:00Z" }, "invalid_request", "expires_at"],
+    ["an occurrence that is no date", { occurred_at: "last May" }, "invalid_request", "occurred_at"],
+    ["an occurrence on 31 June", { occurred_at: "2024-06-31" }, "invalid_request", "occurred_at"],
     ["an id in the body", { id: "mem_1", title: "x" }, "invalid_request", "id"],
     ["a status", { status: "completed" }, "invalid_request", "status"],
     ["a created_at", { created_at: "2020-01-01T00:00:00Z" }, "invalid_request", "created_at"],

@@ -243,6 +243,7 @@ describe("uploadMemory", () => {
         language: "de-de",
         externalId: "fields",
         expires_at: "2999-01-01T00:00:00Z",
+        occurred_at: "2024-05-03T12:00:00+02:00",
       }),
     );
     expect(status).toBe(202);
@@ -255,15 +256,16 @@ describe("uploadMemory", () => {
       language: "de-DE",
       externalId: "fields",
       expires_at: "2999-01-01T00:00:00.000Z",
+      occurred_at: "2024-05-03T10:00:00.000Z",
     });
   });
 
   test("empty fields, as web pages send them, count as absent", async () => {
     const { status, body } = await send(
-      fileForm("a.txt", "Empty fields.", { title: "", tags: "", metadata: "", type: "" }),
+      fileForm("a.txt", "Empty fields.", { title: "", tags: "", metadata: "", type: "", occurred_at: "" }),
     );
     expect(status).toBe(202);
-    expect(body).toMatchObject({ title: null, type: null, tags: null, metadata: {} });
+    expect(body).toMatchObject({ title: null, type: null, tags: null, metadata: {}, occurred_at: null });
   });
 
   describe("400", () => {
@@ -290,6 +292,7 @@ describe("uploadMemory", () => {
       ],
       ["a reserved name in metadata", { metadata: '{"_memory": 1}' }, "invalid_request", "metadata._memory"],
       ["no language", { language: "english!" }, "invalid_request", "language"],
+      ["an occurrence that is no date", { occurred_at: "3 May 2024" }, "invalid_request", "occurred_at"],
       ["a time that has passed", { expires_at: "2001-01-01T00:00:00Z" }, "invalid_request", "expires_at"],
     ];
     for (const [what, fields, code, param] of cases) {

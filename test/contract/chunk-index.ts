@@ -610,6 +610,7 @@ function attributes(more: Partial<FilteredAttributes> = {}): FilteredAttributes 
     externalId: null,
     createdAt: 0,
     updatedAt: 0,
+    occurredAt: null,
     userId: null,
     metadata: null,
     ...more,

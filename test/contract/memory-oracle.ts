@@ -27,6 +27,7 @@ export interface OracleMemory {
   attributes: Record<ExtractedField, string | readonly string[] | null>;
   given: Set<ExtractedField>;
   expiresAt: number | null;
+  occurredAt: number | null;
   deletedAt: number | null;
   isRetracted: boolean;
   isPurgeAsked: boolean;
@@ -229,6 +230,7 @@ export class MemoryOracle {
     }
     Object.assign(memory, { externalId, userId });
     if (change.expiresAt !== undefined) memory.expiresAt = change.expiresAt;
+    if (change.occurredAt !== undefined) memory.occurredAt = change.occurredAt;
     if (!isRework) this.#record("memory.updated", memory);
     return { memory, outcome: isRework ? "rewritten" : "updated" };
   }
@@ -304,6 +306,7 @@ export class MemoryOracle {
       },
       given: new Set(EXTRACTED_FIELDS.filter((field) => draft[field] !== undefined)),
       expiresAt: draft.expiresAt ?? null,
+      occurredAt: draft.occurredAt ?? null,
       deletedAt: null,
       isRetracted: false,
       isPurgeAsked: false,

@@ -70,6 +70,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           language: "de",
           externalId: "e",
           expiresAt: clock.now() + 5,
+          occurredAt: -62_135_596_800_000,
         };
         const { memory, outcome } = await accept(draft);
         expect(outcome).toBe("created");
@@ -89,6 +90,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           createdAt: clock.now(),
           updatedAt: clock.now(),
           expiresAt: clock.now() + 5,
+          occurredAt: -62_135_596_800_000,
           contentBytes: 12,
           source: null,
           given: ["title", "type", "tags", "language"],
@@ -99,9 +101,10 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
 
       test("stores null for values that were not given", async () => {
         const { memory } = await accept();
-        const { title, type, tags, language, metadata, userId, userKey, externalId, expiresAt, given } = memory;
-        expect([title, type, tags, language, metadata, userId, userKey, externalId, expiresAt]).toEqual(
-          Array(9).fill(null),
+        const { title, type, tags, language, metadata, userId, userKey, externalId, given } = memory;
+        const { expiresAt, occurredAt } = memory;
+        expect([title, type, tags, language, metadata, userId, userKey, externalId, expiresAt, occurredAt]).toEqual(
+          Array(10).fill(null),
         );
         expect(given).toEqual([]);
       });
@@ -153,6 +156,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           title: "old",
           metadata: { a: 1 },
           expiresAt: clock.now() + 9e9,
+          occurredAt: 1_000,
         });
         clock.advance(1_000);
         const { memory, outcome } = await accept({ externalId: "e", title: "new", tags: [] });
@@ -516,6 +520,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           title: "new",
           metadata: { b: [2] },
           expiresAt: clock.now() + 5,
+          occurredAt: 7,
         });
         expect(outcome).toBe("updated");
         expect(memory).toEqual({
@@ -523,6 +528,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           title: "new",
           metadata: { b: [2] },
           expiresAt: clock.now() + 5,
+          occurredAt: 7,
           updatedAt: clock.now(),
         });
         expect(await reread(before)).toEqual(memory);
@@ -537,8 +543,12 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           externalId: "e",
           userId: "u",
           expiresAt: clock.now() + 9e6,
+          occurredAt: clock.now() + 9e6,
         });
-        const cleared = { title: null, tags: null, metadata: null, externalId: null, userId: null, expiresAt: null };
+        const cleared = {
+          ...{ title: null, tags: null, metadata: null, externalId: null, userId: null },
+          ...{ expiresAt: null, occurredAt: null },
+        };
         const { memory } = await change(before, cleared);
         expect(memory).toEqual({ ...before, ...cleared, userKey: null, given: [] });
         await change(memory, { content: "afresh" });
@@ -547,7 +557,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       });
 
       test("of the content processes it again: given attributes stay, extracted ones are cleared", async () => {
-        const before = await completed({ title: "given", externalId: "e" });
+        const before = await completed({ title: "given", externalId: "e", occurredAt: 3 });
         clock.advance(1_000);
         const { memory, outcome } = await change(before, { content: "other text", language: "fr" });
         expect(outcome).toBe("rewritten");
@@ -598,7 +608,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       });
 
       test("of the owner makes the new owner known and moves the memory", async () => {
-        const memory = await completed({ userId: "u" });
+        const memory = await completed({ userId: "u", occurredAt: -5 });
         const moved = (await change(memory, { userId: "v" })).memory;
         expect(moved).toMatchObject({ userId: "v", userKey: await store.userKey(project, "v") });
         expect(await keysOf({ userId: "u" })).toEqual([]);

@@ -106,6 +106,7 @@ export class RandomWalk {
       ...this.#maybe({ type: `k${this.#integer(2)}` }),
       ...this.#maybe({ tags: [`g${this.#integer(3)}`, `g${this.#integer(3)}`] }),
       ...(this.random() < 0.2 && { expiresAt: now + 1 + this.#integer(5_000) }),
+      ...this.#maybe({ occurredAt: this.#integer(9) }),
     }));
     const accepted = await this.stores.memories.accept(this.projects[project], drafts);
     expect(accepted).toHaveLength(drafts.length);
@@ -129,6 +130,7 @@ export class RandomWalk {
       ...this.#maybe({ type: orNull(`k${this.#integer(2)}`) }),
       ...this.#maybe({ tags: orNull([`g${this.#integer(3)}`]) }),
       ...(this.random() < 0.2 && { expiresAt: orNull(now + 1 + this.#integer(5_000)) }),
+      ...this.#maybe({ occurredAt: orNull(this.#integer(9)) }),
     };
     const expected = this.#oracle.change(memory, change, now);
     expect(
@@ -268,6 +270,7 @@ export class RandomWalk {
         userId: memory.userId,
         externalId: memory.externalId,
         expiresAt: memory.expiresAt,
+        occurredAt: memory.occurredAt,
         given: [...memory.given].sort(),
       })),
     );
@@ -326,7 +329,10 @@ function shown(result: Accepted | OracleOutcome | Fault | FaultCode | null | und
 }
 
 function comparable(memory: Memory) {
-  const { key, version, state, title, type, tags, language, userId, externalId, expiresAt, given } = memory;
-  const status = state.status;
-  return { key, version, status, title, type, tags, language, userId, externalId, expiresAt, given: [...given].sort() };
+  const { key, version, state, title, type, tags, language, userId, externalId, expiresAt, occurredAt, given } = memory;
+  const { status } = state;
+  return {
+    ...{ key, version, status, title, type, tags, language, userId, externalId, expiresAt, occurredAt },
+    given: [...given].sort(),
+  };
 }

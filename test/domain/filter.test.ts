@@ -21,6 +21,7 @@ const BARE: FilteredAttributes = {
   externalId: null,
   createdAt: Date.UTC(2026, 0, 31, 12),
   updatedAt: Date.UTC(2026, 1, 28),
+  occurredAt: Date.UTC(2025, 6, 14),
   userId: null,
   metadata: null,
 };
@@ -81,6 +82,7 @@ describe("fields", () => {
       externalId: "ext-1",
       created_at: "2026-01-31T12:00:00.000Z",
       updated_at: "2026-02-28",
+      occurred_at: "2025-07-14",
       memory_id: "mem_7",
       userId: "ada",
       "metadata.color": "red",
@@ -475,6 +477,7 @@ function flattened(of: FilteredAttributes): Table {
     ...{ memory_id: of.id, title: of.title, type: of.type, tags: of.tags, language: of.language },
     ...{ "source.media_type": of.source?.media_type, externalId: of.externalId, userId: of.userId },
     ...{ created_at: new Date(of.createdAt), updated_at: new Date(of.updatedAt) },
+    occurred_at: of.occurredAt === null ? null : new Date(of.occurredAt),
   };
   for (const [path, value] of Object.entries(attributes)) if (value !== null && value !== undefined) enter(path, value);
   const below = (value: unknown, path: string): void => {

@@ -416,6 +416,7 @@ function filteredAttributes(json: string): FilteredAttributes {
     externalId: text("externalId"),
     createdAt: Number(attributes.created_at),
     updatedAt: Number(attributes.updated_at),
+    occurredAt: (attributes.occurred_at ?? null) as number | null,
     userId: text("userId"),
     metadata: (attributes.metadata ?? null) as JsonObject | null,
   };

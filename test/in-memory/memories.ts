@@ -264,7 +264,10 @@ function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, 
   return { contentBytes: source.bytes, contentHash: hash.update(sha256).update(source.media_type).digest("hex") };
 }
 
-type Attributes = Pick<MemoryRow, "title" | "type" | "tags" | "language" | "metadata" | "given" | "expiresAt">;
+type Attributes = Pick<
+  MemoryRow,
+  "title" | "type" | "tags" | "language" | "metadata" | "given" | "expiresAt" | "occurredAt"
+>;
 
 /**
  * The attributes after a change. A field that the change lacks keeps its value; null clears it. If the content is
@@ -288,5 +291,6 @@ function attributesAfter(change: MemoryChange, known: MemoryRow | null, isRework
       change[field] === undefined ? known?.given.includes(field) === true : change[field] !== null,
     ),
     expiresAt: change.expiresAt === undefined ? (known?.expiresAt ?? null) : change.expiresAt,
+    occurredAt: change.occurredAt === undefined ? (known?.occurredAt ?? null) : change.occurredAt,
   };
 }

@@ -128,10 +128,10 @@ export function toVisible(row: MemoryRow): VisibleMemory {
 /** Converts a row to a Memory. */
 export function toMemory(row: MemoryRow): Memory {
   const { key, id, version, title, type, tags, language, metadata, userId, userKey, externalId } = row;
-  const { createdAt, updatedAt, expiresAt, contentBytes, source, given } = row;
+  const { createdAt, updatedAt, expiresAt, occurredAt, contentBytes, source, given } = row;
   return {
     ...{ key, id, version, state: toState(row), title, type, tags, language, metadata, userId, userKey, externalId },
-    ...{ createdAt, updatedAt, expiresAt, contentBytes, source, given },
+    ...{ createdAt, updatedAt, expiresAt, occurredAt, contentBytes, source, given },
   };
 }
 

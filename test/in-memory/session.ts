@@ -108,6 +108,7 @@ export interface MemoryRow {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly expiresAt: number | null;
+  readonly occurredAt: number | null;
   readonly deletedAt: number | null;
   readonly isRetracted: boolean;
   readonly isPurgeAsked: boolean;

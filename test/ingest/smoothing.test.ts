@@ -102,7 +102,7 @@ describe("a stored conversation", () => {
   });
   afterEach(() => harness.close());
 
-  test("has the day of metadata.date, or by default the day on which it was stored", async () => {
+  test("has the day of occurred_at, else of metadata.date, or by default the day on which it was stored", async () => {
     const published: Publication[] = [];
     harness.index.before = (publications) => void published.push(...publications);
     const conversation = { content: "Ada: Hi.", type: "conversation" };
@@ -111,6 +111,7 @@ describe("a stored conversation", () => {
       { ...conversation, metadata: { date: 1_683_554_160 } },
       { ...conversation, metadata: { date: { year: 2023 } } },
       conversation,
+      { ...conversation, occurredAt: Date.UTC(2022, 2, 9), metadata: { date: "2023-05-08T10:00:00Z" } },
     ];
     const memories = harness.accept(...drafts);
     for (const memory of memories) await harness.settled(memory);
@@ -126,7 +127,8 @@ describe("a stored conversation", () => {
       "[8 May 2023] Ada: Hi.",
       `[${today}] Ada: Hi.`,
       `[${today}] Ada: Hi.`,
+      "[9 March 2022] Ada: Hi.",
     ]);
-    expect(await harness.searchable()).toEqual(["Ada: Hi.", "Ada: Hi.", "Ada: Hi.", "Ada: Hi."]);
+    expect(await harness.searchable()).toEqual(Array(5).fill("Ada: Hi."));
   });
 });

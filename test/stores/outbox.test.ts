@@ -83,6 +83,7 @@ function memory(title = "Grüße 😀"): Memory {
     createdAt: 0,
     updatedAt: 0,
     expiresAt: null,
+    occurredAt: null,
     contentBytes: 12,
     source: null,
     given: [],

@@ -317,6 +317,7 @@ describe("a file of schema version 1", () => {
       createdAt: 9,
       updatedAt: 9,
       expiresAt: null,
+      occurredAt: null,
       contentBytes: 4,
       source: null,
       given: [],

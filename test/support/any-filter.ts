@@ -66,6 +66,7 @@ export function anyMemory(chance: Chance): FilteredAttributes {
     externalId: text(),
     createdAt: Date.parse(chance.one(DATES)),
     updatedAt: Date.parse(chance.one(DATES)),
+    occurredAt: chance.one([null, Date.parse(chance.one(DATES))]),
     userId: text(),
     metadata: chance.below(8) === 0 ? null : JSON.parse(anyObject(chance, 3)),
   };
@@ -84,7 +85,10 @@ export function anyFilter(chance: Chance, depth: number): JsonObject {
 function anyCondition(chance: Chance): [field: string, operand: Json] {
   const kind = chance.below(8);
   if (kind === 0)
-    return [chance.one(["created_at", "updated_at"]), anyOperators(chance, () => chance.one(DATES), false)];
+    return [
+      chance.one(["created_at", "updated_at", "occurred_at"]),
+      anyOperators(chance, () => chance.one(DATES), false),
+    ];
   if (kind <= 2) return [chance.one(TEXT_FIELDS), anyOperators(chance, () => chance.one(["a", "A", "ab", ""]), true)];
   const operand = () => JSON.parse(anyJson(chance, 2)) as Json;
   return [`metadata.${chance.one(PATHS)}`, anyOperators(chance, operand, true)];

@@ -75,6 +75,11 @@ export function FutureTime(description: string) {
   return Type.Unsafe<string>({ ...Text({ minLength: 1, maxLength: 40, description }), format: "date-time" });
 }
 
+/** A time or a date in a request; `checkTime` in drafts.ts parses it. */
+export function AnyTime(description: string) {
+  return Text({ minLength: 1, maxLength: 40, description });
+}
+
 /** Query parameters of every list. */
 export const paging = {
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.pageItems, default: LIMITS.pageItemsDefault }),

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../domain/memory.ts";
 import { Text } from "../check.ts";
 import { ErrorBody } from "./errors.ts";
 import {
+  AnyTime,
   Body,
   CallerId,
   Filters,
@@ -49,6 +50,9 @@ const attributes = {
   language: Optional(Text({ minLength: 1, maxLength: 64, description: "BCP 47 tag; default: detected in the text" })),
   externalId: Optional(CallerId),
   expires_at: Optional(FutureTime("ISO 8601; from then on the memory behaves as deleted")),
+  occurred_at: Optional(
+    AnyTime("ISO 8601 time, or a date for its first instant in UTC: when it happened, as opposed to `created_at`"),
+  ),
 };
 
 /** Body of createMemory, and an item of batchCreate; `null` counts as absent. */
@@ -85,6 +89,7 @@ export const UploadFields = Body({
   language: Type.Optional(Text({ maxLength: 64 })),
   externalId: Type.Optional(CallerId),
   expires_at: Type.Optional(Text({ maxLength: 40 })),
+  occurred_at: Type.Optional(Text({ maxLength: 40 })),
 });
 
 /** Query parameters of listMemories. */
@@ -164,6 +169,7 @@ export const Memory = Type.Object(
     created_at: Time,
     updated_at: Time,
     expires_at: Nullable(Time),
+    occurred_at: Nullable(Time),
     source: Nullable(Type.Object({ filename: Text(), media_type: Text(), bytes: Type.Integer() })),
     chunk_count: Type.Optional(Type.Integer({ description: "present when completed" })),
     extraction: Type.Optional(
@@ -225,6 +231,7 @@ export type ResultMetadata = JsonObject & {
     readonly userId: string | null;
     readonly language: string | null;
     readonly created_at: string;
+    readonly occurred_at: string | null;
   };
   readonly _chunk: {
     readonly ordinal: number;

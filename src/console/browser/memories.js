@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { button, h, problem, time } from "./dom.js";
 import { field, form, listOf } from "./forms.js";
 import { collapsible, listing } from "./lists.js";
-import { nameOf, openMemory, pollMemory, statusView } from "./memory.js";
+import { nameOf, occurredAtField, openMemory, pollMemory, statusView } from "./memory.js";
 
 /** @typedef {import("./calls.js").Memory} Memory */
 
@@ -121,9 +121,10 @@ function addForm(onAdded) {
   });
   const userId = field("userId", "User", { hint: "Optional: the user that the memory belongs to" });
   const tags = field("tags", "Tags", { hint: "Optional, separated by commas" });
+  const occurredAt = occurredAtField();
   return form({
-    fields: [content, userId, tags],
-    layout: [content.element, h("div", { class: "fields" }, userId.element, tags.element)],
+    fields: [content, userId, tags, occurredAt],
+    layout: [content.element, h("div", { class: "fields" }, userId.element, tags.element, occurredAt.element)],
     actions: [
       {
         label: "Add",
@@ -133,6 +134,7 @@ function addForm(onAdded) {
             content: content.control.value,
             ...(userId.value() !== "" && { userId: userId.value() }),
             ...(given.length > 0 && { tags: given }),
+            ...(occurredAt.value() !== "" && { occurred_at: occurredAt.value() }),
           };
           onAdded(await call("createMemory", { body }));
         },

@@ -163,7 +163,7 @@ function view(memory, { onChange, onDeleted }) {
     // A memory that is being processed cannot be edited: each poll replaces this view, and title and tags may still be
     // extracted.
     memory.status !== "processing" &&
-      h("details", {}, h("summary", {}, "Edit title and tags"), editForm(memory, onChange)),
+      h("details", {}, h("summary", {}, "Edit title, tags and day"), editForm(memory, onChange)),
     h(
       "div",
       { class: "row end" },
@@ -186,6 +186,7 @@ function facts({
   created_at,
   updated_at,
   expires_at,
+  occurred_at,
 }) {
   /** @type {[string, import("./dom.js").Child][]} */
   const rows = [
@@ -197,6 +198,7 @@ function facts({
     ["File", source && `${source.filename} · ${source.media_type} · ${bytesText(source.bytes)}`],
     ["Chunks", chunk_count],
     ["Extracted by", extraction],
+    ["Occurred", occurred_at && time(occurred_at)],
     ["Created", time(created_at)],
     ["Updated", updated_at.slice(0, 16) === created_at.slice(0, 16) ? null : time(updated_at)],
     ["Expires", expires_at && time(expires_at)],
@@ -210,21 +212,38 @@ function facts({
   );
 }
 
+/**
+ * The field for the day or time at which something happened.
+ * @param {string | null} [value]
+ */
+export function occurredAtField(value = null) {
+  return field("occurred_at", "Occurred", {
+    value: value === null ? null : value.replace("T00:00:00.000Z", ""),
+    placeholder: "2026-05-03",
+    hint: "Optional: when it happened, if not now",
+  });
+}
+
 /** @param {Memory} memory @param {(memory: Memory) => void} onChange */
-function editForm({ id, title, tags }, onChange) {
+function editForm({ id, title, tags, occurred_at }, onChange) {
   const titleField = field("title", "Title", { value: title });
   const tagsField = field("tags", "Tags", {
     value: tags === null ? null : tags.join(", "),
     hint: "Separated by commas",
   });
+  const occurredField = occurredAtField(occurred_at);
   return form({
-    fields: [titleField, tagsField],
+    fields: [titleField, tagsField, occurredField],
     keepsValues: true,
     actions: [
       {
         label: "Save",
         run: async () => {
-          const body = { title: titleField.value() || null, tags: listOf(tagsField.value()) };
+          const body = {
+            title: titleField.value() || null,
+            tags: listOf(tagsField.value()),
+            occurred_at: occurredField.value() || null,
+          };
           onChange(await call("updateMemory", { params: { id }, body }));
         },
       },

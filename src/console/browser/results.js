@@ -144,7 +144,13 @@ function resultView(result, query) {
     h(
       "p",
       { class: "fine" },
-      [memory.userId && `user ${memory.userId}`, memory.tags?.join(", ")].filter(Boolean).join(" · "),
+      [
+        memory.userId && `user ${memory.userId}`,
+        memory.tags?.join(", "),
+        memory.occurred_at && `occurred ${memory.occurred_at.slice(0, "2026-05-03".length)}`,
+      ]
+        .filter(Boolean)
+        .join(" · "),
     ),
     result.explain !== undefined && signalsView(result.explain),
   );

@@ -17,7 +17,16 @@ import type { SqliteDatabase } from "./database.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
 import { type ContentFingerprint, fingerprintOfFile, unreadSource, uploadedFileOf } from "./memory-files.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
-import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, TO_WORK, toMemory } from "./memory-row.ts";
+import {
+  foldTitle,
+  LIVE,
+  MEMORY_COLUMNS,
+  type MemoryRow,
+  numberOrNull,
+  OPEN_PROJECT,
+  TO_WORK,
+  toMemory,
+} from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
 import { ensureKnownUser, userKeyOf } from "./user-rows.ts";
 
@@ -37,7 +46,7 @@ const RETRY = `UPDATE memories SET ${TO_WORK}, updated_at = $now WHERE memory_ke
 
 const UPDATE = `UPDATE memories SET user_key = $userKey, external_id = $externalId, title = $title,
     title_folded = $titleFolded, type = $type, tags = $tags, language = $language, metadata = $metadata, given = $given,
-    expires_at = $expiresAt, updated_at = $now
+    expires_at = $expiresAt, occurred_at = $occurredAt, updated_at = $now
   WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
 
 const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)
@@ -56,6 +65,7 @@ export type AttributeColumns = {
   readonly metadata: string | null;
   readonly given: string;
   readonly expiresAt: number | null;
+  readonly occurredAt: number | null;
 };
 
 /** Changes memories. */
@@ -195,7 +205,7 @@ export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRe
     known === null || (isRework && !givenBefore.includes(field)) ? null : known[field];
   const isGiven = (field: ExtractedField) =>
     change[field] === undefined ? givenBefore.includes(field) : change[field] !== null;
-  const expiresBefore = known === null || known.expires_at === null ? null : Number(known.expires_at);
+  const timeBefore = (column: "expires_at" | "occurred_at") => numberOrNull(known?.[column] ?? null);
   const title = valueAfter(change.title, stays("title"));
   return {
     title,
@@ -205,7 +215,8 @@ export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRe
     language: valueAfter(change.language, stays("language")),
     metadata: valueAfter(jsonOf(change.metadata), known?.metadata ?? null),
     given: JSON.stringify(EXTRACTED_FIELDS.filter(isGiven)),
-    expiresAt: valueAfter(change.expiresAt, expiresBefore),
+    expiresAt: valueAfter(change.expiresAt, timeBefore("expires_at")),
+    occurredAt: valueAfter(change.occurredAt, timeBefore("occurred_at")),
   };
 }
 

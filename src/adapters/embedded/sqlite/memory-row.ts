@@ -38,6 +38,7 @@ export interface MemoryRow {
   readonly created_at: bigint;
   readonly updated_at: bigint;
   readonly expires_at: bigint | null;
+  readonly occurred_at: bigint | null;
 }
 
 /**
@@ -59,7 +60,8 @@ export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memori
   (SELECT users.id FROM users WHERE users.user_key = memories.user_key) AS user_id,
   memories.external_id, memories.content_bytes, memories.source, memories.chunk_count, memories.extraction,
   memories.attempts,
-  memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
+  memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at,
+  memories.occurred_at`;
 
 /**
  * SQL expression with the same result as `filteredAttributesJson`, for speed: opening a project needs the attributes of
@@ -69,7 +71,8 @@ export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || '
   || ',"tags":' || ifnull(memories.tags, 'null') || ',"language":' || json_quote(memories.language)
   || ',"source.media_type":' || json_quote(memories.source ->> '$.media_type')
   || ',"externalId":' || json_quote(memories.external_id) || ',"created_at":' || memories.created_at
-  || ',"updated_at":' || memories.updated_at || ',"memory_id":' || json_quote(memories.id)
+  || ',"updated_at":' || memories.updated_at || ',"occurred_at":' || ifnull(memories.occurred_at, 'null')
+  || ',"memory_id":' || json_quote(memories.id)
   || ',"userId":' || json_quote((SELECT users.id FROM users WHERE users.user_key = memories.user_key))
   || ',"metadata":' || ifnull(memories.metadata, 'null') || '}'`;
 
@@ -124,11 +127,17 @@ export function toMemory(row: MemoryRow): Memory {
     externalId: row.external_id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
-    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    expiresAt: numberOrNull(row.expires_at),
+    occurredAt: numberOrNull(row.occurred_at),
     contentBytes: Number(row.content_bytes),
     source: toSource(row),
     given: JSON.parse(row.given) as readonly ExtractedField[],
   };
+}
+
+/** Converts a nullable integer column. */
+export function numberOrNull(value: bigint | null): number | null {
+  return value === null ? null : Number(value);
 }
 
 function toSource(row: MemoryRow): MemorySource | null {

@@ -384,6 +384,11 @@ const FILES_BY_NAME = `
 CREATE INDEX memories_by_file ON memories (source ->> '$.file') WHERE source ->> '$.file' IS NOT NULL;
 `;
 
+// When the event of a memory took place, as opposed to when it was stored.
+const OCCURRED_AT = `
+ALTER TABLE memories ADD COLUMN occurred_at INTEGER;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -392,4 +397,5 @@ export const MIGRATIONS: readonly string[] = [
   DOCUMENT_FACTS,
   SOURCE_COUNTS,
   FILES_BY_NAME,
+  OCCURRED_AT,
 ];
