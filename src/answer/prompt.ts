@@ -47,7 +47,7 @@ export interface PromptParts {
   readonly maxSources: number;
   /** Earlier turns of the conversation, oldest first. */
   readonly history: readonly Turn[];
-  /** Current time, Unix milliseconds. */
+  /** Time at which the question is asked, Unix milliseconds. */
   readonly nowMs: number;
   /** The model's context window in tokens; null if unknown, which means `CONTEXT_TOKENS_DEFAULT`. */
   readonly contextTokens: number | null;

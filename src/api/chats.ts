@@ -7,7 +7,7 @@ import type { ChatId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Viewer } from "../domain/scope.ts";
 import type { ChatQuestion, ChatService, MessageEvent } from "../services/chats.ts";
-import { checkNotBlank } from "./drafts.ts";
+import { checkNotBlank, checkTime } from "./drafts.ts";
 import { pathId } from "./ids.ts";
 import { type Answer, type Operation, operation } from "./operation.ts";
 import * as schema from "./schema/chats.ts";
@@ -197,6 +197,7 @@ function questionOf(body: {
   readonly maxSources?: number | null;
   readonly filters?: unknown;
   readonly instructions?: string | null;
+  readonly asOf?: string | null;
 }): ChatQuestion {
   checkNotBlank(body.message, "message", "write a message");
   return {
@@ -205,6 +206,7 @@ function questionOf(body: {
     maxSources: body.maxSources ?? LIMITS.sourcesDefault,
     filter: filterOf(body.filters),
     instructions: body.instructions ?? null,
+    ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
   };
 }
 

@@ -10,7 +10,7 @@ import { once } from "../kit/once.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { SearchQuestion, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
-import { checkNotBlank } from "./drafts.ts";
+import { checkNotBlank, checkTime } from "./drafts.ts";
 import { type Answer, type Call, type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
@@ -32,6 +32,7 @@ interface SearchBody {
   readonly mode?: SearchQuestion["mode"] | null;
   readonly min_score?: number | null;
   readonly explain?: boolean | null;
+  readonly asOf?: string | null;
 }
 
 /** The operations searchMemories (POST and GET) and queryMemories. */
@@ -52,6 +53,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       includeGraph: body.includeGraph ?? false,
       filter,
       ...(body.userId != null && { userId: body.userId }),
+      ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
     };
     const ranking = await search.search(principal, question, signal);
     return { status: 200, body: searchView(ranking, mode, body.explain === true) };
@@ -126,6 +128,7 @@ function questionOf(body: Static<typeof schema.QueryMemories>): Question {
     instructions: body.instructions ?? null,
     model: body.model ?? null,
     ...(body.userId != null && { userId: body.userId }),
+    ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
   };
 }
 

@@ -104,7 +104,16 @@ export function searchView(
       ...(isExplained ? { explain: { signals: result.signals, fused_rank: result.fusedRank } } : {}),
     })),
     total_results: ranking.results.length,
-    ...(isExplained ? { explain: { mode, stages: ranking.stages, admissible: ranking.admissible } } : {}),
+    ...(isExplained
+      ? {
+          explain: {
+            mode,
+            stages: ranking.stages,
+            admissible: ranking.admissible,
+            asOf: isoTime(ranking.asOf),
+          },
+        }
+      : {}),
   };
 }
 

@@ -77,4 +77,6 @@ export interface Ranking {
   readonly stages: readonly StageRecord[];
   /** Number of memories in the admissible set. */
   readonly admissible: number;
+  /** Time at which the question was asked, Unix milliseconds. */
+  readonly asOf: number;
 }

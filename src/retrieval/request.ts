@@ -18,6 +18,8 @@ export interface SearchRequest extends Confinement {
   readonly scoreMin: number;
   /** Whether graph search also runs in a mode that does not use it otherwise. */
   readonly includeGraph: boolean;
+  /** Time at which the question is asked, Unix milliseconds; default: now. "Last week" is counted from here. */
+  readonly asOf?: number;
   readonly signal?: AbortSignal;
 }
 

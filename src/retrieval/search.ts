@@ -36,12 +36,13 @@ export async function search(
   given: Mode = MODES[request.mode],
 ): Promise<Ranking> {
   const watch = new Stopwatch();
+  const asOf = request.asOf ?? parts.clock.now();
   const index = await parts.index.project(request.scope.projectId);
   // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
   const early = request.filter === null ? null : startEmbedding(parts, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
-  if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0 };
+  if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0, asOf };
 
   const embedding = early ?? startEmbedding(parts, request);
   void embedding.begun.then(() => watch.lap("queue", 1));
@@ -50,7 +51,7 @@ export async function search(
   const recalled = await recall(running, embedding);
   const ranked = await rank(running, recalled);
   const results = await show(running, recalled, ranked);
-  return { results, stages: watch.stages, admissible: within.memories };
+  return { results, stages: watch.stages, admissible: within.memories, asOf };
 }
 
 /** The constants of the mode, changed if the models do not support the query's language. */

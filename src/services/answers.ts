@@ -30,6 +30,8 @@ export interface Question {
   readonly filter: Filter | null;
   readonly includeGraph: boolean;
   readonly userId?: string;
+  /** Time at which the question is asked, Unix milliseconds; default: now. */
+  readonly asOf?: number;
   /** The caller's instructions to the language model on tone and form; null if there are none. */
   readonly instructions: string | null;
   /** Language model to use instead of the configured one; null if the configured one is used. */
@@ -154,14 +156,14 @@ export class AnswerService {
   }
 
   #answered(
-    { text, mode, maxSources, instructions }: Question,
+    { text, mode, maxSources, instructions, asOf }: Question,
     query: string,
     passages: readonly RankedPassage[],
     { generation, history, signal, onContext }: AnswerTerms,
   ): AsyncIterable<AnswerEvent> {
     if (generation !== null) {
       const asked = { question: text, topic: query, instructions, passages, maxSources, history };
-      return generation.answer(asked, onContext, signal);
+      return generation.answer({ ...asked, ...(asOf !== undefined && { asOf }) }, onContext, signal);
     }
     const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#scoreSentences } : {};
     return extractiveAnswer(query, passages, { maxSources, signal, ...reading });

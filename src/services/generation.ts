@@ -40,6 +40,8 @@ export interface GenerationRequest {
   readonly question: string;
   /** The self-contained question that was searched for. */
   readonly topic: string;
+  /** Time at which the question is asked, Unix milliseconds; default: now. */
+  readonly asOf?: number;
   /** The caller's instructions on tone and form; null if there are none. */
   readonly instructions: string | null;
   /** Passages to answer from, best first. */
@@ -142,10 +144,8 @@ export class Generation {
     onContext: (passages: readonly RankedPassage[]) => void,
     signal: AbortSignal,
   ): AsyncGenerator<AnswerEvent> {
-    const prompt = answerPrompt({
-      ...request,
-      ...this.#bounds(),
-    });
+    const { asOf, ...asked } = request;
+    const prompt = answerPrompt({ ...asked, ...this.#bounds(asOf) });
     onContext(prompt.sources);
     // The output is limited to the rest of the model's context, because endpoints refuse calls that could exceed it.
     const outputRoom = this.#parts.contextTokens - prompt.tokens;
@@ -160,9 +160,9 @@ export class Generation {
     }
   }
 
-  #bounds(): Pick<PromptParts, "nowMs" | "contextTokens" | "outputTokensMax"> {
+  #bounds(asOf?: number): Pick<PromptParts, "nowMs" | "contextTokens" | "outputTokensMax"> {
     const { clock, contextTokens } = this.#parts;
-    return { nowMs: clock.now(), contextTokens, outputTokensMax: this.#outputTokensMax };
+    return { nowMs: asOf ?? clock.now(), contextTokens, outputTokensMax: this.#outputTokensMax };
   }
 
   // The fragments of the model's output. The tokens of a call are known only when it ends. Until then they are

@@ -19,6 +19,8 @@ export interface SearchQuestion {
   readonly includeGraph: boolean;
   /** null if all memories in the scope are admissible. */
   readonly filter: Filter | null;
+  /** Time at which the question is asked, Unix milliseconds; default: now. */
+  readonly asOf?: number;
 }
 
 /** The part of a question that limits which memories it may find. */

@@ -61,12 +61,12 @@ const MEMORY = [
   "occurred_at",
 ];
 const UPLOAD = ["file", ...MEMORY.filter((field) => field !== "content")];
-const SEARCH = ["query", "filters", "limit", "includeGraph", "userId", "mode", "explain", "min_score"];
+const SEARCH = ["query", "filters", "limit", "includeGraph", "userId", "mode", "explain", "min_score", "asOf"];
 const QUERY = [
   ...["query", "stream", "mode", "maxSources", "instructions", "userId"],
-  ...["filters", "includeGraph", "model"],
+  ...["filters", "includeGraph", "asOf", "model"],
 ];
-const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters"];
+const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters", "asOf"];
 const PROJECT = ["name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence"];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 

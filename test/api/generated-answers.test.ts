@@ -2,6 +2,7 @@
 // hang-ups.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { isoTime, systemClock } from "../../src/kit/clock.ts";
 import { type EventReader, expectWholeAnswer, openStream } from "../support/event-stream.ts";
 import {
   delta,
@@ -103,6 +104,13 @@ describe("the request to the model", () => {
     expect(lastCall().body.messages[0]?.content).toContain("Answer like a pirate.");
     expect(prompt()).not.toContain("pirate");
     expect((await ask({ query: QUESTION, instructions: "i".repeat(8_192) })).status).toBe(200);
+  });
+
+  test("says which day it is: the day of asOf, by default today", async () => {
+    await ask({ query: QUESTION, asOf: "2024-05-04T01:00:00+02:00" });
+    expect(lastCall().body.messages[0]?.content).toContain("Today is Friday, 2024-05-03 (UTC)");
+    await ask({ query: QUESTION });
+    expect(lastCall().body.messages[0]?.content).toContain(`, ${isoTime(systemClock.now()).slice(0, 10)} (UTC)`);
   });
 
   test("has at most maxSources sources", async () => {

@@ -159,17 +159,20 @@ describe("what is stored", () => {
     expect(await once()).toEqual(first);
   });
 
-  test("the user's message is stored before the model is called; instructions, filters and maxSources apply", async () => {
+  test("the user's message is stored before the model is called; instructions, filters, maxSources and asOf apply", async () => {
     const chat = await newChat();
     let stored: unknown;
     llm.answer(async () => {
       stored = (await messages(chat)).map(({ content }: { content: string }) => content);
       return streamed(["In 1924 [1]."]);
     });
-    await send(chat, "When was it opened?", { instructions: "Be rude.", maxSources: 1, filters: { userId: "ada" } });
+    await send(chat, "When was it opened?", {
+      ...{ instructions: "Be rude.", maxSources: 1, filters: { userId: "ada" }, asOf: "2024-05-03" },
+    });
     expect(stored).toEqual(["When was it opened?"]);
     const call = llm.calls.at(-1);
     expect(call?.body.messages[0]?.content).toContain("Be rude.");
+    expect(call?.body.messages[0]?.content).toContain("Today is Friday, 2024-05-03 (UTC)");
     expect([...(call?.body.messages.at(-1)?.content ?? "").matchAll(/<source id=/g)]).toHaveLength(1);
   });
 

@@ -30,10 +30,11 @@ function parametersOf(body: Record<string, unknown>): string {
   return `?${parameters}`;
 }
 
-/** Returns an answer without the durations of its stages. */
-function timeless(body: { explain?: { stages: readonly object[] } }): object {
+/** Returns an answer without the durations of its stages and without its time. */
+function timeless(body: { explain?: { stages: readonly object[]; asOf: string } }): object {
   if (body.explain === undefined) return body;
-  return { ...body, explain: { ...body.explain, stages: body.explain.stages.map((stage) => ({ ...stage, ms: 0 })) } };
+  const { stages, asOf: _, ...explain } = body.explain;
+  return { ...body, explain: { ...explain, stages: stages.map((stage) => ({ ...stage, ms: 0 })) } };
 }
 
 describe("200: the same as POST", () => {
@@ -124,6 +125,10 @@ describe("400", () => {
     ["?query=x&min_score=1e999", "invalid_request", "min_score"],
     ["?query=x&min_score=", "invalid_request", "min_score"],
     ["?query=x&limit=1e1", "invalid_request", "limit"],
+    ["?query=x&asOf=", "invalid_request", "asOf"],
+    ["?query=x&asOf=today", "invalid_request", "asOf"],
+    ["?query=x&asOf=0000-01-01", "invalid_request", "asOf"],
+    ["?query=x&as_of=2026-01-31", "invalid_request", "as_of"],
     ["?q=x", "invalid_request", "q"],
     ["?query=x&cursor=abc", "invalid_request", "cursor"],
     ["?query=x&filters=", "invalid_filter", "filters"],

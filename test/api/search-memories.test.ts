@@ -172,12 +172,25 @@ describe("explain", () => {
     expect(body.explain).toEqual({
       mode: "balanced",
       admissible: expect.any(Number),
+      asOf: expect.any(String),
       stages: ["filter", "queue", "embed", "vector", "text", "fuse", "hydrate", "rerank"].map((name) => ({
         name,
         ms: expect.any(Number),
         candidates: expect.any(Number),
       })),
     });
+    const sinceMs = clock.now() - Date.parse(body.explain.asOf);
+    expect(sinceMs >= 0 && sinceMs < 60_000).toBeTrue();
+    for (const [asOf, shown] of [
+      ["2024-05-03", "2024-05-03T00:00:00.000Z"],
+      ["2024-05-03T09:30:00+02:00", "2024-05-03T07:30:00.000Z"],
+      ["0001-01-01", "0001-01-01T00:00:00.000Z"],
+      ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
+    ]) {
+      const byPost = await search({ query: "spare key", explain: true, asOf });
+      const url = `/v1/memories/search?query=spare+key&explain=true&asOf=${encodeURIComponent(asOf ?? "")}`;
+      for (const { body: dated } of [byPost, await mneme.call("GET", url)]) expect(dated.explain.asOf).toBe(shown);
+    }
     const signal = { rank: expect.any(Number), score: expect.any(Number) };
     for (const [at, result] of body.results.entries()) {
       const read = { vector: signal, text: signal, rerank: signal };
@@ -402,6 +415,16 @@ describe("400", () => {
     ["filters of null", { query: "x", filters: null }, "invalid_filter", "filters"],
     ["filters that are a list", { query: "x", filters: [] }, "invalid_filter", "filters"],
     ["filters that are a text", { query: "x", filters: "type=note" }, "invalid_filter", "filters"],
+    ["an asOf that is no time", { query: "x", asOf: "yesterday" }, "invalid_request", "asOf"],
+    ["an asOf on 31 June", { query: "x", asOf: "2026-06-31" }, "invalid_request", "asOf"],
+    ["an asOf without a zone", { query: "x", asOf: "2026-06-30T12:00" }, "invalid_request", "asOf"],
+    [
+      "an asOf after the year 9999 in UTC",
+      { query: "x", asOf: "9999-12-31T23:59:59-01:00" },
+      "invalid_request",
+      "asOf",
+    ],
+    ["an asOf that is a number", { query: "x", asOf: 1714694400000 }, "invalid_request", "asOf"],
     ["an unknown field", { query: "x", top_k: 5 }, "invalid_request", "top_k"],
     ["a body that is a list", [{ query: "x" }], "invalid_request", undefined],
   ];

@@ -4,6 +4,7 @@ import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
 import {
+  AsOf,
   Body,
   CallerId,
   Filters,
@@ -39,6 +40,7 @@ export const SendMessage = Body({
   mode: Optional(Mode),
   instructions: Optional(Instructions),
   maxSources: Optional(MaxSources),
+  asOf: Optional(AsOf),
   filters: Type.Optional(Filters),
 });
 

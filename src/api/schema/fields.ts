@@ -80,6 +80,11 @@ export function AnyTime(description: string) {
   return Text({ minLength: 1, maxLength: 40, description });
 }
 
+/** The time at which a question is asked. */
+export const AsOf = AnyTime(
+  "ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now",
+);
+
 /** Query parameters of every list. */
 export const paging = {
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.pageItems, default: LIMITS.pageItemsDefault }),

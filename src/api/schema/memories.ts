@@ -7,6 +7,7 @@ import { Text } from "../check.ts";
 import { ErrorBody } from "./errors.ts";
 import {
   AnyTime,
+  AsOf,
   Body,
   CallerId,
   Filters,
@@ -117,6 +118,7 @@ const search = {
   mode: Mode,
   min_score: Type.Number({ minimum: 0, maximum: 1, description: "results with a lower score are left out" }),
   explain: Type.Boolean({ default: false, description: "true: adds the signals and stages behind the ranking" }),
+  asOf: AsOf,
 };
 const SearchText = Text({ minLength: 1, maxLength: LIMITS.queryCharacters });
 
@@ -130,6 +132,7 @@ export const SearchMemories = Body({
   mode: Optional(search.mode),
   min_score: Optional(search.min_score),
   explain: Optional(search.explain),
+  asOf: Optional(AsOf),
 });
 /** A checked body of searchMemories. */
 export type SearchMemories = Static<typeof SearchMemories>;
@@ -150,6 +153,7 @@ export const QueryMemories = Body({
   userId: Optional(CallerId),
   filters: Type.Optional(Filters),
   includeGraph: Optional(search.includeGraph),
+  asOf: Optional(AsOf),
   model: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),
 });
 
@@ -292,6 +296,7 @@ export const SearchResults = Type.Object(
         mode: Mode,
         stages: Type.Array(Type.Object({ name: Text(), ms: Type.Number(), candidates: Type.Integer() })),
         admissible: Type.Integer({ description: "memories that the key, the user and the filters admit" }),
+        asOf: Time,
       }),
     ),
   },
