@@ -10,7 +10,8 @@ import { readLines } from "../src/cli/lines.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
-import { loadWordPiece, type WordPiece } from "../src/kit/wordpiece.ts";
+import type { Tokenizer } from "../src/kit/tokenizer.ts";
+import { loadWordPiece } from "../src/kit/wordpiece.ts";
 import { percentile } from "./lib/metrics.ts";
 
 const MODELS_DIR = resolve(import.meta.dir, "../data/models");
@@ -99,7 +100,7 @@ async function readTexts(file: string, count: number): Promise<readonly string[]
 }
 
 /** Makes queries from the beginnings of the texts, each with about `tokens` tokens, including special tokens. */
-function queriesOf(texts: readonly string[], tokenizer: WordPiece, tokens: number): readonly string[] {
+function queriesOf(texts: readonly string[], tokenizer: Tokenizer, tokens: number): readonly string[] {
   return texts.flatMap((text) => {
     const words = text.split(" ");
     const wordsPerToken = words.length / tokenizer.count(text);
@@ -144,7 +145,7 @@ async function ingest(lanes: Lanes, texts: readonly string[]): Promise<number> {
   return performance.now() - startedAt;
 }
 
-function rate(elapsedMs: number, texts: readonly string[], lanes: Lanes, tokenizer: WordPiece): string {
+function rate(elapsedMs: number, texts: readonly string[], lanes: Lanes, tokenizer: Tokenizer): string {
   const tokens = texts.reduce((sum, text) => sum + tokenizer.encode(text, lanes.tokensMax).length, 0);
   const perSecond = (count: number) => Math.round((count / elapsedMs) * 1000).toLocaleString("en");
   return `${perSecond(texts.length)} texts/s, ${perSecond(tokens)} tokens/s (${Math.round(tokens / texts.length)} per text)`;

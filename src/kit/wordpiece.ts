@@ -3,26 +3,7 @@
 // other special tokens in a text are plain characters, so that a text cannot forge them.
 
 import { readFileSync } from "node:fs";
-
-/** Tokens of two texts in one sequence: `[CLS] first [SEP] second [SEP]`. */
-export interface PairTokens {
-  readonly ids: Int32Array;
-  /** Number of `ids` with token type 0, special tokens included; the rest has type 1. */
-  readonly firstLength: number;
-}
-
-/** Converts text to the token ids of a BERT model. An instance is not thread-safe, but further instances are cheap. */
-export interface WordPiece {
-  /** `[CLS] text [SEP]`, truncated to `tokensMax` ids in total (at least 2). */
-  encode(text: string, tokensMax: number): Int32Array;
-  /**
-   * `[CLS] first [SEP] second [SEP]`. `first` is truncated to `firstTokensMax` ids; then `second` is truncated so that
-   * there are at most `tokensMax` ids in total.
-   */
-  encodePair(first: string, second: string, firstTokensMax: number, tokensMax: number): PairTokens;
-  /** Number of tokens of a text, without special tokens. */
-  count(text: string): number;
-}
+import type { PairTokens, Tokenizer } from "./tokenizer.ts";
 
 /** Maximum length of a word in code points; a longer word becomes `[UNK]`. BERT's tokeniser defines this value. */
 const WORD_CHARS_MAX = 100;
@@ -33,7 +14,7 @@ const WORD_CHARS_MAX = 100;
 const WORDS_REMEMBERED_MAX = 20_000;
 
 /** Loads the vocabulary from a `tokenizer.json`. @throws if the file is not a lower-casing BERT WordPiece tokeniser */
-export function loadWordPiece(tokenizerJsonPath: string): WordPiece {
+export function loadWordPiece(tokenizerJsonPath: string): Tokenizer {
   const file = JSON.parse(readFileSync(tokenizerJsonPath, "utf8")) as TokenizerFile;
   const { model, normalizer } = file;
   const isSupported =
@@ -62,11 +43,12 @@ interface TokenizerFile {
  * Creates a tokeniser from a vocabulary (token to id, continuations marked `##`).
  * @throws if a special token is missing
  */
-export function createWordPiece(vocabulary: ReadonlyMap<string, number>): WordPiece {
+export function createWordPiece(vocabulary: ReadonlyMap<string, number>): Tokenizer {
   return new VocabularyWordPiece(vocabulary);
 }
 
-class VocabularyWordPiece implements WordPiece {
+/** `encode` gives `[CLS] text [SEP]`, `encodePair` gives `[CLS] first [SEP] second [SEP]`. */
+class VocabularyWordPiece implements Tokenizer {
   /** Ids of the pieces that begin a word, and of the pieces that continue a word (without `##`). */
   private readonly initial = new Map<string, number>();
   private readonly continuing = new Map<string, number>();

@@ -3,7 +3,8 @@
 
 import { ChildRefusal, serveChild } from "../children/serve.ts";
 import { invariant } from "../domain/fault.ts";
-import { loadWordPiece, type WordPiece } from "../kit/wordpiece.ts";
+import type { Tokenizer } from "../kit/tokenizer.ts";
+import { loadWordPiece } from "../kit/wordpiece.ts";
 import { decodeInputs, encodeResults, TOKENIZER_VARIABLE } from "./preparation-protocol.ts";
 import { prepareRanges } from "./prepare.ts";
 
@@ -37,7 +38,7 @@ export async function runPreparationChild(socketPath: string): Promise<void> {
   });
 }
 
-function loadTokenizer(path: string): WordPiece {
+function loadTokenizer(path: string): Tokenizer {
   try {
     return loadWordPiece(path);
   } catch (cause) {

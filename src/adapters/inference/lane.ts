@@ -4,7 +4,8 @@
 import type { JsonObject } from "../../children/frames.ts";
 import { type ChildMessage, ChildRefusal, serveChild } from "../../children/serve.ts";
 import { invariant } from "../../domain/fault.ts";
-import { loadWordPiece, type WordPiece } from "../../kit/wordpiece.ts";
+import { loadTokenizer } from "../../kit/load-tokenizer.ts";
+import type { Tokenizer } from "../../kit/tokenizer.ts";
 import type { EarlyExit } from "../../ports/models.ts";
 import type { Encoder } from "./encoder.ts";
 import {
@@ -57,7 +58,7 @@ export async function runLane(socketPath: string): Promise<void> {
 /** A loaded model and its tokeniser. */
 interface Loaded<Model> {
   readonly model: Model;
-  readonly tokenizer: WordPiece;
+  readonly tokenizer: Tokenizer;
   readonly encoder: Encoder;
 }
 
@@ -78,7 +79,11 @@ async function loadBoth(
 
 async function load<Model extends ModelDescription>(model: Model, runtime: ModelRuntime): Promise<Loaded<Model>> {
   await verifyModelFiles(model);
-  return { model, tokenizer: loadWordPiece(model.tokenizerPath), encoder: await openEncoder(model, runtime) };
+  return {
+    model,
+    tokenizer: loadTokenizer({ kind: "wordpiece", path: model.tokenizerPath }),
+    encoder: await openEncoder(model, runtime),
+  };
 }
 
 /** Returns the vectors of `texts`, row-major `[n, dimensions]`. */

@@ -1,0 +1,21 @@
+// The interface of all tokenisers. wordpiece.ts and unigram.ts implement it, load-tokenizer.ts chooses one by its kind.
+
+/** Tokens of two texts in one sequence, with the special tokens of the model between them. */
+export interface PairTokens {
+  readonly ids: Int32Array;
+  /** Number of `ids` with token type 0, special tokens included; the rest has type 1. */
+  readonly firstLength: number;
+}
+
+/** Converts text to the token ids of a model. An instance is not thread-safe. */
+export interface Tokenizer {
+  /** The tokens of a text between the model's special tokens, truncated to `tokensMax` ids in total (at least 2). */
+  encode(text: string, tokensMax: number): Int32Array;
+  /**
+   * The tokens of two texts with the model's special tokens. `first` is truncated to `firstTokensMax` ids; then
+   * `second` is truncated so that there are at most `tokensMax` ids in total.
+   */
+  encodePair(first: string, second: string, firstTokensMax: number, tokensMax: number): PairTokens;
+  /** Number of tokens of a text, without special tokens. */
+  count(text: string): number;
+}
