@@ -29,7 +29,7 @@ const BINS = 8;
 const SIGNAL_COMBINATIONS: Readonly<Record<string, { readonly parts: ScoreParts; readonly mode: Mode }>> = {
   cosine: { parts: { text: false, graph: false, rerank: false }, mode: MODES.fast },
   "cosine, graph": { parts: { text: false, graph: true, rerank: false }, mode: { ...MODES.fast, usesGraph: true } },
-  "cosine, text": { parts: { text: true, graph: false, rerank: false }, mode: { ...MODES.balanced, rerankDepth: 0 } },
+  "cosine, text": { parts: { text: true, graph: false, rerank: false }, mode: MODES.hybrid },
   "cosine, text, graph": {
     parts: { text: true, graph: true, rerank: false },
     mode: { ...MODES.precise, rerankDepth: 0 },

@@ -1,5 +1,5 @@
 // Checks the quality floors of the modes, and describes the result in a sentence. Floors: precise is at most .005
-// below the best baseline on any collection; balanced is not below fast.
+// below the best baseline on any collection; hybrid and balanced are not below fast.
 
 import { BASELINES, type Baseline } from "./baselines.ts";
 import { pairedDifference } from "./intervals.ts";
@@ -25,13 +25,16 @@ export interface Floor {
 
 /** Checks the floors of a collection, except those whose modes were not measured. */
 export function floorsOf({ set, modes, baselines }: JudgedModes): readonly Floor[] {
-  const [fast, balanced, precise] = [modes.get("fast"), modes.get("balanced"), modes.get("precise")];
+  const [fast, precise] = [modes.get("fast"), modes.get("precise")];
   const best = bestOf(baselines);
   const floors: Floor[] = [];
   if (precise !== undefined && best !== null) {
     floors.push(floor(`precise on ${set}`, precise, best.name, best.scores, PRECISE_FLOOR));
   }
-  if (balanced !== undefined && fast !== undefined) floors.push(floor(`balanced on ${set}`, balanced, "fast", fast, 0));
+  for (const mode of ["hybrid", "balanced"]) {
+    const scores = modes.get(mode);
+    if (scores !== undefined && fast !== undefined) floors.push(floor(`${mode} on ${set}`, scores, "fast", fast, 0));
+  }
   return floors;
 }
 

@@ -135,7 +135,10 @@ export function qualityChart(rows: readonly Row[], date: string): string {
 }
 
 // More thorough modes have darker colours. Searches with and without the graph have different hues.
-const COLOURS = { off: ["#bcd7ee", "#5b9bd5", "#1f5c99"], on: ["#c9e7d3", "#63b88a", "#1f7a4d"] } as const;
+const COLOURS = {
+  off: ["#cfe2f3", "#93bfe6", "#4f8fca", "#1f5c99"],
+  on: ["#d5ecdd", "#9bd1b3", "#55ab7d", "#1f7a4d"],
+} as const;
 const BARS = (["off", "on"] as const).flatMap((graph) =>
   MODE_NAMES.map((mode, at) => ({
     mode,

@@ -4,8 +4,8 @@ import type { ChunkPlace } from "./chunk.ts";
 import type { ChunkKey } from "./ids.ts";
 import type { Memory } from "./memory.ts";
 
-/** Search modes of the API. */
-export const MODE_NAMES = ["fast", "balanced", "precise"] as const;
+/** Search modes of the API, fastest first. */
+export const MODE_NAMES = ["fast", "hybrid", "balanced", "precise"] as const;
 /** A search mode of the API. */
 export type ModeName = (typeof MODE_NAMES)[number];
 

@@ -63,6 +63,14 @@ const SIBLING_BOOST = 0.2;
 
 const GRAPH = { graphCandidates: 200, graphWeight: 1.5, graphCertaintyDamping: 0.7 };
 
+const NO_RERANKER = {
+  rerankDepth: 0,
+  rerankTokensMax: 0,
+  rerankFullTokensMax: 0,
+  rerankWeight: 0,
+  rerankDeadlineMs: 0,
+};
+
 /**
  * Typical cosine of a relevant passage. It replaces the part of the cosine that a smaller `vectorWeight` removes, so
  * that hybrid scores keep their magnitude: vectorWeight * cosine + (1 - vectorWeight) * TYPICAL_COSINE.
@@ -108,11 +116,17 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     vectorWeight: 1,
     textWeight: 0,
     siblingBoost: SIBLING_BOOST,
-    rerankDepth: 0,
-    rerankTokensMax: 0,
-    rerankFullTokensMax: 0,
-    rerankWeight: 0,
-    rerankDeadlineMs: 0,
+    ...NO_RERANKER,
+  },
+  hybrid: {
+    vectorCandidates: 200,
+    textCandidates: 200,
+    usesGraph: false,
+    ...GRAPH,
+    vectorWeight: 1,
+    textWeight: 2.3,
+    siblingBoost: SIBLING_BOOST,
+    ...NO_RERANKER,
   },
   balanced: {
     vectorCandidates: 200,

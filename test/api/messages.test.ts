@@ -13,6 +13,7 @@ import type { AnswerEvent } from "../../src/answer/events.ts";
 import type { Message } from "../../src/domain/chat.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { ChatService, type MessageEvent } from "../../src/services/chats.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
@@ -100,7 +101,7 @@ describe("sendMessage, 200", () => {
     const chat = await newChat({ userId: "buses" });
     const ask = async (more: object): Promise<Source[]> =>
       (await send(chat, { message: "bus to Lund", ...more })).body.message.sources;
-    for (const mode of ["fast", "balanced", "precise"]) expect(await ask({ mode })).toHaveLength(8);
+    for (const mode of MODE_NAMES) expect(await ask({ mode })).toHaveLength(8);
     expect(await ask({ maxSources: 1 })).toHaveLength(1);
     expect(await ask({ maxSources: 50 })).toHaveLength(50);
     expect(await ask({ instructions: "i".repeat(8_192) })).toHaveLength(8);

@@ -45,6 +45,7 @@ describe("200: the same as POST", () => {
     { query: "boat", userId: "ada & co" },
     { query: "boat", userId: "nobody" },
     { query: "boat", mode: "fast" },
+    { query: "boat", mode: "hybrid", explain: true },
     { query: "boat", mode: "balanced", explain: true },
     { query: "boat", mode: "precise", explain: true },
     { query: "boat", includeGraph: true, explain: true },

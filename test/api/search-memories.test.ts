@@ -219,8 +219,18 @@ describe("explain", () => {
     }
   });
 
+  test("hybrid: signals of vectors and full text per result, and neither reranker nor graph", async () => {
+    const { status, body } = await search({ query: "spare key", explain: true, mode: "hybrid", limit: 40 });
+    expect([status, body.explain.mode, body.results.length]).toEqual([200, "hybrid", 40]);
+    const stages = body.explain.stages.map((stage: { name: string }) => stage.name);
+    expect(stages.sort()).toEqual(["embed", "filter", "fuse", "hydrate", "queue", "text", "vector"]);
+    for (const result of body.results) {
+      expect(Object.keys(result.explain.signals).sort()).toEqual(["text", "vector"]);
+    }
+  });
+
   test("includeGraph adds the graph stage in any mode; false and absent do not", async () => {
-    for (const mode of ["fast", "balanced"]) {
+    for (const mode of ["fast", "hybrid", "balanced"]) {
       for (const includeGraph of [true, false, undefined]) {
         const { body } = await search({ query: "spare key", explain: true, mode, includeGraph });
         const names: string[] = body.explain.stages.map((stage: { name: string }) => stage.name);
@@ -433,7 +443,9 @@ describe("400", () => {
   }
 
   test("errors list the valid modes, and suggest the nearest field", async () => {
-    expect((await search({ query: "x", mode: "best" })).body.error.message).toContain('"fast", "balanced", "precise"');
+    expect((await search({ query: "x", mode: "best" })).body.error.message).toContain(
+      '"fast", "hybrid", "balanced", "precise"',
+    );
     expect((await search({ query: "x", user_id: "ada" })).body.error.message).toContain("'userId'");
   });
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type EventReader, expectWholeAnswer, openStream } from "../support/event-stream.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { startWithoutModels } from "../support/unfinished.ts";
@@ -34,7 +35,7 @@ const QUESTION = "When was the observatory opened, how heavy is its telescope, a
 
 describe("200", () => {
   test("texts, then sources, usage and done; stored as it was streamed", async () => {
-    for (const mode of ["fast", "balanced", "precise"]) {
+    for (const mode of MODE_NAMES) {
       const chat = await newChat();
       const whole = expectWholeAnswer(await (await stream(chat, { message: QUESTION, mode })).rest());
       expect(whole.usage).toEqual({ tokens_used: 0 });

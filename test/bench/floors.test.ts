@@ -33,10 +33,10 @@ describe("floors", () => {
       "precise on scifact is .008 below BM25 alone (-.008 to -.008): more than the allowed .005",
     );
   });
-  test("balanced must not be below fast", () => {
-    expect(floors({ fast: 0.6, balanced: 0.599 })[0]?.holds).toBe(false);
-    expect(floors({ fast: 0.6, balanced: 0.6 })).toEqual([
-      { holds: true, sentence: "balanced on scifact is level with fast (+.000 to +.000)" },
+  test.each(["hybrid", "balanced"])("%s must not be below fast", (mode) => {
+    expect(floors({ fast: 0.6, [mode]: 0.599 })[0]?.holds).toBe(false);
+    expect(floors({ fast: 0.6, [mode]: 0.6 })).toEqual([
+      { holds: true, sentence: `${mode} on scifact is level with fast (+.000 to +.000)` },
     ]);
   });
   test("modes that were not measured have no floor", () => {

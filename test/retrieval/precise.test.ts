@@ -1,10 +1,10 @@
-// Differences between modes: balanced and precise find passages by full text that fast misses, and precise reranks more
-// passages than balanced.
+// Differences between modes: hybrid, balanced and precise find passages by full text that fast misses, hybrid never
+// calls the reranker, and precise reranks more passages than balanced.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Ranking } from "../../src/domain/ranking.ts";
 import type { Reranker } from "../../src/ports/models.ts";
-import { MODES } from "../../src/retrieval/modes.ts";
+import { calibrationCurve, MODES } from "../../src/retrieval/modes.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { embedMarkedSimilarities, searchIn, storeIn } from "./search-fixtures.ts";
 
@@ -16,7 +16,7 @@ afterEach(() => harness.close());
 
 const near = (count: number) => Array.from({ length: count }, (_, at) => ({ content: `Filler ${at}, near .5.` }));
 
-test.each(["balanced", "precise"] as const)(
+test.each(["hybrid", "balanced", "precise"] as const)(
   "%s finds a passage by full text that is too far away for vector search",
   async (mode) => {
     embedMarkedSimilarities(harness);
@@ -31,6 +31,73 @@ test.each(["balanced", "precise"] as const)(
     expect(new Set(results.map(({ chunkKey }) => chunkKey)).size).toBe(10);
   },
 );
+
+describe("hybrid", () => {
+  const unused: Reranker = { score: () => Promise.reject(new Error("hybrid must not call the reranker")) };
+
+  test("never calls the reranker, with and without the graph", async () => {
+    await storeIn(harness, ...near(MODES.balanced.rerankDepth + 5), { content: "A red kite." });
+    for (const includeGraph of [false, true]) {
+      const { results, stages } = await searchIn(harness, { mode: "hybrid", includeGraph, limit: 30 }, unused);
+      expect(results).toHaveLength(MODES.balanced.rerankDepth + 6);
+      expect(results.some(({ signals }) => signals.rerank !== undefined)).toBe(false);
+      const walk = includeGraph ? (["graph"] as const) : [];
+      expect(stages.map(({ name }) => name)).toEqual(
+        ["filter", "queue", "embed", "vector", "text", ...walk, "fuse", "hydrate"], // in the order of their end
+      );
+    }
+  });
+
+  test("scores every candidate by vectors and by full text, and orders by their sum", async () => {
+    embedMarkedSimilarities(harness);
+    await storeIn(
+      harness,
+      { content: "The red kite, near .3." },
+      { content: "Something else, near .9." },
+      { content: "A kite, near .5." },
+    );
+    const { results } = await searchIn(harness, { mode: "hybrid" });
+    expect(results).toHaveLength(3);
+    const sums = results.map(({ signals: { vector, text } }) => {
+      return (vector?.score ?? Number.NaN) + MODES.hybrid.textWeight * (text?.score ?? Number.NaN);
+    });
+    expect(sums).toEqual([...sums].sort((left, right) => right - left));
+    const { slope, offset } = calibrationCurve({ text: true, graph: false, rerank: false });
+    expect(results.map(({ score }) => score)).toEqual(
+      sums.map((sum) => expect.closeTo(1 / (1 + Math.exp(-(slope * sum + offset))))),
+    );
+  });
+
+  test("finds what balanced finds, in the order of balanced before its reranker", async () => {
+    embedMarkedSimilarities(harness);
+    await storeIn(harness, ...near(10), { content: "The red kite, near .3." }, { content: "Two kites, near .7." });
+    const [hybrid, balanced] = [
+      await searchIn(harness, { mode: "hybrid", limit: 20 }),
+      await searchIn(harness, { mode: "balanced", limit: 20 }),
+    ];
+    const before = [...balanced.results].sort((left, right) => left.fusedRank - right.fusedRank);
+    expect(hybrid.results.map(({ text }) => text)).toEqual(before.map(({ text }) => text));
+  });
+
+  test("starts full-text search before the query is embedded", async () => {
+    await storeIn(harness, { content: "A red kite." });
+    const { promise: textBegun, resolve: markTextBegun } = Promise.withResolvers<void>();
+    const project = await harness.index.project(harness.projectId);
+    harness.index.project = async () => ({
+      ...project,
+      searchText: (...asked) => {
+        markTextBegun();
+        return project.searchText(...asked);
+      },
+    });
+    const embed = harness.embedder.embed.bind(harness.embedder);
+    harness.embedder.embed = async (...asked) => {
+      await textBegun; // if full-text search waited for the vector, the search would never end
+      return embed(...asked);
+    };
+    expect((await searchIn(harness, { mode: "hybrid" })).results).toHaveLength(1);
+  });
+});
 
 describe("precise", () => {
   test("differs from balanced only in calibrated scores if both have the same candidates", async () => {

@@ -97,7 +97,10 @@ export const CallerId = Text({ minLength: 1, maxLength: LIMITS.callerIdCharacter
 /** A JSON object with arbitrary fields. */
 export const JsonMap = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
 /** A retrieval mode. */
-export const Mode = OneOf(MODE_NAMES, "trade-off between speed and quality; default `balanced`");
+export const Mode = OneOf(
+  MODE_NAMES,
+  "signals of the search, fastest mode first: `fast` vectors; `hybrid` vectors and full text; `balanced` also the reranker; `precise` also the graph; default `balanced`",
+);
 /** A filter, as the reference describes it; domain/filter.ts parses it. */
 export const Filters = Type.Unsafe<unknown>({
   ...Type.Unknown(),

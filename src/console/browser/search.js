@@ -7,9 +7,10 @@ import { resultsView, showAnswer } from "./results.js";
 
 /** @type {[value: string, label: string][]} */
 const MODES = [
-  ["balanced", "balanced – with full text, reranking"],
-  ["fast", "fast – vector search only"],
-  ["precise", "precise – with graph, slowest"],
+  ["balanced", "balanced – vectors, full text and reranker"],
+  ["hybrid", "hybrid – vectors and full text, nearly as fast as fast"],
+  ["fast", "fast – vectors only"],
+  ["precise", "precise – also the graph, slowest"],
 ];
 
 /** The section "Search and ask". */
