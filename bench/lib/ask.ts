@@ -1,6 +1,6 @@
 // Sends one search to a server and extracts what benches need: ranked documents, signals, and stage times.
 
-import { type Client, isRecord } from "../../src/cli/client.ts";
+import { type Client, isRecord, type JsonRecord } from "../../src/cli/client.ts";
 import type { ModeName } from "../../src/domain/ranking.ts";
 import type { LegSignal, Passage } from "./baselines.ts";
 import type { DocumentOf } from "./served-collection.ts";
@@ -33,7 +33,11 @@ export async function ask(client: Client, search: Search, documentOf: DocumentOf
   const { within = {}, ...question } = search;
   const startedAt = performance.now();
   const answer = await client.send("POST", "/v1/memories/search", { ...question, ...within, explain: true });
-  const wholeMs = performance.now() - startedAt;
+  return replyOf(answer, documentOf, performance.now() - startedAt);
+}
+
+/** Extracts a reply from the response to a search with `explain`. */
+export function replyOf(answer: JsonRecord, documentOf: DocumentOf, wholeMs: number): SearchReply {
   const passages = records(answer.results).map((result) => {
     const signals = isRecord(result.explain) && isRecord(result.explain.signals) ? result.explain.signals : {};
     return {

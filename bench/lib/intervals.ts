@@ -34,6 +34,23 @@ export function meanInterval(values: readonly number[]): Interval {
 }
 
 /**
+ * The interval of a figure that is not a mean, such as an area under a curve. Each resample draws from every group
+ * separately, so the groups keep their sizes.
+ * @param figure computes the figure from resampled groups, in the order of `groups`
+ */
+export function resampledInterval<Item>(
+  groups: readonly (readonly Item[])[],
+  figure: (groups: readonly (readonly Item[])[]) => number,
+): Interval {
+  if (groups.some((group) => group.length === 0)) return { low: Number.NaN, high: Number.NaN };
+  const chance = seeded(SEED);
+  const draw = (group: readonly Item[]) =>
+    group.map(() => group[Math.floor(chance() * group.length)]).filter((item) => item !== undefined);
+  const figures = Array.from({ length: RESAMPLES }, () => figure(groups.map(draw)));
+  return { low: percentile(TAIL, figures), high: percentile(1 - TAIL, figures) };
+}
+
+/**
  * Mean paired difference `values - others`. Hard questions are hard for both rankings, so the interval of the
  * difference is narrower than the two separate intervals suggest.
  * @throws Error if the lists have different lengths

@@ -1,7 +1,7 @@
 // Bootstrap intervals: their width and position, and that they are deterministic.
 
 import { describe, expect, test } from "bun:test";
-import { meanInterval, pairedDifference } from "../../bench/lib/intervals.ts";
+import { meanInterval, pairedDifference, resampledInterval } from "../../bench/lib/intervals.ts";
 import { mean } from "../../bench/lib/metrics.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -51,4 +51,19 @@ describe("a paired difference", () => {
     expect(high).toBeLessThan(0);
   });
   test("refuses lists of different lengths", () => expect(() => pairedDifference([1, 2], [1])).toThrow("2 values"));
+});
+
+describe("the interval of another figure", () => {
+  test("is that of the mean if the figure is the mean", () => {
+    expect(resampledInterval([values], ([drawn = []]) => mean(drawn))).toEqual(meanInterval(values));
+  });
+  test("resamples every group for itself, with its size", () => {
+    const sizes = new Set<string>();
+    resampledInterval([values, [1, 2, 3]], ([first = [], second = []]) => {
+      sizes.add(`${first.length} ${second.length} ${Math.max(...second) <= 3 && Math.max(...first) < 1}`);
+      return 0;
+    });
+    expect([...sizes]).toEqual([`${values.length} 3 true`]);
+  });
+  test("is NaN if a group is empty", () => expect(resampledInterval([values, []], () => 1).low).toBeNaN());
 });
