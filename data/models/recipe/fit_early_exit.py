@@ -4,15 +4,16 @@ need to be good enough to find the likely passages of a list.
 
     python3 fit_early_exit.py --model data/models/reranker --lists lists.jsonl [--layers 2] [--pairs 60000]
 
-`lists.jsonl` has one question per line, with relevant and irrelevant passages: {"q": "...", "d": ["...", ...]}. No relevance
-judgements are needed, because the model itself is the teacher. The script fits a ridge regression of the logit, clipped to +-8
+`lists.jsonl` has one question per line, with relevant and irrelevant passages: {"q": "...", "d": ["...", ...]}. For a model
+whose tokenizer is no Hugging Face file, a line has the tokens of the pairs, as the engine makes them:
+{"pairs": [{"token_ids": [...], "first_length": 7}, ...]}; `first_length` is the number of tokens of the first text. No
+relevance judgements are needed, because the model itself is the teacher. The script fits a ridge regression of the logit, clipped to +-8
 like in the ranking, on three mean hidden states after `--layers` layers: first token, tokens of the first text, tokens of the
 second text. One list in ten is held out; the script prints the quality of the estimates on these lists. Needs numpy, onnx,
-onnxruntime, tokenizers.
+onnxruntime, and tokenizers for questions and passages as text.
 """
 import argparse, hashlib, json, os
 import numpy as np, onnx, onnxruntime
-from tokenizers import Tokenizer
 
 CLIP = 8.0
 RIDGE = 30.0
@@ -57,21 +58,35 @@ def main():
 
 def tokenise(a, described):
     """Returns (token ids, length of the first text) per pair, and the list number of each pair."""
-    tokenizer = Tokenizer.from_file(os.path.join(a.model, described["tokenizer"]))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     pairs, lists = [], []
+    encode = None
     for number, line in enumerate(open(a.lists, encoding="utf-8")):
         if len(pairs) >= a.pairs:
             break
         given = json.loads(line)
+        if "pairs" not in given:
+            encode = encode or pair_encoder(a, described)
+        found = [(pair["token_ids"], pair["first_length"]) for pair in given["pairs"]] if "pairs" in given else encode(given)
+        pairs += found
+        lists += [number] * len(found)
+    return pairs, np.array(lists)
+
+
+def pair_encoder(a, described):
+    """Returns a function that tokenises a question and its passages with the model's Hugging Face tokenizer."""
+    from tokenizers import Tokenizer
+    file = described["tokenizer"] if isinstance(described["tokenizer"], str) else described["tokenizer"]["file"]
+    tokenizer = Tokenizer.from_file(os.path.join(a.model, file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+
+    def encode(given):
         question, *passages = (e.ids for e in tokenizer.encode_batch([given["q"], *given["d"]], add_special_tokens=False))
         first = [cls, *question[: described["max_query_tokens"]], sep]
-        for passage in passages:
-            pairs.append(([*first, *passage[: described["max_tokens"] - len(first) - 1], sep], len(first)))
-            lists.append(number)
-    return pairs, np.array(lists)
+        return [([*first, *passage[: described["max_tokens"] - len(first) - 1], sep], len(first)) for passage in passages]
+
+    return encode
 
 
 def run_model(path, layers, pairs):
@@ -81,6 +96,7 @@ def run_model(path, layers, pairs):
     states = norms[2 * layers].output[0]
     model.graph.output.append(onnx.helper.make_tensor_value_info(states, onnx.TensorProto.FLOAT, None))
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    wanted = {given.name for given in session.get_inputs()}
     features, logits = [None] * len(pairs), np.zeros(len(pairs), np.float32)
     by_length = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]))
     for begin in range(0, len(pairs), BATCH):
@@ -90,7 +106,8 @@ def run_model(path, layers, pairs):
         for row, at in enumerate(batch):
             tokens, first = pairs[at]
             ids[row, : len(tokens)], mask[row, : len(tokens)], types[row, first : len(tokens)] = tokens, 1, 1
-        found, answers = session.run([states, "logits"], {"input_ids": ids, "attention_mask": mask, "token_type_ids": types})
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        found, answers = session.run([states, "logits"], {name: feeds[name] for name in feeds if name in wanted})
         found = found.reshape(len(batch), width, -1)
         for row, at in enumerate(batch):
             tokens, first = pairs[at]

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::helper::{HalvedWork, Helper};
+use crate::model_reader::read_network;
 use crate::network::{Network, Workspace};
-use crate::onnx_tensors::OnnxTensors;
+use crate::onnx_file::OnnxFile;
 use crate::two_threads::SplitSequence;
 use crate::{EarlyExit, Sequence, unsupported_processor};
 
@@ -19,7 +20,7 @@ pub(crate) fn is_supported() -> bool {
 /// Minimum number of tokens of a sequence that two threads compute. One thread computes shorter sequences.
 const SHARED_TOKENS_MIN: usize = 8;
 
-/// A model in memory. Its output is either a unit vector or a single logit, depending on the model file.
+/// A model in memory. Its output is a unit vector or a single logit, depending on the model file.
 pub struct Encoder {
     network: Arc<Network>,
     workspace: Mutex<Workspace>,
@@ -39,12 +40,13 @@ impl Shared {
 }
 
 impl Encoder {
-    /// Reads a model. Fails with `Invalid` if another exporter wrote the file, or if the processor lacks AVX2.
+    /// Reads a model. Fails with `Invalid` if the graph has a form that is not supported, or if the processor lacks
+    /// AVX2.
     pub fn open(path: &Path) -> Result<Self> {
         if !is_supported() {
             return Err(unsupported_processor());
         }
-        let network = Arc::new(Network::read(OnnxTensors::open(path)?)?);
+        let network = Arc::new(read_network(&OnnxFile::open(path)?)?);
         let has_two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let split = if has_two_cores { SplitSequence::of(&network) } else { None };
         // Without a second thread the results are the same; they only take longer.
@@ -112,7 +114,7 @@ impl Encoder {
     }
 
     fn check(&self, Sequence { ids, first_length }: Sequence<'_>) -> Result<()> {
-        let (tokens_max, vocabulary) = (self.network.tokens_max(), self.network.vocabulary());
+        let (tokens_max, vocabulary) = (self.network.tokens_max, self.network.vocabulary());
         if ids.is_empty() || ids.len() > tokens_max || first_length > ids.len() {
             return Err(Error::invalid(format!(
                 "{} tokens, {first_length} of them in the first text; {tokens_max} is the maximum",
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_another_exporter_are_refused() {
+    fn files_that_are_no_models_are_refused() {
         if !is_supported() {
             return println!("skipped: this processor has no AVX2");
         }

@@ -197,9 +197,13 @@ define_multiply_rows!(multiply_4_rows, 4, add_group_to_4);
 define_multiply_rows!(multiply_1_row, 1, add_group_to_1);
 
 /// The byte that represents 0 in rows with values of either sign.
-const SIGNED_ZERO: u8 = 128;
+pub const SIGNED_ZERO: u8 = 128;
+/// Distance of the byte of the largest magnitude from `SIGNED_ZERO`.
+pub const SIGNED_MAX: f32 = 127.0;
+/// Minimum quantisation scale. It prevents a division by 0.
+pub const SCALE_MIN: f32 = 1e-8;
 /// The byte that represents 0 in rows of GELU results, which are never far below 0.
-const GELU_ZERO: u8 = 64;
+pub const GELU_ZERO: u8 = 64;
 
 /// Multiplies rows (`[rows, width]`) by `smoothing` (`[width]`) and quantises them. Bytes and scales are written to the
 /// beginning of `bytes` and `scales`.
@@ -247,13 +251,13 @@ fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8]) -> 
     for at in (0..row.len()).step_by(LANES) {
         largest = _mm256_max_ps(largest, _mm256_andnot_ps(sign, value(at)));
     }
-    let scale = (maximum(largest) * (1.0 / 127.0)).max(1e-8);
+    let scale = (maximum(largest) * (1.0 / SIGNED_MAX)).max(SCALE_MIN);
     write_bytes(row.len(), scale, SIGNED_ZERO, bytes, value);
     scale
 }
 
 /// Lower bound of GELU.
-const GELU_MIN: f32 = -0.17;
+pub const GELU_MIN: f32 = -0.17;
 
 /// Applies GELU to a row in place and quantises the result. Returns the scale.
 #[inline]
@@ -290,10 +294,9 @@ fn write_bytes(width: usize, scale: f32, zero: u8, bytes: &mut [u8], value: impl
 }
 
 /// Layer normalisation: `row = normalised(row + added) * gain + shift`, where `normalised` has mean 0 and variance 1.
+/// `epsilon` is added to the variance and prevents a division by 0.
 #[target_feature(enable = "avx2,fma")]
-pub fn add_and_normalise(row: &mut [f32], added: &[f32], gain: &[f32], shift: &[f32]) {
-    /// Small number from the definition of the models, which prevents a division by 0.
-    const EPSILON: f32 = 1e-12;
+pub fn add_and_normalise(row: &mut [f32], added: &[f32], gain: &[f32], shift: &[f32], epsilon: f32) {
     let width = row.len();
     let mut sum = _mm256_setzero_ps();
     for at in (0..width).step_by(LANES) {
@@ -307,7 +310,7 @@ pub fn add_and_normalise(row: &mut [f32], added: &[f32], gain: &[f32], shift: &[
         let centred = _mm256_sub_ps(load(&row[at..]), mean);
         squares = _mm256_fmadd_ps(centred, centred, squares);
     }
-    let inverse = _mm256_set1_ps(1.0 / (total(squares) / width as f32 + EPSILON).sqrt());
+    let inverse = _mm256_set1_ps(1.0 / (total(squares) / width as f32 + epsilon).sqrt());
     for at in (0..width).step_by(LANES) {
         let normal = _mm256_mul_ps(_mm256_sub_ps(load(&row[at..]), mean), inverse);
         store(&mut row[at..], _mm256_fmadd_ps(normal, load(&gain[at..]), load(&shift[at..])));
@@ -319,7 +322,7 @@ pub const HEAD_WIDTH: usize = 2 * FLOAT_COLUMNS;
 
 /// Keys and values of one attention head, packed for `attend`.
 #[derive(Default)]
-pub struct Head {
+pub struct AttentionHead {
     tokens: usize,
     /// Keys in tiles of `FLOAT_COLUMNS` tokens, each tile `[HEAD_WIDTH, FLOAT_COLUMNS]`. The last tile is padded with
     /// zeros.
@@ -330,7 +333,7 @@ pub struct Head {
     weights: Vec<f32>,
 }
 
-impl Head {
+impl AttentionHead {
     /// Copies the head's keys and values from `projected`, whose parts are `[tokens, stride]`. Keys are the
     /// `HEAD_WIDTH` columns from `key_column` on, values those from `value_column` on.
     #[target_feature(enable = "avx2,fma")]
@@ -383,7 +386,7 @@ impl Head {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn attend_rows<const N: usize>(&mut self, queries: [&[f32]; N], column: usize, output: &mut [f32], stride: usize) {
-        let Head { tokens, keys, values, weights } = self;
+        let AttentionHead { tokens, keys, values, weights } = self;
         let padded = keys.len() / HEAD_WIDTH * FLOAT_COLUMNS;
         for (tile, keys) in keys.chunks_exact(HEAD_WIDTH).enumerate() {
             for (row, sums) in float_tile(queries, keys).into_iter().enumerate() {
@@ -646,7 +649,7 @@ mod tests {
         let mean = sums.iter().sum::<f64>() / 96.0;
         let deviation = (sums.iter().map(|sum| (sum - mean).powi(2)).sum::<f64>() / 96.0).sqrt();
         // SAFETY: the processor has the instructions.
-        unsafe { add_and_normalise(&mut row, &added, &gain, &shift) };
+        unsafe { add_and_normalise(&mut row, &added, &gain, &shift, 1e-12) };
         for (at, found) in row.iter().enumerate() {
             let expected = (sums[at] - mean) / deviation * f64::from(gain[at]) + f64::from(shift[at]);
             near(*found, expected, 1e-5, "a component");
@@ -660,7 +663,7 @@ mod tests {
         }
         let mut chance = Chance::new();
         let stride = 3 * HEAD_WIDTH + COLUMNS;
-        let mut head = Head::default(); // reused as in `network`: earlier contents must not matter
+        let mut head = AttentionHead::default(); // reused as in `network`: earlier contents must not matter
         for (tokens, wanted) in [(40, 40), (1, 1), (5, 3), (16, 16), (17, 1), (130, 9)] {
             let projected: Vec<f32> = (0..tokens * stride).map(|_| between(&mut chance, -4.0, 4.0)).collect();
             let at = |token: usize, column: usize| f64::from(projected[token * stride + column]);

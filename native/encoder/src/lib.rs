@@ -1,4 +1,5 @@
 //! A BERT encoder in 8-bit integers: computes the models that `data/models/recipe` exports, on processors with AVX2.
+//! Number of layers, kind of word table and head come from the model file.
 //!
 //! This crate exists for processors that lack instructions to multiply and add bytes in one step (VNNI). On these
 //! processors, a general runtime is slower. Each sequence is computed alone, without padding, so that its result never
@@ -13,26 +14,40 @@
 //! | `helper` | a second thread for work of a few milliseconds |
 //! | `kernels` | the inner loops: integer products, attention, GELU, normalisation |
 //! | `weights` | the weights of a linear layer, packed for the kernels |
-//! | `onnx_tensors` | reads the constants of a model file |
+//! | `word_table` | embeddings of the vocabulary: 16-bit floats or blocks of 4 bits |
+//! | `head` | what is computed from the states of the last layer: vector or logit |
+//! | `model_reader` | reads a network from the graph of a model file |
+//! | `graph` | finds parts of a graph by their form |
+//! | `onnx_file` | reads the nodes and constants of a model file |
 //! | `error` | errors of the encoder |
 
 #[cfg(target_arch = "x86_64")]
 mod encoder;
 mod error;
 #[cfg(target_arch = "x86_64")]
+mod graph;
+#[cfg(target_arch = "x86_64")]
+mod head;
+#[cfg(target_arch = "x86_64")]
 mod helper;
 #[cfg(target_arch = "x86_64")]
 mod kernels;
 #[cfg(target_arch = "x86_64")]
+mod model_reader;
+#[cfg(target_arch = "x86_64")]
 mod network;
 #[cfg(target_arch = "x86_64")]
-mod onnx_tensors;
+mod onnx_file;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod synthetic;
 #[cfg(target_arch = "x86_64")]
 mod two_threads;
 #[cfg(not(target_arch = "x86_64"))]
 mod unsupported;
 #[cfg(target_arch = "x86_64")]
 mod weights;
+#[cfg(target_arch = "x86_64")]
+mod word_table;
 
 #[cfg(target_arch = "x86_64")]
 pub use encoder::Encoder;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::Sequence;
 use crate::helper::HalvedWork;
-use crate::network::{Network, TokenBuffers, write_unit_mean};
+use crate::network::{Network, TokenBuffers};
 
 /// A sequence in two halves, one per thread. Both threads compute the same layer at the same time, because attention
 /// reads the tokens of both halves.
@@ -27,10 +27,9 @@ struct SequenceCopy {
 }
 
 impl SplitSequence {
-    /// Creates the buffers for a model. `None` if the model's output is a logit: its last layer computes only one
-    /// token, which cannot be divided.
+    /// Creates the buffers for a model. `None` if its last layer computes only one token, which cannot be divided.
     pub(crate) fn of(network: &Arc<Network>) -> Option<Self> {
-        network.is_embedder().then(|| SplitSequence {
+        network.reads_all_tokens().then(|| SplitSequence {
             network: Arc::clone(network),
             sequence: RwLock::default(),
             halves: Default::default(),
@@ -53,7 +52,7 @@ impl SplitSequence {
     pub(crate) fn write_output(&self, output: &mut [f32]) {
         let halves = self.halves.each_ref().map(|half| half.lock().unwrap_or_else(PoisonError::into_inner));
         let states = halves.iter().flat_map(|half| half.states.chunks_exact(self.network.hidden));
-        write_unit_mean(states, output);
+        self.network.write_pooled(states, output);
     }
 
     #[target_feature(enable = "avx2,fma")]

@@ -92,6 +92,11 @@ impl Linear {
         self.inputs
     }
 
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.scales.len()
+    }
+
     /// Returns the panel with a number.
     pub fn panel(&self, number: usize) -> Panel<'_> {
         let groups = self.panels[number]..self.panels[number + 1];

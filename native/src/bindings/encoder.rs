@@ -18,7 +18,7 @@ pub struct NativeEncoder {
 
 #[napi]
 impl NativeEncoder {
-    /// Reads a model file. Throws `invalid` for a file of another exporter and on a processor without AVX2.
+    /// Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2.
     #[napi(factory, catch_unwind)]
     pub fn open(path: String) -> napi::Result<NativeEncoder> {
         let encoder = run(|| Ok(Encoder::open(Path::new(&path))?))?;

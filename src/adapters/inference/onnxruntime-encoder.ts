@@ -32,7 +32,10 @@ const RUN_TOKENS_MAX = 512;
  * Loads a model into a session. `warning` says why the native encoder does not run the model; null if onnxruntime is
  * the best choice.
  */
-export async function openWithOnnxruntime(model: ModelDescription, warning: string | null): Promise<Encoder> {
+export async function openWithOnnxruntime(
+  model: Pick<ModelDescription, "modelPath">,
+  warning: string | null,
+): Promise<Encoder> {
   const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
   return { provider: "cpu", warning, encode: (sequences) => encode(session, sequences), scoreWithEarlyExit: null };
 }

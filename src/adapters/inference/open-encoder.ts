@@ -20,7 +20,8 @@ const REFERENCE_TOKENS_MIN = 13;
 /**
  * Maximum distance between an output and its reference: the Euclidean distance of unit vectors, or the difference of
  * logits. Because values are rounded to int8, a difference in the last bit of a sum can change the output by up to .2,
- * even if the sum is more precise. The outputs of a wrong encoder differ by 1 or more.
+ * even if the sum is more precise. The outputs of a wrong encoder differ more: those of different texts are at least .4
+ * apart, also with models whose vectors have much in common.
  */
 const DIFFERENCE_MAX = { vector: 0.25, logit: 0.4 };
 /** Maximum difference of logits estimated by the early-exit probe. Typical is .1; the maximum of 800 pairs was .4. */

@@ -24,7 +24,10 @@ export interface EarlyExitProbe {
   readonly numbers: Float32Array;
 }
 
-/** A model that `data/models/recipe/export_onnx.py` exported and the native core runs. */
+/**
+ * A model that the native core runs. Number of layers, kind of word table and head come from its file, whose graph must
+ * have the form that `data/models/recipe/export_onnx.py` exports.
+ */
 export class ModelEncoder {
   readonly #native: NativeEncoder;
 
@@ -33,9 +36,9 @@ export class ModelEncoder {
   }
 
   /**
-   * Loads a model, which takes 0.1 s.
-   * @throws NativeError with code `invalid` for a model that was not exported in this way, and on a processor without
-   * AVX2
+   * Loads a model, which takes .1 to .5 s.
+   * @throws NativeError with code `invalid`, and the part of the graph that is not supported, for another model, and on
+   * a processor without AVX2
    */
   static open(path: string): ModelEncoder {
     return translated(() => new ModelEncoder(addon().NativeEncoder.open(path)));
