@@ -202,7 +202,7 @@ function questionOf(body: {
   checkNotBlank(body.message, "message", "write a message");
   return {
     text: body.message,
-    mode: body.mode ?? "balanced",
+    mode: body.mode ?? null,
     maxSources: body.maxSources ?? LIMITS.sourcesDefault,
     filter: filterOf(body.filters),
     instructions: body.instructions ?? null,

@@ -44,10 +44,9 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
     signal: AbortSignal,
   ): Promise<Answer> => {
     checkNotBlank(body.query, "query", "say what to search for");
-    const mode = body.mode ?? "balanced";
     const question: SearchQuestion = {
       query: body.query,
-      mode,
+      mode: body.mode ?? null,
       limit: body.limit ?? LIMITS.searchResultsDefault,
       scoreMin: body.min_score ?? 0,
       includeGraph: body.includeGraph ?? false,
@@ -56,7 +55,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
     };
     const ranking = await search.search(principal, question, signal);
-    return { status: 200, body: searchView(ranking, mode, body.explain === true) };
+    return { status: 200, body: searchView(ranking, body.explain === true) };
   };
 
   return [
@@ -121,7 +120,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
 function questionOf(body: Static<typeof schema.QueryMemories>): Question {
   return {
     text: body.query,
-    mode: body.mode ?? "balanced",
+    mode: body.mode ?? null,
     maxSources: body.maxSources ?? LIMITS.sourcesDefault,
     filter: filterOf(body.filters),
     includeGraph: body.includeGraph ?? false,

@@ -9,7 +9,7 @@ import type { ApiKey } from "../domain/key.ts";
 import { EXTRACTED_FIELDS, type Memory, type Progress } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { PLANS, type Project, type Usage } from "../domain/project.ts";
-import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
+import type { RankedPassage, Ranking } from "../domain/ranking.ts";
 import type { User, UserEvent } from "../domain/user.ts";
 import type { Delivery, Webhook } from "../domain/webhook.ts";
 import { isoTime } from "../kit/clock.ts";
@@ -93,11 +93,7 @@ function progressView(progress: Progress): NonNullable<View<typeof memories.Memo
 }
 
 /** SearchResults; `isExplained` adds the signals of each result and the stages of the search. */
-export function searchView(
-  ranking: Ranking,
-  mode: ModeName,
-  isExplained: boolean,
-): View<typeof memories.SearchResults> {
+export function searchView(ranking: Ranking, isExplained: boolean): View<typeof memories.SearchResults> {
   return {
     results: ranking.results.map((result) => ({
       ...resultView(result),
@@ -107,7 +103,7 @@ export function searchView(
     ...(isExplained
       ? {
           explain: {
-            mode,
+            mode: ranking.mode,
             stages: ranking.stages,
             admissible: ranking.admissible,
             asOf: isoTime(ranking.asOf),

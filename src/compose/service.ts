@@ -216,7 +216,7 @@ function createOperations(
   const { embedder, reranker } = models;
   const wakeIngest = () => worker.wake();
 
-  const search = new SearchService({ index, memories, embedder, reranker, languageOf: queryLanguage, clock });
+  const search = new SearchService({ index, memories, accounts, embedder, reranker, languageOf: queryLanguage, clock });
   const answers = new AnswerService({
     search,
     accounts,

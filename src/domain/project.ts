@@ -1,6 +1,7 @@
 // Projects: plans with their quotas, and the settings that the owner can change.
 
 import type { ProjectId } from "./ids.ts";
+import type { ModeName } from "./ranking.ts";
 
 const MiB = 1024 * 1024;
 
@@ -51,6 +52,8 @@ export interface ProjectSettings {
   readonly retention_days: number;
   /** Score in 0..1. If the best result has a lower score, there is no evidence for an answer. */
   readonly min_evidence: number;
+  /** Mode of searches, queries and chat messages that name none. */
+  readonly default_mode: ModeName;
 }
 
 /** Settings of a new project. */
@@ -66,6 +69,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
   min_evidence: 0,
+  default_mode: "balanced",
 };
 
 /** A stored project. */

@@ -73,6 +73,8 @@ export interface StageRecord {
 
 /** A ranked list with the timings of its stages. */
 export interface Ranking {
+  /** The mode that the search used. */
+  readonly mode: ModeName;
   readonly results: readonly RankedPassage[];
   readonly stages: readonly StageRecord[];
   /** Number of memories in the admissible set. */

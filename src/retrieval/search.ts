@@ -42,7 +42,8 @@ export async function search(
   const early = request.filter === null ? null : startEmbedding(parts, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
-  if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0, asOf };
+  const about = { mode: request.mode, stages: watch.stages, asOf };
+  if (within === null || within.memories === 0) return { ...about, results: [], admissible: 0 };
 
   const embedding = early ?? startEmbedding(parts, request);
   void embedding.begun.then(() => watch.lap("queue", 1));
@@ -51,7 +52,7 @@ export async function search(
   const recalled = await recall(running, embedding);
   const ranked = await rank(running, recalled);
   const results = await show(running, recalled, ranked);
-  return { results, stages: watch.stages, admissible: within.memories, asOf };
+  return { ...about, results, admissible: within.memories };
 }
 
 /** The constants of the mode, changed if the models do not support the query's language. */

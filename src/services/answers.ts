@@ -24,7 +24,8 @@ import type { SearchService } from "./search.ts";
 /** A question as a caller asks it. */
 export interface Question {
   readonly text: string;
-  readonly mode: ModeName;
+  /** null if the project's `default_mode` is used. */
+  readonly mode: ModeName | null;
   /** Maximum number of sources of the answer. */
   readonly maxSources: number;
   readonly filter: Filter | null;
@@ -109,7 +110,7 @@ export class AnswerService {
   #begin(
     viewer: Viewer,
     question: Question,
-    { generation, evidenceMin }: Answering,
+    answering: Answering,
     { signal, reservation, history }: AskTerms,
   ): AnswerRun {
     let context: readonly RankedPassage[] = [];
@@ -117,25 +118,28 @@ export class AnswerService {
       context = passages;
     };
     return {
-      events: this.#events(viewer, question, { generation, evidenceMin, history, signal, onContext }),
+      events: this.#events(viewer, question, { ...answering, history, signal, onContext }),
       context: () => context,
-      count: (transaction) => reservation.count(transaction, generation?.spent ?? NO_TOKENS),
+      count: (transaction) => reservation.count(transaction, answering.generation?.spent ?? NO_TOKENS),
       release: () => reservation.release(),
     };
   }
 
   /**
-   * Validates a question before any other work is done. Returns the language model and the score threshold for its
-   * answer.
+   * Validates a question before any other work is done. Returns the language model, the score threshold and the mode
+   * for its answer.
    * @throws Fault `invalid_request` for a model if no endpoint is configured, and for instructions that leave no room
    *   for sources
    */
-  async check(viewer: Viewer, { model, instructions }: Pick<Question, "model" | "instructions">): Promise<Answering> {
+  async check(
+    viewer: Viewer,
+    { model, instructions, mode }: Pick<Question, "model" | "instructions" | "mode">,
+  ): Promise<Answering> {
     const project = await this.#parts.accounts.project(viewer.projectId);
     const settings = project?.settings ?? DEFAULT_SETTINGS;
     const generation = Generation.of(this.#parts.generation, viewer.projectId, settings, model);
     generation?.checkInstructions(instructions);
-    return { generation, evidenceMin: settings.min_evidence };
+    return { generation, evidenceMin: settings.min_evidence, mode: mode ?? settings.default_mode };
   }
 
   async *#events(viewer: Viewer, question: Question, terms: AnswerTerms): AsyncGenerator<AnswerEvent> {
@@ -143,7 +147,7 @@ export class AnswerService {
     const { text, maxSources, instructions: _instructions, model: _model, ...scope } = question;
     const query = await this.#standaloneQuestion(viewer, question, terms);
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
-    const request = { ...scope, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
+    const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
     const { results } = await this.#parts.search.search(viewer, request, signal);
     const passages = evidenceAmong(results, terms.evidenceMin);
     if (passages.length === 0) return yield* this.#withoutEvidence(text, generation);
@@ -156,10 +160,10 @@ export class AnswerService {
   }
 
   #answered(
-    { text, mode, maxSources, instructions, asOf }: Question,
+    { text, maxSources, instructions, asOf }: Question,
     query: string,
     passages: readonly RankedPassage[],
-    { generation, history, signal, onContext }: AnswerTerms,
+    { generation, mode, history, signal, onContext }: AnswerTerms,
   ): AsyncIterable<AnswerEvent> {
     if (generation !== null) {
       const asked = { question: text, topic: query, instructions, passages, maxSources, history };
@@ -198,6 +202,8 @@ export interface Answering {
   readonly generation: Generation | null;
   /** Minimum score, 0..1. If the best passage has a lower score, there is no evidence for an answer. */
   readonly evidenceMin: number;
+  /** Mode of the search. */
+  readonly mode: ModeName;
 }
 
 interface AnswerTerms extends Answering {

@@ -5,6 +5,7 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import { FIRST_KEY, type IssuedKey } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
 import { DEFAULT_SETTINGS, type Plan, type Project, type ProjectSettings, type Usage } from "../domain/project.ts";
+import type { ModeName } from "../domain/ranking.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
@@ -26,6 +27,7 @@ export interface SettingsChange {
   readonly smart_ingestion?: { readonly enabled?: boolean; readonly daily_token_limit?: number | null };
   readonly retention_days?: number;
   readonly min_evidence?: number;
+  readonly default_mode?: ModeName | null;
 }
 
 /** A change to a project, as a caller sends it. */
@@ -178,6 +180,10 @@ function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: bo
     smart_ingestion: { ...settings.smart_ingestion, ...change.smart_ingestion },
     retention_days: change.retention_days ?? settings.retention_days,
     min_evidence: change.min_evidence ?? settings.min_evidence,
+    default_mode:
+      change.default_mode === undefined
+        ? settings.default_mode
+        : (change.default_mode ?? DEFAULT_SETTINGS.default_mode),
   };
 }
 

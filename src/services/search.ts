@@ -1,8 +1,10 @@
 // Searches: determines the scope from the viewer and the user that a request names, then calls retrieval.
 
 import type { Filter } from "../domain/filter.ts";
+import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
+import type { AccountStore } from "../ports/account-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import { admissibleSet, type Confinement, isWithin } from "../retrieval/admissible.ts";
 import type { RetrievalParts } from "../retrieval/request.ts";
@@ -11,7 +13,8 @@ import { search } from "../retrieval/search.ts";
 /** A search as a caller requests it. */
 export interface SearchQuestion {
   readonly query: string;
-  readonly mode: ModeName;
+  /** null if the project's `default_mode` is used. */
+  readonly mode: ModeName | null;
   readonly limit: number;
   readonly scoreMin: number;
   /** If it is absent, the search covers every user's memories and those without a user. */
@@ -27,7 +30,10 @@ export interface SearchQuestion {
 export type Confined = Pick<SearchQuestion, "userId" | "filter">;
 
 /** What the service needs. */
-export type SearchServiceParts = RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
+export type SearchServiceParts = RetrievalParts & {
+  readonly memories: Pick<MemoryStore, "userKey">;
+  readonly accounts: Pick<AccountStore, "project">;
+};
 
 /** Searches of one project. */
 export class SearchService {
@@ -44,7 +50,8 @@ export class SearchService {
    */
   async search(viewer: Viewer, question: SearchQuestion, signal: AbortSignal): Promise<Ranking> {
     const { userId: _, ...request } = question;
-    return search(this.#parts, { ...request, ...(await this.#confinementOf(viewer, question)), signal });
+    const mode = question.mode ?? (await this.#defaultMode(viewer));
+    return search(this.#parts, { ...request, mode, ...(await this.#confinementOf(viewer, question)), signal });
   }
 
   /** Whether a search limited in this way can find any memory. */
@@ -68,6 +75,11 @@ export class SearchService {
       const now = rows.get(memory.key);
       return now?.version === memory.version && isWithin(confinement, now);
     });
+  }
+
+  async #defaultMode({ projectId }: Viewer): Promise<ModeName> {
+    const project = await this.#parts.accounts.project(projectId);
+    return (project?.settings ?? DEFAULT_SETTINGS).default_mode;
   }
 
   async #confinementOf(viewer: Viewer, { userId: named, filter }: Confined): Promise<Confinement> {

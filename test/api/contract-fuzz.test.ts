@@ -504,7 +504,7 @@ function described(round: number, sent: Sent, answer: RawAnswer, problems: reado
 // Resets the callers' project to an unlimited plan without a language model, so that the rest of the run is not
 // blocked.
 async function resetProject(): Promise<void> {
-  const settings = { plan: "enterprise", llm: null, min_evidence: 0, retention_days: 30 };
+  const settings = { plan: "enterprise", llm: null, min_evidence: 0, default_mode: null, retention_days: 30 };
   expect((await mneme.call("PUT", "/v1/project", settings)).status).toBe(200);
 }
 

@@ -67,7 +67,7 @@ const QUERY = [
   ...["filters", "includeGraph", "asOf", "model"],
 ];
 const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters", "asOf"];
-const PROJECT = ["name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence"];
+const PROJECT = ["name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "default_mode"];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 
 /** Creates one row of the table. @param rest values that differ from the defaults */
@@ -249,7 +249,17 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   User: ["id", "name", "email", "metadata", "created_at"],
   Event: ["id", "userId", "type", "data", "created_at"],
   Key: ["id", "projectId", "name", "scopes", "userId", "expires_at", "last_used_at", "created_at", "redacted"],
-  Project: ["id", "name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "created_at"],
+  Project: [
+    "id",
+    "name",
+    "plan",
+    "llm",
+    "smart_ingestion",
+    "retention_days",
+    "min_evidence",
+    "default_mode",
+    "created_at",
+  ],
   Usage: ["plan", "period", "queries", "documents", "storage_bytes", "tokens"],
   Webhook: ["id", "url", "events", "description", "enabled", "created_at"],
   Delivery: ["id", "webhook_id", "event", "status", "attempts", "created_at", "next_attempt_at"],

@@ -353,7 +353,7 @@ describe("a slow answer", () => {
     const service = new ChatService({
       chats: stores.chats,
       answers: {
-        check: async () => ({ generation: null, evidenceMin: 0 }),
+        check: async () => ({ generation: null, evidenceMin: 0, mode: "fast" }),
         reserveQuery: ({ projectId }) => quota.reserve(projectId),
         answer: async (_viewer, { text }, { signal, reservation }) => ({
           events: say(text, signal),

@@ -5,6 +5,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
@@ -18,7 +19,7 @@ afterAll(() => mneme.stop());
 
 const NOWHERE = "prj_00000000000000000000000000";
 const FIELDS = [
-  ...["created_at", "id", "llm", "min_evidence", "name", "plan", "retention_days", "smart_ingestion"],
+  ...["created_at", "default_mode", "id", "llm", "min_evidence", "name", "plan", "retention_days", "smart_ingestion"],
 ].sort();
 const DEFAULTS = {
   plan: "free",
@@ -26,6 +27,7 @@ const DEFAULTS = {
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
   min_evidence: 0,
+  default_mode: "balanced",
 };
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
@@ -60,6 +62,7 @@ describe("createProject", () => {
       smart_ingestion: { enabled: false, daily_token_limit: 10_000 },
       retention_days: 7,
       min_evidence: 0.25,
+      default_mode: "hybrid",
     };
     const { status, body } = await create({ ...settings, llm: { ...settings.llm, api_key: "sk-secret" } });
     expect(status).toBe(201);
@@ -84,6 +87,7 @@ describe("createProject", () => {
     ["plan", [{ plan: "free" }, { plan: "enterprise" }], ["Free", "", null, 1]],
     ["retention_days", [{ retention_days: 0 }, { retention_days: 3_650 }], [-1, 3_651, 1.5, "30"]],
     ["min_evidence", [{ min_evidence: 0 }, { min_evidence: 1 }], [-0.01, 1.01, "0.5"]],
+    ["default_mode", MODE_NAMES.map((mode) => ({ default_mode: mode })), ["Fast", "", "deep", 1, ["fast"]]],
     ["name", [{ name: "x" }], ["", "n".repeat(257), null, 7]],
   ];
   for (const [field, good, bad] of edges) {
@@ -187,6 +191,17 @@ describe("updateProject", () => {
     const cleared = (await put(`/v1/projects/${id}`, { llm: null, smart_ingestion: { daily_token_limit: null } })).body;
     expect(cleared).toEqual({ ...changed, llm: DEFAULTS.llm, smart_ingestion: DEFAULTS.smart_ingestion });
     expect((await mneme.call("GET", `/v1/projects/${id}`)).body).toEqual(cleared);
+  });
+
+  test("default_mode: absent it stays, null restores balanced, anything but a mode is 400", async () => {
+    const { id, key } = await made({ default_mode: "fast" });
+    const modeAfter = async (change: object) => (await put(`/v1/projects/${id}`, change)).body.default_mode;
+    expect(await modeAfter({ name: "renamed" })).toBe("fast");
+    expect((await put("/v1/project", { default_mode: "precise" }, bearer(key))).body.default_mode).toBe("precise");
+    expectFault(await put(`/v1/projects/${id}`, { default_mode: "deep" }), 400, "invalid_request", "default_mode");
+    expect(await modeAfter({})).toBe("precise");
+    expect(await modeAfter({ default_mode: null })).toBe("balanced");
+    expect((await create({ name: "null", default_mode: null })).body.default_mode).toBe("balanced");
   });
 
   test("an admin sets any plan of any project, and it counts at once", async () => {

@@ -75,6 +75,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
           smart_ingestion: { enabled: false, daily_token_limit: 0 },
           retention_days: 0,
           min_evidence: 0.25,
+          default_mode: "hybrid",
         };
         const made = await store.createProject({ name: "ö 😀", plan: "pro", settings });
         expect(isId("prj", made.id)).toBe(true);

@@ -93,7 +93,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
   const operator = { baseUrl: endpoint.baseUrl(stream, cut, at), model: "small", apiKey: null };
   return new AnswerService({
     search: {
-      search: async () => ({ results: PASSAGES, stages: [], admissible: PASSAGES.length, asOf: 0 }),
+      search: async () => ({ mode: "fast", results: PASSAGES, stages: [], admissible: PASSAGES.length, asOf: 0 }),
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
     },

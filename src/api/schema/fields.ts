@@ -99,7 +99,7 @@ export const JsonMap = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.U
 /** A retrieval mode. */
 export const Mode = OneOf(
   MODE_NAMES,
-  "signals of the search, fastest mode first: `fast` vectors; `hybrid` vectors and full text; `balanced` also the reranker; `precise` also the graph; default `balanced`",
+  "signals of the search, fastest mode first: `fast` vectors; `hybrid` vectors and full text; `balanced` also the reranker; `precise` also the graph; default: the project's `default_mode`, which is `balanced` unless it is set",
 );
 /** A filter, as the reference describes it; domain/filter.ts parses it. */
 export const Filters = Type.Unsafe<unknown>({

@@ -3,6 +3,7 @@
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import { PLAN_NAMES } from "../../domain/project.ts";
+import { MODE_NAMES } from "../../domain/ranking.ts";
 import { KEY_SCOPES } from "../../domain/scope.ts";
 import { Text } from "../check.ts";
 import { Body, CallerId, FutureTime, ListOf, Nullable, OneOf, Optional, paging, Query, Time } from "./fields.ts";
@@ -86,6 +87,9 @@ const settings = {
   ),
   retention_days: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.retentionDays })),
   min_evidence: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  default_mode: Optional(
+    OneOf(MODE_NAMES, "mode of searches, queries and chat messages that name none; default `balanced`"),
+  ),
 };
 /** Body of createProject. */
 export const CreateProject = Body({ ...settings, name: Name });
@@ -108,6 +112,7 @@ const projectFields = {
   smart_ingestion: Type.Object({ enabled: Type.Boolean(), daily_token_limit: Nullable(Type.Integer()) }),
   retention_days: Type.Integer(),
   min_evidence: Type.Number(),
+  default_mode: OneOf(MODE_NAMES),
   created_at: Time,
 };
 /** A project. */

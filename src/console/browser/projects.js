@@ -1,5 +1,5 @@
-// The section for the projects of the deployment: creating one, which shows its first key once, changing plans,
-// deleting.
+// The section for the projects of the deployment: creating one, which shows its first key once, changing plans and
+// default modes, deleting.
 
 import { call } from "./api.js";
 import { button, confirmed, h, secretBox, time } from "./dom.js";
@@ -9,6 +9,7 @@ import { attempt, collapsible, listing } from "./lists.js";
 /** @typedef {import("./calls.js").Project} Project */
 
 const PLANS = ["free", "starter", "pro", "enterprise"];
+const MODES = ["fast", "hybrid", "balanced", "precise"];
 
 /** The section "Projects". */
 export function projectsSection() {
@@ -19,7 +20,8 @@ export function projectsSection() {
     /** @type {import("./lists.js").Column<Project>[]} */
     columns: [
       { head: "Project", class: "main-cell", cell: ({ id, name }) => [name, h("br"), h("code", { class: "id" }, id)] },
-      { head: "Plan", cell: planSelect },
+      { head: "Plan", cell: (project) => settingSelect(project, "plan", "Plan", PLANS) },
+      { head: "Default mode", cell: (project) => settingSelect(project, "default_mode", "Default mode", MODES) },
       { head: "Retention", cell: ({ retention_days }) => `${retention_days} days` },
       { head: "Model", class: "wraps", cell: ({ llm }) => llm.model ?? "server default" },
       { head: "Created", class: "when", cell: ({ created_at }) => time(created_at) },
@@ -29,20 +31,26 @@ export function projectsSection() {
     empty: "No projects.",
   });
 
-  /** @param {Project} project */
-  function planSelect(project) {
+  /**
+   * A menu that changes one setting of a project.
+   * @param {Project} project
+   * @param {"plan" | "default_mode"} setting
+   * @param {string} label
+   * @param {readonly string[]} choices
+   */
+  function settingSelect(project, setting, label, choices) {
     const select = h(
       "select",
       {
-        "aria-label": `Plan of ${project.name}`,
+        "aria-label": `${label} of ${project.name}`,
         onchange: async () => {
           await attempt(errors, async () => {
-            list.put(await call("updateProject", { params: { id: project.id }, body: { plan: select.value } }));
+            list.put(await call("updateProject", { params: { id: project.id }, body: { [setting]: select.value } }));
           });
-          if (errors.childElementCount > 0) select.value = project.plan; // the change failed
+          if (errors.childElementCount > 0) select.value = project[setting]; // the change failed
         },
       },
-      PLANS.map((plan) => h("option", { value: plan, selected: plan === project.plan }, plan)),
+      choices.map((choice) => h("option", { value: choice, selected: choice === project[setting] }, choice)),
     );
     return select;
   }

@@ -5,8 +5,9 @@ import { fill, h } from "./dom.js";
 import { check, field, form, jsonOf } from "./forms.js";
 import { resultsView, showAnswer } from "./results.js";
 
-/** @type {[value: string, label: string][]} */
+/** The modes, and the choice to name none. @type {[value: string, label: string][]} */
 const MODES = [
+  ["", "default mode of the project"],
   ["balanced", "balanced – vectors, full text and reranker"],
   ["hybrid", "hybrid – vectors and full text, nearly as fast as fast"],
   ["fast", "fast – vectors only"],
@@ -41,7 +42,7 @@ export function searchSection() {
 
   const sharedFields = () => ({
     query: query.value(),
-    mode: mode.value(),
+    ...(mode.value() !== "" && { mode: mode.value() }),
     ...(userId.value() !== "" && { userId: userId.value() }),
     ...(filters.value() !== "" && { filters: jsonOf(filters) }),
     ...(graph.control.checked && { includeGraph: true }),
