@@ -7,10 +7,11 @@ import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import type { Ranking } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { MODES, type Mode } from "../src/retrieval/modes.ts";
+import type { Mode } from "../src/retrieval/modes.ts";
 import { CachingReranker } from "./lib/caching-reranker.ts";
 import { COLLECTIONS, collectionNames, collectionsFolder, readJudgedQueries, spread } from "./lib/collection.ts";
 import { pairedDifference } from "./lib/intervals.ts";
+import { wrappedRerankers } from "./lib/models.ts";
 import { openRetrieval, searchAll } from "./lib/open-retrieval.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
 import { rounded, type Scores, scoreColumns, scoresOf, signed } from "./lib/scores.ts";
@@ -59,12 +60,13 @@ async function main(): Promise<void> {
     const queries = spread(await readJudgedQueries(folder, "test"), queriesMax);
     await (await serve(await collectionContent(set, folder), data)).stop(); // creates and checks the directory, then closes it
     await using opened = await openRetrieval(join(data, set));
-    const parts = { ...opened.parts, reranker: new CachingReranker(opened.parts.reranker, null) };
+    const rerankers = wrappedRerankers(opened.parts.rerankers, (reranker) => new CachingReranker(reranker, null));
+    const parts = { ...opened.parts, rerankers };
     const documentAt = await documentsAt(folder);
     const judged = new Map<string, Scores>();
     for (const [variant, without] of Object.entries(VARIANTS)) {
-      const mode = { ...MODES.precise, ...without };
-      const rankings = await searchAll(`${set} ${variant}`, { ...opened, parts }, mode, queries, LIMITS.searchResults);
+      const label = `${set} ${variant}`;
+      const rankings = await searchAll(label, { ...opened, parts }, "precise", without, queries, LIMITS.searchResults);
       judged.set(
         variant,
         scoresOf(

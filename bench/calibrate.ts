@@ -1,22 +1,23 @@
-// Fits the calibration curves in src/retrieval/modes.ts. It runs the train questions of judged collections and fits,
-// for each combination of signals, the logistic curve from final score to probability of relevance. It searches in this
-// process, in the data directories that bench/quality.ts keeps, because no API request can switch off the reranker.
-// `bun bench/calibrate.ts --help` lists the flags.
+// Fits the calibration curves of an embedder, which are in its manifest (model.json). It runs the train questions of
+// judged collections and fits, for each combination of signals, the logistic curve from final score to probability of
+// relevance. It searches in this process, in the data directories that bench/quality.ts keeps, because no API request
+// can switch off the reranker. `bun bench/calibrate.ts --help` lists the flags.
 
 import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
-import type { Ranking } from "../src/domain/ranking.ts";
+import type { ModeName, Ranking } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { calibrationCurve, MODES, type Mode, type ScoreParts } from "../src/retrieval/modes.ts";
+import { calibrationCurve, type Mode, type ScoreParts } from "../src/retrieval/modes.ts";
 import { CachingReranker } from "./lib/caching-reranker.ts";
 import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries, spread } from "./lib/collection.ts";
 import { finalScore, fitLogistic, probability, type Sample } from "./lib/logistic.ts";
+import { benchEmbedder, wrappedRerankers } from "./lib/models.ts";
 import { openRetrieval, searchAll } from "./lib/open-retrieval.ts";
 import { collectionContent, type DocumentAt, documentsAt, serve } from "./lib/served-collection.ts";
 
 const HELP = `bun bench/calibrate.ts --data FOLDER [flags]
 
-Fits the calibration curves of src/retrieval/modes.ts and prints slope, offset, and predicted against observed relevance.
+Fits the calibration curves of the embedder that MNEME_EMBEDDER names (model.json) and prints slope, offset, and predicted against observed relevance.
 
   --data FOLDER  folder of data directories, one per collection; a missing one is created and filled
   --set NAMES    collections with a train split, separated by commas (default: scifact,hotpotqa)
@@ -26,16 +27,19 @@ Fits the calibration curves of src/retrieval/modes.ts and prints slope, offset, 
 const RESULTS = 10;
 const BINS = 8;
 /** The combinations of signals in a final score, and a mode that produces each. */
-const SIGNAL_COMBINATIONS: Readonly<Record<string, { readonly parts: ScoreParts; readonly mode: Mode }>> = {
-  cosine: { parts: { text: false, graph: false, rerank: false }, mode: MODES.fast },
-  "cosine, graph": { parts: { text: false, graph: true, rerank: false }, mode: { ...MODES.fast, usesGraph: true } },
-  "cosine, text": { parts: { text: true, graph: false, rerank: false }, mode: MODES.hybrid },
-  "cosine, text, graph": {
+const SIGNAL_COMBINATIONS: Readonly<
+  Record<string, { readonly parts: ScoreParts; readonly mode: ModeName; readonly changes: Partial<Mode> }>
+> = {
+  vector: { parts: { text: false, graph: false, rerank: false }, mode: "fast", changes: {} },
+  "vector graph": { parts: { text: false, graph: true, rerank: false }, mode: "fast", changes: { usesGraph: true } },
+  "vector text": { parts: { text: true, graph: false, rerank: false }, mode: "hybrid", changes: {} },
+  "vector text graph": {
     parts: { text: true, graph: true, rerank: false },
-    mode: { ...MODES.precise, rerankDepth: 0 },
+    mode: "precise",
+    changes: { rerankDepth: 0 },
   },
-  "cosine, text, reranker": { parts: { text: true, graph: false, rerank: true }, mode: MODES.balanced },
-  "cosine, text, graph, reranker": { parts: { text: true, graph: true, rerank: true }, mode: MODES.precise },
+  "vector text rerank": { parts: { text: true, graph: false, rerank: true }, mode: "balanced", changes: {} },
+  "vector text graph rerank": { parts: { text: true, graph: true, rerank: true }, mode: "precise", changes: {} },
 };
 
 async function main(): Promise<void> {
@@ -58,10 +62,18 @@ async function main(): Promise<void> {
     const queries = spread(await readJudgedQueries(folder, "train"), queriesMax);
     await (await serve(await collectionContent(set, folder), data)).stop(); // creates and checks the directory, then closes it
     await using opened = await openRetrieval(join(data, set));
-    const parts = { ...opened.parts, reranker: new CachingReranker(opened.parts.reranker, null) };
+    const rerankers = wrappedRerankers(opened.parts.rerankers, (reranker) => new CachingReranker(reranker, null));
+    const parts = { ...opened.parts, rerankers };
     const documentAt = await documentsAt(folder);
     for (const [name, sum] of Object.entries(SIGNAL_COMBINATIONS)) {
-      const rankings = await searchAll(`${set}, ${name}`, { ...opened, parts }, sum.mode, queries, RESULTS);
+      const rankings = await searchAll(
+        `${set}, ${name}`,
+        { ...opened, parts },
+        sum.mode,
+        sum.changes,
+        queries,
+        RESULTS,
+      );
       const found = rankings.flatMap((ranking, at) => resultsOf(ranking, sum.parts, queries[at], documentAt));
       samples.set(name, [...(samples.get(name) ?? []), ...found]);
     }
@@ -77,10 +89,11 @@ function resultsOf(
   query: JudgedQuery | undefined,
   documentAt: DocumentAt,
 ): readonly Sample[] {
+  const { tuning } = benchEmbedder();
   const isLinked = stages.some(({ name, candidates }) => name === "graph" && candidates > 0);
   if (parts.graph !== isLinked) return [];
   return results.map(({ score, memory, place }) => ({
-    score: finalScore(score, calibrationCurve(parts)),
+    score: finalScore(score, calibrationCurve(parts, tuning)),
     isRelevant: query?.judgements.has(documentAt(memory.externalId ?? memory.id, place.start)) ?? false,
   }));
 }

@@ -3,22 +3,23 @@
 // --help` lists the flags.
 
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { MODEL_RUNTIMES } from "../src/adapters/inference/lane-protocol.ts";
-import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
+import { createLanes } from "../src/adapters/inference/lanes.ts";
 import { readLines } from "../src/cli/lines.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
 import type { Tokenizer } from "../src/kit/tokenizer.ts";
-import { loadWordPiece } from "../src/kit/wordpiece.ts";
+import type { Embedder, Reranker } from "../src/ports/models.ts";
 import { percentile } from "./lib/metrics.ts";
+import { benchTokenizer, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
 
-const MODELS_DIR = resolve(import.meta.dir, "../data/models");
 const DEFAULT_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/corpus.jsonl.gz");
 const HELP = `bun bench/embedder.ts [flags]
 
 Measures throughput, latency and memory of embedder and reranker, idle and under ingest load. Prints a table.
+MNEME_EMBEDDER names the embedder.
 
   --file PATH   texts: JSONL (.gz) with "text" and optional "title" (default: ${DEFAULT_FILE})
   --texts N     number of texts (default: 1000)
@@ -30,6 +31,7 @@ Measures throughput, latency and memory of embedder and reranker, idle and under
 const TEXTS_PER_CALL = 64;
 /** Number of concurrent calls; several, so that the lanes never wait for the bench. */
 const CALLS_AT_ONCE = 4;
+const INGEST = { purpose: "passage", priority: "ingest" } as const;
 const WARM_UP = 20;
 const RERANKED = 20;
 const RERANKS = 20;
@@ -52,33 +54,36 @@ async function main(): Promise<void> {
   const runtime = MODEL_RUNTIMES.find((known) => known === wanted);
   if (runtime === undefined) throw new UsageError(`--runtime must be one of ${MODEL_RUNTIMES.join(", ")}.`);
 
-  const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
+  const tokenizer = benchTokenizer();
   const lanes = await createLanes({
     modelsDir: MODELS_DIR,
+    embedder: EMBEDDER_ID,
     lanes: Number(flags.get("--lanes") ?? 2),
     runtime,
     log: createLog("warn"),
   });
+  const embedder = lanes.embedders.default;
+  const reranker = lanes.rerankers.for(embedder);
   const startedAt = performance.now();
   await lanes.ready();
   const rows: [what: string, figure: string][] = [["first lane ready", `${ms(performance.now() - startedAt)}`]];
-  await lanes.embed(texts.slice(0, WARM_UP), "ingest");
+  await embedder.embed(texts.slice(0, WARM_UP), INGEST);
 
   const short = queriesOf(texts, tokenizer, 16);
   const long = queriesOf(texts, tokenizer, 128);
-  rows.push(["query of 16 tokens, idle", latencies(await askInTurn(lanes, short, queryCount))]);
-  rows.push(["query of 128 tokens, idle", latencies(await askInTurn(lanes, long, queryCount))]);
-  rows.push([`rerank of ${RERANKED} x 128, idle`, latencies(await rerankInTurn(lanes, texts))]);
-  rows.push(["ingest alone", rate(await ingest(lanes, texts), texts, lanes, tokenizer)]);
+  rows.push(["query of 16 tokens, idle", latencies(await askInTurn(embedder, short, queryCount))]);
+  rows.push(["query of 128 tokens, idle", latencies(await askInTurn(embedder, long, queryCount))]);
+  rows.push([`rerank of ${RERANKED} x 128, idle`, latencies(await rerankInTurn(reranker, texts))]);
+  rows.push(["ingest alone", rate(await ingest(embedder, texts), texts, embedder, tokenizer)]);
 
   // The background load must last until the measurements made under it have ended.
   let isMeasuring = true;
   const background = (async () => {
-    while (isMeasuring) await ingest(lanes, texts);
+    while (isMeasuring) await ingest(embedder, texts);
   })();
-  await lanes.embed(texts.slice(0, WARM_UP), "ingest");
-  rows.push(["query of 16 tokens, under ingest", latencies(await askInTurn(lanes, short, queryCount))]);
-  rows.push([`rerank of ${RERANKED} x 128, under ingest`, latencies(await rerankInTurn(lanes, texts))]);
+  await embedder.embed(texts.slice(0, WARM_UP), INGEST);
+  rows.push(["query of 16 tokens, under ingest", latencies(await askInTurn(embedder, short, queryCount))]);
+  rows.push([`rerank of ${RERANKED} x 128, under ingest`, latencies(await rerankInTurn(reranker, texts))]);
   isMeasuring = false;
   await background;
 
@@ -110,43 +115,43 @@ function queriesOf(texts: readonly string[], tokenizer: Tokenizer, tokens: numbe
 }
 
 /** Runs `count` queries one after the other; returns the milliseconds of each. */
-async function askInTurn(lanes: Lanes, queries: readonly string[], count: number): Promise<readonly number[]> {
+async function askInTurn(embedder: Embedder, queries: readonly string[], count: number): Promise<readonly number[]> {
   const times: number[] = [];
   for (let n = 0; n < count; n += 1) {
     const startedAt = performance.now();
-    await lanes.embed([queries[n % queries.length] ?? ""], "query");
+    await embedder.embed([queries[n % queries.length] ?? ""], { purpose: "query", priority: "query" });
     times.push(performance.now() - startedAt);
   }
   return times;
 }
 
-async function rerankInTurn(lanes: Lanes, texts: readonly string[]): Promise<readonly number[]> {
+async function rerankInTurn(reranker: Reranker | null, texts: readonly string[]): Promise<readonly number[]> {
   const times: number[] = [];
   for (let n = 0; n < RERANKS; n += 1) {
     const startedAt = performance.now();
-    await lanes.score(`what is known about question ${n}`, texts.slice(0, RERANKED));
+    await reranker?.score(`what is known about question ${n}`, texts.slice(0, RERANKED));
     times.push(performance.now() - startedAt);
   }
   return times;
 }
 
 /** Embeds all texts; returns the milliseconds that this took. */
-async function ingest(lanes: Lanes, texts: readonly string[]): Promise<number> {
+async function ingest(embedder: Embedder, texts: readonly string[]): Promise<number> {
   const startedAt = performance.now();
   let next = 0;
   const worker = async () => {
     while (next < texts.length) {
       const from = next;
       next += TEXTS_PER_CALL;
-      await lanes.embed(texts.slice(from, from + TEXTS_PER_CALL), "ingest");
+      await embedder.embed(texts.slice(from, from + TEXTS_PER_CALL), INGEST);
     }
   };
   await Promise.all(Array.from({ length: CALLS_AT_ONCE }, worker));
   return performance.now() - startedAt;
 }
 
-function rate(elapsedMs: number, texts: readonly string[], lanes: Lanes, tokenizer: Tokenizer): string {
-  const tokens = texts.reduce((sum, text) => sum + tokenizer.encode(text, lanes.tokensMax).length, 0);
+function rate(elapsedMs: number, texts: readonly string[], embedder: Embedder, tokenizer: Tokenizer): string {
+  const tokens = texts.reduce((sum, text) => sum + tokenizer.encode(text, embedder.tokensMax).length, 0);
   const perSecond = (count: number) => Math.round((count / elapsedMs) * 1000).toLocaleString("en");
   return `${perSecond(texts.length)} texts/s, ${perSecond(tokens)} tokens/s (${Math.round(tokens / texts.length)} per text)`;
 }

@@ -2,21 +2,20 @@
 // extracted title and tags share a content word with the known title. Also counts the sentences whose language is
 // detected correctly. `bun bench/extraction.ts --help` lists the flags.
 
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { readLines } from "../src/cli/lines.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
 import { stopWordsOf } from "../src/kit/stop-words.ts";
-import { loadWordPiece } from "../src/kit/wordpiece.ts";
 import { detectLanguage } from "../src/preparation/language.ts";
 import { prepare } from "../src/preparation/prepare.ts";
 import { SENTENCES, UNDETERMINED_TEXTS } from "../test/preparation/fixtures/languages.ts";
 import { seeded } from "../test/support/seeded.ts";
 import { COLLECTIONS, collectionsFolder, corpusFile } from "./lib/collection.ts";
 import { mean } from "./lib/metrics.ts";
+import { benchTokenizer } from "./lib/models.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 
-const MODELS_DIR = resolve(import.meta.dir, "../data/models");
 const HELP = `bun bench/extraction.ts [flags]
   --set NAMES    collections of English texts with titles, by comma (scifact,hotpotqa,2wikimultihop,cranfield)
   --from FOLDER  folder of the collections (${COLLECTIONS})
@@ -53,7 +52,7 @@ async function main(): Promise<void> {
   const count = Math.ceil(Number(flags.get("--passages") ?? 200) / sets.length);
   const next = seeded(Number(flags.get("--seed") ?? 1));
 
-  const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
+  const tokenizer = benchTokenizer();
   const extract = ({ text }: Passage): ExtractedAttributes => {
     const input = { content: text, title: null, type: null, tags: null, language: null, date: null, createdAt: null };
     return prepare(input, { countTokens: (part) => tokenizer.count(part) }).extracted;

@@ -271,7 +271,7 @@ async function exactSearch(
   const nearest: ReadonlyMap<Filter, ReadonlySet<string>>[] = [];
   for (const [at, { text }] of questions.entries()) {
     progress.show(at / questions.length, `${at} of ${questions.length} questions`);
-    const vector = await parts.embedder.embed([text], "query");
+    const vector = await parts.embedders.default.embed([text], { purpose: "query", priority: "query" });
     const cosines = new Float32Array(chunkKeys.length);
     for (let first = 0; first < chunkKeys.length; first += CHUNKS_PER_CALL) {
       const end = first + CHUNKS_PER_CALL;

@@ -3,7 +3,7 @@
 // the flags.
 
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { createLanes } from "../src/adapters/inference/lanes.ts";
 import { Client } from "../src/cli/client.ts";
 import { readLines } from "../src/cli/lines.ts";
@@ -12,13 +12,12 @@ import { LIMITS } from "../src/domain/limits.ts";
 import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
-import { loadWordPiece } from "../src/kit/wordpiece.ts";
 import { prepare } from "../src/preparation/prepare.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { percentile } from "./lib/metrics.ts";
+import { benchEmbedder, benchTokenizer, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 
-const MODELS_DIR = resolve(import.meta.dir, "../data/models");
 const DEFAULT_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/corpus.jsonl.gz");
 const HELP = `bun bench/ingest.ts [flags]
 
@@ -91,28 +90,30 @@ async function readDocuments(file: string, count: number): Promise<readonly Docu
 
 /** The texts that the server embeds for these documents. */
 function chunksOf(documents: readonly Document[]): readonly string[] {
-  const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
+  const tokenizer = benchTokenizer();
   const countTokens = (text: string) => tokenizer.count(text);
   return documents.flatMap(({ title, content }) => {
     const input = { content, title, type: null, tags: null, language: null, date: null, createdAt: null };
-    const { chunks, texts } = prepare(input, { countTokens });
+    const { chunks, texts } = prepare(input, { countTokens }, benchEmbedder().chunkTokens);
     return chunks.map((chunk) => texts.embeddedText(chunk));
   });
 }
 
 /** Measures two lanes alone; returns chunks per second. */
 async function bareRate(chunks: readonly string[]): Promise<number> {
-  const lanes = await createLanes({ modelsDir: MODELS_DIR, log: createLog("warn") });
+  const lanes = await createLanes({ modelsDir: MODELS_DIR, embedder: EMBEDDER_ID, log: createLog("warn") });
+  const embed = (texts: readonly string[]) =>
+    lanes.embedders.default.embed(texts, { purpose: "passage", priority: "ingest" });
   try {
     // Many small calls ensure that both lanes have started.
-    await Promise.all(chunks.slice(0, 16).map((chunk) => lanes.embed([chunk], "ingest")));
+    await Promise.all(chunks.slice(0, 16).map((chunk) => embed([chunk])));
     const startedAt = performance.now();
     let next = 0;
     const caller = async () => {
       while (next < chunks.length) {
         const slice = chunks.slice(next, next + CHUNKS_PER_CALL);
         next += slice.length;
-        await lanes.embed(slice, "ingest");
+        await embed(slice);
       }
     };
     await Promise.all(Array.from({ length: CALLS_AT_ONCE }, caller));

@@ -7,7 +7,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
-import { describeReranker } from "../src/adapters/inference/model-files.ts";
 import { queryLanguage } from "../src/adapters/preparation/query-language.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { type Chunk, type ChunkTexts, indexedText } from "../src/domain/chunk.ts";
@@ -17,7 +16,6 @@ import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
 import type { Reranker } from "../src/ports/models.ts";
-import { MODES } from "../src/retrieval/modes.ts";
 import type { RetrievalParts } from "../src/retrieval/request.ts";
 import { search } from "../src/retrieval/search.ts";
 import { CachingReranker } from "./lib/caching-reranker.ts";
@@ -37,11 +35,11 @@ import {
   longDocuments,
 } from "./lib/long-documents.ts";
 import { type Judgements, mean, ndcgAt, recallAt, reciprocalRank } from "./lib/metrics.ts";
+import { benchEmbedder, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
 import { rounded, signed } from "./lib/scores.ts";
 
 const SHARED = resolve(import.meta.dir, "../../shared/data");
-const MODELS = join(import.meta.dir, "../data/models");
 const HELP = `bun bench/long-documents.ts [flags]
   --data FOLDER      cache the models' results here for the next run
   --from FOLDER      folder with documents/ and scale/ (${SHARED})
@@ -125,7 +123,7 @@ async function main(): Promise<void> {
   const modes = modesNamed(flags.get("--modes"));
   const data = flags.get("--data") ?? mkdtempSync(join(tmpdir(), "mneme-long-documents-"));
   const from = resolve(flags.get("--from") ?? SHARED);
-  const models = await createLanes({ modelsDir: MODELS, log: createLog("warn") });
+  const models = await createLanes({ modelsDir: MODELS_DIR, embedder: EMBEDDER_ID, log: createLog("warn") });
   try {
     const documents = chunkedDocuments(await longDocuments(from));
     await models.ready();
@@ -163,16 +161,19 @@ async function measure(
   process.stderr.write(`${documents.length} documents, ${chunks} chunks\n`);
   checkShipped(documents);
   const questions = judge(await longDocumentQuestions(), documents);
-  const reranker = new CachingReranker(models, join(folder, `reranked-${describeReranker(MODELS).modelSha256}.json`));
+  const embedder = models.embedders.default;
+  const shipped = models.rerankers.for(embedder);
+  if (shipped === null) throw new Error(`${embedder.id} has no reranker`);
+  const reranker = new CachingReranker(shipped, join(folder, `reranked-${benchEmbedder().reranker}.json`));
   const rankings = new Map<string, ReadonlyMap<ModeName, readonly (readonly string[])[]>>();
   for (const name of variants) {
     const choices = { ...SHIPPED_CHOICES, ...VARIANTS[name] };
-    await using variant = await openVariant(models, documents, indexVariant(choices), folder);
+    await using variant = await openVariant(embedder, documents, indexVariant(choices), folder);
     const parts = {
       index: variant.index,
       memories: rowsOf(documents),
-      embedder: models,
-      reranker: withPrefixes(reranker, documents, choices),
+      embedders: models.embedders,
+      rerankers: { for: () => withPrefixes(reranker, documents, choices) },
       languageOf: queryLanguage,
       clock: systemClock,
     };
@@ -268,6 +269,7 @@ function withPrefixes(
     ),
   );
   return {
+    languages: inner.languages,
     score: (query, texts, signal) => {
       const read = texts.map((text) => prefixed.get(text) ?? text);
       return inner.score(query, read, signal);
@@ -296,7 +298,7 @@ async function ask(
         scope: { projectId: PROJECT, user: null },
         filter: null,
       } as const;
-      const { results: hits } = await search(parts, request, { ...MODES[mode], rerankDeadlineMs: RERANK_DEADLINE_MS });
+      const { results: hits } = await search(parts, request, { rerankDeadlineMs: RERANK_DEADLINE_MS });
       results.push(hits.map(({ memory, place }) => `${memory.externalId} ${place.ordinal}`));
     }
     progress.finish(`${name}, ${mode}: ${questions.length} questions`);

@@ -31,6 +31,8 @@ export interface Config {
   readonly dataDir: string;
   readonly adminKey: string | null;
   readonly modelsDir: string;
+  /** Id of the default embedder. */
+  readonly embedder: string;
   readonly logLevel: LogLevel;
   readonly lanes: number;
   readonly modelRuntime: ModelRuntime;
@@ -71,6 +73,8 @@ export interface Setting<Value> {
   readonly isSecret: boolean;
 }
 
+const DEFAULT_EMBEDDER = "all-minilm-l6-v2";
+
 /** Every setting of the program. */
 export const SETTINGS = {
   host: setting<string>("host", "ADDRESS", "Address to listen on; `0.0.0.0` for all interfaces", {
@@ -99,11 +103,17 @@ export const SETTINGS = {
       isSecret: true,
     },
   ),
-  modelsDir: setting<string | null>("models-dir", "DIRECTORY", "Folder that contains `embedder/` and `reranker/`", {
+  modelsDir: setting<string | null>("models-dir", "DIRECTORY", "Folder of the models, with one folder per model", {
     defaultValue: () => null,
     defaultText: "the included models",
     expects: "a directory",
     parse: parsePath,
+  }),
+  embedder: setting<string>("embedder", "MODEL", "Embedding model of new projects; `mneme models list` shows all", {
+    defaultValue: () => DEFAULT_EMBEDDER,
+    defaultText: DEFAULT_EMBEDDER,
+    expects: "the id of an embedding model",
+    parse: (text) => (/^[a-z0-9][a-z0-9.-]{0,99}$/.test(text) ? text : undefined),
   }),
   logLevel: setting<LogLevel>("log-level", "LEVEL", `Lowest level logged to standard error: ${LOG_LEVELS.join(", ")}`, {
     defaultValue: () => "info",
@@ -264,6 +274,7 @@ export function parseConfig(
     dataDir,
     adminKey: read(SETTINGS.adminKey),
     modelsDir: read(SETTINGS.modelsDir) ?? place.shippedModelsDirectory(dataDir),
+    embedder: read(SETTINGS.embedder),
     logLevel: read(SETTINGS.logLevel),
     lanes: read(SETTINGS.lanes),
     modelRuntime: read(SETTINGS.modelRuntime),

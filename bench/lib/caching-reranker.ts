@@ -6,12 +6,14 @@ import type { Reranker } from "../../src/ports/models.ts";
 
 /** Caches the logit of each (query, passage) pair, optionally in a file for later runs. */
 export class CachingReranker implements Reranker {
+  readonly languages: readonly string[];
   readonly #inner: Reranker;
   readonly #path: string | null;
   readonly #known: Map<string, number>;
 
   /** @param path cache file of one model, which may not exist yet; null for no file */
   constructor(inner: Reranker, path: string | null) {
+    this.languages = inner.languages;
     this.#inner = inner;
     this.#path = path;
     this.#known = new Map(path !== null && existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : []);

@@ -7,23 +7,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
-import { describeEmbedder } from "../../src/adapters/inference/model-files.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import type { Chunk, ChunkTexts } from "../../src/domain/chunk.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { loadWordPiece } from "../../src/kit/wordpiece.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
 import type { Embedder } from "../../src/ports/models.ts";
 import { assemble, type CodePointCut } from "../../src/preparation/assemble.ts";
 import { prepareRanges } from "../../src/preparation/prepare.ts";
 import type { LongDocument } from "./long-documents.ts";
+import { benchEmbedder, benchTokenizer } from "./models.ts";
 
 /** Number of texts that are embedded in one call, as in ingestion. */
 const SLICE = 64;
 const HNSW_MIN_CHUNKS = 1_000_000;
-const MODELS = join(import.meta.dir, "../../data/models");
 
 /** The project of every index built here. */
 export const PROJECT = "prj_bench" as ProjectId;
@@ -47,11 +45,12 @@ export interface IndexVariant {
 
 /** Cuts documents into chunks as ingestion does. The memory key of a document is its position in the list, from 1. */
 export function chunkedDocuments(documents: readonly LongDocument[]): readonly ChunkedDocument[] {
-  const tokenizer = loadWordPiece(describeEmbedder(MODELS).tokenizerPath);
+  const tokenizer = benchTokenizer();
+  const { chunkTokens } = benchEmbedder();
   const models = { countTokens: (text: string) => tokenizer.count(text) };
   return documents.map(({ name, title, content }, at) => {
     const known = { content, title, type: null, tags: null, language: null, date: null, createdAt: null };
-    const { extracted, cut } = prepareRanges(known, models);
+    const { extracted, cut } = prepareRanges(known, models, chunkTokens);
     const memory: Memory = {
       key: BigInt(at + 1) as MemoryKey,
       id: `mem_${at}` as MemoryId,
@@ -160,7 +159,7 @@ async function cachedVectors(embedder: Embedder, texts: readonly string[], folde
   for (let first = 0; first < texts.length; first += SLICE) {
     progress.show(first / texts.length, `${first} of ${texts.length} chunks`);
     const slice = texts.slice(first, first + SLICE);
-    vectors.set(await embedder.embed(slice, "ingest"), first * embedder.dimensions);
+    vectors.set(await embedder.embed(slice, { purpose: "passage", priority: "ingest" }), first * embedder.dimensions);
   }
   progress.finish(`embedded: ${texts.length} chunks`);
   writeFileSync(path, vectors);

@@ -1,7 +1,7 @@
 // Logistic regression for calibration curves: fits the curve from final score to probability of relevance, and
 // evaluates and inverts it. Pure.
 
-import type { Curve } from "../../src/retrieval/modes.ts";
+import type { Curve } from "../../src/domain/retrieval-tuning.ts";
 
 /** A result: its final score before calibration, and whether it is relevant. */
 export interface Sample {

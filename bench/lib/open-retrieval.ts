@@ -12,7 +12,7 @@ import { Progress } from "../../src/cli/terminal.ts";
 import { visiblePages } from "../../src/compose/storage.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
-import type { Ranking } from "../../src/domain/ranking.ts";
+import type { ModeName, Ranking } from "../../src/domain/ranking.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { createLog } from "../../src/kit/log.ts";
@@ -22,6 +22,7 @@ import type { RetrievalParts } from "../../src/retrieval/request.ts";
 import { search } from "../../src/retrieval/search.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import type { JudgedQuery } from "./collection.ts";
+import { EMBEDDER_ID, MODELS_DIR } from "./models.ts";
 
 /** An open data directory. */
 export interface OpenRetrieval {
@@ -41,12 +42,14 @@ const RERANK_DEADLINE_MS = 60_000;
 /**
  * Searches for one question after the other, each in its user's memories.
  * @param label label of the progress display
+ * @param changes replace constants of the mode
  * @returns one ranking per question, in their order
  */
 export async function searchAll(
   label: string,
   { parts, projectId }: Pick<OpenRetrieval, "parts" | "projectId">,
-  mode: Mode,
+  mode: ModeName,
+  changes: Partial<Mode>,
   queries: readonly JudgedQuery[],
   limit: number,
 ): Promise<readonly Ranking[]> {
@@ -56,14 +59,14 @@ export async function searchAll(
     const user = userId === null ? null : { id: userId, key: await parts.memories.userKey(projectId, userId) };
     const request = {
       query: text,
-      mode: "precise",
+      mode,
       limit,
       scoreMin: 0,
       includeGraph: false,
       scope: { projectId, user },
       filter: null,
     } as const;
-    rankings.push(await search(parts, request, { ...mode, rerankDeadlineMs: RERANK_DEADLINE_MS }));
+    rankings.push(await search(parts, request, { rerankDeadlineMs: RERANK_DEADLINE_MS, ...changes }));
     progress.show(at / queries.length, `${at} of ${queries.length} questions`);
   }
   progress.finish(`${label}: ${queries.length} questions`);
@@ -77,8 +80,8 @@ export async function searchAll(
 export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   const config = parseConfig(
     [],
-    { MNEME_DATA_DIR: dataDir },
-    { workingDirectory: dataDir, shippedModelsDirectory: () => join(import.meta.dir, "../../data/models") },
+    { MNEME_DATA_DIR: dataDir, MNEME_EMBEDDER: EMBEDDER_ID },
+    { workingDirectory: dataDir, shippedModelsDirectory: () => MODELS_DIR },
   );
   const log = createLog("warn");
   const clock = systemClock;
@@ -92,16 +95,18 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   opening.defer(() => archive.close());
   const lanes = await createLanes({
     modelsDir: config.modelsDir,
+    embedder: config.embedder,
     lanes: config.lanes,
     runtime: config.modelRuntime,
     log,
   });
   opening.defer(() => lanes.close());
+  const { embedders, rerankers } = lanes;
   const index = new EmbeddedChunkIndex({
     directory: join(dataDir, "projects"),
     archive,
-    dimensions: lanes.dimensions,
-    fingerprint: lanes.fingerprint,
+    dimensions: embedders.default.dimensions,
+    fingerprint: embedders.default.fingerprint,
     hnswMinChunks: config.hnswMinChunks,
     reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
   });
@@ -115,7 +120,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   await lanes.ready();
   const opened = opening.move();
   return {
-    parts: { index, memories, embedder: lanes, reranker: lanes, languageOf: queryLanguage, clock },
+    parts: { index, memories, embedders, rerankers, languageOf: queryLanguage, clock },
     archive,
     projectId,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

@@ -1,8 +1,8 @@
-// Scores how well sentences answer a question, with the reranker. There is no score if the models do not support the
-// question's language, are not available, or take too long; sentence selection then uses words alone.
+// Scores how well sentences answer a question, with the reranker. There is no score if it does not support the
+// question's language, is not available, or takes too long; sentence selection then uses words alone.
 
 import { isOutage } from "../domain/fault.ts";
-import type { Embedder, Reranker } from "../ports/models.ts";
+import type { Reranker } from "../ports/models.ts";
 import { isLanguageSupported } from "../retrieval/coverage.ts";
 import { squashLogit } from "../retrieval/rank.ts";
 
@@ -19,8 +19,8 @@ export type ScoreSentences = (
 
 /** Dependencies of `rerankerSentenceScorer`. */
 export interface SentenceScorerParts {
-  readonly reranker: Reranker;
-  readonly embedder: Pick<Embedder, "languages">;
+  /** null if there is none. */
+  readonly reranker: Reranker | null;
   /** The language of a question, BCP 47; `und` when unsure. */
   readonly languageOf: (question: string) => string | Promise<string>;
   /** Deadline in milliseconds, after which there is no score. Default: as long as a search waits for the reranker. */
@@ -33,13 +33,13 @@ const DEADLINE_MS = 2_000;
 /** Scores (question, sentence) pairs with the reranker. */
 export function rerankerSentenceScorer({
   reranker,
-  embedder,
   languageOf,
   deadlineMs = DEADLINE_MS,
 }: SentenceScorerParts): ScoreSentences {
   return async (question, sentences, signal) => {
     signal.throwIfAborted();
-    if (!isLanguageSupported(question, await languageOf(question), embedder.languages)) return null;
+    if (reranker === null) return null;
+    if (!isLanguageSupported(question, await languageOf(question), reranker.languages)) return null;
     const deadline = AbortSignal.timeout(deadlineMs);
     try {
       const logits = await reranker.score(question, sentences, AbortSignal.any([deadline, signal]));

@@ -1,7 +1,7 @@
 // Builds dist/mneme (`bun run build:binary`): one executable for Linux x64 that needs no other files. It embeds
 // libraries and models; runtime.ts unpacks them at start.
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { BunPlugin } from "bun";
 import { nativeLibraryPath } from "../adapters/native/library.ts";
@@ -23,7 +23,7 @@ const DUCKDB = join(ROOT, "node_modules/@duckdb/node-bindings-linux-x64");
 const ONNXRUNTIME = join(ROOT, "node_modules/onnxruntime-node/bin/napi-v6/linux/x64");
 const MODELS = join(ROOT, "data/models");
 /** Files of a model's folder that are needed at run time. */
-const MODEL_FILES = /^(model\.json|model\.onnx|tokenizer\.json|reference\.json|early-exit\.json)$/;
+const MODEL_FILES = /^(model\.json|model\.onnx|tokenizer\.json|unigram\.bin|reference\.json|early-exit\.json)$/;
 
 async function main(): Promise<number> {
   if (process.platform !== "linux" || process.arch !== "x64") {
@@ -67,7 +67,8 @@ function assetFiles(): readonly (readonly [path: string, file: string])[] {
     join(ONNXRUNTIME, "libonnxruntime.so.1"),
     join(ONNXRUNTIME, "onnxruntime_binding.node"),
   ].map((file) => [basename(file), file] as const);
-  const models = ["embedder", "reranker"].flatMap((model) =>
+  const folders = readdirSync(MODELS).filter((name) => existsSync(join(MODELS, name, "model.json")));
+  const models = folders.flatMap((model) =>
     readdirSync(join(MODELS, model))
       .filter((name) => MODEL_FILES.test(name))
       .map((name) => [`models/${model}/${name}`, join(MODELS, model, name)] as const),

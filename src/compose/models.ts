@@ -2,6 +2,7 @@
 
 import { createDocumentReader } from "../adapters/documents/document-reader.ts";
 import { createLanes, type LaneStatus } from "../adapters/inference/lanes.ts";
+import { embedderOf, readModels } from "../adapters/inference/model-files.ts";
 import { countCalls } from "../adapters/llm/call-metrics.ts";
 import type { LlmTimeouts } from "../adapters/llm/call-timer.ts";
 import { createLanguageModel } from "../adapters/llm/client.ts";
@@ -13,7 +14,7 @@ import type { Log } from "../kit/log.ts";
 import type { Metrics } from "../kit/metrics.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
-import type { Embedder, Reranker } from "../ports/models.ts";
+import type { Embedders, Rerankers } from "../ports/models.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Closers } from "./closers.ts";
 
@@ -24,8 +25,8 @@ const LLM_CONNECT_MS = 5_000;
 
 /** The models and the processes that read and prepare texts. */
 export interface Models {
-  readonly embedder: Embedder;
-  readonly reranker: Reranker;
+  readonly embedders: Embedders;
+  readonly rerankers: Rerankers;
   readonly preparer: Preparer;
   readonly documents: DocumentReader;
   /** The state of the processes that run models, for `/ready` and the metrics. */
@@ -41,18 +42,20 @@ export async function startModels(
 ): Promise<Models> {
   const lanes = await createLanes({
     modelsDir: config.modelsDir,
+    embedder: config.embedder,
     lanes: config.lanes,
     runtime: config.modelRuntime,
     log,
   });
   closers.add(() => lanes.close());
-  const preparer = createPreparationProcess({ modelsDir: config.modelsDir, log });
+  const { tokenizer, chunkTokens } = embedderOf(readModels(config.modelsDir), config.embedder);
+  const preparer = createPreparationProcess({ tokenizer, chunkTokens, log });
   closers.add(() => preparer.close());
   const documents = createDocumentReader({ log });
   closers.add(() => documents.close());
   return {
-    embedder: lanes,
-    reranker: lanes,
+    embedders: lanes.embedders,
+    rerankers: lanes.rerankers,
     preparer,
     documents,
     laneStatus: () => lanes.status().lanes,

@@ -101,7 +101,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const wakeDispatcher = () => dispatcher.wake();
   const storage = await ports.openStorage({ config, onDeliveries: wakeDispatcher, clock, log }, closers);
   const models = await ports.startModels(surroundings, closers);
-  const index = await storage.openIndex(models.embedder);
+  const index = await storage.openIndex(models.embedders.default);
   await repair(storage, index, log);
   const { stores } = storage;
   const firstKey = await ensureAdminKey(stores.accounts, await stores.accounts.defaultProject(), config.adminKey);
@@ -189,7 +189,8 @@ function createWorker(
 ): IngestWorker {
   const { stores, transactions, files } = parts.storage;
   const { index } = parts;
-  const { documents, preparer, embedder } = parts.models;
+  const { documents, preparer, embedders } = parts.models;
+  const embedder = embedders.default;
   const { accounts, extractions } = stores;
   const operator = operatorLlm(config);
   const extractor = new LlmExtractor({ accounts, extractions, model: parts.model, operator, clock, log });
@@ -213,16 +214,17 @@ function createOperations(
   const { index, models, model, guard, worker, wakeDispatcher } = parts;
   const { stores, transactions, files } = parts.storage;
   const { memories, retirement, accounts, users, chats, webhooks, extractions } = stores;
-  const { embedder, reranker } = models;
+  const { embedders, rerankers } = models;
   const wakeIngest = () => worker.wake();
 
-  const search = new SearchService({ index, memories, accounts, embedder, reranker, languageOf: queryLanguage, clock });
+  const searching = { index, memories, accounts, embedders, rerankers, languageOf: queryLanguage, clock };
+  const search = new SearchService(searching);
   const answers = new AnswerService({
     search,
     accounts,
     quota: new QueryQuota(accounts, clock),
     generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
-    reading: { reranker, embedder, languageOf: queryLanguage },
+    reading: { reranker: rerankers.for(embedders.default), languageOf: queryLanguage },
   });
   return allOperations({
     memories: new MemoryService({ memories, retirement, files, index, log, wakeIngest }),

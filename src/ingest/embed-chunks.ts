@@ -24,7 +24,10 @@ export async function embedChunks(
   const smoother = new SessionSmoother(vectors, chunks, embedder.dimensions);
   for (let first = 0; first < chunks.length; first += SLICE_CHUNKS) {
     const slice = chunks.slice(first, first + SLICE_CHUNKS).map((chunk) => texts.embeddedText(chunk));
-    vectors.set(await embedder.embed(slice, "ingest", signal), first * embedder.dimensions);
+    vectors.set(
+      await embedder.embed(slice, { purpose: "passage", priority: "ingest", signal }),
+      first * embedder.dimensions,
+    );
     const chunksDone = first + slice.length;
     smoother.advance(chunksDone);
     if (chunksDone < chunks.length && !(await shouldContinue(chunksDone))) return null;

@@ -1,22 +1,38 @@
-// Interfaces of the models: the embedder computes vectors for texts, the reranker scores pairs of query and passage.
+// Interfaces of the models: an embedder computes vectors for texts, a reranker scores pairs of query and passage.
 // Implemented by adapters/inference.
 //
 // Obligations of an implementation:
-// - Vectors have unit length. Equal texts have equal vectors, whatever other texts are in the same call.
+// - Vectors have unit length and no NaN; anything else fails the call. Equal texts with equal purposes have equal
+//   vectors, whatever other texts are in the same call.
 // - Texts that are longer than the model's limit are truncated.
-// - The queue is bounded. Work that does not fit is refused with Fault `overloaded`.
-// - If no model can answer, the call fails with Fault `model_unavailable`.
+// - The queue, which all models share, is bounded. Work that does not fit is refused with Fault `overloaded`.
+// - If a model cannot answer, the call fails with Fault `model_unavailable`. Other models still answer.
 // - If a call is aborted, the part of its work that has not begun is not computed.
 // - `onBegin` is called once, when the call leaves the queue. The time before counts as waiting time.
+
+import type { RetrievalTuning } from "../domain/retrieval-tuning.ts";
 
 /** Who waits for the result. `query`: a person. `ingest`: a batch job, which comes after queries. */
 export type Priority = "query" | "ingest";
 
+/** What a text is to an embedder: something that is searched for, or something that can be found. */
+export type Purpose = "query" | "passage";
+
+/** How to embed texts. */
+export interface EmbedOptions {
+  readonly purpose: Purpose;
+  readonly priority: Priority;
+  readonly signal?: AbortSignal | undefined;
+  readonly onBegin?: (() => void) | undefined;
+}
+
 /** Computes vectors for texts. */
 export interface Embedder {
+  /** Id of the model: the name of its folder. */
+  readonly id: string;
   readonly dimensions: number;
   /**
-   * Identifies everything that determines a vector: model, tokeniser and truncation. Vectors with different
+   * Identifies everything that determines a vector: model, tokeniser, truncation and prefixes. Vectors with different
    * fingerprints are never mixed in one index.
    */
   readonly fingerprint: string;
@@ -26,13 +42,22 @@ export interface Embedder {
   readonly tokensMax: number;
   /** BCP 47 tags of the languages that the model was made for. */
   readonly languages: readonly string[];
+  /** Weights and curves for search scores with vectors of this model. */
+  readonly tuning: RetrievalTuning;
   /** Vectors of `texts`, row-major `[n, dimensions]`. */
-  embed(
-    texts: readonly string[],
-    priority: Priority,
-    signal?: AbortSignal,
-    onBegin?: () => void,
-  ): Promise<Float32Array>;
+  embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array>;
+}
+
+/** The installed embedders. */
+export interface Embedders {
+  /** The embedder of new projects. */
+  readonly default: Embedder;
+  /** Ids of all embedders, in ascending order. */
+  readonly ids: readonly string[];
+  /** @throws Fault `invalid_request` that lists the ids if there is no such embedder */
+  get(id: string): Embedder;
+  /** The embedder whose vectors an index has; null if it is not installed. */
+  withFingerprint(fingerprint: string): Embedder | null;
 }
 
 /**
@@ -52,6 +77,8 @@ export interface EarlyExit {
 
 /** Scores the relevance of (query, passage) pairs. */
 export interface Reranker {
+  /** BCP 47 tags of the languages that the model was made for. */
+  readonly languages: readonly string[];
   /**
    * Returns one logit per passage, in the order of the passages. Logits are unbounded; a larger one means more
    * relevant.
@@ -64,4 +91,10 @@ export interface Reranker {
     onBegin?: () => void,
     earlyExit?: EarlyExit,
   ): Promise<Float32Array>;
+}
+
+/** The installed rerankers. */
+export interface Rerankers {
+  /** The reranker for passages that this embedder finds; null if it has none. */
+  for(embedder: Pick<Embedder, "id">): Reranker | null;
 }

@@ -9,7 +9,10 @@ import { sentencesOf, trimmed } from "./sentences.ts";
 /** Counts the tokens of a text with the embedder's tokeniser, without the special tokens around it. */
 export type CountTokens = (text: string) => number;
 
-/** Token budget of a chunk, including title, headings and special tokens. The embedder reads no more than this. */
+/**
+ * Default token budget of a chunk, including title, headings and special tokens. The manifest of the default embedder
+ * has the budget that a server uses (`chunk_tokens`); all are about 1,100 characters of English.
+ */
 export const CHUNK_TOKENS = 256;
 /** Number of special tokens that the model adds to each text: `[CLS]` and `[SEP]`. */
 export const SPECIAL_TOKENS = 2;

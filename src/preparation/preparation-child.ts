@@ -3,9 +3,9 @@
 
 import { ChildRefusal, serveChild } from "../children/serve.ts";
 import { invariant } from "../domain/fault.ts";
+import { loadTokenizer, type TokenizerFile } from "../kit/load-tokenizer.ts";
 import type { Tokenizer } from "../kit/tokenizer.ts";
-import { loadWordPiece } from "../kit/wordpiece.ts";
-import { decodeInputs, encodeResults, TOKENIZER_VARIABLE } from "./preparation-protocol.ts";
+import { decodeInputs, encodeResults, TOKENS_VARIABLE, type TokenSettings } from "./preparation-protocol.ts";
 import { prepareRanges } from "./prepare.ts";
 
 /**
@@ -14,13 +14,14 @@ import { prepareRanges } from "./prepare.ts";
 const COLLECT_AFTER_BYTES = 8 * 1024 * 1024;
 
 /**
- * Loads the tokeniser named by `MNEME_PREPARATION_TOKENIZER` and prepares texts until the server closes the connection.
+ * Loads the tokeniser named by `MNEME_PREPARATION_TOKENS` and prepares texts until the server closes the connection.
  * @throws ChildRefusal if the tokeniser cannot be loaded
  */
 export async function runPreparationChild(socketPath: string): Promise<void> {
-  const tokenizerPath = process.env[TOKENIZER_VARIABLE];
-  invariant(tokenizerPath, `a preparation process was started without ${TOKENIZER_VARIABLE}`);
-  const tokenizer = loadTokenizer(tokenizerPath);
+  const given = process.env[TOKENS_VARIABLE];
+  invariant(given, `a preparation process was started without ${TOKENS_VARIABLE}`);
+  const settings = JSON.parse(given) as TokenSettings;
+  const tokenizer = open(settings.tokenizer);
   const models = { countTokens: (text: string) => tokenizer.count(text) };
   let parts: Uint8Array[] = [];
   await serveChild(socketPath, {
@@ -31,17 +32,19 @@ export async function runPreparationChild(socketPath: string): Promise<void> {
     prepare: ({ header, payload }) => {
       const payloads = [...parts, payload];
       parts = [];
-      const answer = encodeResults(decodeInputs(header, payloads).map((input) => prepareRanges(input, models)));
+      const answer = encodeResults(
+        decodeInputs(header, payloads).map((input) => prepareRanges(input, models, settings.chunkTokens)),
+      );
       if (payloads.reduce((sum, each) => sum + each.byteLength, 0) >= COLLECT_AFTER_BYTES) Bun.gc(false);
       return answer;
     },
   });
 }
 
-function loadTokenizer(path: string): Tokenizer {
+function open(file: TokenizerFile): Tokenizer {
   try {
-    return loadWordPiece(path);
+    return loadTokenizer(file);
   } catch (cause) {
-    throw new ChildRefusal(`The tokeniser ${path} cannot be loaded: ${String(cause)}`, { cause });
+    throw new ChildRefusal(`The tokeniser ${file.path} cannot be loaded: ${String(cause)}`, { cause });
   }
 }

@@ -7,12 +7,21 @@
 import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
 import type { Turn } from "../domain/chunk.ts";
+import type { TokenizerFile } from "../kit/load-tokenizer.ts";
 import type { PrepareInput } from "../ports/preparer.ts";
 import type { ChunkRange, ChunkSection } from "./chunk.ts";
 import type { PreparedRanges } from "./prepare.ts";
 
-/** Environment variable with the path of the `tokenizer.json` that the preparation process counts tokens with. */
-export const TOKENIZER_VARIABLE = "MNEME_PREPARATION_TOKENIZER";
+/** Environment variable with the `TokenSettings` of the preparation process, as JSON. */
+export const TOKENS_VARIABLE = "MNEME_PREPARATION_TOKENS";
+
+/** How the preparation process measures chunks. */
+export interface TokenSettings {
+  /** The tokeniser of the default embedder. */
+  readonly tokenizer: TokenizerFile;
+  /** Token budget of a chunk. */
+  readonly chunkTokens: number;
+}
 
 /**
  * Maximum number of bytes of one payload. It is well below the size of a frame, because the resulting ranges must also

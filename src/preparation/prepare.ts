@@ -35,7 +35,7 @@ export interface PreparedRanges {
 /**
  * Prepares a text. Returns all four attributes. Each is the caller's if the caller gave one, else it is extracted.
  * Pure and synchronous. Takes time linear in the length of the content, about 0.7 ms for 1.4 KB.
- * @param tokensMax token budget of a chunk, changed only for measurements.
+ * @param tokensMax token budget of a chunk
  */
 export function prepare(input: PrepareInput, models: PrepareModels, tokensMax = CHUNK_TOKENS): Prepared {
   const { extracted, cut } = prepareRanges(input, models, tokensMax);

@@ -19,17 +19,38 @@ const COMBINED_SCRIPTS: Readonly<Record<string, readonly string[]>> = {
  */
 export function isLanguageSupported(text: string, language: string, languages: readonly string[]): boolean {
   if (!isScriptSupported(text, languages)) return false;
-  return language === "und" || languages.some((known) => primaryOf(known) === primaryOf(language));
+  return language === "und" || coverageOf(languages).primary.has(primaryOf(language));
 }
 
 /** Whether at least 70 % of a text's letters are in scripts of these languages. */
 export function isScriptSupported(text: string, languages: readonly string[]): boolean {
   const letters = text.match(/\p{L}/gu) ?? [];
   if (letters.length === 0) return true;
-  const scripts = [...new Set(languages.flatMap(scriptsOf))];
-  const known = new RegExp(`[${scripts.map((script) => `\\p{Script=${script}}`).join("")}]`, "u");
+  const { letter: known } = coverageOf(languages);
   const foreign = letters.filter((letter) => !known.test(letter)).length;
   return foreign <= FOREIGN_SHARE_MAX * letters.length;
+}
+
+interface Coverage {
+  /** Primary language subtags, such as `en`. */
+  readonly primary: ReadonlySet<string>;
+  /** Matches a letter in a script of the languages. */
+  readonly letter: RegExp;
+}
+
+/** Coverage of the language lists of the installed models, which are few and have up to 100 languages. */
+const coverages = new WeakMap<readonly string[], Coverage>();
+
+function coverageOf(languages: readonly string[]): Coverage {
+  const known = coverages.get(languages);
+  if (known !== undefined) return known;
+  const scripts = [...new Set(languages.flatMap(scriptsOf))];
+  const coverage = {
+    primary: new Set(languages.map(primaryOf)),
+    letter: new RegExp(`[${scripts.map((script) => `\\p{Script=${script}}`).join("")}]`, "u"),
+  };
+  coverages.set(languages, coverage);
+  return coverage;
 }
 
 function scriptsOf(language: string): readonly string[] {

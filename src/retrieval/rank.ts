@@ -3,8 +3,9 @@
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";
+import type { Curve } from "../domain/retrieval-tuning.ts";
 import type { EarlyExit } from "../ports/models.ts";
-import { type Curve, type Mode, RERANKED_TOKENS_MAX, TYPICAL_COSINE } from "./modes.ts";
+import { type Mode, RERANKED_TOKENS_MAX } from "./modes.ts";
 
 /** A candidate passage with the signals that were computed for it so far. */
 export interface Candidate {
@@ -147,7 +148,7 @@ export function rankByHybridScore(
     const hasCosine = !Number.isNaN(cosine);
     const textScore = textScores?.[position] ?? 0;
     const graphSignal = graph.signals.get(pool.chunkKeys[position] ?? 0n);
-    const vectorPart = hasCosine ? mode.vectorWeight * cosine + (1 - mode.vectorWeight) * TYPICAL_COSINE : 0;
+    const vectorPart = hasCosine ? mode.vectorWeight * cosine + (1 - mode.vectorWeight) * mode.typicalCosine : 0;
     const score = vectorPart + textWeight * textScore + mode.graphWeight * (graphSignal?.score ?? 0);
     unboosted.push({
       chunkKey: (pool.chunkKeys[position] ?? 0n) as ChunkKey,

@@ -1,10 +1,11 @@
 // Recall: collects candidates by vector search, full-text search and graph search, and orders them by their hybrid
 // score.
 
+import type { Embedder } from "../ports/models.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
 import type { Pool } from "./rank.ts";
 import { type Candidate, hitsOutsidePool, mergePools, rankByHybridScore } from "./rank.ts";
-import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
+import type { Search, SearchRequest } from "./request.ts";
 
 /** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
 const SPARE_CANDIDATES = 10;
@@ -27,9 +28,10 @@ export interface StartedEmbedding {
 }
 
 /** Starts to embed the query. */
-export function startEmbedding({ embedder }: RetrievalParts, { query, signal }: SearchRequest): StartedEmbedding {
-  const { promise: begun, resolve } = Promise.withResolvers<void>();
-  return { begun, vector: deferError(embedder.embed([query], "query", signal, resolve)) };
+export function startEmbedding(embedder: Embedder, { query, signal }: SearchRequest): StartedEmbedding {
+  const { promise: begun, resolve: onBegin } = Promise.withResolvers<void>();
+  const vector = embedder.embed([query], { purpose: "query", priority: "query", signal, onBegin });
+  return { begun, vector: deferError(vector) };
 }
 
 /** Collects candidates from all searches that the mode uses. */

@@ -4,7 +4,7 @@ import type { ModeName } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { AdmissibleSet, ChunkIndex, ProjectIndex } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
-import type { Embedder, Reranker } from "../ports/models.ts";
+import type { Embedder, Embedders, Reranker, Rerankers } from "../ports/models.ts";
 import type { Confinement } from "./admissible.ts";
 import type { Mode } from "./modes.ts";
 import type { Stopwatch } from "./stopwatch.ts";
@@ -27,8 +27,8 @@ export interface SearchRequest extends Confinement {
 export interface RetrievalParts {
   readonly index: ChunkIndex;
   readonly memories: Pick<MemoryStore, "getMany">;
-  readonly embedder: Embedder;
-  readonly reranker: Reranker;
+  readonly embedders: Embedders;
+  readonly rerankers: Rerankers;
   /** The language of a query, BCP 47; `und` if unsure. */
   readonly languageOf: (query: string) => string | Promise<string>;
   readonly clock: Clock;
@@ -40,6 +40,10 @@ export interface Search {
   readonly request: SearchRequest;
   readonly mode: Mode;
   readonly index: ProjectIndex;
+  /** The embedder whose vectors the index has. */
+  readonly embedder: Embedder;
+  /** The reranker for passages of this embedder; null if the mode must not use one. */
+  readonly reranker: Reranker | null;
   readonly within: AdmissibleSet;
   readonly watch: Stopwatch;
 }

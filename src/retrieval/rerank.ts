@@ -2,6 +2,7 @@
 
 import { indexedText, turnText } from "../domain/chunk.ts";
 import { Fault, invariant } from "../domain/fault.ts";
+import type { Reranker } from "../ports/models.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import type { Hydrated } from "./hydration.ts";
 import { blendRerank, type Candidate, earlyExitFor, NO_GRAPH, rerankedCount } from "./rank.ts";
@@ -12,7 +13,8 @@ import type { Search } from "./request.ts";
  * stays the same and `explain` shows no rerank signal, because a late answer is worth less than one without reranking.
  */
 export async function rerank(
-  { parts, request, mode, watch }: Search,
+  { request, mode, watch }: Search,
+  reranker: Reranker,
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
   walk: GraphWalk | null,
@@ -28,7 +30,7 @@ export async function rerank(
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
   try {
     const earlyExit = earlyExitFor(candidates.slice(0, read.length), mode, graph);
-    const logits = await parts.reranker.score(request.query, read, signal, () => watch.lap("queue", 1), earlyExit);
+    const logits = await reranker.score(request.query, read, signal, () => watch.lap("queue", 1), earlyExit);
     return blendRerank(candidates, logits, mode, graph);
   } catch (error) {
     if (deadline.aborted && !(error instanceof Fault)) return candidates;

@@ -8,7 +8,7 @@ import { admissibleSet } from "./admissible.ts";
 import { isLanguageSupported, isScriptSupported } from "./coverage.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import { type Hydrated, hydrate, readRows, stillValid } from "./hydration.ts";
-import { calibrationCurve, forUnsupportedLanguage, MODES, type Mode } from "./modes.ts";
+import { calibrationCurve, forUnsupportedLanguage, type Mode, modeFor } from "./modes.ts";
 import { type Candidate, calibrate } from "./rank.ts";
 import { type Recalled, recall, startEmbedding } from "./recall.ts";
 import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
@@ -27,51 +27,63 @@ interface RankedCandidates {
 /**
  * Runs a search. It does not show memories that were deleted, rewritten or moved out of scope or filter before it
  * began. If a memory changes while the search runs, the result may show the old or the new state.
- * @param given constants that replace those of the mode; bench/ablation.ts uses it to switch off parts of a mode.
+ * @param changes replace constants of the mode; bench/ablation.ts uses them to switch off parts of a mode.
  * @throws Fault `overloaded` or `model_unavailable` if no model can answer
  */
 export async function search(
   parts: RetrievalParts,
   request: SearchRequest,
-  given: Mode = MODES[request.mode],
+  changes: Partial<Mode> = {},
 ): Promise<Ranking> {
   const watch = new Stopwatch();
   const asOf = request.asOf ?? parts.clock.now();
   const index = await parts.index.project(request.scope.projectId);
+  const embedder = parts.embedders.default;
   // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
-  const early = request.filter === null ? null : startEmbedding(parts, request);
+  const early = request.filter === null ? null : startEmbedding(embedder, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
   const about = { mode: request.mode, stages: watch.stages, asOf };
   if (within === null || within.memories === 0) return { ...about, results: [], admissible: 0 };
 
-  const embedding = early ?? startEmbedding(parts, request);
+  const embedding = early ?? startEmbedding(embedder, request);
   void embedding.begun.then(() => watch.lap("queue", 1));
-  const mode = await modeFor(parts, request, given);
-  const running: Search = { parts, request, mode, index, within, watch };
+  const reranker = parts.rerankers.for(embedder);
+  const mode = await modeOf(parts, { embedder, reranker }, request, changes);
+  const running: Search = { parts, request, mode, index, embedder, reranker, within, watch };
   const recalled = await recall(running, embedding);
   const ranked = await rank(running, recalled);
   const results = await show(running, recalled, ranked);
   return { ...about, results, admissible: within.memories };
 }
 
-/** The constants of the mode, changed if the models do not support the query's language. */
-async function modeFor(parts: RetrievalParts, { query }: SearchRequest, given: Mode): Promise<Mode> {
-  const language = await parts.languageOf(query);
-  const { languages } = parts.embedder;
-  if (isLanguageSupported(query, language, languages)) return given;
-  return forUnsupportedLanguage(given, isScriptSupported(query, languages));
+/** The mode for these models, changed if one of them does not support the query's language. */
+async function modeOf(
+  { languageOf }: RetrievalParts,
+  { embedder, reranker }: Pick<Search, "embedder" | "reranker">,
+  { query, mode: name }: SearchRequest,
+  changes: Partial<Mode>,
+): Promise<Mode> {
+  const { languages, tuning } = embedder;
+  const mode = { ...modeFor(name, tuning), ...changes };
+  const language = await languageOf(query);
+  if (!isLanguageSupported(query, language, languages)) {
+    return forUnsupportedLanguage(mode, tuning, isScriptSupported(query, languages));
+  }
+  const isRerankable = reranker !== null && isLanguageSupported(query, language, reranker.languages);
+  return isRerankable ? mode : { ...mode, rerankDepth: 0 };
 }
 
 /** Hydrates the best candidates, and reranks them if the mode uses the reranker. */
 async function rank(running: Search, { candidates, walk }: Recalled): Promise<RankedCandidates> {
-  const { request, mode, watch } = running;
+  const { request, mode, reranker, watch } = running;
   const taken = Math.max(mode.rerankDepth, request.limit);
   const best = candidates.slice(0, taken);
   const hydrated = await hydrate(running, best);
   watch.lap("hydrate", hydrated.size);
   const present = best.filter((candidate) => hydrated.has(candidate.chunkKey));
-  const ranked = mode.rerankDepth > 0 ? await rerank(running, present, hydrated, walk) : present;
+  const isRead = mode.rerankDepth > 0 && reranker !== null;
+  const ranked = isRead ? await rerank(running, reranker, present, hydrated, walk) : present;
   return { candidates: ranked, hydrated, taken };
 }
 
@@ -84,11 +96,12 @@ async function show(running: Search, recalled: Recalled, ranked: RankedCandidate
   const { walk } = recalled;
   const fusedRanks = new Map(recalled.candidates.map((candidate, position) => [candidate.chunkKey, position + 1]));
   const { candidates, valid, rows } = await currentCandidates(running, recalled, ranked);
-  const curve = calibrationCurve({
+  const parts = {
     text: recalled.usesText,
     graph: walk !== null && walk.certainty > 0,
     rerank: candidates.some(({ signals }) => signals.rerank !== undefined),
-  });
+  };
+  const curve = calibrationCurve(parts, running.embedder.tuning);
   const shown = candidates.filter((candidate) => valid.has(candidate.chunkKey));
   const scores = calibrate(shown, curve);
   const results: RankedPassage[] = [];

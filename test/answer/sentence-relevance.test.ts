@@ -7,10 +7,10 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 
 const UNBOUND = new AbortController().signal;
-const ENGLISH = { languages: ["en"] };
 
 function reading(score: Reranker["score"], language = "en", deadlineMs = 60_000) {
-  return rerankerSentenceScorer({ reranker: { score }, embedder: ENGLISH, languageOf: () => language, deadlineMs });
+  const reranker = { languages: ["en"], score };
+  return rerankerSentenceScorer({ reranker, languageOf: () => language, deadlineMs });
 }
 const unexpected = () => Promise.reject(new Error("the model must not be called"));
 /** A reranker that never answers and rejects when it is aborted, like a lane. */
@@ -31,6 +31,11 @@ test("a question in an unsupported language gets no scores", async () => {
 });
 
 describe("there are no scores", () => {
+  test("without a reranker", async () => {
+    const score = rerankerSentenceScorer({ reranker: null, languageOf: () => "en" });
+    expect(await score("Who?", ["Ada."], UNBOUND)).toBeNull();
+  });
+
   test("when the deadline passes", async () => {
     expect(await reading(never, "en", 1)("Who?", ["Ada."], UNBOUND)).toBeNull();
   });

@@ -5,6 +5,7 @@ import { finalScore, fitLogistic, probability } from "../../bench/lib/logistic.t
 import { calibrationCurve } from "../../src/retrieval/modes.ts";
 import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
+import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 
 describe("fitting", () => {
   test("recovers the curve that the samples were drawn from", () => {
@@ -31,7 +32,7 @@ for (const text of [false, true]) {
   for (const graph of [false, true]) {
     for (const rerank of [false, true]) {
       test(`inverting a calibrated score gives its final score: ${JSON.stringify({ text, graph, rerank })}`, () => {
-        const curve = calibrationCurve({ text, graph, rerank });
+        const curve = calibrationCurve({ text, graph, rerank }, ENGLISH_TUNING);
         for (const final of [2.4, 1.1, 0.6, 0, -0.3]) {
           const candidate: Candidate = {
             chunkKey: 1n,

@@ -78,7 +78,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     // models
     const { body } = await server.call("GET", "/ready");
     expect(JSON.stringify(body)).toContain(`"provider":"${isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu"}"`);
-    expect(existsSync(join(runtimeFolder(), "models/reranker/early-exit.json"))).toBe(true);
+    expect(existsSync(join(runtimeFolder(), "models/mneme-reranker-minilm-l6/early-exit.json"))).toBe(true);
     const console = await fetch(`${server.url}/`);
     expect(await console.text()).toContain("sessionStorage"); // the console's script was bundled into the page
     expect(await server.stop()).toBe(0);

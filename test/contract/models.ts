@@ -2,12 +2,13 @@
 // test. The quality of vectors and logits is measured by the implementation's own tests and the benches.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Embedder, Reranker } from "../../src/ports/models.ts";
+import type { Embedder, Embedders, Reranker, Rerankers } from "../../src/ports/models.ts";
 import { codeOf, errorOf } from "./stores.ts";
 
-/** An embedder and a reranker whose calls wait in the same queue. */
+/** Embedders and rerankers whose calls wait in the same queue. The default embedder has a reranker. */
 export interface OpenedModels {
-  readonly models: Embedder & Reranker;
+  readonly embedders: Embedders;
+  readonly rerankers: Rerankers;
   close(): Promise<void>;
 }
 
@@ -21,6 +22,9 @@ const TEXTS = [
   "🙂 naïve café, Straße",
   "中文也可以",
 ];
+/** Options for a call at low and at high priority. */
+const LATER = { purpose: "passage", priority: "ingest" } as const;
+const NOW = { purpose: "passage", priority: "query" } as const;
 const QUERY = "When does the train leave Köln?";
 /** Maximum difference between components of two vectors that count as equal. */
 const VECTOR_TOLERANCE = 1e-6;
@@ -30,43 +34,51 @@ const LOGIT_TOLERANCE = 1e-3;
 /** Runs the contracts against the models that `open` makes. */
 export function modelContracts(implementation: string, open: OpenModels): void {
   let opened: OpenedModels;
-  let models: Embedder & Reranker;
+  let embedder: Embedder;
+  let reranker: Reranker;
+  const defaultOf = ({ embedders, rerankers }: OpenedModels) => {
+    const found = rerankers.for(embedders.default);
+    if (found === null) throw new Error("the default embedder has no reranker");
+    return { embedder: embedders.default, reranker: found };
+  };
   beforeAll(async () => {
     opened = await open({});
-    ({ models } = opened);
+    ({ embedder, reranker } = defaultOf(opened));
   });
   afterAll(() => opened.close());
 
   const vectorAt = (vectors: Float32Array, at: number) =>
-    vectors.subarray(at * models.dimensions, (at + 1) * models.dimensions);
+    vectors.subarray(at * embedder.dimensions, (at + 1) * embedder.dimensions);
 
   describe(`${implementation} as Embedder`, () => {
     test("describes its model", () => {
-      expect(models.dimensions).toBeGreaterThan(1);
-      expect(models.tokensMax).toBeGreaterThan(1);
-      expect(models.fingerprint).not.toBe("");
-      expect(models.languages.length).toBeGreaterThan(0);
+      expect(embedder.id).not.toBe("");
+      expect(embedder.tuning.evidenceMin).toBeGreaterThanOrEqual(0);
+      expect(embedder.dimensions).toBeGreaterThan(1);
+      expect(embedder.tokensMax).toBeGreaterThan(1);
+      expect(embedder.fingerprint).not.toBe("");
+      expect(embedder.languages.length).toBeGreaterThan(0);
     });
 
     test("returns one vector of unit length per text, in their order", async () => {
-      const vectors = await models.embed(TEXTS, "ingest");
-      expect(vectors).toHaveLength(TEXTS.length * models.dimensions);
+      const vectors = await embedder.embed(TEXTS, LATER);
+      expect(vectors).toHaveLength(TEXTS.length * embedder.dimensions);
       for (const [at, text] of TEXTS.entries()) {
         expect(Math.hypot(...vectorAt(vectors, at))).toBeCloseTo(1, 3);
-        expectSameVector(vectorAt(vectors, at), await models.embed([text], "query"));
+        expectSameVector(vectorAt(vectors, at), await embedder.embed([text], NOW));
       }
     });
 
     test("returns the same vector for a text in any batch", async () => {
-      const alone = await models.embed([TEXTS[0] ?? ""], "query");
+      const alone = await embedder.embed([TEXTS[0] ?? ""], NOW);
       const batch = ["x", TEXTS[0] ?? "", "Retrieval finds what was stored. ".repeat(40), ...TEXTS];
-      const together = await models.embed(batch, "ingest");
+      const together = await embedder.embed(batch, LATER);
       expectSameVector(vectorAt(together, 1), alone);
       expectSameVector(vectorAt(together, 3), alone);
     });
 
     test("returns different vectors for different texts", async () => {
-      const vectors = await models.embed(TEXTS.slice(0, 3), "query");
+      const vectors = await embedder.embed(TEXTS.slice(0, 3), NOW);
       for (const [a, b] of [
         [0, 1],
         [1, 2],
@@ -77,47 +89,69 @@ export function modelContracts(implementation: string, open: OpenModels): void {
     });
 
     test("ignores text beyond the model's limit", async () => {
-      const long = "memory ".repeat(models.tokensMax);
-      const vectors = await models.embed([long, `${long} and something else`], "ingest");
+      const long = "memory ".repeat(embedder.tokensMax);
+      const vectors = await embedder.embed([long, `${long} and something else`], LATER);
       expectSameVector(vectorAt(vectors, 0), vectorAt(vectors, 1));
     });
 
     test("accepts no texts, empty ones and malformed ones", async () => {
-      expect(await models.embed([], "query")).toHaveLength(0);
+      expect(await embedder.embed([], NOW)).toHaveLength(0);
       const texts = ["", " \n", "\ud800", "\0"];
-      const vectors = await models.embed(texts, "ingest");
+      const vectors = await embedder.embed(texts, LATER);
       for (const at of texts.keys()) expect(Math.hypot(...vectorAt(vectors, at))).toBeCloseTo(1, 3);
     });
   });
 
+  describe(`${implementation} as Embedders`, () => {
+    test("finds each embedder by its id and by its fingerprint", () => {
+      const { embedders } = opened;
+      expect(embedders.ids).toContain(embedders.default.id);
+      expect(embedders.ids).toEqual([...embedders.ids].sort());
+      for (const id of embedders.ids) {
+        expect(embedders.get(id).id).toBe(id);
+        expect(embedders.withFingerprint(embedders.get(id).fingerprint)).toBe(embedders.get(id));
+      }
+      expect(embedders.get(embedders.default.id)).toBe(embedders.default);
+    });
+
+    test("refuses an unknown id and lists the known ones; an unknown fingerprint has no embedder", async () => {
+      const error = await errorOf(() => opened.embedders.get("of-a-stranger"));
+      expect(error).toMatchObject({ code: "invalid_request" });
+      for (const id of opened.embedders.ids) expect(String(error)).toContain(id);
+      expect(opened.embedders.withFingerprint("of a stranger")).toBeNull();
+    });
+  });
+
   describe(`${implementation} as Reranker`, () => {
+    test("names its languages", () => expect(reranker.languages.length).toBeGreaterThan(0));
+
     test("returns one logit per passage, larger for more relevant passages", async () => {
-      const logits = await models.score(QUERY, TEXTS);
+      const logits = await reranker.score(QUERY, TEXTS);
       expect(logits).toHaveLength(TEXTS.length);
       expect(logits.every(Number.isFinite)).toBe(true);
       expect(logits.indexOf(Math.max(...logits))).toBe(1);
     });
 
     test("returns the same logit for a passage with any other passages, in any order", async () => {
-      const logits = await models.score(QUERY, TEXTS);
-      expectSameLogits(await models.score(QUERY, TEXTS.toReversed()), logits.toReversed());
-      expectSameLogits(await models.score(QUERY, [TEXTS[1] ?? ""]), logits.slice(1, 2));
+      const logits = await reranker.score(QUERY, TEXTS);
+      expectSameLogits(await reranker.score(QUERY, TEXTS.toReversed()), logits.toReversed());
+      expectSameLogits(await reranker.score(QUERY, [TEXTS[1] ?? ""]), logits.slice(1, 2));
     });
 
     test("accepts no passages, empty ones and malformed ones", async () => {
-      expect(await models.score(QUERY, [])).toHaveLength(0);
-      expect(await models.score("", ["", "\ud800", "a".repeat(20_000)])).toHaveLength(3);
+      expect(await reranker.score(QUERY, [])).toHaveLength(0);
+      expect(await reranker.score("", ["", "\ud800", "a".repeat(20_000)])).toHaveLength(3);
     });
 
     test("is not affected by an early exit that has room for all passages", async () => {
       const earlyExit = { priorScores: TEXTS.map((_, at) => at), fullTokensMax: 1_000_000 };
-      const logits = await models.score(QUERY, TEXTS, undefined, undefined, earlyExit);
-      expectSameLogits(logits, await models.score(QUERY, TEXTS));
+      const logits = await reranker.score(QUERY, TEXTS, undefined, undefined, earlyExit);
+      expectSameLogits(logits, await reranker.score(QUERY, TEXTS));
     });
 
     test("returns one logit per passage with an early exit, too", async () => {
       const earlyExit = { priorScores: TEXTS.map(() => 0), fullTokensMax: 1 };
-      const logits = await models.score(QUERY, TEXTS, undefined, undefined, earlyExit);
+      const logits = await reranker.score(QUERY, TEXTS, undefined, undefined, earlyExit);
       expect(logits).toHaveLength(TEXTS.length);
       expect(logits.every(Number.isFinite)).toBe(true);
     });
@@ -126,21 +160,22 @@ export function modelContracts(implementation: string, open: OpenModels): void {
   describe(`${implementation}: the queue of the models`, () => {
     test("calls onBegin once per call, before the result", async () => {
       const events: string[] = [];
-      await models.embed(TEXTS, "query", undefined, () => events.push("embed begins"));
+      await embedder.embed(TEXTS, { ...NOW, onBegin: () => events.push("embed begins") });
       events.push("embedded");
-      await models.score(QUERY, TEXTS, undefined, () => events.push("score begins"));
+      await reranker.score(QUERY, TEXTS, undefined, () => events.push("score begins"));
       expect(events).toEqual(["embed begins", "embedded", "score begins"]);
     });
 
     test("rejects an aborted call with the reason, and does not start it", async () => {
       const reason = new Error("the caller left");
       const events: string[] = [];
+      const onBegin = () => events.push("begun");
       const gone = AbortSignal.abort(reason);
-      expect(await errorOf(() => models.embed(TEXTS, "query", gone, () => events.push("begun")))).toBe(reason);
-      expect(await errorOf(() => models.score(QUERY, TEXTS, gone, () => events.push("begun")))).toBe(reason);
-      const busy = Array.from({ length: 8 }, () => models.embed(["Retrieval finds. ".repeat(200)], "query"));
+      expect(await errorOf(() => embedder.embed(TEXTS, { ...NOW, signal: gone, onBegin }))).toBe(reason);
+      expect(await errorOf(() => reranker.score(QUERY, TEXTS, gone, onBegin))).toBe(reason);
+      const busy = Array.from({ length: 8 }, () => embedder.embed(["Retrieval finds. ".repeat(200)], NOW));
       const stop = new AbortController();
-      const waiting = models.embed(TEXTS, "query", stop.signal, () => events.push("begun"));
+      const waiting = embedder.embed(TEXTS, { ...NOW, signal: stop.signal, onBegin });
       stop.abort(reason);
       expect(await errorOf(() => waiting)).toBe(reason);
       await Promise.all(busy);
@@ -149,11 +184,12 @@ export function modelContracts(implementation: string, open: OpenModels): void {
 
     test("refuses calls beyond its limit, and has room again after an answer", async () => {
       const small = await open({ callsMax: 2 });
+      const { embedder, reranker } = defaultOf(small);
       try {
-        const waiting = [small.models.embed(["a"], "query"), small.models.score("b", ["c"])];
-        expect(await codeOf(() => small.models.embed(["d"], "query"))).toBe("overloaded");
+        const waiting = [embedder.embed(["a"], NOW), reranker.score("b", ["c"])];
+        expect(await codeOf(() => embedder.embed(["d"], NOW))).toBe("overloaded");
         await Promise.all(waiting);
-        expect(await small.models.embed(["d"], "query")).toHaveLength(small.models.dimensions);
+        expect(await embedder.embed(["d"], NOW)).toHaveLength(embedder.dimensions);
       } finally {
         await small.close();
       }

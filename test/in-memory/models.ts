@@ -1,8 +1,9 @@
-// Embedder and Reranker without models. The embedder counts hashed words; the reranker scores by the share of the
-// query's words that occur in the passage. One call runs at a time; the others wait in a bounded queue.
+// Embedders and rerankers without models: one of each. The embedder counts hashed words; the reranker scores by the
+// share of the query's words that occur in the passage. One call runs at a time; the others wait in a bounded queue.
 
 import { Fault } from "../../src/domain/fault.ts";
-import type { Embedder, Priority, Reranker } from "../../src/ports/models.ts";
+import type { Embedder, Embedders, EmbedOptions, Priority, Reranker, Rerankers } from "../../src/ports/models.ts";
+import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 import { Delays } from "./delays.ts";
 
 /** Options of `WordModels`. */
@@ -21,6 +22,18 @@ interface Waiting {
 
 /** Both models in one object, like the lanes. */
 export class WordModels implements Embedder, Reranker {
+  readonly id = "hashed-words";
+  readonly tuning = ENGLISH_TUNING;
+  readonly embedders: Embedders = {
+    default: this,
+    ids: [this.id],
+    get: (id) => {
+      if (id === this.id) return this;
+      throw new Fault("invalid_request", `There is no embedding model ${id}; there are: ${this.id}.`);
+    },
+    withFingerprint: (fingerprint) => (fingerprint === this.fingerprint ? this : null),
+  };
+  readonly rerankers: Rerankers = { for: ({ id }) => (id === this.id ? this : null) };
   readonly dimensions: number;
   readonly fingerprint = "hashed words 1";
   readonly tokensMax: number;
@@ -37,12 +50,7 @@ export class WordModels implements Embedder, Reranker {
     this.#callsMax = callsMax;
   }
 
-  embed(
-    texts: readonly string[],
-    priority: Priority,
-    signal?: AbortSignal,
-    onBegin?: () => void,
-  ): Promise<Float32Array> {
+  embed(texts: readonly string[], { priority, signal, onBegin }: EmbedOptions): Promise<Float32Array> {
     return this.#inTurn(priority, signal, onBegin, () => {
       const vectors = new Float32Array(texts.length * this.dimensions);
       for (const [at, text] of texts.entries()) vectors.set(this.#vectorOf(text), at * this.dimensions);

@@ -4,6 +4,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createDocumentReader } from "../../src/adapters/documents/document-reader.ts";
+import { embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
 import { createPreparationProcess } from "../../src/adapters/preparation/preparation-process.ts";
 import { memoryAttributes } from "../../src/api/views.ts";
 import type { PortParts } from "../../src/compose/service.ts";
@@ -38,13 +39,14 @@ export function inMemoryPorts(script: Script): PortParts {
     },
     startModels: async ({ config, log }, closers) => {
       const models = new WordModels();
-      const preparer = createPreparationProcess({ modelsDir: config.modelsDir, log });
+      const { tokenizer, chunkTokens } = embedderOf(readModels(config.modelsDir), config.embedder);
+      const preparer = createPreparationProcess({ tokenizer, chunkTokens, log });
       closers.add(() => preparer.close());
       const documents = createDocumentReader({ log });
       closers.add(() => documents.close());
       return {
-        embedder: models,
-        reranker: models,
+        embedders: models.embedders,
+        rerankers: models.rerankers,
         preparer,
         documents,
         laneStatus: () => [],

@@ -5,12 +5,19 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readEarlyExitProbe } from "../../src/adapters/inference/early-exit-probe.ts";
-import { describeReranker } from "../../src/adapters/inference/model-files.ts";
-import { MODELS_DIR } from "./references.ts";
+import { type RerankerDescription, readModels } from "../../src/adapters/inference/model-files.ts";
+import { invariant } from "../../src/domain/fault.ts";
+import { MODELS_DIR } from "../support/shipped-models.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-early-exit-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const shipped = describeReranker(MODELS_DIR);
+const shipped = shippedReranker();
+
+function shippedReranker(): RerankerDescription {
+  const found = readModels(MODELS_DIR).rerankers.get("mneme-reranker-minilm-l6");
+  invariant(found, "the reranker ships with Mneme");
+  return found;
+}
 
 /**
  * Returns the reranker's description for a folder whose early-exit.json has this content, or that has no such file if

@@ -5,16 +5,24 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLanes, type Lanes, type LanesOptions } from "../../src/adapters/inference/lanes.ts";
-import { ModelFilesError } from "../../src/adapters/inference/model-files.ts";
+import { ModelFilesError } from "../../src/adapters/inference/manifest-fields.ts";
 import { isEncoderMadeForThisProcessor } from "../../src/adapters/native/model-encoder.ts";
-import type { Fault } from "../../src/domain/fault.ts";
+import { type Fault, invariant } from "../../src/domain/fault.ts";
 import { createLog, type Log } from "../../src/kit/log.ts";
-import type { EarlyExit } from "../../src/ports/models.ts";
+import type { EarlyExit, Priority } from "../../src/ports/models.ts";
 import { seeded } from "../support/seeded.ts";
+import { ENGLISH, MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
-import { EMBEDDER_REFERENCE, LOGIT_TOLERANCE, MODELS_DIR, RERANKER_REFERENCE, VECTOR_TOLERANCE } from "./references.ts";
+import {
+  EMBEDDER_REFERENCE,
+  LOGIT_TOLERANCE,
+  MULTILINGUAL_REFERENCE,
+  RERANKER_REFERENCE,
+  VECTOR_TOLERANCE,
+} from "./references.ts";
 
 const silent = createLog("silent");
+const RERANKER = "mneme-reranker-minilm-l6";
 const opened: Lanes[] = [];
 const folders: string[] = [];
 afterAll(async () => {
@@ -22,10 +30,25 @@ afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-async function start(options: Partial<LanesOptions> = {}): Promise<Lanes> {
-  const lanes = await createLanes({ modelsDir: MODELS_DIR, log: silent, ...options });
+/** Lanes with short calls of their default models. */
+type TestLanes = Awaited<ReturnType<typeof start>>;
+
+async function start(options: Partial<LanesOptions> = {}) {
+  const lanes = await createLanes({ modelsDir: MODELS_DIR, embedder: ENGLISH, log: silent, ...options });
   opened.push(lanes);
-  return lanes;
+  const { embedders, rerankers } = lanes;
+  const { dimensions, fingerprint, tokensMax } = embedders.default;
+  const reranker = rerankers.for(embedders.default);
+  invariant(reranker, "the default embedder has a reranker");
+  return {
+    ...{ embedders, rerankers, dimensions, fingerprint, tokensMax },
+    embed: (texts: readonly string[], priority: Priority, signal?: AbortSignal) =>
+      embedders.default.embed(texts, { purpose: "passage", priority, signal }),
+    score: reranker.score,
+    ready: () => lanes.ready(),
+    status: () => lanes.status(),
+    close: () => lanes.close(),
+  };
 }
 
 const shared = await start();
@@ -90,7 +113,7 @@ describe("the embedder", () => {
   });
 
   test("has a fingerprint with the checksum of its file", () => {
-    const { sha256 } = JSON.parse(readFileSync(join(MODELS_DIR, "embedder/model.json"), "utf8"));
+    const { sha256 } = JSON.parse(readFileSync(join(MODELS_DIR, ENGLISH, "model.json"), "utf8"));
     expect(shared.fingerprint).toContain(sha256.slice(0, 16));
     expect([shared.dimensions, shared.tokensMax]).toEqual([384, 256]);
   });
@@ -129,7 +152,8 @@ describe("early exit", () => {
   const passages = RERANKER_REFERENCE.slice(0, 10).map(({ passage }) => passage);
   const query = RERANKER_REFERENCE[0]?.query ?? "";
   const earlyExit = { priorScores: passages.map((_, index) => (index % 4 < 2 ? 100 : -100)), fullTokensMax: 500 };
-  const score = (lanes: Lanes, earlyExit?: EarlyExit) => lanes.score(query, passages, undefined, undefined, earlyExit);
+  const score = (lanes: TestLanes, earlyExit?: EarlyExit) =>
+    lanes.score(query, passages, undefined, undefined, earlyExit);
 
   test("runs the likeliest passages through all layers and estimates the others, if the lanes support it", async () => {
     const full = await score(shared);
@@ -162,7 +186,7 @@ describe("early exit", () => {
     expect(largestDifference(await score(lanes, earlyExit), await score(lanes))).toBeLessThan(1e-4);
   });
 
-  const shipped = JSON.parse(readFileSync(join(MODELS_DIR, "reranker/early-exit.json"), "utf8"));
+  const shipped = JSON.parse(readFileSync(join(MODELS_DIR, RERANKER, "early-exit.json"), "utf8"));
   test.each([
     ["for another model", { ...shipped, model_sha256: "of another" }, "was made for another model"],
     ["of another width", { ...shipped, weights: [1] }, "the early-exit probe was not made for this model"],
@@ -174,7 +198,7 @@ describe("early exit", () => {
     ["for other layers", { ...shipped, layers: 3 }, "its estimates differ from the references"],
   ])("changes nothing with a probe %s, and logs a warning", async (_, probe, why) => {
     const modelsDir = copyOfModels();
-    writeFileSync(join(modelsDir, "reranker/early-exit.json"), JSON.stringify(probe));
+    writeFileSync(join(modelsDir, RERANKER, "early-exit.json"), JSON.stringify(probe));
     const warnings: string[] = [];
     const lanes = await start({
       lanes: 1,
@@ -226,7 +250,7 @@ describe("the runtime", () => {
     ["too short", JSON.stringify(EMBEDDER_REFERENCE.filter(({ token_ids }) => token_ids.length < 13))],
   ])("is onnxruntime if the references are %s", async (_, references) => {
     const modelsDir = copyOfModels();
-    for (const model of ["embedder", "reranker"]) {
+    for (const model of [ENGLISH, RERANKER]) {
       rmSync(join(modelsDir, model, "reference.json"));
       if (references !== null) writeFileSync(join(modelsDir, model, "reference.json"), references);
     }
@@ -242,6 +266,121 @@ describe("the runtime", () => {
     expect(warnings).toEqual(isEncoderMadeForThisProcessor() ? [warning, warning] : []);
     const [{ text, vector } = { text: "", vector: [] }] = EMBEDDER_REFERENCE;
     expect(largestDifference(await lanes.embed([text], "query"), vector)).toBeLessThan(VECTOR_TOLERANCE);
+  });
+});
+
+describe("several models", () => {
+  const passage = (text: string) => [[text], { purpose: "passage", priority: "query" }] as const;
+
+  test("the multilingual embedder gives its references, with the prefix for each purpose", async () => {
+    const lanes = await start({ lanes: 1, embedder: MULTILINGUAL });
+    for (const { text, purpose, vector } of MULTILINGUAL_REFERENCE) {
+      const found = await lanes.embedders.default.embed([text], { purpose, priority: "query" });
+      expect(largestDifference(found, vector), text).toBeLessThan(VECTOR_TOLERANCE);
+    }
+    const [query, stored] = await Promise.all(
+      (["query", "passage"] as const).map((purpose) =>
+        lanes.embedders.default.embed(["the spare key"], { purpose, priority: "query" }),
+      ),
+    );
+    expect(largestDifference(query ?? [], stored ?? [])).toBeGreaterThan(0.01);
+  });
+
+  test("a model that is not the default is loaded at its first call, and calls for both can alternate", async () => {
+    const lanes = await start({ lanes: 1 });
+    await lanes.ready();
+    const multilingual = lanes.embedders.get(MULTILINGUAL);
+    const [{ text, vector } = { text: "", vector: [] }] = EMBEDDER_REFERENCE;
+    const other = MULTILINGUAL_REFERENCE.find(({ purpose }) => purpose === "passage");
+    const calls = [0, 1, 2].flatMap(() => [
+      lanes.embed([text], "ingest").then((found) => largestDifference(found, vector)),
+      multilingual
+        .embed([other?.text ?? ""], { purpose: "passage", priority: "ingest" })
+        .then((found) => largestDifference(found, other?.vector ?? [])),
+    ]);
+    for (const difference of await Promise.all(calls)) expect(difference).toBeLessThan(VECTOR_TOLERANCE);
+    expect(lanes.status().lanes[0]?.restarts).toBe(0);
+  });
+
+  test("models that were not used for the longest time are unloaded, and loaded again", async () => {
+    const modelsDir = copyOfModels();
+    const ids = [1, 2, 3, 4].map((number) => withCopy(modelsDir, `copy-${number}`, () => undefined));
+    const lanes = await start({ lanes: 1, modelsDir });
+    await lanes.ready();
+    const expected = await lanes.embed(["retrieval"], "query");
+    for (const id of [...ids, ENGLISH, ...ids]) {
+      const found = await lanes.embedders.get(id).embed(...passage("retrieval"));
+      expect(largestDifference(found, expected), id).toBeLessThan(1e-6);
+    }
+    expect(await lanes.score("retrieval", ["retrieval"])).toHaveLength(1);
+    expect(lanes.status().lanes[0]?.restarts).toBe(0);
+  });
+
+  test("a model that cannot be loaded fails its calls with the reason; other models still answer", async () => {
+    const modelsDir = copyOfModels();
+    const wrongHash = withCopy(modelsDir, "wrong-hash", (manifest) => {
+      manifest.sha256 = "0".repeat(64);
+    });
+    const wrongSize = withCopy(modelsDir, "wrong-size", (manifest) => {
+      manifest.dimensions = 383;
+    });
+    const gone = withCopy(modelsDir, "without-tokenizer", () => undefined);
+    rmSync(join(modelsDir, gone, "tokenizer.json"));
+    const noModel = withCopy(modelsDir, "no-model", (manifest) => {
+      writeFileSync(join(modelsDir, "no-model/other.onnx"), "no model");
+      manifest.file = "other.onnx";
+      manifest.sha256 = new Bun.CryptoHasher("sha256").update("no model").digest("hex");
+    });
+    const lanes = await start({ lanes: 1, modelsDir });
+    for (const [id, reason] of [
+      [wrongHash, "does not match its model.json"],
+      [wrongSize, "computes 384 numbers per text; model.json says 383"],
+      [gone, "tokenizer.json is missing, but its model.json names it"],
+      [noModel, "cannot be loaded"],
+    ] as const) {
+      const fault = await refusalOf(lanes.embedders.get(id).embed(...passage("x")));
+      expect(fault).toMatchObject({
+        code: "model_unavailable",
+        message: `The model ${id} cannot be loaded.`,
+        cause: expect.stringContaining(reason),
+      });
+      expect(String(fault.cause)).not.toContain("\n");
+      expect(await lanes.embed(["x"], "query")).toHaveLength(384);
+    }
+    expect(lanes.status().lanes.map(({ status, restarts }) => [status, restarts])).toEqual([["up", 0]]);
+  });
+
+  test("a folder that is no valid model is left out, and logged", async () => {
+    const modelsDir = copyOfModels();
+    withCopy(modelsDir, "unknown-field", (manifest) => {
+      manifest.colour = "red";
+    });
+    const warnings: string[] = [];
+    const lanes = await start({
+      lanes: 1,
+      modelsDir,
+      log: { ...silent, warn: collecting(warnings), child: () => silent },
+    });
+    expect(lanes.embedders.ids).toEqual([ENGLISH]);
+    expect(warnings[0]).toBe("a model cannot be used");
+  });
+
+  test("an unknown default is an error at once that lists the embedders", () => {
+    const lanes = createLanes({ modelsDir: MODELS_DIR, embedder: "nothing", log: silent });
+    expect(lanes).rejects.toThrow(
+      `there is no embedder "nothing" in ${MODELS_DIR}; there are: ${ENGLISH}, ${MULTILINGUAL}`,
+    );
+  });
+
+  test("each embedder has the reranker that its manifest names", async () => {
+    const modelsDir = copyOfModels();
+    const without = withCopy(modelsDir, "without-reranker", (manifest) => {
+      manifest.reranker = null;
+    });
+    const { embedders, rerankers } = await start({ lanes: 1, modelsDir });
+    expect(rerankers.for(embedders.get(without))).toBeNull();
+    expect(rerankers.for(embedders.default)?.languages).toEqual(["en"]);
+    expect(rerankers.for({ id: "nothing" })).toBeNull();
   });
 });
 
@@ -363,25 +502,28 @@ describe("failures", () => {
     TIMEOUT_MS,
   );
 
-  test.each(["embedder/model.onnx", "reranker/tokenizer.json"])("%s with other content is refused", async (file) => {
-    const modelsDir = copyOfModels();
-    rmSync(join(modelsDir, file));
-    writeFileSync(join(modelsDir, file), "{}");
-    const lanes = await start({ modelsDir });
-    const fault = await refusalOf(lanes.ready());
-    const line = `${join(modelsDir, file)} does not match its model.json: expected sha256 `;
-    expect(fault).toMatchObject({ code: "model_unavailable", cause: expect.stringContaining(line) });
-    expect(fault.message).not.toContain(modelsDir);
-    const { lanes: states } = lanes.status();
-    expect(states.map((lane) => [lane.status, lane.restarts])).toEqual([
-      ["refused", 0],
-      ["refused", 0],
-    ]);
-    expect(await refusalOf(lanes.embed(["x"], "query"))).toMatchObject({ code: "model_unavailable" });
-  });
+  test.each([`${ENGLISH}/model.onnx`, `${RERANKER}/tokenizer.json`])(
+    "%s with other content is refused",
+    async (file) => {
+      const modelsDir = copyOfModels();
+      rmSync(join(modelsDir, file));
+      writeFileSync(join(modelsDir, file), "{}");
+      const lanes = await start({ modelsDir });
+      const fault = await refusalOf(lanes.ready());
+      const line = `${join(modelsDir, file)} does not match its model.json: expected sha256 `;
+      expect(fault).toMatchObject({ code: "model_unavailable", cause: expect.stringContaining(line) });
+      expect(fault.message).not.toContain(modelsDir);
+      const { lanes: states } = lanes.status();
+      expect(states.map((lane) => [lane.status, lane.restarts])).toEqual([
+        ["refused", 0],
+        ["refused", 0],
+      ]);
+      expect(await refusalOf(lanes.embed(["x"], "query"))).toMatchObject({ code: "model_unavailable" });
+    },
+  );
 
   test("a missing model.json is an error at once", () => {
-    expect(createLanes({ modelsDir: "/nowhere", log: silent })).rejects.toThrow(ModelFilesError);
+    expect(createLanes({ modelsDir: "/nowhere", embedder: ENGLISH, log: silent })).rejects.toThrow(ModelFilesError);
   });
 
   test("closing fails waiting calls, ends the lanes and refuses new calls", async () => {
@@ -443,11 +585,21 @@ function killingLog(): Log {
   return log;
 }
 
+/** Adds a copy of the English embedder with a changed manifest to a folder of models. Returns its id. */
+function withCopy(modelsDir: string, id: string, change: (manifest: Record<string, unknown>) => void): string {
+  cpSync(join(modelsDir, ENGLISH), join(modelsDir, id), { recursive: true, verbatimSymlinks: true });
+  const path = join(modelsDir, id, "model.json");
+  const manifest = { ...JSON.parse(readFileSync(path, "utf8")), id };
+  change(manifest);
+  writeFileSync(path, JSON.stringify(manifest));
+  return id;
+}
+
 /** Creates a copy of the models folder, with links instead of the large files. */
 function copyOfModels(): string {
   const folder = mkdtempSync(join(tmpdir(), "mneme-models-"));
   folders.push(folder);
-  for (const model of ["embedder", "reranker"]) {
+  for (const model of [ENGLISH, RERANKER]) {
     cpSync(join(MODELS_DIR, model, "model.json"), join(folder, model, "model.json"));
     for (const file of ["model.onnx", "tokenizer.json", "reference.json"])
       symlinkSync(join(MODELS_DIR, model, file), join(folder, model, file));

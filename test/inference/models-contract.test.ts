@@ -5,15 +5,16 @@ import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { modelContracts } from "../contract/models.ts";
 import { WordModels } from "../in-memory/models.ts";
-import { MODELS_DIR } from "./references.ts";
+import { ENGLISH, MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
 
-modelContracts("Lanes", async ({ callsMax }) => {
-  const options = callsMax === undefined ? {} : { queryCallsMax: callsMax };
-  const lanes = await createLanes({ modelsDir: MODELS_DIR, log: createLog("silent"), ...options });
-  return { models: lanes, close: () => lanes.close() };
+for (const embedder of [ENGLISH, MULTILINGUAL]) {
+  modelContracts(`Lanes with ${embedder}`, async ({ callsMax }) => {
+    const options = callsMax === undefined ? {} : { queryCallsMax: callsMax };
+    return createLanes({ modelsDir: MODELS_DIR, embedder, log: createLog("silent"), ...options });
+  });
+}
+
+modelContracts("Word models", async ({ callsMax = 256 }) => {
+  const { embedders, rerankers } = new WordModels({ callsMax });
+  return { embedders, rerankers, close: () => Promise.resolve() };
 });
-
-modelContracts("Word models", async ({ callsMax = 256 }) => ({
-  models: new WordModels({ callsMax }),
-  close: () => Promise.resolve(),
-}));

@@ -5,7 +5,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ModelEncoder, type TokenSequence } from "../../src/adapters/native/model-encoder.ts";
-import { LOGIT_TOLERANCE, MODELS_DIR, VECTOR_TOLERANCE } from "./references.ts";
+import { MODELS_DIR } from "../support/shipped-models.ts";
+import { LOGIT_TOLERANCE, VECTOR_TOLERANCE } from "./references.ts";
 
 interface Reference {
   readonly token_ids: readonly number[];

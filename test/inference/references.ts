@@ -2,15 +2,19 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-
-/** Folder of the models that ship with Mneme. */
-export const MODELS_DIR = join(import.meta.dir, "../../data/models");
+import type { Purpose } from "../../src/ports/models.ts";
+import { ENGLISH, MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
 
 /** A text with its token ids and its vector (384 numbers, rounded to six decimals). */
 export interface EmbedderCase {
   readonly text: string;
   readonly token_ids: readonly number[];
   readonly vector: readonly number[];
+}
+
+/** A text of a model with prefixes. `token_ids` include the prefix for the purpose. */
+export interface PurposeCase extends EmbedderCase {
+  readonly purpose: Purpose;
 }
 
 /** A query and a passage, with the token ids of the pair and its logit (rounded to four decimals). */
@@ -31,10 +35,12 @@ export const VECTOR_TOLERANCE = 2e-2;
 /** Maximum difference of a logit from the reference. */
 export const LOGIT_TOLERANCE = 0.3;
 
-/** Reference outputs of the embedder. */
-export const EMBEDDER_REFERENCE: readonly EmbedderCase[] = read("embedder");
+/** Reference outputs of the English embedder. */
+export const EMBEDDER_REFERENCE: readonly EmbedderCase[] = read(ENGLISH);
+/** Reference outputs of the multilingual embedder. */
+export const MULTILINGUAL_REFERENCE: readonly PurposeCase[] = read(MULTILINGUAL);
 /** Reference outputs of the reranker. */
-export const RERANKER_REFERENCE: readonly RerankerCase[] = read("reranker");
+export const RERANKER_REFERENCE: readonly RerankerCase[] = read("mneme-reranker-minilm-l6");
 
 function read<Case>(model: string): readonly Case[] {
   return JSON.parse(readFileSync(join(MODELS_DIR, model, "reference.json"), "utf8"));

@@ -13,8 +13,8 @@ import {
 const PERSON: UnitOwner = { priority: "query" };
 const BATCH: UnitOwner = { priority: "ingest" };
 
-function text(owner: UnitOwner, name: string, tokens = 256): EmbedUnit<UnitOwner> {
-  return { op: "embed", owner, index: 0, text: name, tokens, deaths: 0 };
+function text(owner: UnitOwner, name: string, tokens = 256, model = "e"): EmbedUnit<UnitOwner> {
+  return { op: "embed", owner, model, index: 0, text: name, tokens, deaths: 0 };
 }
 
 function texts(owner: UnitOwner, count: number, tokens = 256): EmbedUnit<UnitOwner>[] {
@@ -25,6 +25,7 @@ function rerank(name: string): ScoreUnit<UnitOwner> {
   return {
     op: "score",
     owner: PERSON,
+    model: "r",
     indices: [0],
     query: name,
     passages: ["p"],
@@ -45,6 +46,27 @@ function taken(
   const slice = schedule.take({ role, inFlight, tookQueryLast, isQuiet });
   return slice === null ? null : slice.units.map((unit) => (unit.op === "embed" ? unit.text : unit.query));
 }
+
+describe("several models", () => {
+  test("a slice has texts for one model only, in the order of their arrival", () => {
+    const schedule = new Schedule<UnitOwner>();
+    for (const owner of [PERSON, BATCH]) {
+      schedule.add([text(owner, "1", 8), text(owner, "2", 8), text(owner, "3", 8, "f"), text(owner, "4", 8)]);
+      expect([taken(schedule, "only"), taken(schedule, "only"), taken(schedule, "only")]).toEqual([
+        ["1", "2"],
+        ["3"],
+        ["4"],
+      ]);
+    }
+  });
+
+  test("a slice names the model of its texts", () => {
+    const schedule = new Schedule<UnitOwner>();
+    schedule.add([text(PERSON, "1", 8, "f"), rerank("2")]);
+    const idle = { role: "only", inFlight: 0, tookQueryLast: false, isQuiet: true } as const;
+    expect([schedule.take(idle)?.model, schedule.take(idle)?.model]).toEqual(["f", "r"]);
+  });
+});
 
 describe("the query lane", () => {
   test("takes a query before earlier ingest work", () => {

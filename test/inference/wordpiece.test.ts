@@ -6,9 +6,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createWordPiece, loadWordPiece } from "../../src/kit/wordpiece.ts";
 import { seeded } from "../support/seeded.ts";
-import { EMBEDDER_REFERENCE, MODELS_DIR, RERANKER_REFERENCE } from "./references.ts";
+import { ENGLISH, MODELS_DIR } from "../support/shipped-models.ts";
+import { EMBEDDER_REFERENCE, RERANKER_REFERENCE } from "./references.ts";
 
-const wordPiece = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
+const wordPiece = loadWordPiece(join(MODELS_DIR, ENGLISH, "tokenizer.json"));
 const [CLS, SEP, UNK] = [101, 102, 100];
 
 describe("WordPiece", () => {
@@ -19,7 +20,7 @@ describe("WordPiece", () => {
   });
 
   test("ids and types of pairs equal the reranker's reference", () => {
-    const pairs = loadWordPiece(join(MODELS_DIR, "reranker/tokenizer.json"));
+    const pairs = loadWordPiece(join(MODELS_DIR, "mneme-reranker-minilm-l6/tokenizer.json"));
     for (const { query, passage, token_ids, token_type_ids } of RERANKER_REFERENCE) {
       const { ids, firstLength } = pairs.encodePair(query, passage, 48, 128);
       expect([...ids], query).toEqual([...token_ids]);

@@ -42,13 +42,14 @@ import {
   type DocumentText,
   ReadFailure,
 } from "../../src/ports/document-reader.ts";
-import type { Embedder, Priority } from "../../src/ports/models.ts";
+import type { Embedder, EmbedOptions } from "../../src/ports/models.ts";
 import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
 import type { Stores, Transactions } from "../../src/ports/transactions.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../preparation/fixtures/models.ts";
+import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
 const DIMENSIONS = 24;
@@ -63,6 +64,8 @@ type Hook<Input> = (input: Input) => void | Promise<void>;
  * `vectorOf`.
  */
 export class HashEmbedder implements Embedder {
+  readonly id = "hash";
+  readonly tuning = ENGLISH_TUNING;
   readonly dimensions = DIMENSIONS;
   readonly fingerprint = "hash";
   readonly tokensMax = 256;
@@ -70,12 +73,7 @@ export class HashEmbedder implements Embedder {
   before: Hook<readonly string[]> = () => undefined;
   vectorOf: (text: string) => Float32Array = hashVector;
 
-  async embed(
-    texts: readonly string[],
-    _priority?: Priority,
-    _signal?: AbortSignal,
-    onBegin?: () => void,
-  ): Promise<Float32Array> {
+  async embed(texts: readonly string[], { onBegin }: Partial<EmbedOptions> = {}): Promise<Float32Array> {
     onBegin?.();
     await this.before(texts);
     const vectors = new Float32Array(texts.length * DIMENSIONS);

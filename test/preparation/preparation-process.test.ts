@@ -11,10 +11,11 @@ import {
 import { Fault } from "../../src/domain/fault.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type Prepared, PrepareFailure } from "../../src/ports/preparer.ts";
+import { CHUNK_TOKENS } from "../../src/preparation/chunk.ts";
 import { PART_BYTES_MAX } from "../../src/preparation/preparation-protocol.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { until } from "../support/until.ts";
-import { input, MODELS_DIR, models, withTexts } from "./fixtures/models.ts";
+import { input, models, TOKENIZER, withTexts } from "./fixtures/models.ts";
 
 const TIMEOUT_MS = 60_000;
 const opened: PreparationProcess[] = [];
@@ -23,7 +24,12 @@ afterEach(async () => {
 });
 
 function open(options: Partial<PreparationOptions> = {}): PreparationProcess {
-  const preparation = createPreparationProcess({ modelsDir: MODELS_DIR, log: createLog("silent"), ...options });
+  const preparation = createPreparationProcess({
+    tokenizer: TOKENIZER,
+    chunkTokens: CHUNK_TOKENS,
+    log: createLog("silent"),
+    ...options,
+  });
   opened.push(preparation);
   return preparation;
 }
@@ -117,7 +123,7 @@ describe("the preparation process", () => {
   test(
     "rejects with model_unavailable if the tokeniser is missing, and does not fail a text",
     async () => {
-      const outcome = open({ modelsDir: "/nonexistent" }).prepare([input("One.")]);
+      const outcome = open({ tokenizer: { kind: "unigram", path: "/nonexistent" } }).prepare([input("One.")]);
       expect(await outcome.catch((error: unknown) => error)).toMatchObject({ code: "model_unavailable" });
     },
     TIMEOUT_MS,

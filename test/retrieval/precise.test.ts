@@ -3,10 +3,10 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Ranking } from "../../src/domain/ranking.ts";
-import type { Reranker } from "../../src/ports/models.ts";
 import { calibrationCurve, MODES } from "../../src/retrieval/modes.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
-import { embedMarkedSimilarities, searchIn, storeIn } from "./search-fixtures.ts";
+import { ENGLISH_TUNING } from "../support/shipped-models.ts";
+import { embedMarkedSimilarities, searchIn, storeIn, type TestReranker } from "./search-fixtures.ts";
 
 let harness: IngestHarness;
 beforeEach(async () => {
@@ -33,7 +33,7 @@ test.each(["hybrid", "balanced", "precise"] as const)(
 );
 
 describe("hybrid", () => {
-  const unused: Reranker = { score: () => Promise.reject(new Error("hybrid must not call the reranker")) };
+  const unused: TestReranker = { score: () => Promise.reject(new Error("hybrid must not call the reranker")) };
 
   test("never calls the reranker, with and without the graph", async () => {
     await storeIn(harness, ...near(MODES.balanced.rerankDepth + 5), { content: "A red kite." });
@@ -59,10 +59,10 @@ describe("hybrid", () => {
     const { results } = await searchIn(harness, { mode: "hybrid" });
     expect(results).toHaveLength(3);
     const sums = results.map(({ signals: { vector, text } }) => {
-      return (vector?.score ?? Number.NaN) + MODES.hybrid.textWeight * (text?.score ?? Number.NaN);
+      return (vector?.score ?? Number.NaN) + ENGLISH_TUNING.weights.hybrid.textWeight * (text?.score ?? Number.NaN);
     });
     expect(sums).toEqual([...sums].sort((left, right) => right - left));
-    const { slope, offset } = calibrationCurve({ text: true, graph: false, rerank: false });
+    const { slope, offset } = calibrationCurve({ text: true, graph: false, rerank: false }, ENGLISH_TUNING);
     expect(results.map(({ score }) => score)).toEqual(
       sums.map((sum) => expect.closeTo(1 / (1 + Math.exp(-(slope * sum + offset))))),
     );
@@ -113,7 +113,7 @@ describe("precise", () => {
   test("reranks as many passages as its depth", async () => {
     await storeIn(harness, ...near(MODES.precise.rerankDepth + 10));
     let read = 0;
-    const counting: Reranker = {
+    const counting: TestReranker = {
       score: async (_, passages) => {
         read += passages.length;
         return new Float32Array(passages.length);

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
-import { calibrationCurve, forUnsupportedLanguage, MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
+import { calibrationCurve, forUnsupportedLanguage, modeFor, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import {
   blendRerank,
   boostSiblings,
@@ -18,10 +19,14 @@ import {
   squashLogit,
 } from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
+import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 const ROUNDS = 300;
-const { fast, balanced } = MODES;
+const tuning = ENGLISH_TUNING;
+const fast = modeFor("fast", tuning);
+const balanced = modeFor("balanced", tuning);
+const precise = modeFor("precise", tuning);
 
 /**
  * A pool of passages with these cosines. Chunk keys start at `firstKey`; each memory key is 100 greater than the chunk
@@ -138,7 +143,7 @@ describe("graph scores", () => {
     for (const certainty of [0, 0.5, 1]) {
       const share = 1 - balanced.graphCertaintyDamping * certainty;
       expect(finalAt(certainty)).toBeCloseTo(balanced.textWeight * 0.5 * share);
-      expect(finalAt(certainty, forUnsupportedLanguage(balanced, true))).toBeCloseTo(balanced.textWeight * 0.5);
+      expect(finalAt(certainty, forUnsupportedLanguage(balanced, tuning, true))).toBeCloseTo(balanced.textWeight * 0.5);
     }
   });
 
@@ -241,7 +246,7 @@ describe("rankByHybridScore", () => {
   });
 
   test("in an unsupported script, BM25 decides and the cosine breaks ties", () => {
-    const unread = forUnsupportedLanguage(MODES.precise, false);
+    const unread = forUnsupportedLanguage(precise, tuning, false);
     const ranked = rankByHybridScore(hits([0.9, 0.1, 0.5]), Float32Array.from([0, 0.5, 0.5]), unread);
     expect(keys(ranked)).toEqual([3, 2, 1]);
     // Most of the real cosine is replaced by the typical one, so the score keeps its magnitude.
@@ -249,7 +254,7 @@ describe("rankByHybridScore", () => {
     const read = rankByHybridScore(
       hits([0.9, 0.1, 0.5]),
       Float32Array.from([0, 0.3, 0.3]),
-      forUnsupportedLanguage(MODES.precise, true),
+      forUnsupportedLanguage(precise, tuning, true),
     );
     expect(keys(read)).toEqual([3, 1, 2]);
   });
@@ -308,7 +313,7 @@ describe("calibrate", () => {
   });
 
   test("never rises down the list, even if the scores do", () => {
-    const curve = calibrationCurve({ text: true, graph: false, rerank: true });
+    const curve = calibrationCurve({ text: true, graph: false, rerank: true }, tuning);
     const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve);
     expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve)).toEqual([first, first]);
   });
@@ -317,7 +322,8 @@ describe("calibrate", () => {
 describe(`for any scores and logits (seed ${SEED})`, () => {
   const chance = seeded(SEED);
   const below = (count: number) => Math.floor(chance() * count);
-  const drawnCurve = () => calibrationCurve({ text: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 });
+  const drawnCurve = () =>
+    calibrationCurve({ text: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 }, tuning);
   // Few distinct values, so that equal scores are common.
   const cosine = () => below(9) / 4 - 1;
   const pool = () => {
@@ -365,7 +371,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   test("calibrated scores are in 0..1 and never rise, with every curve", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
-      for (const mode of Object.values(MODES)) {
+      for (const mode of MODE_NAMES.map((name) => modeFor(name, tuning))) {
         const scores = calibrate(
           blendRerank(rankByHybridScore(hits(cosines), words, mode), logits, mode),
           drawnCurve(),

@@ -8,9 +8,13 @@ import type { Reranker } from "../../src/ports/models.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { search } from "../../src/retrieval/search.ts";
 import type { IngestHarness } from "../ingest/ingest-harness.ts";
+import { onlyEmbedder } from "../support/shipped-models.ts";
+
+/** A reranker of a test; it supports English unless it says otherwise. */
+export type TestReranker = Pick<Reranker, "score"> & Partial<Pick<Reranker, "languages">>;
 
 /** A reranker that gives all passages the same logit. */
-export const neutralReranker: Reranker = {
+export const neutralReranker: TestReranker = {
   score: async (_query, passages, _signal, onBegin) => {
     onBegin?.();
     return new Float32Array(passages.length);
@@ -21,11 +25,15 @@ export const neutralReranker: Reranker = {
 export function searchIn(
   harness: IngestHarness,
   request: Partial<SearchRequest> = {},
-  reranker: Reranker = neutralReranker,
+  reranker: TestReranker | null = neutralReranker,
 ): Promise<Ranking> {
   const { index, memories, embedder, clock, projectId } = harness;
+  const models = {
+    embedders: onlyEmbedder(embedder),
+    rerankers: { for: () => reranker && { languages: ["en"], ...reranker } },
+  };
   return search(
-    { index, memories, embedder, reranker, clock, languageOf: () => "und" },
+    { index, memories, ...models, clock, languageOf: () => "und" },
     {
       ...{ query: "red kite", mode: "balanced", limit: 10, scoreMin: 0, includeGraph: false, filter: null },
       scope: { projectId, user: null },

@@ -6,11 +6,10 @@ import { Fault } from "../../src/domain/fault.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
-import type { Reranker } from "../../src/ports/models.ts";
 import { MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
-import { neutralReranker, searchIn, storeIn, userScope } from "./search-fixtures.ts";
+import { neutralReranker, searchIn, storeIn, type TestReranker, userScope } from "./search-fixtures.ts";
 
 let harness: IngestHarness;
 beforeEach(async () => {
@@ -18,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-const ask = (request: Partial<SearchRequest> = {}, reranker: Reranker = neutralReranker) =>
+const ask = (request: Partial<SearchRequest> = {}, reranker: TestReranker | null = neutralReranker) =>
   searchIn(harness, request, reranker);
 const store = (...drafts: readonly MemoryDraft[]) => storeIn(harness, ...drafts);
 const stages = async (request: Partial<SearchRequest> = {}) => (await ask(request)).stages.map(({ name }) => name);
@@ -238,7 +237,7 @@ describe("changes while a search runs", () => {
 
   test("a reranker that misses its deadline is skipped: the order of hybrid scores stays, without the rerank signal", async () => {
     await store({ content: "A red kite." });
-    const late: Reranker = {
+    const late: TestReranker = {
       score: (_, __, signal) =>
         new Promise((_resolve, reject) => {
           signal?.addEventListener("abort", () => reject(signal.reason));
@@ -251,7 +250,7 @@ describe("changes while a search runs", () => {
 
   test("unavailable models cause an error, not a weaker ranking", async () => {
     await store({ content: "A red kite." });
-    const gone: Reranker = {
+    const gone: TestReranker = {
       score: async () => {
         throw new Fault("model_unavailable", "No reranker.");
       },
@@ -266,7 +265,7 @@ describe("changes while a search runs", () => {
   test("an aborted request gets no partial ranking", async () => {
     await store({ content: "A red kite." });
     const hangUp = new AbortController();
-    const late: Reranker = {
+    const late: TestReranker = {
       score: (_, __, signal) =>
         new Promise((_resolve, reject) => {
           signal?.addEventListener("abort", () => reject(signal.reason));

@@ -59,7 +59,10 @@ const ANSWER_STREAMS: readonly AnswerStream[] = STREAMS.flatMap(({ name, bytes, 
 });
 
 /** Fails the test if it is called, because generated answers need no sentence selection. */
-const uncalledReranker: Reranker = { score: () => Promise.reject(new Error("the reranker was called")) };
+const uncalledReranker: Reranker = {
+  languages: ["en"],
+  score: () => Promise.reject(new Error("the reranker was called")),
+};
 
 let folder: ReturnType<typeof temporaryFolder>;
 let stores: SqliteStores;
@@ -100,7 +103,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
     accounts: stores.accounts,
     quota: new QueryQuota(stores.accounts, systemClock),
     generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
-    reading: { reranker: uncalledReranker, embedder: { languages: ["en"] }, languageOf: () => "en" },
+    reading: { reranker: uncalledReranker, languageOf: () => "en" },
   });
 }
 

@@ -2,7 +2,7 @@
 """Fits `early-exit.json`: a linear probe that estimates a reranker's logit after its first layers. The estimates only
 need to be good enough to find the likely passages of a list.
 
-    python3 fit_early_exit.py --model data/models/reranker --lists lists.jsonl [--layers 2] [--pairs 60000]
+    python3 fit_early_exit.py --model data/models/mneme-reranker-minilm-l6 --lists lists.jsonl [--layers 2] [--pairs 60000]
 
 `lists.jsonl` has one question per line, with relevant and irrelevant passages: {"q": "...", "d": ["...", ...]}. For a model
 whose tokenizer is no Hugging Face file, a line has the tokens of the pairs, as the engine makes them:

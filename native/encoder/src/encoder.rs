@@ -152,7 +152,7 @@ mod tests {
     // `test/inference` compares outputs with the reference values that are stored with the models.
     #[test]
     fn an_output_does_not_depend_on_earlier_sequences() {
-        let Some(embedder) = model("embedder") else { return };
+        let Some(embedder) = model("all-minilm-l6-v2") else { return };
         let short = encode(&embedder, &[101, 2054, 102], 3).expect("a vector");
         let length: f32 = short.iter().map(|component| component * component).sum();
         assert!((length - 1.0).abs() < 1e-5, "{length}");
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn two_threads_compute_the_same_as_one() {
-        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else { return };
         let ids: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
         let mut output = vec![0f32; 384];
         for tokens in (1..70).chain([128, 255, 512, 3]) {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn early_exit_computes_the_best_pairs_in_full() {
-        let Some(encoder) = model("reranker") else { return };
+        let Some(encoder) = model("mneme-reranker-minilm-l6") else { return };
         let (ids, weights) = list();
         let pairs: Vec<Sequence<'_>> = ids.iter().map(|ids| Sequence { ids, first_length: 3 }).collect();
         let full: Vec<f32> = ids.iter().map(|ids| encode(&encoder, ids, 3).expect("a logit")[0]).collect();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_early_exit_of_another_model_is_refused() {
-        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else { return };
         let (ids, weights) = list();
         let pairs = [Sequence { ids: &ids[0], first_length: 3 }];
         let score = |encoder: &Encoder, layers, weights: &[f32], prior_scores: &[f32]| {
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn tokens_that_no_model_accepts_are_refused() {
-        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else { return };
         assert_eq!((embedder.output_width(), reranker.output_width()), (384, 1));
         for (ids, first_length) in [(vec![], 0), (vec![101; 513], 513), (vec![101], 2), (vec![30_522], 1)] {
             assert!(matches!(encode(&embedder, &ids, first_length), Err(Error::Invalid(_))), "{} tokens", ids.len());
@@ -269,7 +269,7 @@ mod tests {
         if !is_supported() {
             return println!("skipped: this processor has no AVX2");
         }
-        for file in ["embedder/model.json", "embedder/vocab.txt", "embedder/none.onnx"] {
+        for file in ["all-minilm-l6-v2/model.json", "all-minilm-l6-v2/vocab.txt", "all-minilm-l6-v2/none.onnx"] {
             assert!(Encoder::open(&Path::new(MODELS).join(file)).is_err(), "{file}");
         }
     }

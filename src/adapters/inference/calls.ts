@@ -2,10 +2,10 @@
 // lanes.ts queues the calls and sends the requests.
 
 import type { ChildMessage } from "../../children/serve.ts";
-import { invariant } from "../../domain/fault.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
 import type { Priority } from "../../ports/models.ts";
 import type { LaneRequest } from "./lane-protocol.ts";
-import type { Slice } from "./schedule.ts";
+import type { Slice, Unit } from "./schedule.ts";
 
 /** Maximum difference between a vector's squared length and 1; allows for rounding. */
 const SQUARED_LENGTH_TOLERANCE = 1e-2;
@@ -26,10 +26,11 @@ export interface Call {
 
 /** Builds the request for a slice. */
 export function requestOf(slice: Slice<Call>): LaneRequest {
+  const { model, priority } = slice;
   if (slice.op === "embed")
-    return { op: "embed", texts: slice.units.map((unit) => unit.text), isUrgent: slice.priority === "query" };
+    return { op: "embed", model, texts: slice.units.map((unit) => unit.text), isUrgent: priority === "query" };
   const [{ query, passages, earlyExit }] = slice.units;
-  return { op: "score", query, passages, earlyExit };
+  return { op: "score", model, query, passages, earlyExit };
 }
 
 /** Copies the values of an answer into the results of the calls, and settles the calls that are complete. */
@@ -42,7 +43,7 @@ export function deliver(slice: Slice<Call>, answer: ChildMessage): void {
     for (const index of indices) {
       const row = values.subarray(at, at + owner.width);
       at += owner.width;
-      checkRow(row, owner.width, unit.op);
+      checkRow(row, unit);
       owner.output.set(row, index * owner.width);
     }
     owner.unitsLeft -= 1;
@@ -53,15 +54,17 @@ export function deliver(slice: Slice<Call>, answer: ChildMessage): void {
   invariant(at === values.length, "a lane returned too many values; this is a bug in Mneme");
 }
 
-/** Throws if a vector or score is damaged. A vector with NaN in an index would match every search at distance 0. */
-function checkRow(row: Float32Array, width: number, op: "embed" | "score"): void {
-  invariant(row.length === width, "a lane returned too few values; this is a bug in Mneme");
+/**
+ * Throws if a model computed something that is no vector or score. A vector with NaN in an index would match every
+ * search at distance 0.
+ */
+function checkRow(row: Float32Array, { op, model, owner }: Unit<Call>): void {
+  invariant(row.length === owner.width, "a lane returned too few values; this is a bug in Mneme");
   let squaredLength = 0;
   for (const value of row) squaredLength += value * value;
   const isGood =
     op === "score" ? Number.isFinite(squaredLength) : Math.abs(squaredLength - 1) < SQUARED_LENGTH_TOLERANCE;
-  invariant(
-    isGood,
-    `a lane computed ${op === "score" ? "a score that is not finite" : "a vector without unit length"}; this is a bug in Mneme`,
-  );
+  if (isGood) return;
+  const what = op === "score" ? "a score that is not a number" : "a vector that has not unit length";
+  throw new Fault("internal_error", `The model ${model} computed ${what}; nothing was stored.`);
 }

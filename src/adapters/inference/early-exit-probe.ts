@@ -5,7 +5,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EarlyExitProbe, TokenSequence } from "../native/model-encoder.ts";
-import { type ModelDescription, ModelFilesError } from "./model-files.ts";
+import { ModelFilesError } from "./manifest-fields.ts";
+import type { ModelDescription } from "./model-files.ts";
 
 /** A pair with the logit that the probe estimated for it when it was fitted. Used to check the encoder. */
 export interface ProbeReference extends TokenSequence {

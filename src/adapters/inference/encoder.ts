@@ -18,4 +18,6 @@ export interface Encoder {
   readonly scoreWithEarlyExit:
     | ((pairs: readonly TokenSequence[], earlyExit: EarlyExit) => Promise<Float32Array>)
     | null;
+  /** Frees the memory of the model. No other call may follow. */
+  close(): Promise<void>;
 }

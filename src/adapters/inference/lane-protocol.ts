@@ -1,8 +1,12 @@
-// The messages between the server and a lane: two requests, the hello message, and the size limit of a request.
+// The messages between the server and a lane: two requests, what a lane says about its models, and the size limit of a
+// request.
 // children/ handles frames and sockets.
 
 /** Environment variable with the path of the models folder. */
 export const MODELS_DIR_VARIABLE = "MNEME_LANE_MODELS";
+
+/** Environment variable with the ids of the models that a lane loads when it starts, separated by commas. */
+export const PRELOAD_VARIABLE = "MNEME_LANE_PRELOAD";
 
 /** Environment variable with the `ModelRuntime`. */
 export const RUNTIME_VARIABLE = "MNEME_LANE_RUNTIME";
@@ -15,6 +19,9 @@ export type ModelRuntime = (typeof MODEL_RUNTIMES)[number];
 /** Embeds texts. Payload of the reply: Float32 `[texts.length, dimensions]`. */
 export interface EmbedRequest {
   readonly op: "embed";
+  /** Id of the embedder. */
+  readonly model: string;
+  /** The texts, with the prefix for their purpose. */
   readonly texts: readonly string[];
   /** Whether a person waits for the result. A single text may then use a second core. */
   readonly isUrgent: boolean;
@@ -23,6 +30,8 @@ export interface EmbedRequest {
 /** Scores (query, passage) pairs. Payload of the reply: Float32 `[passages.length]`. */
 export interface ScoreRequest {
   readonly op: "score";
+  /** Id of the reranker. */
+  readonly model: string;
   readonly query: string;
   readonly passages: readonly string[];
   /** Allows early exit; null if all passages must pass through all layers. */
@@ -32,15 +41,27 @@ export interface ScoreRequest {
 /** A request to a lane. */
 export type LaneRequest = EmbedRequest | ScoreRequest;
 
-/** First message of a lane, sent when its models are loaded. */
-export type LaneHello = {
+/** What a lane says about a model that it has loaded. */
+export type LoadedModel = {
+  readonly id: string;
+  /** Name of the runtime and its instruction set. */
   readonly provider: string;
-  /** Whether the reranker of this lane supports early exit. */
+  /** Whether it is a reranker that supports early exit here. */
   readonly supportsEarlyExit: boolean;
-  /** Log lines for the operator, such as why a model is slower than it could be. */
-  readonly warnings: readonly string[];
+  /** Log line for the operator, such as why the model is slower than it could be; null for none. */
+  readonly warning: string | null;
+};
+
+/** First message of a lane, sent when the models for its start are loaded. */
+export type LaneHello = {
+  readonly loaded: readonly LoadedModel[];
   /** Time from the start of the process until the models were loaded, in milliseconds. */
   readonly loadMs: number;
+};
+
+/** Header of a reply: the models that were loaded for this request. */
+export type LaneReply = {
+  readonly loaded: readonly LoadedModel[];
 };
 
 /** Maximum number of texts or passages in one request. The scheduler sends fewer, so a larger request is a bug. */

@@ -1,89 +1,62 @@
 // A lane: the child process that runs the models. It tokenises texts, runs the encoders and sends the outputs back. The
-// server decides what runs when and on which lane (lanes.ts); open-encoder.ts chooses the runtime.
+// server decides what runs when and on which lane (lanes.ts); loaded-models.ts loads and frees models.
 
 import type { JsonObject } from "../../children/frames.ts";
 import { type ChildMessage, ChildRefusal, serveChild } from "../../children/serve.ts";
 import { invariant } from "../../domain/fault.ts";
-import { loadTokenizer } from "../../kit/load-tokenizer.ts";
-import type { Tokenizer } from "../../kit/tokenizer.ts";
 import type { EarlyExit } from "../../ports/models.ts";
-import type { Encoder } from "./encoder.ts";
 import {
   type LaneHello,
+  type LaneReply,
   MODELS_DIR_VARIABLE,
   type ModelRuntime,
+  PRELOAD_VARIABLE,
   REQUEST_TEXTS_MAX,
   RUNTIME_VARIABLE,
 } from "./lane-protocol.ts";
-import {
-  describeEmbedder,
-  describeReranker,
-  type EmbedderDescription,
-  type ModelDescription,
-  ModelFilesError,
-  type RerankerDescription,
-  verifyModelFiles,
-} from "./model-files.ts";
-import { openEncoder } from "./open-encoder.ts";
+import { type Loaded, LoadedModels } from "./loaded-models.ts";
+import { ModelFilesError } from "./manifest-fields.ts";
+import type { EmbedderDescription, RerankerDescription } from "./model-files.ts";
 
 /**
- * Loads both models, verifies their files, and serves requests until the server is gone.
- * @throws ChildRefusal if a model file is missing or differs from its model.json
+ * Loads the models for the start, and serves requests until the server is gone. Further models are loaded when they are
+ * needed; if one cannot be loaded, its requests fail with `ModelFilesError`.
+ * @throws ChildRefusal if a model for the start cannot be loaded
  */
 export async function runLane(socketPath: string): Promise<void> {
   const modelsDir = process.env[MODELS_DIR_VARIABLE];
-  invariant(modelsDir, `a lane was started without ${MODELS_DIR_VARIABLE}`);
-  const { embedder, reranker } = await loadBoth(modelsDir, process.env[RUNTIME_VARIABLE] as ModelRuntime);
-  // Loading leaves 30 MB of garbage. Without this call, an idle lane would not free it.
-  Bun.gc(true);
+  const preload = process.env[PRELOAD_VARIABLE];
+  invariant(modelsDir && preload, `a lane was started without ${MODELS_DIR_VARIABLE} or ${PRELOAD_VARIABLE}`);
+  const models = new LoadedModels(modelsDir, process.env[RUNTIME_VARIABLE] as ModelRuntime);
+  await loadAll(models, preload.split(","));
+  const reply = (values: Float32Array): ChildMessage => ({
+    header: { loaded: models.takeReports() } satisfies LaneReply,
+    payload: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+  });
   await serveChild(
     socketPath,
     {
-      embed: async ({ header }) =>
-        float32Reply(await embed(embedder, textsOf(header, "texts"), header.isUrgent === true)),
+      embed: async ({ header }) => {
+        const embedder = await models.embedder(modelOf(header));
+        return reply(await embed(embedder, textsOf(header, "texts"), header.isUrgent === true));
+      },
       score: async ({ header }) => {
+        const reranker = await models.reranker(modelOf(header));
         const passages = textsOf(header, "passages");
-        return float32Reply(await score(reranker, queryOf(header), passages, earlyExitOf(header, passages.length)));
+        return reply(await score(reranker, queryOf(header), passages, earlyExitOf(header, passages.length)));
       },
     },
-    {
-      provider: [...new Set([embedder.encoder.provider, reranker.encoder.provider])].join(" and "),
-      supportsEarlyExit: reranker.encoder.scoreWithEarlyExit !== null,
-      warnings: [embedder.encoder.warning, reranker.encoder.warning].filter((warning) => warning !== null),
-      loadMs: Math.round(performance.now()),
-    } satisfies LaneHello,
+    { loaded: models.takeReports(), loadMs: Math.round(performance.now()) } satisfies LaneHello,
   );
 }
 
-/** A loaded model and its tokeniser. */
-interface Loaded<Model> {
-  readonly model: Model;
-  readonly tokenizer: Tokenizer;
-  readonly encoder: Encoder;
-}
-
-async function loadBoth(
-  modelsDir: string,
-  runtime: ModelRuntime,
-): Promise<{ embedder: Loaded<EmbedderDescription>; reranker: Loaded<RerankerDescription> }> {
+async function loadAll(models: LoadedModels, ids: readonly string[]): Promise<void> {
   try {
-    return {
-      embedder: await load(describeEmbedder(modelsDir), runtime),
-      reranker: await load(describeReranker(modelsDir), runtime),
-    };
+    for (const id of ids) await models.get(id);
   } catch (error) {
     if (error instanceof ModelFilesError) throw new ChildRefusal(error.message, { cause: error });
     throw error;
   }
-}
-
-async function load<Model extends ModelDescription>(model: Model, runtime: ModelRuntime): Promise<Loaded<Model>> {
-  await verifyModelFiles(model);
-  return {
-    model,
-    tokenizer: loadTokenizer({ kind: "wordpiece", path: model.tokenizerPath }),
-    encoder: await openEncoder(model, runtime),
-  };
 }
 
 /** Returns the vectors of `texts`, row-major `[n, dimensions]`. */
@@ -122,8 +95,10 @@ async function score(
   return logits;
 }
 
-function float32Reply(values: Float32Array): ChildMessage {
-  return { header: {}, payload: new Uint8Array(values.buffer, values.byteOffset, values.byteLength) };
+function modelOf(header: JsonObject): string {
+  const { model } = header;
+  invariant(typeof model === "string", "a request names no model; this is a bug in Mneme");
+  return model;
 }
 
 function queryOf(header: JsonObject): string {

@@ -1,27 +1,44 @@
-// Embedder and reranker for the server: accepts calls, distributes their texts to the lanes (child processes that run
+// Embedders and rerankers for the server: accepts calls, distributes their texts to the lanes (child processes that run
 // the models), and assembles the results. schedule.ts decides the order of work, calls.ts handles requests and
 // results, and children/ keeps the processes alive.
 
 import { childCommand } from "../../children/command.ts";
-import { ChildGone, type ChildState, type SupervisedChild, superviseChild } from "../../children/supervisor.ts";
+import {
+  ChildFailure,
+  ChildGone,
+  type ChildState,
+  type SupervisedChild,
+  superviseChild,
+} from "../../children/supervisor.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
-import type { EarlyExit, Embedder, Priority, Reranker } from "../../ports/models.ts";
+import type { EarlyExit, Embedders, EmbedOptions, Priority, Reranker, Rerankers } from "../../ports/models.ts";
 import { type Call, deliver, requestOf } from "./calls.ts";
-import { MODELS_DIR_VARIABLE, type ModelRuntime, RUNTIME_VARIABLE } from "./lane-protocol.ts";
-import { describeEmbedder, describeReranker, fingerprintOf } from "./model-files.ts";
+import {
+  type LaneHello,
+  type LaneReply,
+  type LoadedModel,
+  MODELS_DIR_VARIABLE,
+  type ModelRuntime,
+  PRELOAD_VARIABLE,
+  RUNTIME_VARIABLE,
+} from "./lane-protocol.ts";
+import { type EmbedderDescription, embedderOf, type RerankerDescription, readModels } from "./model-files.ts";
+import { createEmbedders, createRerankers } from "./model-registries.ts";
 import { rerankPieces } from "./rerank-pieces.ts";
 import { estimateTokens, type LaneRole, Schedule, type Slice, type Unit } from "./schedule.ts";
 
 /** Options for running the models. */
 export interface LanesOptions {
-  /** Folder with `embedder/` and `reranker/`. */
+  /** Folder with one folder per model. */
   readonly modelsDir: string;
+  /** Id of the default embedder. Lanes load it and its reranker when they start, other models when they are needed. */
+  readonly embedder: string;
   /** Number of processes, each with one thread: the first for queries, the others for ingest. Default 2. */
   readonly lanes?: number;
   /** Runtime of the models. Default `auto`. */
   readonly runtime?: ModelRuntime;
-  /** Resident memory in bytes above which a lane is replaced. Default 512 MiB. */
+  /** Resident memory in bytes above which a lane is replaced. Default 768 MiB. */
   readonly memoryBytesMax?: number;
   /** Maximum number of unanswered calls of priority `query`, reranks included. Default 256. */
   readonly queryCallsMax?: number;
@@ -59,8 +76,10 @@ export interface LanesStatus {
   readonly ingestTokens: number;
 }
 
-/** Embedder and reranker that run on lanes. */
-export interface Lanes extends Embedder, Reranker {
+/** Embedders and rerankers that run on lanes. */
+export interface Lanes {
+  readonly embedders: Embedders;
+  readonly rerankers: Rerankers;
   /** Resolves once a lane is up. @throws Fault `model_unavailable` if no lane can start; its cause says why */
   ready(): Promise<void>;
   status(): LanesStatus;
@@ -68,7 +87,7 @@ export interface Lanes extends Embedder, Reranker {
   close(): Promise<void>;
 }
 
-const MEMORY_BYTES_MAX = 512 * 1024 * 1024;
+const MEMORY_BYTES_MAX = 768 * 1024 * 1024;
 const QUERY_CALLS_MAX = 256;
 /**
  * Default of `ingestTokensMax`: about 10 seconds of work for two cores. Enough to keep the lanes busy, and finished
@@ -101,7 +120,7 @@ const RETRY_AFTER_SECONDS = 2;
 
 /**
  * Starts the lanes and resolves before they are up. Calls wait until a lane is up.
- * @throws ModelFilesError if a model.json is missing or incomplete
+ * @throws ModelFilesError if the default embedder or its reranker cannot be used
  */
 export async function createLanes(options: LanesOptions): Promise<Lanes> {
   const lanes = new LaneGroup(options);
@@ -125,14 +144,14 @@ interface Lane {
   child: SupervisedChild | null;
   inFlight: number;
   tookQueryLast: boolean;
+  /** What the lane said about the models that it loaded since it is up, by id. */
+  readonly loaded: Map<string, LoadedModel>;
 }
 
 class LaneGroup implements Lanes {
-  readonly dimensions: number;
-  readonly fingerprint: string;
-  readonly tokensMax: number;
-  readonly languages: readonly string[];
-  private readonly pairTokensMax: number;
+  readonly embedders: Embedders;
+  readonly rerankers: Rerankers;
+  private readonly preload: readonly string[];
   private readonly queryCallsMax: number;
   private readonly ingestTokensMax: number;
   private readonly schedule = new Schedule<Call>();
@@ -144,12 +163,12 @@ class LaneGroup implements Lanes {
   private readonly whenReady = Promise.withResolvers<void>();
 
   constructor(private readonly options: LanesOptions) {
-    const embedder = describeEmbedder(options.modelsDir);
-    this.dimensions = embedder.dimensions;
-    this.fingerprint = fingerprintOf(embedder);
-    this.tokensMax = embedder.tokensMax;
-    this.languages = embedder.languages;
-    this.pairTokensMax = describeReranker(options.modelsDir).tokensMax;
+    const catalogue = readModels(options.modelsDir);
+    const { id, reranker } = embedderOf(catalogue, options.embedder);
+    for (const [model, err] of catalogue.problems) options.log.warn({ model, err }, "a model cannot be used");
+    this.embedders = createEmbedders(catalogue, id, (...call) => this.embed(...call));
+    this.rerankers = createRerankers(catalogue, (...call) => this.score(...call));
+    this.preload = reranker === null ? [id] : [id, reranker];
     this.queryCallsMax = options.queryCallsMax ?? QUERY_CALLS_MAX;
     this.ingestTokensMax = options.ingestTokensMax ?? INGEST_TOKENS_MAX;
     this.lanes = laneRoles(options.lanes ?? 2).map((role, index) => ({
@@ -158,6 +177,7 @@ class LaneGroup implements Lanes {
       child: null,
       inFlight: 0,
       tookQueryLast: false,
+      loaded: new Map(),
     }));
     // Not every caller uses `ready()`, so a failure must not become an unhandled rejection. Calls and status report it
     // anyway.
@@ -172,26 +192,22 @@ class LaneGroup implements Lanes {
     return this.whenReady.promise;
   }
 
-  embed(
+  private embed(
+    { id: model, dimensions, tokensMax, prefixes }: EmbedderDescription,
     texts: readonly string[],
-    priority: Priority,
-    signal?: AbortSignal,
-    onBegin?: () => void,
+    { purpose, priority, signal, onBegin }: EmbedOptions,
   ): Promise<Float32Array> {
     invariant(priority === "ingest" || texts.length <= QUERY_TEXTS_MAX, `a query call had ${texts.length} texts`);
-    return this.call({ priority, rows: texts.length, width: this.dimensions, signal, onBegin }, (owner) =>
-      texts.map((text, index) => ({
-        op: "embed",
-        owner,
-        text,
-        index,
-        tokens: estimateTokens(text, this.tokensMax),
-        deaths: 0,
-      })),
+    return this.call({ priority, rows: texts.length, width: dimensions, signal, onBegin }, (owner) =>
+      texts.map((given, index) => {
+        const text = prefixes[purpose] + given;
+        return { op: "embed", owner, model, text, index, tokens: estimateTokens(text, tokensMax), deaths: 0 };
+      }),
     );
   }
 
-  score(
+  private score(
+    { id: model, tokensMax }: RerankerDescription,
     query: string,
     passages: readonly string[],
     signal?: AbortSignal,
@@ -200,16 +216,16 @@ class LaneGroup implements Lanes {
   ): Promise<Float32Array> {
     invariant(passages.length <= QUERY_TEXTS_MAX, `a rerank had ${passages.length} passages`);
     return this.call({ priority: "query", rows: passages.length, width: 1, signal, onBegin }, (owner) => {
-      const queryTokens = estimateTokens(query, this.pairTokensMax);
-      const tokens = passages.map((text) =>
-        Math.min(this.pairTokensMax, queryTokens + estimateTokens(text, this.pairTokensMax)),
-      );
+      const queryTokens = estimateTokens(query, tokensMax);
+      const tokens = passages.map((text) => Math.min(tokensMax, queryTokens + estimateTokens(text, tokensMax)));
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
-      const canExitEarly = this.lanes.length <= EARLY_EXIT_LANES_MAX && this.lanes.every(supportsEarlyExit);
+      const canExitEarly =
+        this.lanes.length <= EARLY_EXIT_LANES_MAX && this.lanes.every((lane) => supportsEarlyExit(lane, model));
       const applied = canExitEarly && earlyExit !== undefined ? earlyExit : null;
       return rerankPieces(tokens, lanesUp, applied).map(({ indices, tokens, earlyExit }) => ({
         op: "score",
         owner,
+        model,
         query,
         passages: indices.map((index) => passages[index] ?? ""),
         earlyExit,
@@ -242,21 +258,28 @@ class LaneGroup implements Lanes {
       command: childCommand("lane"),
       env: {
         [MODELS_DIR_VARIABLE]: this.options.modelsDir,
+        [PRELOAD_VARIABLE]: this.preload.join(","),
         [RUNTIME_VARIABLE]: this.options.runtime ?? "auto",
       },
       niceness: lane.role === "ingest" ? INGEST_NICENESS : 0,
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
       startTimeoutMs: START_TIMEOUT_MS,
       log: this.options.log,
-      onUp: ({ warnings }) => {
-        for (const warning of Array.isArray(warnings) ? warnings : []) {
-          this.options.log.warn({ lane: lane.name }, String(warning));
-        }
+      onUp: (hello) => {
+        lane.loaded.clear();
+        this.noteLoaded(lane, (hello as LaneHello).loaded);
         this.whenReady.resolve();
         this.distribute();
       },
       onDown: () => this.laneWentDown(),
     });
+  }
+
+  private noteLoaded(lane: Lane, loaded: readonly LoadedModel[]): void {
+    for (const model of loaded) {
+      lane.loaded.set(model.id, model);
+      if (model.warning !== null) this.options.log.warn({ lane: lane.name }, model.warning);
+    }
   }
 
   /**
@@ -335,7 +358,9 @@ class LaneGroup implements Lanes {
     }
     try {
       const request = { ...requestOf(slice) };
-      deliver(slice, await lane.child.request(request, undefined, REQUEST_TIMEOUT_MS));
+      const answer = await lane.child.request(request, undefined, REQUEST_TIMEOUT_MS);
+      this.noteLoaded(lane, (answer.header as LaneReply).loaded);
+      deliver(slice, answer);
     } catch (error) {
       this.recover(slice, error);
     } finally {
@@ -350,7 +375,7 @@ class LaneGroup implements Lanes {
     for (const unit of slice.units) {
       unit.deaths += 1;
       const isRetried = error instanceof ChildGone && unit.deaths < DEATHS_MAX && !this.isClosed;
-      if (!isRetried) this.fail(unit.owner, failureOf(error));
+      if (!isRetried) this.fail(unit.owner, failureOf(error, slice.model));
       else if (!unit.owner.isSettled) retried.push(unit);
     }
     this.schedule.putBack(retried);
@@ -387,12 +412,11 @@ function laneRoles(count: number): readonly LaneRole[] {
 }
 
 /**
- * Whether the lane's reranker supports early exit. true if the lane is not up, because such a lane does not rule out
- * early exit.
+ * Whether the lane runs this reranker with early exit. true if the lane is not up, because such a lane does not rule
+ * out early exit; false if it has not loaded the model yet.
  */
-function supportsEarlyExit(lane: Lane): boolean {
-  const state = lane.child?.state();
-  return state?.status !== "up" || state.hello.supportsEarlyExit === true;
+function supportsEarlyExit(lane: Lane, model: string): boolean {
+  return !isUp(lane) || lane.loaded.get(model)?.supportsEarlyExit === true;
 }
 
 function isUp(lane: Lane): boolean {
@@ -420,7 +444,7 @@ function isExpected(lane: Lane): boolean {
 }
 
 function statusOf(lane: Lane): LaneStatus {
-  const { name, child, inFlight } = lane;
+  const { name, child, inFlight, loaded } = lane;
   const state: ChildState = child?.state() ?? { status: "starting", failures: 0 };
   return {
     name,
@@ -428,13 +452,21 @@ function statusOf(lane: Lane): LaneStatus {
     pid: state.status === "up" || state.status === "draining" ? state.pid : null,
     restarts: child?.restarts() ?? 0,
     rssBytes: child?.rssBytes() ?? 0,
-    provider: state.status === "up" ? String(state.hello.provider) : null,
+    provider: state.status === "up" ? providersOf(loaded) : null,
     inFlight,
     refusal: state.status === "refused" ? state.reason : null,
   };
 }
 
-function failureOf(error: unknown): unknown {
+/** The runtimes of a lane's models, such as `cpu-avx2 and cpu`. */
+function providersOf(loaded: Lane["loaded"]): string {
+  return [...new Set(loaded.values().map(({ provider }) => provider))].join(" and ");
+}
+
+function failureOf(error: unknown, model: string): unknown {
+  if (error instanceof ChildFailure && error.thrown === "ModelFilesError") {
+    return unavailable(`The model ${model} cannot be loaded.`, error.message);
+  }
   if (!(error instanceof ChildGone)) return error;
   return new Fault("internal_error", "The models failed on this input twice.", { cause: error });
 }

@@ -1,70 +1,199 @@
-// Reads the description (`model.json`) of a model folder and verifies the checksums of its files. open-encoder.ts loads
-// the models.
+// Reads the manifests (`model.json`) of a folder of models, and verifies the checksums of their files. The README of
+// data/models describes the fields; open-encoder.ts loads the models.
 
 import { createHash } from "node:crypto";
-import { createReadStream, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { createReadStream, existsSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { MODE_NAMES } from "../../domain/ranking.ts";
+import { type RetrievalTuning, SIGNAL_COMBINATIONS } from "../../domain/retrieval-tuning.ts";
+import { TOKENIZER_KINDS, type TokenizerFile } from "../../kit/load-tokenizer.ts";
+import type { Purpose } from "../../ports/models.ts";
+import { ManifestFields, ModelFilesError } from "./manifest-fields.ts";
 
-/** Files and parameters of a model, from its `model.json`. */
+/** Files and parameters of a model, from its manifest. */
 export interface ModelDescription {
+  /** Name of the folder. */
   readonly id: string;
+  readonly name: string;
   readonly modelPath: string;
   readonly modelSha256: string;
-  readonly tokenizerPath: string;
-  readonly tokenizerSha256: string;
+  readonly tokenizer: TokenizerFile & { readonly sha256: string };
+  /** File with inputs and their outputs, recorded when the model was exported. */
+  readonly referencePath: string;
   /** Maximum number of tokens of one input, special tokens included. */
   readonly tokensMax: number;
+  /** BCP 47 tags of the languages that the model was made for. */
+  readonly languages: readonly string[];
+  readonly licence: string;
 }
 
 /** A model that turns a text into a unit vector. */
 export interface EmbedderDescription extends ModelDescription {
+  readonly kind: "embedder";
   readonly dimensions: number;
-  /** BCP 47 tags. */
-  readonly languages: readonly string[];
+  /** Size of a chunk in tokens, if this is the default embedder. */
+  readonly chunkTokens: number;
+  /** What is put before a text, by its purpose. */
+  readonly prefixes: Readonly<Record<Purpose, string>>;
+  /** Id of the reranker for passages that this model finds; null for none. */
+  readonly reranker: string | null;
+  readonly tuning: RetrievalTuning;
 }
 
 /** A model that scores a (query, passage) pair. */
 export interface RerankerDescription extends ModelDescription {
+  readonly kind: "reranker";
   /** Maximum number of tokens of the query, special tokens not included. */
   readonly queryTokensMax: number;
 }
 
-/** Error for a model folder that cannot be used. The message names file and reason in one line. */
-export class ModelFilesError extends Error {
-  override readonly name = "ModelFilesError";
+/** The models of a folder, by id. */
+export interface ModelCatalogue {
+  readonly folder: string;
+  readonly embedders: ReadonlyMap<string, EmbedderDescription>;
+  readonly rerankers: ReadonlyMap<string, RerankerDescription>;
+  /** Why folders with a manifest cannot be used, by the name of the folder. */
+  readonly problems: ReadonlyMap<string, ModelFilesError>;
+}
+
+/** Name of the manifest in the folder of a model. */
+const MANIFEST = "model.json";
+
+/**
+ * Reads the manifests of all folders in `modelsDir`. A folder without one is no model.
+ * @throws ModelFilesError if `modelsDir` cannot be read
+ */
+export function readModels(modelsDir: string): ModelCatalogue {
+  let names: readonly string[];
+  try {
+    names = readdirSync(modelsDir).sort();
+  } catch (cause) {
+    throw new ModelFilesError(`${modelsDir} cannot be read: ${String(cause)}`, { cause });
+  }
+  const embedders = new Map<string, EmbedderDescription>();
+  const rerankers = new Map<string, RerankerDescription>();
+  const problems = new Map<string, ModelFilesError>();
+  for (const name of names) {
+    const folder = join(modelsDir, name);
+    if (!existsSync(join(folder, MANIFEST))) continue;
+    try {
+      const model = readManifest(folder);
+      if (model.kind === "embedder") embedders.set(name, model);
+      else rerankers.set(name, model);
+    } catch (error) {
+      if (!(error instanceof ModelFilesError)) throw error;
+      problems.set(name, error);
+    }
+  }
+  for (const [id, { reranker }] of embedders) {
+    if (reranker === null || rerankers.has(reranker)) continue;
+    embedders.delete(id);
+    const why = problems.get(reranker)?.message ?? `${modelsDir} has no reranker ${JSON.stringify(reranker)}`;
+    problems.set(
+      id,
+      new ModelFilesError(`${join(modelsDir, id, MANIFEST)} names a reranker that cannot be used: ${why}`),
+    );
+  }
+  return { folder: modelsDir, embedders, rerankers, problems };
+}
+
+/** The embedder with this id. @throws ModelFilesError that says why it cannot be used, or which ones there are */
+export function embedderOf({ folder, embedders, problems }: ModelCatalogue, id: string): EmbedderDescription {
+  const found = embedders.get(id);
+  if (found !== undefined) return found;
+  const problem = problems.get(id);
+  if (problem !== undefined) throw problem;
+  const known = [...embedders.keys()].join(", ") || "none";
+  throw new ModelFilesError(`there is no embedder ${JSON.stringify(id)} in ${folder}; there are: ${known}`);
+}
+
+/** Reads the manifest of a model's folder. @throws ModelFilesError if it is not valid */
+function readManifest(folder: string): EmbedderDescription | RerankerDescription {
+  return ManifestFields.readFile(join(folder, MANIFEST), (fields) => {
+    const kind = fields.oneOf("kind", ["embedder", "reranker"]);
+    const model = readModel(folder, fields);
+    if (kind === "reranker")
+      return { kind, ...model, queryTokensMax: fields.count("max_query_tokens", model.tokensMax) };
+    fields.oneOf("pooling", ["in the graph"]);
+    return {
+      kind,
+      ...model,
+      dimensions: fields.count("dimensions"),
+      chunkTokens: fields.count("chunk_tokens", model.tokensMax),
+      prefixes: fields.object("prefixes", (prefixes) => ({
+        query: prefixes.anyText("query"),
+        passage: prefixes.anyText("passage"),
+      })),
+      reranker: fields.textOrNull("reranker"),
+      tuning: fields.object("retrieval", readTuning),
+    };
+  });
+}
+
+function readModel(folder: string, fields: ManifestFields): ModelDescription {
+  const path = (file: string) => join(folder, file);
+  return {
+    id: fields.oneOf("id", [basename(folder)]),
+    name: fields.text("name"),
+    modelPath: path(fields.file("file")),
+    modelSha256: fields.sha256("sha256"),
+    tokenizer: fields.object("tokenizer", (tokenizer) => ({
+      kind: tokenizer.oneOf("kind", TOKENIZER_KINDS),
+      path: path(tokenizer.file("file")),
+      sha256: tokenizer.sha256("sha256"),
+    })),
+    referencePath: path(fields.file("reference")),
+    tokensMax: fields.count("max_tokens"),
+    languages: fields.languages("languages"),
+    licence: fields.text("licence"),
+  };
+}
+
+function readTuning(fields: ManifestFields): RetrievalTuning {
+  return {
+    weights: fields.objects("modes", MODE_NAMES, (mode) => ({
+      vectorWeight: mode.number("vector_weight", 0),
+      textWeight: mode.number("text_weight", 0),
+      graphWeight: mode.number("graph_weight", 0),
+      rerankWeight: mode.number("rerank_weight", 0),
+    })),
+    unsupportedScript: fields.object("unsupported_script", (weights) => ({
+      vectorWeight: weights.number("vector_weight", 0),
+      graphWeight: weights.number("graph_weight", 0),
+    })),
+    typicalCosine: fields.number("typical_cosine", -1, 1),
+    curves: fields.objects("curves", SIGNAL_COMBINATIONS, (curve) => ({
+      slope: curve.number("slope", 0),
+      offset: curve.number("offset"),
+    })),
+    evidenceMin: fields.number("min_evidence", 0, 1),
+  };
 }
 
 /**
- * Reads the description of `<modelsDir>/embedder`.
- * @throws ModelFilesError if its model.json is missing or incomplete
+ * Hash of everything that determines a vector: model, tokeniser, truncation, prefixes. Padding is left out, because
+ * these models compute the same vector for a text in any batch.
  */
-export function describeEmbedder(modelsDir: string): EmbedderDescription {
-  const fields = readFields(modelsDir, "embedder");
-  return { ...describe(fields), dimensions: fields.number("dimensions"), languages: fields.languages() };
-}
-
-/**
- * Reads the description of `<modelsDir>/reranker`.
- * @throws ModelFilesError if its model.json is missing or incomplete
- */
-export function describeReranker(modelsDir: string): RerankerDescription {
-  const fields = readFields(modelsDir, "reranker");
-  return { ...describe(fields), queryTokensMax: fields.number("max_query_tokens") };
-}
-
-/**
- * Hash of everything that determines a vector: model, tokeniser, truncation. Padding is left out, because these models
- * compute the same vector for a text in any batch.
- */
-export function fingerprintOf(model: EmbedderDescription): string {
+export function fingerprintOf({ name, modelSha256, tokenizer, tokensMax, prefixes }: EmbedderDescription): string {
   const digest = (sha256: string) => sha256.slice(0, 16);
-  return `${model.id}/${digest(model.modelSha256)}/${digest(model.tokenizerSha256)}/${model.tokensMax}`;
+  const parts = [name, digest(modelSha256), digest(tokenizer.sha256), tokensMax];
+  const { query, passage } = prefixes;
+  if (query !== "" || passage !== "") {
+    parts.push(
+      digest(
+        createHash("sha256")
+          .update(JSON.stringify([query, passage]))
+          .digest("hex"),
+      ),
+    );
+  }
+  return parts.join("/");
 }
 
-/** Verifies the SHA-256 of both files of a model. @throws ModelFilesError if one differs from model.json */
+/** Verifies the SHA-256 of both files of a model. @throws ModelFilesError if one differs from the manifest */
 export async function verifyModelFiles(model: ModelDescription): Promise<void> {
   await verifyFile(model.modelPath, model.modelSha256);
-  await verifyFile(model.tokenizerPath, model.tokenizerSha256);
+  await verifyFile(model.tokenizer.path, model.tokenizer.sha256);
 }
 
 async function verifyFile(path: string, expected: string): Promise<void> {
@@ -72,60 +201,11 @@ async function verifyFile(path: string, expected: string): Promise<void> {
   try {
     for await (const bytes of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(bytes);
   } catch (cause) {
+    if (!existsSync(path)) throw new ModelFilesError(`${path} is missing, but its ${MANIFEST} names it`, { cause });
     throw new ModelFilesError(`${path} cannot be read: ${String(cause)}`, { cause });
   }
   const found = hash.digest("hex");
   if (found !== expected) {
-    throw new ModelFilesError(`${path} does not match its model.json: expected sha256 ${expected}, found ${found}`);
+    throw new ModelFilesError(`${path} does not match its ${MANIFEST}: expected sha256 ${expected}, found ${found}`);
   }
-}
-
-interface Fields {
-  readonly folder: string;
-  text(name: string): string;
-  number(name: string): number;
-  languages(): readonly string[];
-}
-
-function describe(fields: Fields): ModelDescription {
-  return {
-    id: fields.text("id"),
-    modelPath: join(fields.folder, fields.text("file")),
-    modelSha256: fields.text("sha256"),
-    tokenizerPath: join(fields.folder, fields.text("tokenizer")),
-    tokenizerSha256: fields.text("tokenizer_sha256"),
-    tokensMax: fields.number("max_tokens"),
-  };
-}
-
-function readFields(modelsDir: string, name: string): Fields {
-  const folder = join(modelsDir, name);
-  const path = join(folder, "model.json");
-  let values: Record<string, unknown>;
-  try {
-    values = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
-  } catch (cause) {
-    throw new ModelFilesError(`${path} cannot be read: ${String(cause)}`, { cause });
-  }
-  return {
-    folder,
-    text(field) {
-      const value = values[field];
-      if (typeof value !== "string" || value === "") throw new ModelFilesError(`${path} has no "${field}"`);
-      return value;
-    },
-    number(field) {
-      const value = values[field];
-      if (!Number.isInteger(value) || Number(value) < 1) throw new ModelFilesError(`${path} has no "${field}"`);
-      return Number(value);
-    },
-    languages() {
-      const tags = values.languages;
-      const isTag = (tag: unknown) => typeof tag === "string" && /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(tag);
-      if (!Array.isArray(tags) || tags.length === 0 || !tags.every(isTag)) {
-        throw new ModelFilesError(`${path} has no "languages"`);
-      }
-      return tags;
-    },
-  };
 }

@@ -23,8 +23,7 @@ const SESSION_OPTIONS: InferenceSession.SessionOptions = {
 
 /**
  * Maximum number of tokens of one batch, padding included. Larger batches are at most 5 % faster, but memory grows with
- * the batch: with 512, a lane with both models takes less than 250 MB. Every single input fits, because its limit is
- * 256 tokens.
+ * the batch: with 512, a lane with two small models takes less than 250 MB. A longer input is a batch of its own.
  */
 const RUN_TOKENS_MAX = 512;
 
@@ -37,7 +36,13 @@ export async function openWithOnnxruntime(
   warning: string | null,
 ): Promise<Encoder> {
   const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
-  return { provider: "cpu", warning, encode: (sequences) => encode(session, sequences), scoreWithEarlyExit: null };
+  return {
+    provider: "cpu",
+    warning,
+    encode: (sequences) => encode(session, sequences),
+    scoreWithEarlyExit: null,
+    close: () => session.release(),
+  };
 }
 
 async function encode(session: InferenceSession, sequences: readonly TokenSequence[]): Promise<Float32Array> {

@@ -45,6 +45,8 @@ function openNative(model: ModelDescription): Encoder | string {
     return {
       provider: "cpu-avx2",
       encode: async (sequences, isUrgent) => encoder.encode(sequences, isUrgent),
+      // The garbage collection that follows frees the model.
+      close: () => Promise.resolve(),
       ...openEarlyExit(model, encoder),
     };
   } catch (error) {

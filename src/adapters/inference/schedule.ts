@@ -18,6 +18,8 @@ export interface UnitOwner {
 
 interface UnitBase<Owner extends UnitOwner> {
   readonly owner: Owner;
+  /** Id of the model. A slice has work for one model only. */
+  readonly model: string;
   /** Number of tokens, estimated by `estimateTokens`. */
   readonly tokens: number;
   /** Number of lanes that died while they computed it. */
@@ -46,8 +48,18 @@ export type Unit<Owner extends UnitOwner> = EmbedUnit<Owner> | ScoreUnit<Owner>;
 
 /** The work of one request to a lane: some texts, or one piece of a rerank. */
 export type Slice<Owner extends UnitOwner> =
-  | { readonly op: "embed"; readonly priority: Priority; readonly units: readonly EmbedUnit<Owner>[] }
-  | { readonly op: "score"; readonly priority: Priority; readonly units: readonly [ScoreUnit<Owner>] };
+  | {
+      readonly op: "embed";
+      readonly model: string;
+      readonly priority: Priority;
+      readonly units: readonly EmbedUnit<Owner>[];
+    }
+  | {
+      readonly op: "score";
+      readonly model: string;
+      readonly priority: Priority;
+      readonly units: readonly [ScoreUnit<Owner>];
+    };
 
 /** Role of a lane. With several lanes, one has role `query` and the others `ingest`. A single lane has role `only`. */
 export type LaneRole = "query" | "ingest" | "only";
@@ -155,8 +167,8 @@ export class Schedule<Owner extends UnitOwner> {
 }
 
 /**
- * Removes and returns the first unit of a queue, and the texts behind it that fit in the same slice. A unit whose lane
- * has died before is a slice of its own, so that it cannot make other units fail.
+ * Removes and returns the first unit of a queue, and the texts for the same model behind it that fit in the same slice.
+ * A unit whose lane has died before is a slice of its own, so that it cannot make other units fail.
  */
 function takeSlice<Owner extends UnitOwner>(
   queue: Unit<Owner>[],
@@ -166,17 +178,19 @@ function takeSlice<Owner extends UnitOwner>(
 ): Slice<Owner> | null {
   const first = queue.shift();
   if (first === undefined) return null;
-  if (first.op === "score") return { op: "score", priority, units: [first] };
+  const { model } = first;
+  if (first.op === "score") return { op: "score", model, priority, units: [first] };
   const units = [first];
   let tokens = first.tokens;
   while (first.deaths === 0 && units.length < textsMax) {
     const next = queue[0];
-    if (next === undefined || next.op !== "embed" || next.deaths > 0 || tokens + next.tokens > tokensMax) break;
+    if (next === undefined || next.op !== "embed" || next.model !== model) break;
+    if (next.deaths > 0 || tokens + next.tokens > tokensMax) break;
     queue.shift();
     units.push(next);
     tokens += next.tokens;
   }
-  return { op: "embed", priority, units };
+  return { op: "embed", model, priority, units };
 }
 
 function ingestTokensOf<Owner extends UnitOwner>(units: readonly Unit<Owner>[]): number {

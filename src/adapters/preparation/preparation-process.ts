@@ -1,7 +1,6 @@
 // The server's part of preparation: sends texts to the preparation process in groups of limited size, restarts the
 // process, and gives up a text that kills it. The child's part is in src/preparation; adapters/documents reads files.
 
-import { join } from "node:path";
 import { childCommand } from "../../children/command.ts";
 import type { ChildMessage } from "../../children/serve.ts";
 import {
@@ -15,12 +14,15 @@ import { Fault } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../../ports/preparer.ts";
 import { assemble } from "../../preparation/assemble.ts";
-import { decodeResults, encodeInputs, TOKENIZER_VARIABLE } from "../../preparation/preparation-protocol.ts";
+import {
+  decodeResults,
+  encodeInputs,
+  TOKENS_VARIABLE,
+  type TokenSettings,
+} from "../../preparation/preparation-protocol.ts";
 
 /** Options of a preparation process. */
-export interface PreparationOptions {
-  /** Folder of the models; its `embedder/tokenizer.json` counts the tokens. */
-  readonly modelsDir: string;
+export interface PreparationOptions extends TokenSettings {
   readonly log: Log;
   /** Resident memory in bytes above which the process is replaced between groups. */
   readonly memoryBytesMax?: number;
@@ -130,10 +132,11 @@ class SupervisedPreparation implements PreparationProcess {
   }
 
   private async start(): Promise<SupervisedChild> {
+    const { tokenizer, chunkTokens } = this.options;
     this.child = await superviseChild({
       name: "preparation",
       command: this.options.command ?? childCommand("preparation"),
-      env: { [TOKENIZER_VARIABLE]: join(this.options.modelsDir, "embedder", "tokenizer.json") },
+      env: { [TOKENS_VARIABLE]: JSON.stringify({ tokenizer, chunkTokens } satisfies TokenSettings) },
       niceness: NICENESS,
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
       startTimeoutMs: START_TIMEOUT_MS,

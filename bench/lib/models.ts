@@ -1,0 +1,39 @@
+// The models of the benches that run without a server: those that a server would use, or of the embedder that
+// MNEME_EMBEDDER names.
+
+import { resolve } from "node:path";
+import { type EmbedderDescription, embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
+import { SETTINGS } from "../../src/config.ts";
+import { loadTokenizer } from "../../src/kit/load-tokenizer.ts";
+import type { Tokenizer } from "../../src/kit/tokenizer.ts";
+import type { Reranker, Rerankers } from "../../src/ports/models.ts";
+
+/** Folder of the models. */
+export const MODELS_DIR = resolve(import.meta.dir, "../../data/models");
+
+/** Id of the embedder. */
+export const EMBEDDER_ID = process.env.MNEME_EMBEDDER ?? SETTINGS.embedder.defaultText;
+
+/** Description of the embedder. */
+export function benchEmbedder(): EmbedderDescription {
+  return embedderOf(readModels(MODELS_DIR), EMBEDDER_ID);
+}
+
+/** Tokeniser of the embedder. */
+export function benchTokenizer(): Tokenizer {
+  return loadTokenizer(benchEmbedder().tokenizer);
+}
+
+/** The same rerankers, each changed by `wrap`. */
+export function wrappedRerankers(rerankers: Rerankers, wrap: (reranker: Reranker) => Reranker): Rerankers {
+  const wrapped = new Map<Reranker, Reranker>();
+  return {
+    for: (embedder) => {
+      const found = rerankers.for(embedder);
+      if (found === null) return null;
+      const known = wrapped.get(found) ?? wrap(found);
+      wrapped.set(found, known);
+      return known;
+    },
+  };
+}

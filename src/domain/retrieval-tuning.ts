@@ -1,0 +1,56 @@
+// How the search scores of one embedding model are made: weights of the signals and calibration curves. Vectors of
+// another model need other values. They are in the model's manifest (data/models/README.md).
+
+import type { ModeName } from "./ranking.ts";
+
+/** Weights of the signals in the score of a passage. */
+export interface SignalWeights {
+  /** Weight of the cosine similarity in the hybrid score; see `typicalCosine`. */
+  readonly vectorWeight: number;
+  /** Weight of the BM25 score (0..1) in the hybrid score. If it is 0, full text is not used. */
+  readonly textWeight: number;
+  /** Weight of the graph score (0..1) in the hybrid score. */
+  readonly graphWeight: number;
+  /** Weight of the reranker's squashed logit (-1..1), added to the hybrid score. */
+  readonly rerankWeight: number;
+}
+
+/** The combinations of signals that a final score can have. The reranker never runs without full text. */
+export const SIGNAL_COMBINATIONS = [
+  "vector",
+  "vector graph",
+  "vector text",
+  "vector text graph",
+  "vector text rerank",
+  "vector text graph rerank",
+] as const;
+/** One of `SIGNAL_COMBINATIONS`. */
+export type SignalCombination = (typeof SIGNAL_COMBINATIONS)[number];
+
+/**
+ * Calibration curve: probability of relevance = 1 / (1 + exp(-(slope * score + offset))). It rises with the score, so
+ * it keeps the order.
+ */
+export interface Curve {
+  readonly slope: number;
+  readonly offset: number;
+}
+
+/** Everything about search scores that depends on the embedding model. */
+export interface RetrievalTuning {
+  readonly weights: Readonly<Record<ModeName, SignalWeights>>;
+  /**
+   * Weights for questions in a script that the model does not know. The vector weight is so small that it only breaks
+   * ties of BM25 scores. The graph weighs less, because capital letters do not help to recognise entities there.
+   */
+  readonly unsupportedScript: Pick<SignalWeights, "vectorWeight" | "graphWeight">;
+  /**
+   * Typical cosine of a relevant passage. It replaces the part of the cosine that a vector weight below 1 removes, so
+   * that hybrid scores keep their magnitude: vectorWeight * cosine + (1 - vectorWeight) * typicalCosine.
+   */
+  readonly typicalCosine: number;
+  /** One curve for each combination of signals, shared by all modes. */
+  readonly curves: Readonly<Record<SignalCombination, Curve>>;
+  /** Default of the score below which a passage is no evidence for an answer, 0..1. */
+  readonly evidenceMin: number;
+}
