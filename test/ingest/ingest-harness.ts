@@ -69,7 +69,7 @@ export class HashEmbedder implements Embedder {
   readonly dimensions = DIMENSIONS;
   readonly fingerprint = "hash";
   readonly tokensMax = 256;
-  readonly languages = ["en"];
+  languages: readonly string[] = ["en"];
   before: Hook<readonly string[]> = () => undefined;
   vectorOf: (text: string) => Float32Array = hashVector;
 

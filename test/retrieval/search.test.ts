@@ -276,6 +276,31 @@ describe("changes while a search runs", () => {
   });
 });
 
+describe("the models of a search", () => {
+  const query = "Кто запускал красного змея?";
+  const hasRerank = async (reranker: TestReranker | null, languages: readonly string[]) => {
+    harness.embedder.languages = languages;
+    const { results } = await ask({ query }, reranker);
+    return results.some(({ signals }) => signals.rerank !== undefined);
+  };
+
+  test("the reranker reads only questions in its languages, the embedder may know more", async () => {
+    await store({ content: "Красного змея запускала Ада." });
+    expect(await hasRerank({ ...neutralReranker, languages: ["en", "ru"] }, ["en", "ru"])).toBeTrue();
+    expect(await hasRerank({ ...neutralReranker, languages: ["en"] }, ["en", "ru"])).toBeFalse();
+    expect(await hasRerank({ ...neutralReranker, languages: ["en", "ru"] }, ["en"])).toBeFalse();
+  });
+
+  test("without a reranker, balanced and precise rank by hybrid score", async () => {
+    await store({ content: "A red kite." });
+    for (const mode of ["balanced", "precise"] as const) {
+      const { results, stages } = await ask({ mode }, null);
+      expect(results[0]?.signals.rerank).toBeUndefined();
+      expect(stages.map(({ name }) => name)).not.toContain("rerank");
+    }
+  });
+});
+
 describe("scores", () => {
   test("are in 0..1 and fall; scoreMin and limit shorten the list", async () => {
     await store(...Array.from({ length: 25 }, (_, at) => ({ content: `Kite ${"red ".repeat(at % 5)}${at}.` })));

@@ -12,7 +12,7 @@ import {
 } from "../../children/supervisor.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
-import type { EarlyExit, Embedders, EmbedOptions, Priority, Reranker, Rerankers } from "../../ports/models.ts";
+import type { EarlyExit, Embedders, EmbedOptions, Priority, Rerankers } from "../../ports/models.ts";
 import { type Call, deliver, requestOf } from "./calls.ts";
 import {
   type LaneHello,
