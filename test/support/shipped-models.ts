@@ -10,7 +10,7 @@ export const MODELS_DIR = join(import.meta.dir, "../../data/models");
 /** Id of the English embedder, with which most tests run: it is the fastest. */
 export const ENGLISH = "all-minilm-l6-v2";
 /** Id of the multilingual embedder. */
-export const MULTILINGUAL = "multilingual-e5-small";
+export const MULTILINGUAL = "mneme-e5-small";
 
 /** The English embedder's weights and curves. */
 export const ENGLISH_TUNING = embedderOf(readModels(MODELS_DIR), ENGLISH).tuning;
