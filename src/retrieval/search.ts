@@ -43,8 +43,10 @@ export async function search(
   const early = request.filter === null ? null : startEmbedding(embedder, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
-  const about = { mode: request.mode, stages: watch.stages, asOf };
-  if (within === null || within.memories === 0) return { ...about, results: [], admissible: 0 };
+  const ranking = (results: readonly RankedPassage[], admissible: number): Ranking => {
+    return { mode: request.mode, results, stages: watch.stages, admissible, asOf };
+  };
+  if (within === null || within.memories === 0) return ranking([], 0);
 
   const embedding = early ?? startEmbedding(embedder, request);
   void embedding.begun.then(() => watch.lap("queue", 1));
@@ -54,7 +56,7 @@ export async function search(
   const recalled = await recall(running, embedding);
   const ranked = await rank(running, recalled);
   const results = await show(running, recalled, ranked);
-  return { ...about, results, admissible: within.memories };
+  return ranking(results, within.memories);
 }
 
 /** The mode for these models, changed if one of them does not support the query's language. */
