@@ -33,38 +33,48 @@ export function requestOf(slice: Slice<Call>): LaneRequest {
   return { op: "score", model, query, passages, earlyExit };
 }
 
-/** Copies the values of an answer into the results of the calls, and settles the calls that are complete. */
-export function deliver(slice: Slice<Call>, answer: ChildMessage): void {
+/** A call that cannot be answered, because the model computed something that is no vector or score. */
+export interface DamagedCall {
+  readonly owner: Call;
+  readonly fault: Fault;
+}
+
+/**
+ * Copies the values of an answer into the results of the calls, and settles the calls that are complete. Returns the
+ * calls that the caller has to fail: a vector with NaN in an index would match every search at distance 0.
+ */
+export function deliver(slice: Slice<Call>, answer: ChildMessage): readonly DamagedCall[] {
   const values = new Float32Array(answer.payload?.buffer ?? new ArrayBuffer());
+  const damaged: DamagedCall[] = [];
   let at = 0;
   for (const unit of slice.units) {
     const { owner } = unit;
     const indices = unit.op === "embed" ? [unit.index] : unit.indices;
-    for (const index of indices) {
-      const row = values.subarray(at, at + owner.width);
-      at += owner.width;
-      checkRow(row, unit);
-      owner.output.set(row, index * owner.width);
+    const rows = values.subarray(at, at + indices.length * owner.width);
+    invariant(rows.length === indices.length * owner.width, "a lane returned too few values; this is a bug in Mneme");
+    at += rows.length;
+    const fault = faultOf(unit, rows);
+    if (fault !== null) damaged.push({ owner, fault });
+    if (fault !== null || owner.isSettled) continue;
+    for (const [row, index] of indices.entries()) {
+      owner.output.set(rows.subarray(row * owner.width, (row + 1) * owner.width), index * owner.width);
     }
     owner.unitsLeft -= 1;
-    if (owner.unitsLeft > 0 || owner.isSettled) continue;
+    if (owner.unitsLeft > 0) continue;
     owner.isSettled = true;
     owner.resolve(owner.output);
   }
   invariant(at === values.length, "a lane returned too many values; this is a bug in Mneme");
+  return damaged;
 }
 
-/**
- * Throws if a model computed something that is no vector or score. A vector with NaN in an index would match every
- * search at distance 0.
- */
-function checkRow(row: Float32Array, { op, model, owner }: Unit<Call>): void {
-  invariant(row.length === owner.width, "a lane returned too few values; this is a bug in Mneme");
+/** What is wrong with the vector or the scores of a unit; null if nothing is. */
+function faultOf({ op, model }: Unit<Call>, values: Float32Array): Fault | null {
   let squaredLength = 0;
-  for (const value of row) squaredLength += value * value;
+  for (const value of values) squaredLength += value * value;
   const isGood =
     op === "score" ? Number.isFinite(squaredLength) : Math.abs(squaredLength - 1) < SQUARED_LENGTH_TOLERANCE;
-  if (isGood) return;
+  if (isGood) return null;
   const what = op === "score" ? "a score that is not a number" : "a vector that has not unit length";
-  throw new Fault("internal_error", `The model ${model} computed ${what}; nothing was stored.`);
+  return new Fault("internal_error", `The model ${model} computed ${what}; nothing was stored.`);
 }

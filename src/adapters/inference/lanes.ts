@@ -360,7 +360,7 @@ class LaneGroup implements Lanes {
       const request = { ...requestOf(slice) };
       const answer = await lane.child.request(request, undefined, REQUEST_TIMEOUT_MS);
       this.noteLoaded(lane, (answer.header as LaneReply).loaded);
-      deliver(slice, answer);
+      for (const { owner, fault } of deliver(slice, answer)) this.fail(owner, fault);
     } catch (error) {
       this.recover(slice, error);
     } finally {
