@@ -91,6 +91,12 @@ export function squashLogit(logit: number): number {
   return Math.max(-LOGIT_BOUND, Math.min(LOGIT_BOUND, logit)) / LOGIT_BOUND;
 }
 
+/** The median; 0 if there are no values. */
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
 /** Ranks of `scores`, 1 for the highest. Equal scores keep their order; NaN ranks last. */
 export function ranksOf(scores: ArrayLike<number>): number[] {
   const comparable = Array.from(scores, (score) => (Number.isNaN(score) ? Number.NEGATIVE_INFINITY : score));
@@ -178,26 +184,29 @@ export function rankByHybridScore(
  * sibling boost again. The rerank weight shrinks as graph certainty grows. The reranker never decides the order alone
  * (SciFact nDCG@10: reranker alone .627, blended .726). Candidates behind the head keep their order and stay behind the
  * head.
- * @param logits one per candidate of the head, in its order
+ * @param logits one per candidate of the head, in its order; null for a candidate that the reranker did not read because
+ *   of its language. It gets the median of the others, so that the reranker moves it neither up nor down.
  */
 export function blendRerank(
   candidates: readonly Candidate[],
-  logits: Float32Array,
+  logits: ArrayLike<number | null>,
   mode: Mode,
   graph: GraphScores = NO_GRAPH,
 ): Candidate[] {
-  const ranks = ranksOf(logits);
+  const given = Array.from(logits, (logit) => (logit === null ? null : squashLogit(logit)));
+  const neutral = medianOf(given.filter((score) => score !== null));
+  const ranks = ranksOf(given.map((score) => score ?? Number.NaN));
   const weight = mode.rerankWeight * graphDamping(graph, mode);
-  const read = candidates.slice(0, logits.length);
-  const squashed = read.map((_, position) => squashLogit(logits[position] ?? Number.NaN));
-  const blended = read.map(({ hybridScore }, position) => hybridScore + weight * (squashed[position] ?? 0));
+  const read = candidates.slice(0, given.length);
+  const blended = read.map(({ hybridScore }, position) => hybridScore + weight * (given[position] ?? neutral));
   const finals = boostSiblings(read, blended, mode.siblingBoost);
-  const head = read.map((candidate, position) => ({
-    ...candidate,
-    signals: { ...candidate.signals, rerank: { rank: ranks[position] ?? 0, score: squashed[position] ?? 0 } },
-    finalScore: finals[position] ?? candidate.hybridScore,
-  }));
-  return [...sortByFinalScore(head), ...candidates.slice(logits.length)];
+  const head = read.map((candidate, position) => {
+    const score = given[position] ?? null;
+    const signals =
+      score === null ? candidate.signals : { ...candidate.signals, rerank: { rank: ranks[position] ?? 0, score } };
+    return { ...candidate, signals, finalScore: finals[position] ?? candidate.hybridScore };
+  });
+  return [...sortByFinalScore(head), ...candidates.slice(given.length)];
 }
 
 /**

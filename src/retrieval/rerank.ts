@@ -5,6 +5,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import type { Reranker } from "../ports/models.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import type { Hydrated } from "./hydration.ts";
+import { isLanguageSupported } from "./coverage.ts";
 import { blendRerank, type Candidate, earlyExitFor, NO_GRAPH, rerankedCount } from "./rank.ts";
 import type { Search } from "./request.ts";
 
@@ -19,25 +20,39 @@ export async function rerank(
   hydrated: ReadonlyMap<bigint, Hydrated>,
   walk: GraphWalk | null,
 ): Promise<readonly Candidate[]> {
-  const texts = candidates.slice(0, mode.rerankDepth).map(({ chunkKey }) => textToRerank(hydrated.get(chunkKey)));
-  const read = texts.slice(0, rerankedCount(request.query, texts, mode.rerankTokensMax));
+  const deepest = candidates.slice(0, mode.rerankDepth);
+  const readable = deepest.filter(({ chunkKey }) => isReadable(hydrated.get(chunkKey), reranker));
+  const texts = readable.map(({ chunkKey }) => textToRerank(hydrated.get(chunkKey)));
+  const readCount = rerankedCount(request.query, texts, mode.rerankTokensMax);
+  const read = readable.slice(0, readCount);
   const graph = walk ?? NO_GRAPH;
-  if (read.length === 0) {
+  if (readCount === 0) {
     watch.lap("rerank", 0);
     return candidates;
   }
   const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
   try {
-    const earlyExit = earlyExitFor(candidates.slice(0, read.length), mode, graph);
-    const logits = await reranker.score(request.query, read, signal, () => watch.lap("queue", 1), earlyExit);
-    return blendRerank(candidates, logits, mode, graph);
+    const earlyExit = earlyExitFor(read, mode, graph);
+    const onBegin = () => watch.lap("queue", 1);
+    const logits = await reranker.score(request.query, texts.slice(0, readCount), signal, onBegin, earlyExit);
+    const logitOf = new Map(read.map(({ chunkKey }, position) => [chunkKey, logits[position] ?? Number.NaN]));
+    const firstBeyondBudget = readable[readCount];
+    const head = firstBeyondBudget === undefined ? deepest : deepest.slice(0, deepest.indexOf(firstBeyondBudget));
+    const headLogits = head.map(({ chunkKey }) => logitOf.get(chunkKey) ?? null);
+    return blendRerank(candidates, headLogits, mode, graph);
   } catch (error) {
     if (deadline.aborted && !(error instanceof Fault)) return candidates;
     throw error;
   } finally {
-    watch.lap("rerank", read.length);
+    watch.lap("rerank", readCount);
   }
+}
+
+// A passage in a language that the reranker was not made for gets no logit: it would be too low.
+function isReadable(found: Hydrated | undefined, { languages }: Reranker): boolean {
+  invariant(found, "a candidate for reranking has its text");
+  return isLanguageSupported(found.passage.text, found.memory.language ?? "und", languages);
 }
 
 // The reranker reads 128 tokens, including the query: at most half of a full chunk. So if a memory has several chunks,

@@ -286,6 +286,17 @@ describe("blendRerank", () => {
     expect(blended[1]?.finalScore).toBeLessThan(blended[2]?.finalScore ?? 0);
   });
 
+  test("a candidate that was not read gets the median of the others, and no rerank signal", () => {
+    const blended = blendRerank(falling, [-8, null, 8, 4], balanced);
+    expect(keys(blended)).toEqual([3, 2, 4, 1]);
+    expect(blended[1]).toMatchObject({ finalScore: expect.closeTo(0.8 + 0.4 * 0.5) });
+    expect(blended[1]?.signals.rerank).toBeUndefined();
+    expect(blended.map(({ signals }) => signals.rerank?.rank)).toEqual([1, undefined, 2, 3]);
+  });
+
+  test("if no candidate was read, the order stays", () =>
+    expect(keys(blendRerank(falling, [null, null], balanced))).toEqual([1, 2, 3, 4]));
+
   test("no logits change nothing", () => expect(blendRerank(falling, new Float32Array(), balanced)).toEqual(falling));
 
   test("there is no early exit if the reranker has no weight", () => {

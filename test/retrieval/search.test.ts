@@ -127,6 +127,16 @@ describe("the reranker reads", () => {
     expect(await textsRead()).toEqual(["Kites. A red one."]);
   });
 
+  test("only memories in its languages; the others stay where the hybrid score puts them", async () => {
+    await store({ content: "A red kite." }, { content: "Ein roter Drachen.", language: "de" });
+    expect(await textsRead()).toEqual(["A red kite."]);
+    const { results } = await ask({}, neutralReranker);
+    expect(results.map(({ text, signals }) => [text, signals.rerank !== undefined])).toEqual([
+      ["A red kite.", true],
+      ["Ein roter Drachen.", false],
+    ]);
+  });
+
   test("a chunk of a longer memory without title and headings, because it reads only half of a chunk", async () => {
     const paragraph = Array.from({ length: 30 }, (_, at) => `The red kite number ${at} is in the air.`).join(" ");
     await store({ title: "Kites", content: `# Red\n\n${paragraph}\n\n# Late\n\n${paragraph}` });
