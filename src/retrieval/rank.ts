@@ -184,8 +184,8 @@ export function rankByHybridScore(
  * sibling boost again. The rerank weight shrinks as graph certainty grows. The reranker never decides the order alone
  * (SciFact nDCG@10: reranker alone .627, blended .726). Candidates behind the head keep their order and stay behind the
  * head.
- * @param logits one per candidate of the head, in its order; null for a candidate that the reranker did not read because
- *   of its language. It gets the median of the others, so that the reranker moves it neither up nor down.
+ * @param logits one per candidate of the head, in its order; null for a candidate that the reranker did not read
+ *   because of its language. It gets the median of the others, so that the reranker moves it neither up nor down.
  */
 export function blendRerank(
   candidates: readonly Candidate[],

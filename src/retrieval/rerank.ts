@@ -3,9 +3,9 @@
 import { indexedText, turnText } from "../domain/chunk.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Reranker } from "../ports/models.ts";
+import { isLanguageSupported } from "./coverage.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import type { Hydrated } from "./hydration.ts";
-import { isLanguageSupported } from "./coverage.ts";
 import { blendRerank, type Candidate, earlyExitFor, NO_GRAPH, rerankedCount } from "./rank.ts";
 import type { Search } from "./request.ts";
 
