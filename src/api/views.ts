@@ -9,7 +9,7 @@ import type { ApiKey } from "../domain/key.ts";
 import { EXTRACTED_FIELDS, type Memory, type Progress } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { PLANS, type Project, type Usage } from "../domain/project.ts";
-import type { RankedPassage, Ranking } from "../domain/ranking.ts";
+import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
 import type { User, UserEvent } from "../domain/user.ts";
 import type { Delivery, Webhook } from "../domain/webhook.ts";
 import { isoTime } from "../kit/clock.ts";
@@ -107,10 +107,15 @@ export function searchView(ranking: Ranking, isExplained: boolean): View<typeof 
             stages: ranking.stages,
             admissible: ranking.admissible,
             asOf: isoTime(ranking.asOf),
+            ...(ranking.time === null ? {} : { time: namedTimeView(ranking.time) }),
           },
         }
       : {}),
   };
+}
+
+function namedTimeView({ from, to, expression }: NamedTime) {
+  return { from: isoTimeOrNull(from), to: isoTimeOrNull(to), expression };
 }
 
 /** A MemoryGraph. */

@@ -34,6 +34,8 @@ export interface Signals {
   readonly graph?: Signal;
   /** Squashed logit of the reranker, -1..1. */
   readonly rerank?: Signal;
+  /** How well the day of the passage fits the time that the question names, 0..1. */
+  readonly time?: Signal;
 }
 
 /** One ranked passage with everything that a result shows. */
@@ -71,6 +73,15 @@ export interface StageRecord {
   readonly candidates: number;
 }
 
+/** The time that a question names. The preference for it is soft: it filters nothing. */
+export interface NamedTime {
+  /** Unix milliseconds; null if the time is open on this side. The end is exclusive. */
+  readonly from: number | null;
+  readonly to: number | null;
+  /** The words of the question, such as `last week`. */
+  readonly expression: string;
+}
+
 /** A ranked list with the timings of its stages. */
 export interface Ranking {
   /** The mode that the search used. */
@@ -81,4 +92,6 @@ export interface Ranking {
   readonly admissible: number;
   /** Time at which the question was asked, Unix milliseconds. */
   readonly asOf: number;
+  /** The time that the question names; null if it names none. */
+  readonly time: NamedTime | null;
 }

@@ -245,8 +245,8 @@ export function calibrate(candidates: readonly Candidate[], { slope, offset }: C
   });
 }
 
-// Equal scores are ordered by vector rank; candidates without a cosine come last.
-function sortByFinalScore(candidates: Candidate[]): Candidate[] {
+/** Sorts candidates, best first. Equal scores are ordered by vector rank; candidates without a cosine come last. */
+export function sortByFinalScore(candidates: Candidate[]): Candidate[] {
   const place = ({ signals }: Candidate) => signals.vector?.rank ?? candidates.length + 1;
   return candidates.sort((left, right) => descending(left.finalScore, right.finalScore) || place(left) - place(right));
 }

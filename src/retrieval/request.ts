@@ -8,6 +8,7 @@ import type { Embedder, Embedders, Reranker, Rerankers } from "../ports/models.t
 import type { Confinement } from "./admissible.ts";
 import type { Mode } from "./modes.ts";
 import type { Stopwatch } from "./stopwatch.ts";
+import type { QuestionTime } from "./time/resolve-time.ts";
 
 /** A search request. */
 export interface SearchRequest extends Confinement {
@@ -46,4 +47,6 @@ export interface Search {
   readonly reranker: Reranker | null;
   readonly within: AdmissibleSet;
   readonly watch: Stopwatch;
+  /** The time that the question names; null if it names none. */
+  readonly time: QuestionTime | null;
 }

@@ -3,7 +3,7 @@
 // passages, rank.ts has the arithmetic and modes.ts the constants.
 
 import { invariant } from "../domain/fault.ts";
-import type { RankedPassage, Ranking } from "../domain/ranking.ts";
+import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { admissibleSet } from "./admissible.ts";
 import { isLanguageSupported, isScriptSupported } from "./coverage.ts";
 import type { GraphWalk } from "./graph-walk.ts";
@@ -14,6 +14,9 @@ import { type Recalled, recall, startEmbedding } from "./recall.ts";
 import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
 import { Stopwatch } from "./stopwatch.ts";
+import type { TimeSpan } from "./time/calendar.ts";
+import { preferTime, TIMED_CANDIDATES } from "./time/prefer-time.ts";
+import { type QuestionTime, resolveTime } from "./time/resolve-time.ts";
 
 /** Candidates in their final order, and the number of recalled candidates that were used. */
 interface RankedCandidates {
@@ -22,6 +25,8 @@ interface RankedCandidates {
   readonly hydrated: ReadonlyMap<bigint, Hydrated>;
   /** Number of recalled candidates that were hydrated. */
   readonly taken: number;
+  /** The time that candidates were preferred for; null if the question names none. */
+  readonly time: NamedTime | null;
 }
 
 /**
@@ -43,32 +48,33 @@ export async function search(
   const early = request.filter === null ? null : startEmbedding(embedder, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
-  const ranking = (results: readonly RankedPassage[], admissible: number): Ranking => {
-    return { mode: request.mode, results, stages: watch.stages, admissible, asOf };
+  const ranking = (results: readonly RankedPassage[], admissible: number, time: NamedTime | null): Ranking => {
+    return { mode: request.mode, results, stages: watch.stages, admissible, asOf, time };
   };
-  if (within === null || within.memories === 0) return ranking([], 0);
+  if (within === null || within.memories === 0) return ranking([], 0, null);
 
   const embedding = early ?? startEmbedding(embedder, request);
   void embedding.begun.then(() => watch.lap("queue", 1));
   const reranker = parts.rerankers.for(embedder);
-  const mode = await modeOf(parts, { embedder, reranker }, request, changes);
-  const running: Search = { parts, request, mode, index, embedder, reranker, within, watch };
+  const language = await parts.languageOf(request.query);
+  const mode = modeOf({ embedder, reranker }, request, language, changes);
+  const time = resolveTime(request.query, asOf, language);
+  const running: Search = { parts, request, mode, index, embedder, reranker, within, watch, time };
   const recalled = await recall(running, embedding);
   const ranked = await rank(running, recalled);
   const results = await show(running, recalled, ranked);
-  return ranking(results, within.memories);
+  return ranking(results, within.memories, ranked.time);
 }
 
 /** The mode for these models, changed if one of them does not support the query's language. */
-async function modeOf(
-  { languageOf }: RetrievalParts,
+function modeOf(
   { embedder, reranker }: Pick<Search, "embedder" | "reranker">,
   { query, mode: name }: SearchRequest,
+  language: string,
   changes: Partial<Mode>,
-): Promise<Mode> {
+): Mode {
   const { languages, tuning } = embedder;
   const mode = { ...modeFor(name, tuning), ...changes };
-  const language = await languageOf(query);
   if (!isLanguageSupported(query, language, languages)) {
     return forUnsupportedLanguage(mode, tuning, isScriptSupported(query, languages));
   }
@@ -76,17 +82,25 @@ async function modeOf(
   return isRerankable ? mode : { ...mode, rerankDepth: 0 };
 }
 
-/** Hydrates the best candidates, and reranks them if the mode uses the reranker. */
+/**
+ * Hydrates the best candidates, prefers those of the time that the question names, and reranks them if the mode uses
+ * the reranker.
+ */
 async function rank(running: Search, { candidates, walk }: Recalled): Promise<RankedCandidates> {
-  const { request, mode, reranker, watch } = running;
-  const taken = Math.max(mode.rerankDepth, request.limit);
+  const { request, mode, reranker, watch, time } = running;
+  const taken = Math.max(mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES);
   const best = candidates.slice(0, taken);
   const hydrated = await hydrate(running, best);
   watch.lap("hydrate", hydrated.size);
   const present = best.filter((candidate) => hydrated.has(candidate.chunkKey));
+  const timed = preferTime(present, hydrated, time);
   const isRead = mode.rerankDepth > 0 && reranker !== null;
-  const ranked = isRead ? await rerank(running, reranker, present, hydrated, walk) : present;
-  return { candidates: ranked, hydrated, taken };
+  const ranked = isRead ? await rerank(running, reranker, timed.candidates, hydrated, walk) : timed.candidates;
+  return { candidates: ranked, hydrated, taken, time: namedTime(time, timed.span) };
+}
+
+function namedTime(time: QuestionTime | null, span: TimeSpan | null): NamedTime | null {
+  return time === null || span === null ? null : { ...span, expression: time.expression };
 }
 
 /**

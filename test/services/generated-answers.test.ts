@@ -96,7 +96,14 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
   const operator = { baseUrl: endpoint.baseUrl(stream, cut, at), model: "small", apiKey: null };
   return new AnswerService({
     search: {
-      search: async () => ({ mode: "fast", results: PASSAGES, stages: [], admissible: PASSAGES.length, asOf: 0 }),
+      search: async () => ({
+        mode: "fast",
+        results: PASSAGES,
+        stages: [],
+        admissible: PASSAGES.length,
+        asOf: 0,
+        time: null,
+      }),
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
     },

@@ -163,7 +163,9 @@ mod tests {
 
     #[test]
     fn two_threads_compute_the_same_as_one() {
-        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else { return };
+        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else {
+            return;
+        };
         let ids: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
         let mut output = vec![0f32; 384];
         for tokens in (1..70).chain([128, 255, 512, 3]) {
@@ -230,7 +232,9 @@ mod tests {
 
     #[test]
     fn an_early_exit_of_another_model_is_refused() {
-        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else { return };
+        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else {
+            return;
+        };
         let (ids, weights) = list();
         let pairs = [Sequence { ids: &ids[0], first_length: 3 }];
         let score = |encoder: &Encoder, layers, weights: &[f32], prior_scores: &[f32]| {
@@ -255,7 +259,9 @@ mod tests {
 
     #[test]
     fn tokens_that_no_model_accepts_are_refused() {
-        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else { return };
+        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else {
+            return;
+        };
         assert_eq!((embedder.output_width(), reranker.output_width()), (384, 1));
         for (ids, first_length) in [(vec![], 0), (vec![101; 513], 513), (vec![101], 2), (vec![30_522], 1)] {
             assert!(matches!(encode(&embedder, &ids, first_length), Err(Error::Invalid(_))), "{} tokens", ids.len());

@@ -278,6 +278,7 @@ export const SearchResult = Type.Object(
           text: Type.Optional(Signal),
           graph: Type.Optional(Type.Object({ rank: Type.Integer(), score: Type.Number(), path: Type.Array(Text()) })),
           rerank: Type.Optional(Signal),
+          time: Type.Optional(Signal),
         }),
         fused_rank: Type.Integer(),
       }),
@@ -297,6 +298,12 @@ export const SearchResults = Type.Object(
         stages: Type.Array(Type.Object({ name: Text(), ms: Type.Number(), candidates: Type.Integer() })),
         admissible: Type.Integer({ description: "memories that the key, the user and the filters admit" }),
         asOf: Time,
+        time: Type.Optional(
+          Type.Object(
+            { from: Nullable(Time), to: Nullable(Time), expression: Text() },
+            { description: "the time that the query names, end exclusive; passages of this time gain score" },
+          ),
+        ),
       }),
     ),
   },

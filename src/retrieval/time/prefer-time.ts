@@ -1,0 +1,60 @@
+// Applies the soft preference for the time that a question names to hydrated candidates, before the reranker.
+
+import type { Hydrated } from "../hydration.ts";
+import { type Candidate, ranksOf, sortByFinalScore } from "../rank.ts";
+import type { TimeSpan } from "./calendar.ts";
+import type { QuestionTime } from "./resolve-time.ts";
+import { type DatedPassage, daysOfPassage, spanOf, timeScore } from "./time-preference.ts";
+
+/** Number of candidates that the preference reads, best hybrid score first. */
+export const TIMED_CANDIDATES = 50;
+/**
+ * Maximum gain of a passage, as a share of the distance between the best hybrid score and that of the reference rank.
+ * It is below 1, so that a passage behind the reference rank does not overtake the best one by its day alone. The
+ * distance makes the gain fit the scores of every mode and model.
+ */
+const GAIN_SHARE_MAX = 0.8;
+/** The reference rank. In a shorter list, it is the last one. */
+const REFERENCE_RANK = 25;
+
+/** Candidates in their new order, and the time that they were preferred for. */
+export interface TimedCandidates {
+  readonly candidates: readonly Candidate[];
+  /** null if the question names no time, or an event that no candidate is about. */
+  readonly span: TimeSpan | null;
+}
+
+/** Adds the time score to the candidates' hybrid scores and orders them again. All candidates have been hydrated. */
+export function preferTime(
+  candidates: readonly Candidate[],
+  hydrated: ReadonlyMap<bigint, Hydrated>,
+  time: QuestionTime | null,
+): TimedCandidates {
+  if (time === null || candidates.length === 0) return { candidates, span: null };
+  const passages = candidates.flatMap(({ chunkKey }) => {
+    const found = hydrated.get(chunkKey);
+    return found === undefined ? [] : [datedPassage(found)];
+  });
+  const span = spanOf(time, passages);
+  if (span === null) return { candidates, span };
+  const readsText = time.kind === "event" || !time.isYearOnly;
+  const scores = passages.map((passage) => timeScore(span, daysOfPassage(passage, readsText)));
+  const ranks = ranksOf(scores);
+  const gain = GAIN_SHARE_MAX * distanceToReference(candidates.map(({ hybridScore }) => hybridScore));
+  const preferred = candidates.map((candidate, position) => {
+    const score = scores[position] ?? 0;
+    const hybridScore = candidate.hybridScore + gain * score;
+    const signals = { ...candidate.signals, time: { rank: ranks[position] ?? 0, score } };
+    return { ...candidate, signals, hybridScore, finalScore: hybridScore };
+  });
+  return { candidates: sortByFinalScore(preferred), span };
+}
+
+function datedPassage({ memory, passage }: Hydrated): DatedPassage {
+  return { memory, text: passage.text, turnDay: passage.place.turn?.date ?? null };
+}
+
+function distanceToReference(scores: readonly number[]): number {
+  const sorted = scores.toSorted((left, right) => right - left);
+  return (sorted[0] ?? 0) - (sorted[Math.min(REFERENCE_RANK, sorted.length) - 1] ?? 0);
+}

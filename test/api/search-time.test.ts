@@ -1,0 +1,61 @@
+// A time in the query of a search: passages of that time come first, and `explain` says so.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
+import { startService, type TestService } from "../support/service.ts";
+
+interface Result {
+  readonly content: string;
+  readonly score: number;
+}
+
+let mneme: TestService;
+afterAll(() => mneme.stop());
+
+const search = (body: object) => mneme.call("POST", "/v1/memories/search", body);
+
+describe("a time in the query", () => {
+  const told = (body: { results: readonly Result[] }) => body.results.map(({ content }) => content);
+  const asked = async (query: string, more: object = {}) =>
+    (await search({ query, userId: "diary", explain: true, ...more })).body;
+
+  beforeAll(async () => {
+    const memories = [
+      { content: "Saw a heron at the pond.", occurred_at: "2024-05-01" },
+      { content: "Saw a heron at the river.", occurred_at: "2024-05-08" },
+      { content: "Saw a heron at the lake.", occurred_at: "2023-05-08" },
+      { content: "Bought new tyres for the van.", occurred_at: "2024-05-08" },
+      { content: "The van failed its inspection.", occurred_at: "2022-01-08" },
+    ].map((memory) => ({ ...memory, userId: "diary" }));
+    mneme = await startService({});
+    const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
+    for (const { memory } of body.data) await mneme.settled(memory.id);
+  });
+
+  for (const mode of MODE_NAMES) {
+    test(`${mode}: passages of that time come first, and none is left out`, async () => {
+      const lastWeek = await asked("Where did I see a heron last week?", { mode, asOf: "2024-05-14" });
+      expect(told(lastWeek)[0]).toBe("Saw a heron at the river.");
+      expect(lastWeek.results).toHaveLength(5);
+      expect(lastWeek.explain.time).toEqual({
+        ...{ from: "2024-05-06T00:00:00.000Z", to: "2024-05-13T00:00:00.000Z" },
+        expression: "last week",
+      });
+      expect(lastWeek.results[0].explain.signals.time).toEqual({ rank: 1, score: 1 });
+      const inMay = await asked("where did I see a heron in May 2023", { mode });
+      expect(told(inMay)[0]).toBe("Saw a heron at the lake.");
+      const scores = inMay.results.map(({ score }: Result) => score);
+      expect(scores).toEqual(scores.toSorted((left: number, right: number) => right - left));
+    });
+  }
+
+  test("is counted from asOf, and is absent where the query names none", async () => {
+    const { explain } = await asked("Where did I see a heron last week?", { asOf: "2024-05-07T01:00:00+02:00" });
+    expect(explain.time).toMatchObject({ from: "2024-04-29T00:00:00.000Z", to: "2024-05-06T00:00:00.000Z" });
+    const before = await asked("Which bird did I see before 2024?");
+    expect(before.explain.time).toEqual({ from: null, to: "2024-01-01T00:00:00.000Z", expression: "before 2024" });
+    const plain = await asked("heron at the lake");
+    expect(plain.explain.time).toBeUndefined();
+    expect(plain.results[0].explain.signals.time).toBeUndefined();
+  });
+});
