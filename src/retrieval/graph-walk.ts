@@ -64,7 +64,7 @@ export class GraphWalk implements GraphScores {
 
 /**
  * Walks the graph from the entities of the query and from the best candidates found so far.
- * @param best candidates, best first
+ * @param best candidates, best first; may be empty
  */
 export async function walkGraph(
   { request, index, within }: Search,

@@ -22,6 +22,11 @@ interface ModeConstants {
   readonly textCandidates: number;
   /** Whether graph search runs even if the request does not ask for it. */
   readonly usesGraph: boolean;
+  /**
+   * Whether, in other searches, a graph search without seeds runs while the query is embedded. Its passages take part
+   * if graph certainty is at least `SURE_GRAPH_CERTAINTY`.
+   */
+  readonly usesSureGraph: boolean;
   /** Maximum number of candidates from graph search, if it runs. */
   readonly graphCandidates: number;
   /**
@@ -60,6 +65,15 @@ export const RERANKED_TOKENS_MAX = 128;
 const SIBLING_BOOST = 0.2;
 
 const GRAPH = { graphCandidates: 200, graphCertaintyDamping: 0.7 };
+
+/**
+ * Minimum graph certainty for `usesSureGraph`. Above .5, the query contains the title of a passage. Measured:
+ * docs/measurements.md, "Graph in hybrid".
+ */
+export const SURE_GRAPH_CERTAINTY = 0.9;
+
+/** Maximum number of candidates from a graph search by `usesSureGraph`. 200 find the same. */
+export const SURE_GRAPH_CANDIDATES = 20;
 
 const NO_RERANKER = {
   rerankDepth: 0,
@@ -104,6 +118,7 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     vectorCandidates: 30,
     textCandidates: 0,
     usesGraph: false,
+    usesSureGraph: false,
     ...GRAPH,
     siblingBoost: SIBLING_BOOST,
     ...NO_RERANKER,
@@ -112,6 +127,7 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     vectorCandidates: 200,
     textCandidates: 200,
     usesGraph: false,
+    usesSureGraph: true,
     ...GRAPH,
     siblingBoost: SIBLING_BOOST,
     ...NO_RERANKER,
@@ -120,6 +136,7 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     vectorCandidates: 200,
     textCandidates: 200,
     usesGraph: false,
+    usesSureGraph: false,
     ...GRAPH,
     siblingBoost: SIBLING_BOOST,
     rerankDepth: 20,
@@ -131,6 +148,7 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     vectorCandidates: 200,
     textCandidates: 200,
     usesGraph: true,
+    usesSureGraph: false,
     ...GRAPH,
     siblingBoost: SIBLING_BOOST,
     rerankDepth: 30,

@@ -3,8 +3,9 @@
 
 import type { Embedder } from "../ports/models.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
+import { SURE_GRAPH_CANDIDATES, SURE_GRAPH_CERTAINTY } from "./modes.ts";
 import type { Pool } from "./rank.ts";
-import { type Candidate, hitsOutsidePool, mergePools, rankByHybridScore } from "./rank.ts";
+import { type Candidate, hitsOutsidePool, mergePools, NO_GRAPH, rankByHybridScore } from "./rank.ts";
 import type { Search, SearchRequest } from "./request.ts";
 
 /** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
@@ -39,11 +40,13 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   const { request, mode, index, within, watch } = running;
   const limit = request.limit + SPARE_CANDIDATES;
   const usesText = mode.textWeight > 0;
-  // full-text search runs while the query is embedded
+  const usesGraph = mode.usesGraph || request.includeGraph;
+  // full-text search and a graph search without seeds run while the query is embedded
   const textSearch =
     mode.textCandidates > 0
       ? deferError(index.searchText(request.query, within, Math.max(mode.textCandidates, limit)))
       : null;
+  const earlyWalk = mode.usesSureGraph && !usesGraph ? deferError(walkGraph(running, [], SURE_GRAPH_CANDIDATES)) : null;
   const vector = (await embedding.vector)();
   watch.lap("embed", 1);
 
@@ -51,16 +54,25 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
   watch.lap("vector", near.chunkKeys.length);
 
+  let sureWalk: GraphWalk | null = null;
+  if (earlyWalk !== null) {
+    const walk = (await earlyWalk)();
+    if (walk.certainty >= SURE_GRAPH_CERTAINTY) {
+      sureWalk = walk;
+      pool = await withHits(running, vector, pool, walk.hits);
+    }
+    watch.lap("graph", sureWalk?.signals.size ?? 0);
+  }
   let textScores: Float32Array | null = null;
   if (usesText) {
     if (textSearch !== null) pool = await withHits(running, vector, pool, (await textSearch)());
     textScores = await index.scoreText(request.query, pool.chunkKeys);
     watch.lap("text", textScores.length);
   }
-  const candidates = rankByHybridScore(pool, textScores, mode);
-  if (!mode.usesGraph && !request.includeGraph) {
+  const candidates = rankByHybridScore(pool, textScores, mode, sureWalk ?? NO_GRAPH);
+  if (!usesGraph) {
     watch.lap("fuse", candidates.length);
-    return { candidates, walk: null, usesText };
+    return { candidates, walk: sureWalk, usesText };
   }
   const walk = await walkGraph(running, candidates, Math.max(mode.graphCandidates, limit));
   const linked = await withGraph(running, { vector, pool, textScores, candidates }, walk);

@@ -219,11 +219,11 @@ describe("explain", () => {
     }
   });
 
-  test("hybrid: signals of vectors and full text per result, and neither reranker nor graph", async () => {
+  test("hybrid: signals of vectors and full text per result, no reranker, and no graph if it is unsure", async () => {
     const { status, body } = await search({ query: "spare key", explain: true, mode: "hybrid", limit: 40 });
     expect([status, body.explain.mode, body.results.length]).toEqual([200, "hybrid", 40]);
     const stages = body.explain.stages.map((stage: { name: string }) => stage.name);
-    expect(stages.sort()).toEqual(["embed", "filter", "fuse", "hydrate", "queue", "text", "vector"]);
+    expect(stages.sort()).toEqual(["embed", "filter", "fuse", "graph", "hydrate", "queue", "text", "vector"]);
     for (const result of body.results) {
       expect(Object.keys(result.explain.signals).sort()).toEqual(["text", "vector"]);
     }

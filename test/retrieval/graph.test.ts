@@ -102,6 +102,52 @@ describe("a question that needs two hops", () => {
   });
 });
 
+describe("hybrid", () => {
+  // The more passages lack an entity, the surer the graph is that the question means it.
+  const MANY = 400;
+
+  test("uses the graph, without being asked, if the question contains the title of a passage", async () => {
+    embedMarkedSimilarities(harness);
+    await storeIn(harness, DAUGHTER, FATHER, ...fillers(MANY));
+    const { results, stages } = await searchIn(harness, { query: QUESTION, mode: "hybrid", limit: 2 });
+    expect(byTitle(results).sort()).toEqual(["Edmund Vale", "Mabel Thorne"]);
+    expect(stages.find(({ name }) => name === "graph")?.candidates).toBeGreaterThanOrEqual(2);
+    const father = results.find(({ memory }) => memory.title === "Edmund Vale") as RankedPassage;
+    expect(father.signals.graph?.path.at(0)).toBe("Mabel Thorne");
+    const { results: fast } = await searchIn(harness, { query: QUESTION, mode: "fast", limit: 2 });
+    expect(fast.some(({ signals }) => signals.graph !== undefined)).toBe(false);
+  });
+
+  test("scores without the graph if the graph is less sure", async () => {
+    await storeIn(harness, DAUGHTER, FATHER, ...fillers(12));
+    const { results, stages } = await searchIn(harness, { query: QUESTION, mode: "hybrid", limit: 20 });
+    expect(results).toHaveLength(14);
+    expect(results.some(({ signals }) => signals.graph !== undefined)).toBe(false);
+    expect(stages.find(({ name }) => name === "graph")?.candidates).toBe(0);
+    const { results: asked } = await searchIn(harness, { query: QUESTION, mode: "hybrid", includeGraph: true });
+    expect(asked.some(({ signals }) => signals.graph !== undefined)).toBe(true);
+  });
+
+  test("starts graph search before the query is embedded, and fails if graph search fails", async () => {
+    await storeIn(harness, DAUGHTER);
+    const { promise: graphBegun, resolve: markGraphBegun } = Promise.withResolvers<void>();
+    const project = await harness.index.project(harness.projectId);
+    harness.index.project = async () => ({
+      ...project,
+      searchGraph: () => {
+        markGraphBegun();
+        return Promise.reject(new Error("the graph is broken"));
+      },
+    });
+    const embed = harness.embedder.embed.bind(harness.embedder);
+    harness.embedder.embed = async (...asked) => {
+      await graphBegun; // if graph search waited for the vector, the search would never end
+      return embed(...asked);
+    };
+    expect(searchIn(harness, { mode: "hybrid" })).rejects.toThrow("the graph is broken");
+  });
+});
+
 describe("languages that the models do not support", () => {
   const expected: StageRecord["name"][] = ["filter", "queue", "embed", "vector", "text", "fuse", "hydrate"];
 

@@ -41,9 +41,9 @@ describe("hybrid", () => {
       const { results, stages } = await searchIn(harness, { mode: "hybrid", includeGraph, limit: 30 }, unused);
       expect(results).toHaveLength(MODES.balanced.rerankDepth + 6);
       expect(results.some(({ signals }) => signals.rerank !== undefined)).toBe(false);
-      const walk = includeGraph ? (["graph"] as const) : [];
+      const legs = includeGraph ? (["text", "graph"] as const) : (["graph", "text"] as const);
       expect(stages.map(({ name }) => name)).toEqual(
-        ["filter", "queue", "embed", "vector", "text", ...walk, "fuse", "hydrate"], // in the order of their end
+        ["filter", "queue", "embed", "vector", ...legs, "fuse", "hydrate"], // in the order of their end
       );
     }
   });
