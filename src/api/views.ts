@@ -97,7 +97,7 @@ export function searchView(ranking: Ranking, isExplained: boolean): View<typeof 
   return {
     results: ranking.results.map((result) => ({
       ...resultView(result),
-      ...(isExplained ? { explain: { signals: result.signals, fused_rank: result.fusedRank } } : {}),
+      ...(isExplained ? { explain: explainedResult(result) } : {}),
     })),
     total_results: ranking.results.length,
     ...(isExplained
@@ -112,6 +112,10 @@ export function searchView(ranking: Ranking, isExplained: boolean): View<typeof 
         }
       : {}),
   };
+}
+
+function explainedResult({ signals, fusedRank, supersededBy }: RankedPassage) {
+  return { signals, fused_rank: fusedRank, ...(supersededBy === null ? {} : { superseded_by: supersededBy }) };
 }
 
 function namedTimeView({ from, to, expression }: NamedTime) {

@@ -1,7 +1,7 @@
 // Search results: ranked passages with their signals, and timings of the search stages.
 
 import type { ChunkPlace } from "./chunk.ts";
-import type { ChunkKey } from "./ids.ts";
+import type { ChunkKey, MemoryId } from "./ids.ts";
 import type { Memory } from "./memory.ts";
 
 /** Search modes of the API, fastest first. */
@@ -49,6 +49,8 @@ export interface RankedPassage {
   readonly signals: Omit<Signals, "graph"> & { readonly graph?: GraphSignal };
   /** Rank by hybrid score, before the reranker; from 1. */
   readonly fusedRank: number;
+  /** The newer memory among the candidates that contradicts this one; null if none was found. */
+  readonly supersededBy: MemoryId | null;
 }
 
 /**

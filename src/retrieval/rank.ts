@@ -19,6 +19,8 @@ export interface Candidate {
    * part.
    */
   readonly finalScore: number;
+  /** The passage of a newer memory that contradicts this one, if the candidates contain one. */
+  readonly supersededBy?: ChunkKey;
 }
 
 /** All candidate passages of a search, as parallel arrays. */

@@ -47,6 +47,8 @@ export interface Search {
   readonly reranker: Reranker | null;
   readonly within: AdmissibleSet;
   readonly watch: Stopwatch;
+  /** Language of the question, BCP 47; `und` if unsure. */
+  readonly language: string;
   /** The time that the question names; null if it names none. */
   readonly time: QuestionTime | null;
 }

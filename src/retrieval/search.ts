@@ -15,6 +15,7 @@ import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import type { TimeSpan } from "./time/calendar.ts";
+import { newestFirst } from "./time/newest-first.ts";
 import { preferTime, TIMED_CANDIDATES } from "./time/prefer-time.ts";
 import { type QuestionTime, resolveTime } from "./time/resolve-time.ts";
 
@@ -59,7 +60,7 @@ export async function search(
   const language = await parts.languageOf(request.query);
   const mode = modeOf({ embedder, reranker }, request, language, changes);
   const time = resolveTime(request.query, asOf, language);
-  const running: Search = { parts, request, mode, index, embedder, reranker, within, watch, time };
+  const running: Search = { parts, request, mode, index, embedder, reranker, within, watch, language, time };
   const recalled = await recall(running, embedding);
   const ranked = await rank(running, recalled);
   const results = await show(running, recalled, ranked);
@@ -83,11 +84,11 @@ function modeOf(
 }
 
 /**
- * Hydrates the best candidates, prefers those of the time that the question names, and reranks them if the mode uses
- * the reranker.
+ * Hydrates the best candidates, prefers those of the time that the question names, reranks them if the mode uses the
+ * reranker, and puts the newest of contradicting memories first.
  */
 async function rank(running: Search, { candidates, walk }: Recalled): Promise<RankedCandidates> {
-  const { request, mode, reranker, watch, time } = running;
+  const { request, mode, reranker, watch, language, time } = running;
   const taken = Math.max(mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES);
   const best = candidates.slice(0, taken);
   const hydrated = await hydrate(running, best);
@@ -96,7 +97,8 @@ async function rank(running: Search, { candidates, walk }: Recalled): Promise<Ra
   const timed = preferTime(present, hydrated, time);
   const isRead = mode.rerankDepth > 0 && reranker !== null;
   const ranked = isRead ? await rerank(running, reranker, timed.candidates, hydrated, walk) : timed.candidates;
-  return { candidates: ranked, hydrated, taken, time: namedTime(time, timed.span) };
+  const ordered = newestFirst({ text: request.query, language, time }, ranked, hydrated);
+  return { candidates: ordered, hydrated, taken, time: namedTime(time, timed.span) };
 }
 
 function namedTime(time: QuestionTime | null, span: TimeSpan | null): NamedTime | null {
@@ -134,6 +136,7 @@ async function show(running: Search, recalled: Recalled, ranked: RankedCandidate
       place: found.passage.place,
       score,
       fusedRank: fusedRanks.get(candidate.chunkKey) ?? 0,
+      supersededBy: valid.get(candidate.supersededBy ?? 0n)?.memory.id ?? null,
     });
   }
   return results;

@@ -36,5 +36,6 @@ export function passage(text: string, score = 0.5): RankedPassage {
     score,
     signals: { vector: { rank: 1, score } },
     fusedRank: 1,
+    supersededBy: null,
   };
 }

@@ -59,3 +59,38 @@ describe("a time in the query", () => {
     expect(plain.results[0].explain.signals.time).toBeUndefined();
   });
 });
+
+describe("contradicting memories", () => {
+  const asked = async (query: string, more: object = {}) =>
+    (await search({ query, userId: "patient", explain: true, ...more })).body.results;
+
+  beforeAll(async () => {
+    const memories = [
+      { content: "Ramipril dose: 5 mg at breakfast.", occurred_at: "2021-05-05" },
+      { content: "Ramipril dose changed to 10 mg.", occurred_at: "2023-08-22" },
+      { content: "The cat is called Bertie.", occurred_at: "2019-10-10" },
+      { content: "Jar of heather honey costs nine euros.", occurred_at: "2022-04-18" },
+    ].map((memory) => ({ ...memory, userId: "patient" }));
+    const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
+    for (const { memory } of body.data) await mneme.settled(memory.id);
+  });
+
+  for (const mode of MODE_NAMES) {
+    test(`${mode}: the newer one ranks first for the present, the older one for the past`, async () => {
+      const now = await asked("What is my ramipril dose at breakfast now?", { mode });
+      expect(now[0].content).toBe("Ramipril dose changed to 10 mg.");
+      const before = await asked("What was my ramipril dose previously?", { mode });
+      expect(before[0].content).toBe("Ramipril dose: 5 mg at breakfast.");
+      const older = [...now, ...before].filter(({ explain }) => explain.superseded_by !== undefined);
+      for (const { content, explain } of older) {
+        expect(content).toBe("Ramipril dose: 5 mg at breakfast.");
+        expect(explain.superseded_by).toBe(now[0].memory_id);
+      }
+      for (const results of [now, before]) {
+        const scores = results.map(({ score }: Result) => score);
+        expect(scores).toEqual(scores.toSorted((left: number, right: number) => right - left));
+        expect(results).toHaveLength(4);
+      }
+    });
+  }
+});

@@ -281,6 +281,9 @@ export const SearchResult = Type.Object(
           time: Type.Optional(Signal),
         }),
         fused_rank: Type.Integer(),
+        superseded_by: Type.Optional(
+          Text({ description: "mem_… of a newer memory, among the candidates, that contradicts this one" }),
+        ),
       }),
     ),
   },

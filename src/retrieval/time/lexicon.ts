@@ -1,10 +1,13 @@
 // The words for time of each language (data/words/time), and the division of a text into lexemes: numbers, words and
 // phrases with their meanings. resolve-time.ts and tense.ts read the lexemes.
 
+import ar from "../../../data/words/time/ar.txt" with { type: "text" };
 import de from "../../../data/words/time/de.txt" with { type: "text" };
 import en from "../../../data/words/time/en.txt" with { type: "text" };
 import es from "../../../data/words/time/es.txt" with { type: "text" };
 import fr from "../../../data/words/time/fr.txt" with { type: "text" };
+import hi from "../../../data/words/time/hi.txt" with { type: "text" };
+import id from "../../../data/words/time/id.txt" with { type: "text" };
 import it from "../../../data/words/time/it.txt" with { type: "text" };
 import ja from "../../../data/words/time/ja.txt" with { type: "text" };
 import ko from "../../../data/words/time/ko.txt" with { type: "text" };
@@ -14,13 +17,13 @@ import ru from "../../../data/words/time/ru.txt" with { type: "text" };
 import zh from "../../../data/words/time/zh.txt" with { type: "text" };
 import { parseWordList } from "../../kit/word-lists.ts";
 
-const LISTS = { en, de, fr, es, pt, it, nl, ru, zh, ja, ko } as const;
+const LISTS = { en, de, fr, es, pt, it, nl, id, ru, ar, hi, zh, ja, ko } as const;
 /** A language with words for time. */
 export type TimeLanguage = keyof typeof LISTS;
 /** Languages whose words are not separated by spaces, or carry particles, so that phrases may begin anywhere. */
 const UNSPACED: readonly TimeLanguage[] = ["zh", "ja", "ko"];
 /** Languages with Latin letters. */
-export const LATIN_LANGUAGES: readonly TimeLanguage[] = ["en", "de", "fr", "es", "pt", "it", "nl"];
+export const LATIN_LANGUAGES: readonly TimeLanguage[] = ["en", "de", "fr", "es", "pt", "it", "nl", "id"];
 
 /** A word, phrase or number of a text. */
 export interface Lexeme {
@@ -86,6 +89,8 @@ export function languagesOf(
   if (/\p{Script=Hangul}/u.test(text)) return { likely: ["ko"], unlikely: [] };
   const primary = language.toLowerCase().split("-", 1)[0] ?? "";
   if (/\p{Script=Han}/u.test(text)) return { likely: primary === "ja" ? ["ja"] : ["zh"], unlikely: ["ja"] };
+  if (/\p{Script=Arabic}/u.test(text)) return { likely: ["ar"], unlikely: [] };
+  if (/\p{Script=Devanagari}/u.test(text)) return { likely: ["hi"], unlikely: [] };
   if (/\p{Script=Cyrillic}/u.test(text)) return { likely: ["ru"], unlikely: [] };
   const known = LATIN_LANGUAGES.find((each) => each === primary);
   if (known === undefined) return { likely: LATIN_LANGUAGES, unlikely: [] };

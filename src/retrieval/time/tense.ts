@@ -1,6 +1,12 @@
-// Verb forms by which a question asks for the past.
+// Whether a question asks for the present or for an earlier state, by the words of its language.
 
-import type { TimeLanguage } from "./lexicon.ts";
+import { folded, type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./lexicon.ts";
+
+/** The state that a question asks for: that of the present, or an earlier one. */
+export type AskedTense = "present" | "past";
+
+/** Words of age ("how old is she"), in which "old" does not mean "former". */
+const AGE = /\bhow old\b|\bold (?:is|are|am)\b|\bwie alt\b|\bhoe oud\b|\byears? old\b|\bquel age\b/;
 
 /** Verb forms of the past that need no list: "who visited" without "is", and "habe … gewohnt". */
 const PAST_FORMS: readonly {
@@ -23,9 +29,28 @@ const PAST_FORMS: readonly {
   },
 ];
 
+/**
+ * The state that a question asks for. A word such as "now" asks for the present, and a past tense or a word such as
+ * "formerly" for the past. Without either, a question asks for the present: "what is my address", "gate code".
+ * @param language of the question, BCP 47; `und` if unknown
+ */
+export function askedTense(question: string, language: string): AskedTense {
+  const text = folded(question.slice(0, 1_000));
+  const { likely } = languagesOf(text, language);
+  const lexemes = likely.flatMap((each) => lexemesOf(text, lexiconOf(each)));
+  if (lexemes.some((lexeme) => means(lexeme, "now"))) return "present";
+  const isAge = AGE.test(text);
+  if (lexemes.some((lexeme) => means(lexeme, "past") && !(isAge && lexeme.text === "old"))) return "past";
+  return likely.some((each) => hasPastForm(text, each)) ? "past" : "present";
+}
+
 /** Whether a folded text has a verb form of the past that is not in the word list. */
 export function hasPastForm(text: string, language: TimeLanguage): boolean {
   return PAST_FORMS.some(({ language: of, verb, auxiliary, excludes = false }) => {
     return of === language && auxiliary.test(text) !== excludes && verb.test(text);
   });
+}
+
+function means({ meanings }: Lexeme, meaning: string): boolean {
+  return meanings.has(meaning);
 }

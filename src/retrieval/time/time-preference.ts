@@ -56,6 +56,11 @@ export function daysOfPassage({ memory, text, turnDay }: DatedPassage, readsText
   return named.length > 0 ? named : [dayOf(memory.createdAt)];
 }
 
+/** When a memory happened: `occurred_at`, else `created_at`. Unix milliseconds. */
+export function happenedAt({ occurredAt, createdAt }: Pick<Memory, "createdAt" | "occurredAt">): number {
+  return occurredAt ?? createdAt;
+}
+
 /**
  * The span of time that a question names. The day of an event is the day of the passage that has most words of the
  * event, the better ranked one if several do.

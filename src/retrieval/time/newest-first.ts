@@ -1,0 +1,58 @@
+// Puts the memory first that the question asks for, of two that contradict each other: the newer one for the present,
+// the older one for the past. Runs on the final order, before calibration.
+
+import type { Hydrated } from "../hydration.ts";
+import type { Candidate } from "../rank.ts";
+import { COMPARED_MAX, contradictions, reordered, STATEMENT_UNITS_MAX, type Statement } from "./contradictions.ts";
+import type { QuestionTime } from "./resolve-time.ts";
+import { askedTense } from "./tense.ts";
+import { happenedAt } from "./time-preference.ts";
+
+/** A question, and the time that it names. */
+export interface TimedQuestion {
+  readonly text: string;
+  /** BCP 47; `und` if unknown. */
+  readonly language: string;
+  /** A question that names a span of time asks for neither the present nor the past in general. */
+  readonly time: QuestionTime | null;
+}
+
+/**
+ * Reorders the candidates by `contradictions`. The memory that the question asks for takes the place and the score of
+ * the other one, which follows it. Only short memories of the same user contradict each other: whole memories of one
+ * chunk, no turns of conversations.
+ */
+export function newestFirst(
+  question: TimedQuestion,
+  candidates: readonly Candidate[],
+  hydrated: ReadonlyMap<bigint, Hydrated>,
+): readonly Candidate[] {
+  if (question.time !== null && question.time.kind !== "event") return candidates;
+  const head = candidates.slice(0, COMPARED_MAX);
+  const found = head.map(({ chunkKey }) => hydrated.get(chunkKey));
+  const owner = found.find((each) => each !== undefined)?.memory.userKey ?? null;
+  const statements = head.map((candidate, place) => {
+    const each = found[place];
+    return each === undefined || each.memory.userKey !== owner ? null : statementOf(candidate, each);
+  });
+  const tense = askedTense(question.text, question.language);
+  const pairs = contradictions({ text: question.text, language: question.language, tense }, statements);
+  if (pairs.length === 0) return candidates;
+  const changed = head.map((candidate, place) => {
+    const above = pairs.find(({ lower }) => lower === place);
+    const below = pairs.find(({ upper }) => upper === place);
+    const other = head[above?.upper ?? below?.lower ?? -1];
+    if (other === undefined) return candidate;
+    const isOlder = (above !== undefined) === (tense === "past");
+    const moved = above === undefined ? candidate : { ...candidate, finalScore: other.finalScore };
+    return isOlder ? { ...moved, supersededBy: other.chunkKey } : moved;
+  });
+  return [...reordered(changed, pairs), ...candidates.slice(COMPARED_MAX)];
+}
+
+function statementOf({ finalScore }: Candidate, { memory, passage }: Hydrated): Statement | null {
+  const isWhole = memory.state.status === "completed" && memory.state.chunkCount === 1;
+  const { text, place } = passage;
+  if (!isWhole || place.turn !== undefined || text.length > STATEMENT_UNITS_MAX) return null;
+  return { text, language: memory.language ?? "und", happenedAt: happenedAt(memory), score: finalScore };
+}
