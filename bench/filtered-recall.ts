@@ -260,6 +260,7 @@ async function exactSearch(
 ): Promise<readonly ReadonlyMap<Filter, ReadonlySet<string>>[]> {
   await using opened = await openRetrieval(dataDir);
   const { parts, archive, projectId } = opened;
+  const embedder = parts.embedders.default;
   const index = await parts.index.project(projectId);
   const { chunkKeys, memoryKeys } = await archive.chunkKeys(projectId);
   const passageOfChunk = await passagesOfMemories(
@@ -271,12 +272,12 @@ async function exactSearch(
   const nearest: ReadonlyMap<Filter, ReadonlySet<string>>[] = [];
   for (const [at, { text }] of questions.entries()) {
     progress.show(at / questions.length, `${at} of ${questions.length} questions`);
-    const vector = await parts.embedders.default.embed([text], { purpose: "query", priority: "query" });
+    const vector = await embedder.embed([text], { purpose: "query", priority: "query" });
     const cosines = new Float32Array(chunkKeys.length);
     for (let first = 0; first < chunkKeys.length; first += CHUNKS_PER_CALL) {
       const end = first + CHUNKS_PER_CALL;
       const part = { chunkKeys: chunkKeys.slice(first, end), memoryKeys: memoryKeys.slice(first, end) };
-      cosines.set(await index.scoreVectors(vector, part), first);
+      cosines.set(await index.scoreVectors(embedder.fingerprint, vector, part), first);
     }
     const order = [...cosines.keys()].sort((left, right) => (cosines[right] ?? 0) - (cosines[left] ?? 0));
     nearest.push(new Map((filters[at] ?? []).map((filter) => [filter, bestWithin(filter, order, passageOfChunk)])));

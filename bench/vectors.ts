@@ -141,7 +141,8 @@ async function fill(index: ProjectIndex): Promise<void> {
         place: "",
       };
     });
-    await index.publish(keys, chunks, vectors.subarray(start * DIMENSIONS, (start + rows.length) * DIMENSIONS));
+    const slice = vectors.subarray(start * DIMENSIONS, (start + rows.length) * DIMENSIONS);
+    await index.publish(keys, chunks, [{ fingerprint: "bench", vectors: slice }]);
     index.show(
       keys,
       BigUint64Array.from(rows, (row) => BigInt(users[row] ?? 0)),
@@ -158,7 +159,7 @@ async function measure(index: ProjectIndex, path: string): Promise<void> {
     let wanted = 0;
     for (const [number, query] of queries.entries()) {
       const started = performance.now();
-      const hits = await index.searchVectors(query, within, HITS);
+      const hits = await index.searchVectors("bench", query, within, HITS);
       tookMs.push(performance.now() - started);
       const expected = truths[at]?.[number] ?? new Set<number>();
       wanted += expected.size;
@@ -182,7 +183,11 @@ try {
   console.log("| path by rule | admissible | memories | p50 ms | p95 ms | recall |\n|---|---|---|---|---|---|");
   const startedMs = performance.now();
   const exact = (
-    await ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: "bench", hnswMinChunks: count })
+    await ProjectIndex.open({
+      directory,
+      newModel: { dimensions: DIMENSIONS, fingerprint: "bench" },
+      hnswMinChunks: count,
+    })
   ).index;
   await fill(exact);
   const filledMs = performance.now();
@@ -190,7 +195,7 @@ try {
   await exact.close();
 
   const reopeningMs = performance.now();
-  const graphOptions = { directory, dimensions: DIMENSIONS, fingerprint: "bench", hnswMinChunks: 10_000 };
+  const graphOptions = { directory, newModel: { dimensions: DIMENSIONS, fingerprint: "bench" }, hnswMinChunks: 10_000 };
   const withGraph = (await ProjectIndex.open(graphOptions)).index;
   const openedMs = performance.now();
   const keys = BigUint64Array.from({ length: count }, (_, row) => BigInt(row + 1));

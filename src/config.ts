@@ -13,6 +13,10 @@ import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
 import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
 
+/** The values of the setting `embedderUpgrade`. */
+const EMBEDDER_UPGRADES = ["auto", "manual"] as const;
+type EmbedderUpgrade = (typeof EMBEDDER_UPGRADES)[number];
+
 /** Locations from which relative paths and default values are derived. */
 export interface StartPlace {
   /** Folder of `mneme.toml`; relative paths are resolved against it. */
@@ -36,6 +40,10 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly lanes: number;
   readonly modelRuntime: ModelRuntime;
+  /** Whether projects for which nobody chose a model get the default model. */
+  readonly embedderUpgrade: EmbedderUpgrade;
+  /** Maximum number of chunks per second while the model of a project changes; null: no limit. */
+  readonly embedderChangeRate: number | null;
   readonly hnswMinChunks: number;
   readonly rateLimits: RateLimitTable;
   readonly trustedProxies: TrustedProxies;
@@ -131,6 +139,32 @@ export const SETTINGS = {
       defaultText: "auto",
       expects: `one of ${MODEL_RUNTIMES.join(", ")}`,
       parse: (text) => MODEL_RUNTIMES.find((runtime) => runtime === text),
+    },
+  ),
+  embedderUpgrade: setting<EmbedderUpgrade>(
+    "embedder-upgrade",
+    "NAME",
+    "What happens to projects of another embedding model than the default: `auto` changes them in the background, unless a person chose their model; `manual` leaves them",
+    {
+      defaultValue: () => "auto",
+      defaultText: "auto",
+      expects: `one of ${EMBEDDER_UPGRADES.join(", ")}`,
+      parse: (text) => EMBEDDER_UPGRADES.find((upgrade) => upgrade === text),
+    },
+  ),
+  embedderChangeRate: setting<number | null>(
+    "embedder-change-rate",
+    "NUMBER",
+    "Chunks per second that are embedded while the model of a project changes; 0: as many as queries and ingestion leave time for",
+    {
+      defaultValue: () => null,
+      defaultText: "0",
+      expects: "an integer from 0 to 100000",
+      parse: (text) => {
+        const rate = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+        if (!(rate <= 100_000)) return undefined;
+        return rate === 0 ? null : rate;
+      },
     },
   ),
   hnswMinChunks: setting<number>(
@@ -278,6 +312,8 @@ export function parseConfig(
     logLevel: read(SETTINGS.logLevel),
     lanes: read(SETTINGS.lanes),
     modelRuntime: read(SETTINGS.modelRuntime),
+    embedderUpgrade: read(SETTINGS.embedderUpgrade),
+    embedderChangeRate: read(SETTINGS.embedderChangeRate),
     hnswMinChunks: read(SETTINGS.hnswMinChunks),
     rateLimits: read(SETTINGS.rateLimits),
     trustedProxies: read(SETTINGS.trustedProxies),

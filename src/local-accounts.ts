@@ -1,11 +1,12 @@
-// Keys and projects of a data directory for the command line, without a server. Works on the SQLite file and does not
-// lock the directory: a server may be running at the same time, and sees every change.
+// Keys, projects and embedding models of a data directory for the command line, without a server. Works on the SQLite
+// file and does not lock the directory: a server may be running at the same time, and sees every change.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openStores, type SqliteStores } from "./adapters/embedded/sqlite/stores.ts";
+import { type ModelCatalogue, readModels } from "./adapters/inference/model-files.ts";
 import { checkFuture } from "./api/drafts.ts";
-import { keyView, listView, projectView } from "./api/views.ts";
+import { embedderView, keyView, listView, projectEmbedderView, projectView } from "./api/views.ts";
 import { Fault } from "./domain/fault.ts";
 import type { KeyId, ProjectId } from "./domain/ids.ts";
 import { FIRST_KEY } from "./domain/key.ts";
@@ -16,6 +17,7 @@ import type { KeyScope } from "./domain/scope.ts";
 import type { Clock } from "./kit/clock.ts";
 import type { Eventually } from "./kit/eventually.ts";
 import { UsageError } from "./kit/flags.ts";
+import { didYouMean } from "./kit/nearest.ts";
 import type { AccountStore } from "./ports/account-store.ts";
 import type { Listing } from "./ports/user-store.ts";
 import { newWebhookSecret } from "./webhooks/signature.ts";
@@ -30,9 +32,10 @@ export interface KeyBody {
 }
 
 /**
- * Operations on keys and projects, either on a data directory (this file) or through a server (cli/remote-accounts.ts).
- * Results are JSON objects of the API. If `projectId` is null, the caller's own project is meant; in this file, that is
- * the default project. Methods reject with an Error whose message is one sentence for the person at the terminal.
+ * Operations on keys, projects and embedding models, either on a data directory (this file) or through a server
+ * (cli/remote-accounts.ts). Results are JSON objects of the API. If `projectId` is null, the caller's own project is
+ * meant; in this file, that is the default project. Methods reject with an Error whose message is one sentence for the
+ * person at the terminal.
  */
 export interface Accounts {
   /** All keys, as one list of the API. */
@@ -46,14 +49,29 @@ export interface Accounts {
   createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object>;
   changePlan(projectId: string, plan: Plan): Promise<object>;
   removeProject(projectId: string): Promise<void>;
+  /** The installed embedding models, as a list of the API. */
+  listEmbedders(): Promise<object>;
+  /** Which embedding model a project uses, and its last change. */
+  projectEmbedder(projectId: string): Promise<object>;
+  /** Asks for a change of a project's embedding model. */
+  changeEmbedder(projectId: string, model: string): Promise<object>;
+  cancelEmbedder(projectId: string): Promise<void>;
+  /** Gives up the vectors that are kept for a rollback. */
+  forgetPreviousEmbedder(projectId: string): Promise<void>;
   close(): void;
+}
+
+/** Where the models are, and which one new projects get. */
+export interface ModelsPlace {
+  readonly directory: string;
+  readonly defaultId: string;
 }
 
 /**
  * Opens the accounts of a data directory.
  * @throws UsageError if the directory contains no data of Mneme; StoreError if its file cannot be used
  */
-export function openLocalAccounts(dataDir: string, clock: Clock): Accounts {
+export function openLocalAccounts(dataDir: string, clock: Clock, models: ModelsPlace): Accounts {
   const path = join(dataDir, "mneme.sqlite");
   if (!existsSync(path)) {
     throw new UsageError(
@@ -61,7 +79,7 @@ export function openLocalAccounts(dataDir: string, clock: Clock): Accounts {
         "or start a server first.",
     );
   }
-  return new LocalAccounts(openStores({ path, clock, newWebhookSecret }), clock);
+  return new LocalAccounts(openStores({ path, clock, newWebhookSecret }), clock, models);
 }
 
 class LocalAccounts implements Accounts {
@@ -70,6 +88,7 @@ class LocalAccounts implements Accounts {
   constructor(
     private readonly stores: SqliteStores,
     private readonly clock: Clock,
+    private readonly models: ModelsPlace,
   ) {
     this.#accounts = stores.accounts;
   }
@@ -119,8 +138,44 @@ class LocalAccounts implements Accounts {
     if (!(await this.#accounts.removeProject(projectId as ProjectId))) throw projectNotFound(projectId);
   }
 
+  async listEmbedders(): Promise<object> {
+    const items = [...this.#installed()].map(([id, { dimensions, languages }]) => {
+      return { id, dimensions, languages, isDefault: id === this.models.defaultId };
+    });
+    return listView({ items, cursor: null }, embedderView);
+  }
+
+  async projectEmbedder(projectId: string): Promise<object> {
+    const id = await this.#projectOf(projectId);
+    const unknown = { projectId: id, live: null, previous: null, isChosen: false, change: null };
+    return projectEmbedderView((await this.stores.projectModels.get(id)) ?? unknown);
+  }
+
+  async changeEmbedder(projectId: string, model: string): Promise<object> {
+    const ids = [...this.#installed().keys()];
+    if (!ids.includes(model)) {
+      throw new UsageError(
+        `There is no embedding model ${JSON.stringify(model)}; installed: ${ids.join(", ")}.${didYouMean(model, ids)}`,
+      );
+    }
+    await this.stores.projectModels.ask(await this.#projectOf(projectId), model, true);
+    return this.projectEmbedder(projectId);
+  }
+
+  async cancelEmbedder(projectId: string): Promise<void> {
+    await this.stores.projectModels.cancel(await this.#projectOf(projectId));
+  }
+
+  async forgetPreviousEmbedder(projectId: string): Promise<void> {
+    await this.stores.projectModels.forget(await this.#projectOf(projectId));
+  }
+
   close(): void {
     this.stores.close();
+  }
+
+  #installed(): ModelCatalogue["embedders"] {
+    return readModels(this.models.directory).embedders;
   }
 
   async #projectOf(projectId: string | null): Promise<ProjectId> {

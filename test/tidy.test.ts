@@ -52,7 +52,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "children",
     "ports",
   ],
-  "local-accounts.ts": ["adapters/embedded", "api", "webhooks", "ports"],
+  "local-accounts.ts": ["adapters/embedded", "adapters/inference", "api", "webhooks", "ports"],
   api: ["services", "answer", "account", "ports"],
   // the console's browser code imports types from api/schema; no server code imports the browser code
   console: [],

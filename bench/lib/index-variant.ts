@@ -107,8 +107,7 @@ export async function openVariant(
   const index = new EmbeddedChunkIndex({
     directory: join(directory, "projects"),
     archive,
-    dimensions: embedder.dimensions,
-    fingerprint: embedder.fingerprint,
+    models: [embedder],
     hnswMinChunks: HNSW_MIN_CHUNKS,
     reserveChunkKeys: (count) => {
       nextKey += BigInt(count);
@@ -133,7 +132,12 @@ export async function openVariant(
         language: document.memory.language ?? "und",
         chunks: document.chunks,
         texts,
-        vectors: smoothed(vectors, embedder.dimensions, variant.neighbourWeight),
+        vectors: [
+          {
+            fingerprint: embedder.fingerprint,
+            vectors: smoothed(vectors, embedder.dimensions, variant.neighbourWeight),
+          },
+        ],
         entities: { title: document.memory.title, phrases: document.memory.tags ?? [] },
       },
     ]);

@@ -105,8 +105,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   const index = new EmbeddedChunkIndex({
     directory: join(dataDir, "projects"),
     archive,
-    dimensions: embedders.default.dimensions,
-    fingerprint: embedders.default.fingerprint,
+    models: [embedders.default],
     hnswMinChunks: config.hnswMinChunks,
     reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
   });

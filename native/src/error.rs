@@ -25,6 +25,10 @@ pub enum Error {
     /// The arguments are invalid. Nothing was changed.
     #[error("{0}")]
     Invalid(String),
+    /// A vector belongs to a model that is not the one of the index. Nothing was changed. The caller computes the
+    /// vector with the model of the index.
+    #[error("{0}")]
+    OtherModel(String),
     /// The arguments are valid, but the work would take too long. Nothing was changed.
     #[error("{0}")]
     TooDear(String),
@@ -48,6 +52,7 @@ impl Error {
             Error::NoSpace(_) => "no_space",
             Error::Locked(_) => "locked",
             Error::Invalid(_) => "invalid",
+            Error::OtherModel(_) => "other_model",
             Error::TooDear(_) => "too_dear",
             Error::Closed(_) => "closed",
             Error::Bug(_) => "bug",

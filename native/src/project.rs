@@ -19,7 +19,9 @@ use crate::filters::memory_table::{Admissible, MemoryTable, VisibleMemory, check
 use crate::hit::Hit;
 use crate::text::index::{StoredPassage, TextIndex};
 use crate::text::schema::TextChunk;
-use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions, VectorStats};
+use crate::vectors::index::VectorStats;
+use crate::vectors::set_file::VectorModel;
+use crate::vectors::sets::{CheckedVectors, MissingVectors, ModelVectors, SetModels, SetOptions, VectorSets};
 
 /// Maximum number of hits that a search can return. It is ten times as many as any retrieval mode needs.
 pub const HITS_MAX: usize = 2_000;
@@ -32,12 +34,10 @@ const ENTITIES_SLICE: usize = 256;
 /// Options for opening a project.
 #[derive(Debug, Clone)]
 pub struct ProjectOptions {
-    /// The project's folder. It contains the subfolders `vectors` and `text`.
+    /// The project's folder. It contains the subfolder `text`, and a subfolder per vector set.
     pub directory: PathBuf,
-    /// Number of components of a vector.
-    pub dimensions: usize,
-    /// Identifies the embedding model. A project that was written with another model cannot be opened.
-    pub fingerprint: String,
+    /// Embedding model of a new project. A project that exists keeps its own.
+    pub new_model: VectorModel,
     /// Maximum number of admissible chunks for which a vector search scans all of them instead of using HNSW.
     pub hnsw_min_chunks: usize,
 }
@@ -67,17 +67,16 @@ pub struct ProjectStats {
     pub vectors: VectorStats,
 }
 
-/// An open project. Any thread may search. Only one thread at a time may call `publish`, `remove` or
-/// `compact_if_needed`.
+/// An open project. Any thread may search. Only one thread at a time may call `publish`, `remove`, `compact_if_needed`,
+/// or a method of `vector_sets` that changes something.
 #[derive(Debug)]
 pub struct Project {
     memory_table: Arc<MemoryTable>,
-    vectors: VectorIndex,
+    vectors: VectorSets,
     text: TextIndex,
     extractor: MentionExtractor,
     /// The entity graph of the chunks in `text`. A publication or removal changes both.
     graph: RwLock<EntityGraph>,
-    dimensions: usize,
 }
 
 impl Project {
@@ -85,23 +84,17 @@ impl Project {
     /// damaged data that was dropped, one sentence per damage. After a damage, `reconcile` tells which chunks must be
     /// published again.
     pub fn open(options: ProjectOptions) -> Result<(Project, Vec<String>)> {
-        if options.fingerprint.contains('\n') {
-            return Err(Error::invalid("a fingerprint has no line breaks"));
-        }
         let memory_table = Arc::new(MemoryTable::default());
-        let vector_options = VectorOptions {
-            directory: options.directory.join("vectors"),
-            dimensions: options.dimensions,
-            fingerprint: options.fingerprint,
-            hnsw_min_chunks: options.hnsw_min_chunks,
-        };
-        let (vectors, mut repairs) = VectorIndex::open(vector_options, Arc::clone(&memory_table))?;
-        let (text, text_repairs) = TextIndex::open(&options.directory.join("text"), Arc::clone(&memory_table))?;
+        let ProjectOptions { directory, new_model, hnsw_min_chunks } = options;
+        let text_directory = directory.join("text");
+        let set_options = SetOptions { directory, new_model, hnsw_min_chunks };
+        let (vectors, mut repairs) = VectorSets::open(set_options, Arc::clone(&memory_table))?;
+        let (text, text_repairs) = TextIndex::open(&text_directory, Arc::clone(&memory_table))?;
         repairs.extend(text_repairs);
         let mut graph = EntityGraph::default();
         text.for_each_entity_record(|chunk_key, ordinal, record| graph.add(chunk_key, ordinal, record))?;
         let (extractor, graph) = (MentionExtractor::default(), RwLock::new(graph));
-        Ok((Project { memory_table, vectors, text, extractor, graph, dimensions: options.dimensions }, repairs))
+        Ok((Project { memory_table, vectors, text, extractor, graph }, repairs))
     }
 
     /// Makes memories searchable, or changes their user and expiry.
@@ -140,22 +133,23 @@ impl Project {
         self.memory_table.admit_within(user_key, now_ms, &Filter::parse(filter)?)
     }
 
-    /// Replaces all indexed data of the given memories by `chunks` and their vectors (`[chunks, dimensions]`). When the
-    /// call returns, vectors and texts are durable, and searchable if their memory is shown. After a crash or an error
-    /// in between, new vectors and old postings may exist; repeating the call completes the change. `known` has one
-    /// element per memory. The field `entity_record` of `chunks` is ignored; this function computes the records.
+    /// Replaces all indexed data of the given memories by `chunks` and their vectors: those of the live model, and
+    /// those of the model whose vectors are being built, if they are known. When the call returns, vectors and texts
+    /// are durable, and searchable if their memory is shown. After a crash or an error in between, new vectors and old
+    /// postings may exist; repeating the call completes the change. `known` has one element per memory. The field
+    /// `entity_record` of `chunks` is ignored; this function computes the records.
     pub fn publish(
         &self,
         memory_keys: &[u64],
         known: &[EntitySources<'_>],
         chunks: &[TextChunk<'_>],
-        vectors: &[f32],
+        vectors: &[ModelVectors<'_>],
     ) -> Result<()> {
-        let vector_chunks = self.checked(memory_keys, chunks, vectors)?;
+        let checked_vectors = self.checked(memory_keys, chunks, vectors)?;
         let records = self.records(memory_keys, known, chunks)?;
         let chunks: Vec<TextChunk<'_>> =
             chunks.iter().zip(&records).map(|(chunk, entity_record)| TextChunk { entity_record, ..*chunk }).collect();
-        self.vectors.publish(memory_keys, &vector_chunks)?;
+        self.vectors.publish(memory_keys, &checked_vectors)?;
         self.text.publish(memory_keys, &chunks)?;
         self.replace_entities(memory_keys, &chunks)
     }
@@ -171,10 +165,16 @@ impl Project {
     }
 
     /// Vector search: returns the `limit` admissible chunks with the highest cosine similarity to a unit vector
-    /// (`[dimensions]`).
-    pub fn search_vectors(&self, vector: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
+    /// (`[dimensions]`) of the model with this fingerprint. Fails with `OtherModel` if another model is live.
+    pub fn search_vectors(
+        &self,
+        fingerprint: &str,
+        vector: &[f32],
+        within: &Admissible,
+        limit: usize,
+    ) -> Result<Vec<Hit>> {
         check_limit(limit)?;
-        self.vectors.search(vector, within, limit)
+        self.vectors.live_of(fingerprint)?.search(vector, within, limit)
     }
 
     /// Full-text search: returns the `limit` admissible chunks with the highest BM25 score, 0..1.
@@ -184,14 +184,21 @@ impl Project {
     }
 
     /// Returns the cosine similarity of exactly the given chunks to a unit vector (`[dimensions]`); NaN for a chunk
-    /// that does not exist. `memory_keys` has the memory of each chunk.
-    pub fn score_vectors(&self, vector: &[f32], chunk_keys: &[u64], memory_keys: &[u64]) -> Result<Vec<f32>> {
+    /// that does not exist. `memory_keys` has the memory of each chunk. Fails with `OtherModel` if the vector's model,
+    /// given by its fingerprint, is not live.
+    pub fn score_vectors(
+        &self,
+        fingerprint: &str,
+        vector: &[f32],
+        chunk_keys: &[u64],
+        memory_keys: &[u64],
+    ) -> Result<Vec<f32>> {
         if chunk_keys.len() != memory_keys.len() {
             return Err(Error::invalid("chunk keys and memory keys differ in number"));
         }
         let ordinals = self.memory_table.known_ordinals(memory_keys);
         let chunks: Vec<(u64, Option<u32>)> = chunk_keys.iter().copied().zip(ordinals).collect();
-        self.vectors.score_chunks(vector, &chunks)
+        self.vectors.live_of(fingerprint)?.score_chunks(vector, &chunks)
     }
 
     /// Returns the BM25 score of exactly the given chunks; 0 if no word matches or the chunk does not exist.
@@ -258,7 +265,7 @@ impl Project {
     /// Compares the chunks that should be indexed with those that are.
     pub fn reconcile(&self, expected: &[u64]) -> Differences {
         let expected: FxHashSet<u64> = expected.iter().copied().collect();
-        let (vectors, postings) = (self.vectors.chunks(), self.text.chunks());
+        let (vectors, postings) = (self.vectors.live().chunks(), self.text.chunks());
         let surplus = vectors.iter().chain(&postings).filter(|(key, _)| !expected.contains(key));
         let surplus: BTreeSet<u64> =
             self.memory_table.memory_keys(surplus.map(|(_, ordinal)| *ordinal)).into_iter().collect();
@@ -275,11 +282,50 @@ impl Project {
 
     /// Returns the current statistics.
     pub fn stats(&self) -> ProjectStats {
-        ProjectStats { memories: self.memory_table.len(), vectors: self.vectors.stats() }
+        ProjectStats { memories: self.memory_table.len(), vectors: self.vectors.live().stats() }
     }
 
-    /// Rewrites the vector log if a quarter of its records is no longer valid or a record is damaged. Returns whether
-    /// it rewrote the log.
+    /// The embedding models of the project's vector sets.
+    pub fn models(&self) -> SetModels {
+        self.vectors.models()
+    }
+
+    /// See `VectorSets::begin`.
+    pub fn begin_model(&self, model: VectorModel) -> Result<()> {
+        self.vectors.begin(model)
+    }
+
+    /// See `VectorSets::missing`.
+    pub fn missing_vectors(&self) -> Result<MissingVectors> {
+        self.vectors.missing()
+    }
+
+    /// See `VectorSets::add`.
+    pub fn add_vectors(&self, chunk_keys: &[u64], memory_keys: &[u64], vectors: ModelVectors<'_>) -> Result<usize> {
+        if chunk_keys.len() != memory_keys.len() {
+            return Err(Error::invalid("chunk keys and memory keys differ in number"));
+        }
+        let chunks: Vec<(u64, u64)> = chunk_keys.iter().copied().zip(memory_keys.iter().copied()).collect();
+        self.vectors.add(&chunks, vectors)
+    }
+
+    /// See `VectorSets::swap`.
+    pub fn swap_model(&self) -> Result<bool> {
+        self.vectors.swap()
+    }
+
+    /// See `VectorSets::drop_building`.
+    pub fn drop_building(&self) -> Result<()> {
+        self.vectors.drop_building()
+    }
+
+    /// See `VectorSets::forget_previous`.
+    pub fn forget_previous(&self) -> Result<()> {
+        self.vectors.forget_previous()
+    }
+
+    /// Rewrites a vector log if a quarter of its records is no longer valid or a record is damaged. Returns whether it
+    /// rewrote one.
     pub fn compact_if_needed(&self) -> Result<bool> {
         self.vectors.compact_if_needed()
     }
@@ -334,21 +380,13 @@ impl Project {
     fn checked<'data>(
         &self,
         memory_keys: &[u64],
-        chunks: &[TextChunk<'data>],
-        vectors: &'data [f32],
-    ) -> Result<Vec<VectorChunk<'data>>> {
+        chunks: &[TextChunk<'_>],
+        vectors: &[ModelVectors<'data>],
+    ) -> Result<CheckedVectors<'data>> {
         if chunks.len() > CHUNKS_PER_PUBLISH_MAX {
             return Err(Error::invalid(format!(
                 "{} chunks at once; {CHUNKS_PER_PUBLISH_MAX} is the maximum",
                 chunks.len()
-            )));
-        }
-        if vectors.len() != chunks.len() * self.dimensions {
-            return Err(Error::invalid(format!(
-                "{} vector components for {} chunks of {} dimensions",
-                vectors.len(),
-                chunks.len(),
-                self.dimensions
             )));
         }
         memory_keys.iter().try_for_each(|key| check_key("memory key", *key))?;
@@ -357,8 +395,7 @@ impl Project {
             return Err(Error::invalid("a memory key is given twice"));
         }
         let mut seen = FxHashSet::default();
-        let pairs = chunks.iter().zip(vectors.chunks_exact(self.dimensions));
-        let checked = pairs.map(|(chunk, vector)| {
+        let keys = chunks.iter().map(|chunk| {
             check_key("chunk key", chunk.chunk_key)?;
             if !seen.insert(chunk.chunk_key) {
                 return Err(Error::invalid(format!("chunk key {} is given twice", chunk.chunk_key)));
@@ -369,10 +406,9 @@ impl Project {
                     chunk.chunk_key, chunk.memory_key
                 )));
             }
-            self.vectors.check(vector)?;
-            Ok(VectorChunk { chunk_key: chunk.chunk_key, memory_key: chunk.memory_key, vector })
+            Ok((chunk.chunk_key, chunk.memory_key))
         });
-        checked.collect()
+        self.vectors.check(&keys.collect::<Result<Vec<_>>>()?, vectors)
     }
 }
 

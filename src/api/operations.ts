@@ -5,11 +5,13 @@ import type { AnswerService } from "../services/answers.ts";
 import type { ChatService } from "../services/chats.ts";
 import type { GraphService } from "../services/graph.ts";
 import type { KeyService } from "../services/keys.ts";
+import type { ProjectModelService } from "../services/project-models.ts";
 import type { ProjectService } from "../services/projects.ts";
 import type { SearchService } from "../services/search.ts";
 import type { UserService } from "../services/users.ts";
 import type { WebhookService } from "../services/webhooks.ts";
 import { chatOperations } from "./chats.ts";
+import { embedderOperations } from "./embedders.ts";
 import { keyOperations } from "./keys.ts";
 import { type MemoryOperationsParts, memoryOperations } from "./memories.ts";
 import { graphOperation } from "./memory-graph.ts";
@@ -29,6 +31,7 @@ export interface OperationsParts extends MemoryOperationsParts {
   readonly users: UserService;
   readonly keys: KeyService;
   readonly projects: ProjectService;
+  readonly projectModels: ProjectModelService;
   readonly webhooks: WebhookService;
 }
 
@@ -43,6 +46,7 @@ export function allOperations(parts: OperationsParts): readonly Operation[] {
     ...userOperations(parts.users),
     ...keyOperations(parts.keys, parts.clock),
     ...projectOperations(parts.projects),
+    ...embedderOperations(parts.projectModels),
     ...webhookOperations(parts.webhooks),
   ];
 }

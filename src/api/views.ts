@@ -13,8 +13,10 @@ import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
 import type { User, UserEvent } from "../domain/user.ts";
 import type { Delivery, Webhook } from "../domain/webhook.ts";
 import { isoTime } from "../kit/clock.ts";
+import type { ModelChange, ProjectModel } from "../ports/project-model-store.ts";
 import type { MemoryGraph } from "../services/graph.ts";
 import type { MemoryWithContent } from "../services/memories.ts";
+import type { InstalledModel } from "../services/project-models.ts";
 import type * as chats from "./schema/chats.ts";
 import type * as memories from "./schema/memories.ts";
 import type * as graph from "./schema/memory-graph.ts";
@@ -246,6 +248,26 @@ export function keyView(key: ApiKey): View<typeof platform.Key> {
 export function projectView({ id, name, plan, settings, createdAt }: Project): View<typeof platform.Project> {
   const { api_key: _secret, is_address_trusted: _trust, ...llm } = settings.llm;
   return { id, name, plan, ...settings, llm, created_at: isoTime(createdAt) };
+}
+
+/** An Embedder: an installed embedding model. */
+export function embedderView({ isDefault, ...model }: InstalledModel): View<typeof platform.Embedder> {
+  return { ...model, is_default: isDefault };
+}
+
+/** A ProjectEmbedder: which model a project uses, and the last change. */
+export function projectEmbedderView(model: ProjectModel): View<typeof platform.ProjectEmbedder> {
+  const { projectId, live, previous, change } = model;
+  return { projectId, model: live, previous, change: change === null ? null : changeView(change) };
+}
+
+function changeView(change: ModelChange): NonNullable<View<typeof platform.ProjectEmbedder>["change"]> {
+  const { model, state, error, chunksDone, chunksTotal, startedAt, endedAt } = change;
+  return {
+    ...{ model, state, error, chunks_done: chunksDone, chunks_total: chunksTotal },
+    started_at: isoTime(startedAt),
+    ended_at: endedAt === null ? null : isoTime(endedAt),
+  };
 }
 
 /** A Usage: how much the project has used, and the quotas of its plan. */

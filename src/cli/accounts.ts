@@ -1,20 +1,33 @@
-// `mneme keys` and `mneme projects`: manage API keys and plans from a terminal, on a data directory or through a
-// server. The operations are implemented by local-accounts.ts and by the API.
+// `mneme keys`, `mneme projects` and `mneme models`: manage API keys, plans and embedding models from a terminal, on a
+// data directory or through a server. The operations are implemented by local-accounts.ts and by the API; models.ts has
+// the actions on models.
 
 import { parseConfig, type StartPlace } from "../config.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { PLAN_NAMES } from "../domain/project.ts";
 import { KEY_SCOPES } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
-import { type CommandLine, parseCommandLine, UsageError } from "../kit/flags.ts";
+import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import type { Accounts } from "../local-accounts.ts";
-import { Client, isRecord, type JsonRecord } from "./client.ts";
+import type { Accounts, ModelsPlace } from "../local-accounts.ts";
+import {
+  type Action,
+  type Call,
+  fieldsOf,
+  json,
+  projectNamed,
+  projectOf,
+  shown,
+  shownTime,
+  tableOf,
+} from "./account-action.ts";
+import { Client, type JsonRecord } from "./client.ts";
+import { MODEL_ACTIONS } from "./models.ts";
 import { RemoteAccounts } from "./remote-accounts.ts";
 import { alignRows } from "./terminal.ts";
 
 /** The commands that manage accounts. */
-export type AccountsCommand = "keys" | "projects";
+export type AccountsCommand = "keys" | "projects" | "models";
 
 /** What a command gets from its caller. */
 export interface AccountsStart {
@@ -22,18 +35,7 @@ export interface AccountsStart {
   readonly place: StartPlace;
   readonly clock: Clock;
   /** Opens the accounts of a data directory. */
-  readonly openLocal: (dataDir: string, clock: Clock) => Accounts;
-}
-
-interface Action {
-  /** Arguments after the action's name, as shown in the help. */
-  readonly usage: string;
-  readonly summary: string;
-  /** Name of the action's only argument; null if it takes none. */
-  readonly argument: string | null;
-  readonly flags: readonly string[];
-  /** Returns the text to print. */
-  readonly run: (accounts: Accounts, call: Call) => Promise<string>;
+  readonly openLocal: (dataDir: string, clock: Clock, models: ModelsPlace) => Accounts;
 }
 
 const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>>> = {
@@ -91,6 +93,7 @@ const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>
       run: setPlan,
     },
   },
+  models: MODEL_ACTIONS,
 };
 
 const FLAGS_HELP: readonly (readonly [string, string])[] = [
@@ -103,6 +106,7 @@ const FLAGS_HELP: readonly (readonly [string, string])[] = [
     "--grace SECONDS",
     `How long the old secret of a rotated key stays valid, up to ${LIMITS.graceSeconds} (default: 0)`,
   ],
+  ["--wait", "Show the progress until the change has ended"],
   ["--plan PLAN", `One of ${PLAN_NAMES.join(", ")} (default: free)`],
   ["--data-dir DIRECTORY", "Data directory to work on, whether or not a server is running (default: as for serve)"],
   ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
@@ -111,13 +115,17 @@ const FLAGS_HELP: readonly (readonly [string, string])[] = [
 ];
 
 const COMMON_FLAGS = ["--data-dir", "--config", "--url", "--json"];
-const SWITCHES: readonly string[] = ["--json"];
+const SWITCHES: readonly string[] = ["--json", "--wait"];
 const SHOWN_ONCE = "Save this secret now: only its hash is stored, so it cannot be shown again.";
 
-/** Help for the actions on keys and projects, as `[usage, description]`. */
-export const ACCOUNTS_HELP: readonly (readonly [string, string])[] = [...usagesOf("keys"), ...usagesOf("projects")];
+/** Help for the actions on keys, projects and models, as `[usage, description]`. */
+export const ACCOUNTS_HELP: readonly (readonly [string, string])[] = [
+  ...usagesOf("keys"),
+  ...usagesOf("projects"),
+  ...usagesOf("models"),
+];
 
-/** The lines of `mneme keys --help` and `mneme projects --help`. */
+/** The lines of the help of one command, such as `mneme keys --help`. */
 export function accountsHelp(command: AccountsCommand): readonly string[] {
   const taken = new Set([...Object.values(ACTIONS[command]).flatMap(({ flags }) => flags), ...COMMON_FLAGS]);
   const flags = FLAGS_HELP.filter(([flag]) => taken.has(flag.split(" ")[0] ?? ""));
@@ -125,7 +133,7 @@ export function accountsHelp(command: AccountsCommand): readonly string[] {
 }
 
 /**
- * Runs `mneme keys …` or `mneme projects …`.
+ * Runs `mneme keys …`, `mneme projects …` or `mneme models …`.
  * @param argv arguments after the command's name
  * @returns the text to print, ending with a line break
  * @throws Error whose message is one sentence for the user
@@ -142,12 +150,6 @@ export async function runAccounts(
   } finally {
     accounts.close();
   }
-}
-
-interface Call extends CommandLine {
-  readonly action: Action;
-  /** The action's argument; an empty text if it takes none. */
-  readonly argument: string;
 }
 
 function parseCall(command: AccountsCommand, argv: readonly string[]): Call {
@@ -179,8 +181,8 @@ function open(command: AccountsCommand, { flags }: Call, start: AccountsStart): 
   const url = flags.get("--url");
   const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
   if (url === undefined) {
-    const { dataDir } = parseConfig(ofData.flat(), start.environment, start.place);
-    return start.openLocal(dataDir, start.clock);
+    const { dataDir, modelsDir, embedder } = parseConfig(ofData.flat(), start.environment, start.place);
+    return start.openLocal(dataDir, start.clock, { directory: modelsDir, defaultId: embedder });
   }
   const [conflict] = ofData;
   if (conflict !== undefined) throw new UsageError(`--url and ${conflict[0]} cannot be used together.`);
@@ -270,29 +272,6 @@ async function setPlan(accounts: Accounts, call: Call): Promise<string> {
   return call.flags.has("--json") ? json(project) : `${shown(project.id)} (${shown(project.name)}) is on plan ${plan}.`;
 }
 
-async function projectOf(accounts: Accounts, { flags }: Call): Promise<string | null> {
-  const project = flags.get("--project");
-  return project === undefined ? null : projectNamed(accounts, project);
-}
-
-// The projects are listed only if a name has to be resolved, because a key that may use a project is not always allowed
-// to list all projects.
-async function projectNamed(accounts: Accounts, idOrName: string): Promise<string> {
-  if (/^prj_[0-9a-z]{26}$/.test(idOrName)) return idOrName;
-  const projects = itemsOf(await accounts.listProjects());
-  const found = projects.filter(({ id, name }) => id === idOrName || name === idOrName);
-  const [first, second] = found;
-  if (first === undefined) {
-    const names = projects.map(({ name }) => shown(name));
-    throw new UsageError(`There is no project ${JSON.stringify(idOrName)}.${didYouMean(idOrName, names)}`);
-  }
-  if (second === undefined) return shown(first.id);
-  const ids = found.map(({ id }) => shown(id)).join(", ");
-  throw new UsageError(
-    `${JSON.stringify(idOrName)} is the name of ${found.length} projects; use the id of one of them: ${ids}.`,
-  );
-}
-
 type Flags = ReadonlyMap<string, string>;
 
 function nameOf(flags: Flags): string {
@@ -336,43 +315,9 @@ function planOf(flags: Flags): (typeof PLAN_NAMES)[number] {
   throw new UsageError(`${complaint} Plans: ${PLAN_NAMES.join(", ")}.${didYouMean(text ?? "", PLAN_NAMES)}`);
 }
 
-type Column = readonly [title: string, cell: (row: JsonRecord) => string];
-
-function tableOf(list: object, nothing: string, columns: readonly Column[]): string {
-  const rows = itemsOf(list).map((item) => columns.map(([, cell]) => cell(item)));
-  return rows.length === 0 ? nothing : alignRows([columns.map(([title]) => title), ...rows]).join("\n");
-}
-
 function secretLines(what: string, made: JsonRecord): string {
   if (typeof made.key !== "string") throw new Error(`${what} But the server returned no secret.`);
   return [what, made.key, SHOWN_ONCE].join("\n");
-}
-
-function itemsOf(list: object): readonly JsonRecord[] {
-  const { data } = fieldsOf(list);
-  return Array.isArray(data) ? data.filter(isRecord) : [];
-}
-
-function fieldsOf(value: object): JsonRecord {
-  return isRecord(value) ? value : {};
-}
-
-function json(value: object): string {
-  return JSON.stringify(value, null, 2);
-}
-
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.join(",");
-  return value === null || value === undefined ? "–" : printable(String(value));
-}
-
-// Names come from callers, so characters that could control a terminal are escaped.
-function printable(text: string): string {
-  return text.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
-}
-
-function shownTime(value: unknown): string {
-  return shown(value).replace(/\.\d{3}Z$/, "Z");
 }
 
 function usagesOf(command: AccountsCommand): (readonly [string, string])[] {

@@ -1,5 +1,5 @@
-// Accounts of a running server, for `mneme keys` and `mneme projects`. Offers the same operations over the API that
-// local-accounts.ts offers on a data directory.
+// Accounts of a running server, for `mneme keys`, `mneme projects` and `mneme models`. Offers the same operations over
+// the API that local-accounts.ts offers on a data directory.
 
 import { LIMITS } from "../domain/limits.ts";
 import type { Plan } from "../domain/project.ts";
@@ -52,6 +52,26 @@ export class RemoteAccounts implements Accounts {
     await this.client.send("DELETE", `/v1/projects/${encodeURIComponent(projectId)}`, undefined, ONCE);
   }
 
+  listEmbedders(): Promise<object> {
+    return this.client.send("GET", "/v1/embedders");
+  }
+
+  projectEmbedder(projectId: string): Promise<object> {
+    return this.client.send("GET", pathOf("/v1/project/embedder", { projectId }));
+  }
+
+  changeEmbedder(projectId: string, model: string): Promise<object> {
+    return this.client.send("PUT", embedderPath(projectId), { model });
+  }
+
+  async cancelEmbedder(projectId: string): Promise<void> {
+    await this.client.send("DELETE", embedderPath(projectId), undefined, ONCE);
+  }
+
+  async forgetPreviousEmbedder(projectId: string): Promise<void> {
+    await this.client.send("DELETE", `${embedderPath(projectId)}/previous`, undefined, ONCE);
+  }
+
   close(): void {
     // There is nothing to close: every connection ends with its request.
   }
@@ -70,6 +90,10 @@ export class RemoteAccounts implements Accounts {
     } while (typeof cursor === "string");
     return { data, has_more: false, cursor: null };
   }
+}
+
+function embedderPath(projectId: string): string {
+  return `/v1/projects/${encodeURIComponent(projectId)}/embedder`;
 }
 
 function inProject(projectId: string | null): Readonly<Record<string, string>> {

@@ -41,6 +41,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: (argv, distribution) => runAccountsCommand("projects", argv, distribution),
     help: async () => (await import("./accounts.ts")).accountsHelp("projects"),
   },
+  models: {
+    summary: "List embedding models, change the model of projects, and follow the progress",
+    run: (argv, distribution) => runAccountsCommand("models", argv, distribution),
+    help: async () => (await import("./accounts.ts")).accountsHelp("models"),
+  },
   version: { summary: "Print the version", run: runVersion },
   help: { summary: "Print this help", run: runHelp },
   child: { summary: null, run: runChild },
@@ -144,7 +149,7 @@ async function runHelp(): Promise<number> {
     "Flags of import FILE.jsonl[.gz]:",
     ...indent(alignRows(IMPORT_HELP)),
     "",
-    "Keys and projects (for their flags: mneme keys --help, mneme projects --help):",
+    "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
     ...indent(alignRows(ACCOUNTS_HELP)),
   ];
   return print(lines);

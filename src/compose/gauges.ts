@@ -1,9 +1,11 @@
-// Declares the gauges for operators: number of memories, state of the lanes, and memory used by the server.
+// Declares the gauges for operators: number of memories, changes of the embedding model, state of the lanes, and memory
+// used by the server.
 
 import type { LaneStatus } from "../adapters/inference/lanes.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Metrics } from "../kit/metrics.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
+import type { ProjectModelStore } from "../ports/project-model-store.ts";
 
 /**
  * Maximum age of the number of memories, in milliseconds. It is cached because `/metrics` needs no key and counting
@@ -11,19 +13,35 @@ import type { MemoryStore } from "../ports/memory-store.ts";
  */
 const COUNTS_MS = 5_000;
 
-/** Declares gauges for the number of memories, the lanes, and the memory used by the server. */
+/** Declares gauges for the number of memories, model changes, the lanes, and the memory used by the server. */
 export function declareGauges(
   metrics: Metrics,
   parts: {
     readonly memories: Pick<MemoryStore, "counts">;
+    readonly projectModels: Pick<ProjectModelStore, "list">;
     readonly laneStatus: () => readonly LaneStatus[];
     readonly clock: Clock;
   },
 ): void {
-  const { memories, laneStatus, clock } = parts;
+  const { memories, projectModels, laneStatus, clock } = parts;
   const counts = atMostEvery(COUNTS_MS, clock, async () => memories.counts());
   metrics.gauge("mneme_memories", "Memories that are not deleted, by status.", ["status"], async () =>
     Object.entries(await counts()).map(([status, value]) => ({ labels: [status], value })),
+  );
+  const modelChanges = atMostEvery(COUNTS_MS, clock, async () => projectModels.list());
+  metrics.gauge(
+    "mneme_model_change_chunks",
+    "Chunks of projects whose embedding model is being changed: with a vector of the new model, and without one.",
+    ["project", "state"],
+    async () =>
+      (await modelChanges()).flatMap(({ projectId, change }) => {
+        if (change?.state !== "building") return [];
+        const missing = Math.max(0, (change.chunksTotal ?? 0) - change.chunksDone);
+        return [
+          { labels: [projectId, "done"], value: change.chunksDone },
+          { labels: [projectId, "missing"], value: missing },
+        ];
+      }),
   );
   metrics.gauge("mneme_lane_up", "Whether a process that runs the models is up.", ["lane", "provider"], () =>
     laneStatus().map(({ name, status, provider }) => ({

@@ -19,6 +19,8 @@ import { sourceView } from "../api/views.ts";
 import type { Config } from "../config.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { LlmExtractor } from "../ingest/llm-extraction/extractor.ts";
+import { ModelChanger } from "../ingest/model-change.ts";
+import { VectorBuilder } from "../ingest/vector-builder.ts";
 import { IngestWorker } from "../ingest/worker.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
@@ -32,6 +34,7 @@ import { ChatService } from "../services/chats.ts";
 import { GraphService } from "../services/graph.ts";
 import { KeyService } from "../services/keys.ts";
 import { MemoryService } from "../services/memories.ts";
+import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
 import { SearchService } from "../services/search.ts";
 import { UserService } from "../services/users.ts";
@@ -101,7 +104,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const wakeDispatcher = () => dispatcher.wake();
   const storage = await ports.openStorage({ config, onDeliveries: wakeDispatcher, clock, log }, closers);
   const models = await ports.startModels(surroundings, closers);
-  const index = await storage.openIndex(models.embedders.default);
+  const index = await storage.openIndex(models.embedders);
   await repair(storage, index, log);
   const { stores } = storage;
   const firstKey = await ensureAdminKey(stores.accounts, await stores.accounts.defaultProject(), config.adminKey);
@@ -120,6 +123,9 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   closers.add(() => dispatcher.stop());
   dispatcher.start();
   worker.start();
+  const changer = createModelChanger(surroundings, { storage, index, models });
+  closers.add(() => changer.stop());
+  changer.start();
 
   const projects = new ProjectService({ accounts: stores.accounts, index, guard, log });
   void projects.purgeRemoved();
@@ -138,9 +144,15 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     guard,
     projects,
     worker,
+    wakeChanges: () => changer.wake(),
     wakeDispatcher,
   });
-  declareGauges(metrics, { memories: stores.memories, laneStatus: models.laneStatus, clock });
+  declareGauges(metrics, {
+    memories: stores.memories,
+    projectModels: stores.projectModels,
+    laneStatus: models.laneStatus,
+    clock,
+  });
   const handle = createHandle(surroundings, { storage, models, metrics, operations });
   return { handle, ready: whenReady(models, log), firstKey, close: () => closers.close() };
 }
@@ -190,11 +202,38 @@ function createWorker(
   const { stores, transactions, files } = parts.storage;
   const { index } = parts;
   const { documents, preparer, embedders } = parts.models;
-  const embedder = embedders.default;
   const { accounts, extractions } = stores;
   const operator = operatorLlm(config);
   const extractor = new LlmExtractor({ accounts, extractions, model: parts.model, operator, clock, log });
-  return new IngestWorker({ stores, transactions, files, index, documents, extractor, preparer, embedder, clock, log });
+  return new IngestWorker({
+    stores,
+    transactions,
+    files,
+    index,
+    documents,
+    extractor,
+    preparer,
+    embedders,
+    clock,
+    log,
+  });
+}
+
+function createModelChanger(
+  { config, log, clock }: Surroundings,
+  parts: { readonly storage: Storage; readonly index: ChunkIndex; readonly models: Models },
+): ModelChanger {
+  const { stores, freeSpace } = parts.storage;
+  const { jobs, extractions, accounts, projectModels: store } = stores;
+  const { embedders, preparer } = parts.models;
+  const { index } = parts;
+  const { embedderChangeRate: chunksPerSecond, embedderUpgrade, hnswMinChunks } = config;
+  const builder = new VectorBuilder({ index, jobs, extractions, preparer, clock, chunksPerSecond });
+  const upgrades = embedderUpgrade === "auto";
+  return new ModelChanger({
+    ...{ store, accounts, index, embedders, builder },
+    ...{ freeSpace, hnswMinChunks, upgrades, clock, log },
+  });
 }
 
 /** All operations of the API, with their services. */
@@ -208,12 +247,13 @@ function createOperations(
     readonly guard: AddressGuard;
     readonly projects: ProjectService;
     readonly worker: IngestWorker;
+    readonly wakeChanges: () => void;
     readonly wakeDispatcher: () => void;
   },
 ): readonly Operation[] {
-  const { index, models, model, guard, worker, wakeDispatcher } = parts;
+  const { index, models, model, guard, worker, wakeChanges, wakeDispatcher } = parts;
   const { stores, transactions, files } = parts.storage;
-  const { memories, retirement, accounts, users, chats, webhooks, extractions } = stores;
+  const { memories, retirement, accounts, projectModels, users, chats, webhooks, extractions } = stores;
   const { embedders, rerankers } = models;
   const wakeIngest = () => worker.wake();
 
@@ -235,6 +275,7 @@ function createOperations(
     users: new UserService({ users, index, wakeIngest }),
     keys: new KeyService(accounts),
     projects: parts.projects,
+    projectModels: new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges }),
     webhooks: new WebhookService({ webhooks, guard, wakeDispatcher }),
     progressOf: (memory) => worker.progressOf(memory.key),
     clock,

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
 import { Archive } from "../adapters/embedded/duckdb/archive.ts";
+import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
 import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
@@ -12,12 +13,13 @@ import { memoryAttributes } from "../api/views.ts";
 import type { Config } from "../config.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { Space } from "../ingest/model-space.ts";
 import { removeUnreferencedFiles } from "../ingest/sweep.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, VisibleMemory } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
-import type { Embedder } from "../ports/models.ts";
+import type { Embedders } from "../ports/models.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
@@ -31,8 +33,10 @@ export interface Storage {
   readonly stores: Stores;
   readonly transactions: Transactions;
   readonly files: UploadFiles;
-  /** Opens the index for the vectors of this embedder. */
-  readonly openIndex: (embedder: Embedder) => Promise<ChunkIndex>;
+  /** Opens the index for the vectors of these embedders. */
+  readonly openIndex: (embedders: Embedders) => Promise<ChunkIndex>;
+  /** Free space of the disk with the index, and of the memory. */
+  readonly freeSpace: () => Promise<Space>;
   /** Converts an error of these stores to the Fault that the caller gets; null if the caller gets status 500. */
   readonly explainFailure: (error: unknown) => Fault | null;
 }
@@ -71,19 +75,21 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   if (!existsSync(archivePath)) refuseLostTexts(archivePath, (await stores.memories.counts()).completed);
   const archive = await Archive.open({ path: archivePath, log });
   closers.add(() => archive.close());
-  const openIndex = async ({ dimensions, fingerprint }: Embedder): Promise<ChunkIndex> => {
+  const openIndex = async (embedders: Embedders): Promise<ChunkIndex> => {
     const index = new EmbeddedChunkIndex({
       directory: join(config.dataDir, "projects"),
       archive,
-      dimensions,
-      fingerprint,
+      models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
       hnswMinChunks: config.hnswMinChunks,
       reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
     });
     closers.add(() => index.close());
     return index;
   };
-  return { stores, transactions, files, openIndex, explainFailure: faultOfStore };
+  return {
+    ...{ stores, transactions, files, openIndex, explainFailure: faultOfStore },
+    freeSpace: () => freeSpace(config.dataDir),
+  };
 }
 
 // Refuses to start if the file with the texts is missing although there are completed memories. A new, empty file would

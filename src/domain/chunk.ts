@@ -94,6 +94,21 @@ export function indexedText(title: string | null, headings: readonly string[], p
 }
 
 /**
+ * Whether the title is put before a passage that the embedder reads. A title that the caller gave always is; an
+ * extracted title is not if the passage begins with it.
+ */
+export function needsTitle(title: { readonly text: string; readonly isGiven: boolean }, passage: string): boolean {
+  if (title.text.trim() === "") return false;
+  if (title.isGiven) return true;
+  return !lettersOf(passage.slice(0, 512)).startsWith(lettersOf(title.text).slice(0, 64));
+}
+
+/** The letters and digits of a text, in lower case. Comparing them ignores markup, quotes and line breaks. */
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
+}
+
+/**
  * The text of a turn for full text, the reranker and language models: `[8 May 2023] Ada: what she says`. Day and
  * speaker are left out if they are unknown.
  */

@@ -1,7 +1,7 @@
 // Embeds the chunks of one memory, slice by slice. smoothing.ts smooths the vectors of conversations.
 
+import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
 import type { Embedder } from "../ports/models.ts";
-import type { Prepared } from "../ports/preparer.ts";
 import { SessionSmoother } from "./smoothing.ts";
 
 /** Number of chunks per slice: enough to keep two lanes busy for about a second. */
@@ -16,7 +16,7 @@ const SLICE_CHUNKS = 64;
  */
 export async function embedChunks(
   embedder: Embedder,
-  { chunks, texts }: Pick<Prepared, "chunks" | "texts">,
+  { chunks, texts }: { readonly chunks: readonly Chunk[]; readonly texts: Pick<ChunkTexts, "embeddedText"> },
   signal: AbortSignal,
   shouldContinue: (chunksDone: number) => Promise<boolean>,
 ): Promise<Float32Array | null> {

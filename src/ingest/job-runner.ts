@@ -1,12 +1,13 @@
 // Processes one job in five steps: read, extract, prepare, embed, publish. worker.ts claims jobs and stores their
 // results.
 
+import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { ChunkIndex } from "../ports/chunk-index.ts";
+import { type ChunkIndex, type IndexModel, type ModelVectors, OtherModel } from "../ports/chunk-index.ts";
 import { type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
 import type { Job, JobFilter, JobStore, UploadedFile } from "../ports/job-store.ts";
 import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
-import type { Embedder } from "../ports/models.ts";
+import type { Embedder, Embedders } from "../ports/models.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../ports/preparer.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { Batcher } from "./batcher.ts";
@@ -33,12 +34,12 @@ const ROOM_POLL_MS = 200;
 /** What a job runner needs. */
 export interface JobRunnerParts {
   readonly jobs: Pick<JobStore, "renew">;
-  readonly index: Pick<ChunkIndex, "contents">;
+  readonly index: Pick<ChunkIndex, "contents" | "project">;
   readonly files: Pick<UploadFiles, "pathOf">;
   readonly documents: DocumentReader;
   readonly extractor: Pick<LlmExtractor, "start" | "saturatedProjects">;
   readonly preparer: Preparer;
-  readonly embedder: Embedder;
+  readonly embedders: Pick<Embedders, "withFingerprint">;
   readonly publisher: Publisher;
   readonly capacity: Capacity;
   readonly large: LargeTexts;
@@ -169,19 +170,26 @@ export class JobRunner {
     return { ...outcome, chunks: placedChunks(outcome.chunks, marks) };
   }
 
-  async #embed(job: Job, prepared: Prepared): Promise<Float32Array> {
+  async #embed(job: Job, prepared: Prepared): Promise<readonly ModelVectors[]> {
     const { chunks } = prepared;
-    const { embedder, capacity, publisher, held, stop } = this.#parts;
-    const tokens = chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, embedder.tokensMax), 0);
+    const { capacity, publisher, held, stop } = this.#parts;
+    const embedders = await this.#embeddersOf(job.projectId);
+    const tokensOf = ({ tokensMax }: Embedder) =>
+      chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, tokensMax), 0);
+    const tokens = embedders.reduce((sum, embedder) => sum + tokensOf(embedder), 0);
     const slot = capacity.takeEmbedding(tokens);
     held.enterStage(job, "embedding", 0, chunks.length);
     try {
-      const vectors = await embedChunks(embedder, prepared, stop, (chunksDone) => {
-        held.enterStage(job, "embedding", chunksDone, chunks.length);
-        return this.#isHeld(job);
-      });
-      if (vectors === null) throw new LeaseLost();
-      return vectors;
+      const ofModels: ModelVectors[] = [];
+      for (const embedder of embedders) {
+        const vectors = await embedChunks(embedder, prepared, stop, (chunksDone) => {
+          if (embedder === embedders[0]) held.enterStage(job, "embedding", chunksDone, chunks.length);
+          return this.#isHeld(job);
+        });
+        if (vectors === null) throw new LeaseLost();
+        ofModels.push({ fingerprint: embedder.fingerprint, vectors });
+      }
+      return ofModels;
     } catch (error) {
       slot.release();
       publisher.schedule(); // memories that wait for this one may have to be published without it
@@ -191,10 +199,24 @@ export class JobRunner {
     }
   }
 
+  /** The models whose vectors a memory of this project needs: the live one, then the one that is being built. */
+  async #embeddersOf(projectId: ProjectId): Promise<readonly Embedder[]> {
+    const { index, embedders } = this.#parts;
+    const { live, building } = await (await index.project(projectId)).models();
+    const ofModel = (model: IndexModel | null) =>
+      model === null ? null : embedders.withFingerprint(model.fingerprint);
+    return [ofModel(live), ofModel(building)].filter((embedder) => embedder !== null);
+  }
+
   async #publish(job: Job, ready: ReadyMemory): Promise<void> {
     const { chunkCount } = ready.completion;
     this.#parts.held.enterStage(job, "publishing", chunkCount, chunkCount);
-    await this.#parts.publisher.publish(ready);
+    try {
+      await this.#parts.publisher.publish(ready);
+    } catch (error) {
+      // The model was swapped after the embedding.
+      throw error instanceof OtherModel ? new JobPostponed(0) : error;
+    }
   }
 
   /** Throws `JobPostponed` if the job's text turns out to be large while another large text is being processed. */

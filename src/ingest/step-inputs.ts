@@ -3,7 +3,7 @@
 
 import type { Extracted, Memory } from "../domain/memory.ts";
 import { isoTime } from "../kit/clock.ts";
-import type { KnownEntities } from "../ports/chunk-index.ts";
+import type { KnownEntities, ModelVectors } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 import type { Job } from "../ports/job-store.ts";
 import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
@@ -82,7 +82,11 @@ function knownEntities({ title, tags }: Extracted, extraction: LlmExtraction | n
 }
 
 /** Input of publishing. */
-export function readyMemory(extracted: ExtractedJob, prepared: Prepared, vectors: Float32Array): ReadyMemory {
+export function readyMemory(
+  extracted: ExtractedJob,
+  prepared: Prepared,
+  vectors: readonly ModelVectors[],
+): ReadyMemory {
   const { job, content, title, marks, extraction } = extracted;
   return {
     completion: {

@@ -10,7 +10,7 @@ import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
 import type { Job } from "../ports/job-store.ts";
-import type { Embedder } from "../ports/models.ts";
+import type { Embedders } from "../ports/models.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
@@ -57,7 +57,7 @@ export interface IngestParts {
   readonly documents: DocumentReader;
   readonly extractor: LlmExtractor;
   readonly preparer: Preparer;
-  readonly embedder: Embedder;
+  readonly embedders: Pick<Embedders, "withFingerprint">;
   readonly clock: Clock;
   readonly log: Log;
   /** Texts with more UTF-8 bytes than this are large (large-texts.ts); tests use a small number. */
@@ -80,7 +80,7 @@ export class IngestWorker {
 
   constructor(parts: IngestParts) {
     this.#parts = parts;
-    const { stores, transactions, index, files, documents, extractor, preparer, embedder, clock, log } = parts;
+    const { stores, transactions, index, files, documents, extractor, preparer, embedders, clock, log } = parts;
     const { jobs } = stores;
     this.#large = new LargeTexts(clock, parts.largeTextBytes);
     this.#capacity = new Capacity(
@@ -95,7 +95,7 @@ export class IngestWorker {
       isMoreComing: () => this.#capacity.isEmbedding,
     });
     this.#runner = new JobRunner({
-      ...{ jobs, index, files, documents, extractor, preparer, embedder, clock },
+      ...{ jobs, index, files, documents, extractor, preparer, embedders, clock },
       ...{ publisher: this.#publisher, capacity: this.#capacity, large: this.#large, held: this.#held },
       leaseMs: LEASE_MS,
       stop: this.#stop.signal,

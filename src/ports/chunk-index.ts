@@ -14,6 +14,10 @@
 //   even if they would rank higher. Scores are comparable only with scores of the same kind of search.
 // - `publish`, `retract` and `purge` take effect in the order of their calls, even if a caller does not wait for the
 //   earlier call. So a memory that is retracted or purged after it was published does not come back.
+// - The vectors of a project are of one embedding model, its live model. Vectors of another model can be built beside
+//   them and swapped in. A publication is part of both; whatever happens to the vectors that are being built, the live
+//   ones do not change. What was added to them is durable. A crash during the swap leaves one of the two models live,
+//   never a mixture.
 // - The data of one project cannot be reached through another project.
 
 import type { Chunk, ChunkPlace, ChunkTexts } from "../domain/chunk.ts";
@@ -21,7 +25,60 @@ import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
 
-/** A memory to publish: its text, its chunks and one vector per chunk. */
+/** An embedding model, as an index knows it. */
+export interface IndexModel {
+  /** Identifies everything that determines a vector. */
+  readonly fingerprint: string;
+  readonly dimensions: number;
+}
+
+/** The embedding models of a project. */
+export interface IndexModels {
+  /** The model that searches use. */
+  readonly live: IndexModel;
+  /** The model whose vectors are being built. */
+  readonly building: IndexModel | null;
+  /** The model that was live before the last swap, if its vectors are still stored. */
+  readonly previous: IndexModel | null;
+}
+
+/** Unit vectors of one model, row-major `[chunks, dimensions]`. */
+export interface ModelVectors {
+  readonly fingerprint: string;
+  readonly vectors: Float32Array;
+}
+
+/** What the vectors that are being built still lack. */
+export interface MissingVectors {
+  /** Memories of which at least one chunk has no vector, in ascending order. */
+  readonly memoryKeys: readonly MemoryKey[];
+  /** Number of chunks of these memories. */
+  readonly missingChunks: number;
+  /** Number of all chunks of the project. */
+  readonly chunks: number;
+}
+
+/** The text of a published memory, and its chunks in the order of their ordinals. */
+export interface StoredMemory {
+  readonly version: number;
+  readonly content: string;
+  readonly chunks: readonly StoredChunk[];
+}
+
+/** A published chunk: its key and its place in the content, in Unicode code points, end exclusive. */
+export interface StoredChunk {
+  readonly chunkKey: ChunkKey;
+  readonly ordinal: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Vectors are of another model than the one that is live by now. The caller computes them with the live model. */
+export class OtherModel extends Error {
+  override readonly name = "OtherModel";
+}
+
+/** A memory to publish: its text, its chunks and their vectors. */
 export interface Publication {
   readonly memoryKey: MemoryKey;
   readonly version: number;
@@ -30,8 +87,11 @@ export interface Publication {
   readonly language: string;
   readonly chunks: readonly Chunk[];
   readonly texts: ChunkTexts;
-  /** One vector of unit length per chunk, row-major `[chunks.length, dimensions]`. */
-  readonly vectors: Float32Array;
+  /**
+   * One vector per chunk and model: of the live model and, if vectors of another model are being built, of that model.
+   * Without the second, the memory is missing there. Vectors of other models are ignored.
+   */
+  readonly vectors: readonly ModelVectors[];
   /** Title and key phrases, which count as entities. The index extracts more entities from the passages. */
   readonly entities: KnownEntities;
 }
@@ -146,6 +206,10 @@ export interface Reconciliation {
 
 /** The index of one project. */
 export interface ProjectIndex {
+  /**
+   * @throws OtherModel if a publication has no vectors of the live model; vectors and postings have not changed then,
+   *   and the caller publishes again with such vectors
+   */
   publish(publications: readonly Publication[]): Promise<void>;
   /**
    * Removes vectors and postings. When it resolves, the removal is durable. The texts stay until `ChunkIndex.purge`.
@@ -162,10 +226,21 @@ export interface ProjectIndex {
    * @throws Fault `invalid_filter` if evaluating the filter would take seconds
    */
   admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet>;
-  /** Vector search: the chunks with the highest cosine similarity. */
-  searchVectors(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
-  /** Cosine similarity of each of these chunks; NaN for a chunk that no longer exists. */
-  scoreVectors(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
+  /**
+   * Vector search: the chunks with the highest cosine similarity to a vector of the model with this fingerprint.
+   * @throws OtherModel if another model is live
+   */
+  searchVectors(fingerprint: string, vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /**
+   * Cosine similarity of each of these chunks to a vector of the model with this fingerprint; NaN for a chunk that no
+   * longer exists.
+   * @throws OtherModel if another model is live
+   */
+  scoreVectors(
+    fingerprint: string,
+    vector: Float32Array,
+    chunks: Pick<Hits, "chunkKeys" | "memoryKeys">,
+  ): Promise<Float32Array>;
   /**
    * Full-text search: the chunks with the highest BM25 scores. Scores are in 0..1, and comparable between queries (see
    * retrieval/modes.ts). Chunks with score 0 are left out.
@@ -183,17 +258,45 @@ export interface ProjectIndex {
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
   /** Text and place of these chunks, in their order; null for a chunk that no longer exists. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
+
+  /** The embedding models of the project. */
+  models(): Eventually<IndexModels>;
+  /**
+   * Begins to build vectors of another model beside the live ones, or goes on with that. If vectors of this model are
+   * kept for a rollback, only what they lack has to be added. Fails if the model is live, or if vectors of another
+   * model are being built.
+   */
+  beginModel(model: IndexModel): Promise<void>;
+  /** Compares the vectors that are being built with the published chunks. Fails if none are being built. */
+  missingVectors(): Promise<MissingVectors>;
+  /**
+   * Adds vectors to those that are being built. `chunks` has all chunks of each of its memories; a memory that was
+   * changed or retracted meanwhile is skipped. Returns the number of chunks that were added.
+   * @throws OtherModel if vectors of another model are being built
+   */
+  addVectors(chunks: Pick<Hits, "chunkKeys" | "memoryKeys">, vectors: ModelVectors): Promise<number>;
+  /**
+   * Makes the vectors that are being built live if no chunk lacks one; returns whether it did. The vectors that were
+   * live are kept for a rollback, in place of any that were kept before.
+   */
+  swapModel(): Promise<boolean>;
+  /** Deletes the vectors that are being built, if there are any. */
+  dropBuilding(): Promise<void>;
+  /** Deletes the vectors that are kept for a rollback, if there are any. */
+  forgetPrevious(): Promise<void>;
 }
 
 /** The indexes of all projects. */
 export interface ChunkIndex {
   /**
    * Opens or creates the index of a project. Every call for one project returns the same instance.
-   * @throws Fault `project_not_found` if the project was dropped
+   * @throws Fault `project_not_found` if the project was dropped; another error if its live model is not installed
    */
   project(id: ProjectId): Promise<ProjectIndex>;
   /** Texts of published memories, by key. Keys without a stored text are left out. */
   contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>>;
+  /** Texts and chunks of published memories, by key. Keys without a stored text are left out. */
+  stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>>;
   /** Removes the texts of retracted memories for good. */
   purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
   /**

@@ -112,6 +112,11 @@ export interface JobStore {
   /** Puts completed memories back to `processing` as a new version, for example because a damaged index lost them. */
   reopen(keys: readonly MemoryKey[]): Eventually<void>;
   /**
+   * These memories of a project as jobs without a lease, to prepare their published texts again. Keys without a row are
+   * left out; deleted and expired memories are not.
+   */
+  published(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<readonly Job[]>;
+  /**
    * Milliseconds until the next job can be claimed, apart from those that `filter` skips. 0 if a job can be claimed
    * now; null if there is no job.
    */

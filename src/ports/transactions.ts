@@ -31,6 +31,7 @@ import type { IdempotencyStore } from "./idempotency-store.ts";
 import type { JobStore } from "./job-store.ts";
 import type { LlmExtractionStore } from "./llm-extraction-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
+import type { ProjectModelStore } from "./project-model-store.ts";
 import type { RetirementStore } from "./retirement-store.ts";
 import type { UserStore } from "./user-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
@@ -46,6 +47,7 @@ export interface Stores {
   readonly retirement: RetirementStore;
   readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
+  readonly projectModels: ProjectModelStore;
   readonly users: UserStore;
   readonly chats: ChatStore;
   readonly webhooks: WebhookStore;
@@ -58,7 +60,7 @@ export interface Stores {
  */
 export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] } = {
   memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
-  jobs: ["nextJobInMs"],
+  jobs: ["nextJobInMs", "published"],
   retirement: ["purgeable"],
   extractions: ["previous", "relations", "tokensToday"],
   accounts: [
@@ -71,6 +73,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
     "listKeys",
     "authenticate",
   ],
+  projectModels: ["get", "list"],
   users: ["get", "list", "events"],
   chats: ["get", "list", "message", "history", "turns", "messages"],
   webhooks: ["get", "list", "delivery", "deliveries", "due", "nextDueInMs"],

@@ -1,7 +1,7 @@
 // Cuts a text into chunk ranges: first at its structure, then at sentences, packed to a token budget that the embedder
 // can read. Only ranges are computed here; assemble.ts turns them into chunks and texts.
 
-import type { Turn } from "../domain/chunk.ts";
+import { needsTitle, type Turn } from "../domain/chunk.ts";
 import { cutBefore, splitsPair } from "../kit/text-cut.ts";
 import { type Block, blocksOf, commonHeading, type Form, type Heading, headingTexts } from "./outline.ts";
 import { sentencesOf, trimmed } from "./sentences.ts";
@@ -442,19 +442,4 @@ function asSentence(heading: string): string {
   const text = heading.trim();
   if (text === "") return "";
   return /[.!?…:;。！？।]$/u.test(text) ? `${text} ` : `${text}. `;
-}
-
-/**
- * Whether the title is put before a passage. A title that the caller gave always is; an extracted title is not if the
- * passage begins with it.
- */
-function needsTitle(title: CutOptions["title"], passage: string): boolean {
-  if (title.text.trim() === "") return false;
-  if (title.isGiven) return true;
-  return !lettersOf(passage.slice(0, 512)).startsWith(lettersOf(title.text).slice(0, 64));
-}
-
-/** The letters and digits of a text, in lower case. Comparing them ignores markup, quotes and line breaks. */
-function lettersOf(text: string): string {
-  return text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
 }

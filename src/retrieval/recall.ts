@@ -37,7 +37,7 @@ export function startEmbedding(embedder: Embedder, { query, signal }: SearchRequ
 
 /** Collects candidates from all searches that the mode uses. */
 export async function recall(running: Search, embedding: StartedEmbedding): Promise<Recalled> {
-  const { request, mode, index, within, watch } = running;
+  const { request, mode, index, embedder, within, watch } = running;
   const limit = request.limit + SPARE_CANDIDATES;
   const usesText = mode.textWeight > 0;
   const usesGraph = mode.usesGraph || request.includeGraph;
@@ -50,7 +50,7 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   const vector = (await embedding.vector)();
   watch.lap("embed", 1);
 
-  const near = await index.searchVectors(vector, within, Math.max(mode.vectorCandidates, limit));
+  const near = await index.searchVectors(embedder.fingerprint, vector, within, Math.max(mode.vectorCandidates, limit));
   let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
   watch.lap("vector", near.chunkKeys.length);
 
@@ -110,14 +110,14 @@ async function withGraph(
  * contains all hits.
  */
 async function withHits(
-  { index }: Search,
+  { index, embedder }: Search,
   vector: Float32Array,
   pool: Pool,
   hits: Pick<Pool, "chunkKeys" | "memoryKeys">,
 ): Promise<Pool> {
   const added = hitsOutsidePool(pool, hits);
   if (added.chunkKeys.length === 0) return pool;
-  return mergePools(pool, { ...added, cosines: await index.scoreVectors(vector, added) });
+  return mergePools(pool, { ...added, cosines: await index.scoreVectors(embedder.fingerprint, vector, added) });
 }
 
 /**

@@ -4,6 +4,8 @@
 
 import { invariant } from "../domain/fault.ts";
 import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
+import { OtherModel, type ProjectIndex } from "../ports/chunk-index.ts";
+import type { Embedder } from "../ports/models.ts";
 import { admissibleSet } from "./admissible.ts";
 import { isLanguageSupported, isScriptSupported } from "./coverage.ts";
 import type { GraphWalk } from "./graph-walk.ts";
@@ -18,6 +20,12 @@ import type { TimeSpan } from "./time/calendar.ts";
 import { newestFirst } from "./time/newest-first.ts";
 import { preferTime, TIMED_CANDIDATES } from "./time/prefer-time.ts";
 import { type QuestionTime, resolveTime } from "./time/resolve-time.ts";
+
+/**
+ * Maximum number of attempts of a search. A search begins again if the project's model is swapped meanwhile, which
+ * happens at most once in hours.
+ */
+const ATTEMPTS_MAX = 3;
 
 /** Candidates in their final order, and the number of recalled candidates that were used. */
 interface RankedCandidates {
@@ -41,10 +49,21 @@ export async function search(
   request: SearchRequest,
   changes: Partial<Mode> = {},
 ): Promise<Ranking> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await searchOnce(parts, request, changes);
+    } catch (error) {
+      if (!(error instanceof OtherModel) || attempt === ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+/** @throws OtherModel if the model of the project was swapped after the query was embedded */
+async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes: Partial<Mode>): Promise<Ranking> {
   const watch = new Stopwatch();
   const asOf = request.asOf ?? parts.clock.now();
   const index = await parts.index.project(request.scope.projectId);
-  const embedder = parts.embedders.default;
+  const embedder = await embedderOf(parts, index);
   // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
   const early = request.filter === null ? null : startEmbedding(embedder, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
@@ -65,6 +84,13 @@ export async function search(
   const ranked = await rank(running, recalled);
   const results = await show(running, recalled, ranked);
   return ranking(results, within.memories, ranked.time);
+}
+
+/** The embedder of the project's live vectors. */
+async function embedderOf({ embedders }: RetrievalParts, index: ProjectIndex): Promise<Embedder> {
+  const embedder = embedders.withFingerprint((await index.models()).live.fingerprint);
+  invariant(embedder, "a project is open only if its model is installed");
+  return embedder;
 }
 
 /** The mode for these models, changed if one of them does not support the query's language. */

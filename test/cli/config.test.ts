@@ -43,6 +43,8 @@ describe("sources", () => {
       logLevel: "info",
       lanes: 2,
       modelRuntime: "auto",
+      embedderUpgrade: "auto",
+      embedderChangeRate: null,
       hnswMinChunks: 1_000_000,
     });
     expect(start({}).dataDir).toEndWith("/data/store");

@@ -10,13 +10,16 @@ import {
   parseFilter,
 } from "../../src/domain/filter.ts";
 import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
-import type {
-  AdmissibleSet,
-  ChunkIndex,
-  Hits,
-  ProjectIndex,
-  Publication,
-  VisibleMemory,
+import {
+  type AdmissibleSet,
+  type ChunkIndex,
+  type Hits,
+  type IndexModel,
+  type ModelVectors,
+  OtherModel,
+  type ProjectIndex,
+  type Publication,
+  type VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
 import { seeded } from "../support/seeded.ts";
@@ -24,6 +27,10 @@ import { codeOf, errorOf, inTurn } from "./stores.ts";
 
 /** Number of components of every vector in these tests. */
 export const DIMENSIONS = 24;
+/** The models that are installed; new projects have the first. */
+export const MODEL: IndexModel = { fingerprint: "model-a", dimensions: DIMENSIONS };
+/** The other installed model. Its vectors have another length. */
+export const OTHER_MODEL: IndexModel = { fingerprint: "model-b", dimensions: 16 };
 /** Maximum difference between a score and the exact cosine: an index may store vectors rounded to bytes. */
 const SCORE_TOLERANCE = 0.03;
 const PROJECT = "prj_00000000000000000000000001" as ProjectId;
@@ -68,7 +75,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
      */
     const found = async (within?: AdmissibleSet, of = project): Promise<number[]> => {
       const set = within ?? (await of.admit(null, 1));
-      const near = memoriesOf(await of.searchVectors(vectorOf(999), set, 100));
+      const near = memoriesOf(await of.searchVectors(MODEL.fingerprint, vectorOf(999), set, 100));
       const matching = memoriesOf(await of.searchText("passage", set, 100));
       expect(matching).toEqual(near);
       return near;
@@ -186,13 +193,13 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         const expected = Array.from({ length: COUNT }, (_, at) => at + 1)
           .map((memory) => ({ memory, cosine: cosine(query, vectorOf(memory)) }))
           .sort((a, b) => b.cosine - a.cosine);
-        const hits = await project.searchVectors(query, await all(), COUNT);
+        const hits = await project.searchVectors(MODEL.fingerprint, query, await all(), COUNT);
         expect(memoriesOf(hits)).toEqual(Array.from({ length: COUNT }, (_, at) => at + 1));
         expectDescending(hits);
         for (const [at, { cosine }] of expected.entries()) {
           expect(Math.abs((hits.scores[at] ?? Number.NaN) - cosine)).toBeLessThan(SCORE_TOLERANCE);
         }
-        const first = await project.searchVectors(query, await all(), 5);
+        const first = await project.searchVectors(MODEL.fingerprint, query, await all(), 5);
         expect([...first.chunkKeys]).toEqual([...hits.chunkKeys.slice(0, 5)]);
       });
 
@@ -204,27 +211,27 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         }
         const within = await project.admitWithin(null, 1, odd);
         for (const asked of [2, 4, 31]) {
-          const hits = await project.searchVectors(vectorOf(asked), within, COUNT / 2);
+          const hits = await project.searchVectors(MODEL.fingerprint, vectorOf(asked), within, COUNT / 2);
           expect(memoriesOf(hits)).toEqual(Array.from({ length: COUNT / 2 }, (_, at) => 2 * at + 1));
         }
-        const [own] = (await project.searchVectors(vectorOf(31), within, 1)).memoryKeys;
+        const [own] = (await project.searchVectors(MODEL.fingerprint, vectorOf(31), within, 1)).memoryKeys;
         expect(own).toBe(31n);
       });
 
       test("scoreVectors returns the scores of a search in the requested order, NaN for unknown chunks", async () => {
         const query = unitVector(seeded(SEED + 1));
-        const { chunkKeys, memoryKeys, scores } = await project.searchVectors(query, await all(), 4);
+        const { chunkKeys, memoryKeys, scores } = await project.searchVectors(MODEL.fingerprint, query, await all(), 4);
         const at = [3, 0, 2, 0];
         const asked = {
           chunkKeys: BigUint64Array.from([...at.map((position) => chunkKeys[position] ?? 0n), 4_711_000n]),
           memoryKeys: BigUint64Array.from([...at.map((position) => memoryKeys[position] ?? 0n), 4_711n]),
         };
-        const scored = await project.scoreVectors(query, asked);
+        const scored = await project.scoreVectors(MODEL.fingerprint, query, asked);
         expect([...scored]).toEqual([...at.map((position) => scores[position] ?? Number.NaN), Number.NaN]);
         const nothing = { chunkKeys: new BigUint64Array(0), memoryKeys: new BigUint64Array(0) };
-        expect(await project.scoreVectors(query, nothing)).toHaveLength(0);
+        expect(await project.scoreVectors(MODEL.fingerprint, query, nothing)).toHaveLength(0);
         await project.retract([memoryKeys[0] as MemoryKey]);
-        expect((await project.scoreVectors(query, asked))[1]).toBeNaN();
+        expect((await project.scoreVectors(MODEL.fingerprint, query, asked))[1]).toBeNaN();
       });
     });
 
@@ -369,7 +376,12 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       test("of many memories in one call stores the texts and vectors of each", async () => {
         await publish({ 1: "passage one", 2: ["passage two", "passage two and a half"], 3: "passage three" });
         for (const memory of [1, 3]) {
-          const { memoryKeys, chunkKeys } = await project.searchVectors(vectorOf(memory), await all(), 1);
+          const { memoryKeys, chunkKeys } = await project.searchVectors(
+            MODEL.fingerprint,
+            vectorOf(memory),
+            await all(),
+            1,
+          );
           expect([...memoryKeys]).toEqual([BigInt(memory)]);
           const [passage] = await project.passages(chunkKeys);
           expect(passage?.text).toBe(memory === 1 ? "passage one" : "passage three");
@@ -494,6 +506,195 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       });
     });
 
+    describe("vectors of another model", () => {
+      /** The keys of all chunks of these memories, as `addVectors` takes them. */
+      const chunksOf = async (...memories: number[]) => {
+        const stored = await index.stored(memories.map(key));
+        const pairs = memories.flatMap((memory) =>
+          (stored.get(key(memory))?.chunks ?? []).map(({ chunkKey }) => [chunkKey, key(memory)] as const),
+        );
+        return {
+          chunkKeys: BigUint64Array.from(pairs, ([chunkKey]) => chunkKey),
+          memoryKeys: BigUint64Array.from(pairs, ([, memoryKey]) => memoryKey),
+        };
+      };
+      /** Adds the vectors of memories with one passage each. */
+      const add = async (model: IndexModel, ...memories: number[]) =>
+        project.addVectors(await chunksOf(...memories), vectorsOf(model, memories));
+      const missing = async () => (await project.missingVectors()).memoryKeys.map(Number);
+      /** The memory that is found first with the vector of each of these memories. */
+      const firstBy = (model: IndexModel, ...memories: number[]) =>
+        inTurn(memories, async (memory) => {
+          const hits = await project.searchVectors(model.fingerprint, vectorOf(memory, model), await all(), 1);
+          return Number(hits.memoryKeys[0]);
+        });
+
+      test("a new project has the model of new projects", async () => {
+        expect(await project.models()).toEqual({ live: MODEL, building: null, previous: null });
+        expect(await errorOf(() => project.missingVectors())).toBeInstanceOf(Error);
+        expect(await errorOf(() => project.swapModel())).toBeInstanceOf(Error);
+        expect(await errorOf(() => project.beginModel(MODEL))).toBeInstanceOf(Error);
+        await project.dropBuilding();
+        await project.forgetPrevious();
+      });
+
+      test("stored texts and chunks belong together and are in the order of the text", async () => {
+        await project.publish([{ ...publication(1, ["one", "two"]), version: 4 }, publication(2, "three")]);
+        const stored = await index.stored([key(2), key(1), key(3)]);
+        expect([...stored.keys()].sort()).toEqual([1n, 2n] as MemoryKey[]);
+        const { version, content, chunks } = stored.get(key(1)) ?? { chunks: [] };
+        expect([version, content]).toEqual([4, "one\ntwo"]);
+        expect(chunks.map(({ ordinal, start, end }) => [ordinal, start, end])).toEqual([
+          [0, 0, 3],
+          [1, 4, 7],
+        ]);
+        const passages = await project.passages(BigUint64Array.from(chunks, ({ chunkKey }) => chunkKey));
+        expect(passages.map((passage) => passage?.text)).toEqual(["one", "two"]);
+        await project.publish([publication(1, "anew")]);
+        expect((await index.stored([key(1)])).get(key(1))?.chunks).toHaveLength(1);
+      });
+
+      test("are built beside the live ones and swapped in once no chunk lacks one", async () => {
+        await publish({ 1: "passage one", 2: "passage two", 3: ["passage three", "more"] });
+        await project.beginModel(OTHER_MODEL);
+        await project.beginModel(OTHER_MODEL);
+        expect(await project.models()).toEqual({ live: MODEL, building: OTHER_MODEL, previous: null });
+        const all = await project.missingVectors();
+        expect(all).toEqual({ memoryKeys: [1, 2, 3].map(key), missingChunks: 4, chunks: 4 });
+        expect(await add(OTHER_MODEL, 1, 2)).toBe(2);
+        expect(await project.missingVectors()).toEqual({ memoryKeys: [key(3)], missingChunks: 2, chunks: 4 });
+        expect(await project.swapModel()).toBe(false);
+        expect(await firstBy(MODEL, 1, 2, 3)).toEqual([1, 2, 3]);
+        expect(await project.addVectors(await chunksOf(3), vectorsOf(OTHER_MODEL, [3, 10_003]))).toBe(2);
+        expect(await project.swapModel()).toBe(true);
+        expect(await project.models()).toEqual({ live: OTHER_MODEL, building: null, previous: MODEL });
+        expect(await firstBy(OTHER_MODEL, 1, 2, 3, 10_003)).toEqual([1, 2, 3, 3]);
+      });
+
+      test("are never compared with a vector of the live model, before and after the swap", async () => {
+        await publish({ 1: "passage" });
+        const chunks = await chunksOf(1);
+        const vector = (model: IndexModel) => [model.fingerprint, vectorOf(1, model)] as const;
+        const refused = async (model: IndexModel) => {
+          expect(await errorOf(async () => project.searchVectors(...vector(model), await all(), 1))).toBeInstanceOf(
+            OtherModel,
+          );
+          expect(await errorOf(() => project.scoreVectors(...vector(model), chunks))).toBeInstanceOf(OtherModel);
+        };
+        await refused(OTHER_MODEL);
+        await project.beginModel(OTHER_MODEL);
+        await refused(OTHER_MODEL);
+        await add(OTHER_MODEL, 1);
+        await project.swapModel();
+        await refused(MODEL);
+        expect(await errorOf(() => project.publish([publication(2, "passage")]))).toBeInstanceOf(OtherModel);
+        expect(await errorOf(() => project.publish([publication(2, "passage", [])]))).toBeInstanceOf(OtherModel);
+        await project.show([visible(2)]);
+        expect(memoriesOf(await project.searchText("passage", await all(), 10))).toEqual([1]);
+        expect((await project.scoreVectors(...vector(OTHER_MODEL), chunks))[0]).toBeCloseTo(1, 1);
+      });
+
+      test("of memories that change while they are built are right after the swap", async () => {
+        await publish({ 1: "passage", 2: "passage", 3: "passage", 4: "passage" });
+        await project.beginModel(OTHER_MODEL);
+        await add(OTHER_MODEL, 1, 2, 3, 4);
+        const stale = await chunksOf(2);
+        await project.publish([publication(1, "new passage"), publication(5, "passage", [MODEL, OTHER_MODEL])]);
+        await project.publish([publication(2, "new passage", [OTHER_MODEL, MODEL])]);
+        await project.retract([key(3)]);
+        expect(await missing()).toEqual([1]);
+        expect(await project.addVectors(stale, vectorsOf(OTHER_MODEL, [77]))).toBe(0);
+        expect(await add(OTHER_MODEL, 3)).toBe(0);
+        expect(await add(OTHER_MODEL, 1)).toBe(1);
+        expect(await project.swapModel()).toBe(true);
+        await project.show([visible(5)]);
+        expect(await firstBy(OTHER_MODEL, 1, 2, 4, 5)).toEqual([1, 2, 4, 5]);
+        const near = await project.searchVectors(OTHER_MODEL.fingerprint, vectorOf(3, OTHER_MODEL), await all(), 100);
+        expect(memoriesOf(near)).toEqual([1, 2, 4, 5]);
+      });
+
+      test("of a memory with only some of its chunks are not added", async () => {
+        await publish({ 1: ["passage", "more"] });
+        await project.beginModel(OTHER_MODEL);
+        const { chunkKeys, memoryKeys } = await chunksOf(1);
+        const first = { chunkKeys: chunkKeys.subarray(0, 1), memoryKeys: memoryKeys.subarray(0, 1) };
+        expect(await project.addVectors(first, vectorsOf(OTHER_MODEL, [1]))).toBe(0);
+        expect(await missing()).toEqual([1]);
+      });
+
+      test("of a third model, and invalid ones, are refused while they are built", async () => {
+        await publish({ 1: "passage" });
+        await project.beginModel(OTHER_MODEL);
+        const third = { fingerprint: "model-c", dimensions: 8 };
+        expect(await errorOf(() => project.beginModel(third))).toBeInstanceOf(Error);
+        const chunks = await chunksOf(1);
+        expect(await errorOf(() => project.addVectors(chunks, vectorsOf(third, [1])))).toBeInstanceOf(OtherModel);
+        expect(await errorOf(() => project.addVectors(chunks, vectorsOf(OTHER_MODEL, [1, 2])))).toBeInstanceOf(Error);
+        expect(await missing()).toEqual([1]);
+      });
+
+      test("can be dropped; nothing of them is left", async () => {
+        await publish({ 1: "passage", 2: "passage" });
+        await project.beginModel(OTHER_MODEL);
+        await add(OTHER_MODEL, 1);
+        await project.dropBuilding();
+        expect(await project.models()).toEqual({ live: MODEL, building: null, previous: null });
+        await project.beginModel(OTHER_MODEL);
+        expect(await missing()).toEqual([1, 2]);
+        expect(await firstBy(MODEL, 1, 2)).toEqual([1, 2]);
+      });
+
+      test("that were live are kept for a rollback, which needs only what changed since, until they are forgotten", async () => {
+        await publish({ 1: "passage", 2: "passage", 3: "passage" });
+        await project.beginModel(OTHER_MODEL);
+        await add(OTHER_MODEL, 1, 2, 3);
+        await project.swapModel();
+        await project.publish([publication(2, "new passage", [OTHER_MODEL])]);
+        await project.retract([key(3)]);
+        await project.beginModel(MODEL);
+        expect(await project.models()).toEqual({ live: OTHER_MODEL, building: MODEL, previous: null });
+        expect(await missing()).toEqual([2]);
+        await add(MODEL, 2);
+        expect(await project.swapModel()).toBe(true);
+        expect(await firstBy(MODEL, 1, 2)).toEqual([1, 2]);
+        await project.forgetPrevious();
+        expect(await project.models()).toEqual({ live: MODEL, building: null, previous: null });
+        await project.beginModel(OTHER_MODEL);
+        expect(await missing()).toEqual([1, 2]);
+      });
+
+      test("survive a restart while they are built, and after the swap", async () => {
+        await publish({ 1: "passage", 2: "passage" });
+        await project.beginModel(OTHER_MODEL);
+        await add(OTHER_MODEL, 1);
+        const restart = async () => {
+          index = await opened.reopen();
+          project = await index.project(PROJECT);
+          await project.show([visible(1), visible(2)]);
+        };
+        await restart();
+        expect(await project.models()).toEqual({ live: MODEL, building: OTHER_MODEL, previous: null });
+        expect(await missing()).toEqual([2]);
+        await add(OTHER_MODEL, 2);
+        expect(await project.swapModel()).toBe(true);
+        await restart();
+        expect(await project.models()).toEqual({ live: OTHER_MODEL, building: null, previous: MODEL });
+        expect(await firstBy(OTHER_MODEL, 1, 2)).toEqual([1, 2]);
+      });
+
+      test("of one project do not affect another", async () => {
+        const other = await index.project(OTHER);
+        await publish({ 1: "passage" }, other);
+        await publish({ 2: "passage" });
+        await project.beginModel(OTHER_MODEL);
+        expect(await missing()).toEqual([2]);
+        await add(OTHER_MODEL, 2);
+        await project.swapModel();
+        expect((await other.models()).live).toEqual(MODEL);
+        expect(await found(undefined, other)).toEqual([1]);
+      });
+    });
+
     describe("a restart", () => {
       async function* pages(...memories: readonly (readonly VisibleMemory[])[]) {
         for (const page of memories) yield page;
@@ -512,7 +713,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(found).toEqual({ incomplete: [], removed: 0, repairs: [] });
         expect(memoriesOf(await again.searchText("passage", await again.admit(null, 1), 10))).toEqual([1, 2]);
         const notes = await again.admitWithin(null, 1, parseFilter({ type: "note" }));
-        expect(memoriesOf(await again.searchVectors(vectorOf(1), notes, 10))).toEqual([2]);
+        expect(memoriesOf(await again.searchVectors(MODEL.fingerprint, vectorOf(1), notes, 10))).toEqual([2]);
       });
 
       test("reports completed memories with incomplete entries, and removes entries of other memories", async () => {
@@ -530,7 +731,9 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(memoriesOf(await again.searchText("passage", await again.admit(null, 1), 10))).toEqual([1]);
         await again.publish([publication(3, "passage")]);
         await again.show([visible(3)]);
-        expect(memoriesOf(await again.searchVectors(vectorOf(1), await again.admit(null, 1), 10))).toEqual([1, 3]);
+        expect(
+          memoriesOf(await again.searchVectors(MODEL.fingerprint, vectorOf(1), await again.admit(null, 1), 10)),
+        ).toEqual([1, 3]);
       });
 
       test("does not restore what was retracted, purged or dropped", async () => {
@@ -545,7 +748,9 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect([...contents.keys()].sort()).toEqual([2n, 3n] as MemoryKey[]);
         const again = await reopened.project(PROJECT);
         await again.show([visible(1), visible(2)]);
-        expect(memoriesOf(await again.searchVectors(vectorOf(1), await again.admit(null, 1), 10))).toEqual([2]);
+        expect(
+          memoriesOf(await again.searchVectors(MODEL.fingerprint, vectorOf(1), await again.admit(null, 1), 10)),
+        ).toEqual([2]);
       });
 
       test("makes every call on the closed index fail", async () => {
@@ -553,7 +758,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         await opened.reopen();
         const calls: readonly (() => unknown)[] = [
           () => project.searchText("passage", within, 10),
-          () => project.searchVectors(vectorOf(1), within, 10),
+          () => project.searchVectors(MODEL.fingerprint, vectorOf(1), within, 10),
           () => project.admit(null, 1),
           () => project.publish([publication(1, "passage")]),
           () => project.retract([key(1)]),
@@ -576,11 +781,19 @@ function expectDescending({ scores }: Hits): void {
   for (const [at, score] of scores.entries()) expect(score).toBeLessThanOrEqual(scores[at - 1] ?? score);
 }
 
-/** A memory whose first chunk has the vector `vectorOf(memory)`. */
-function publication(memory: number, passages: string | readonly string[]): Publication {
+/** A memory with vectors of these models. Its first chunk has the vector `vectorOf(memory, model)`. */
+function publication(
+  memory: number,
+  passages: string | readonly string[],
+  models: readonly IndexModel[] = [MODEL],
+): Publication {
   const list = typeof passages === "string" ? [passages] : passages;
-  const vectors = new Float32Array(list.length * DIMENSIONS);
-  for (const ordinal of list.keys()) vectors.set(vectorOf(memory + ordinal * 10_000), ordinal * DIMENSIONS);
+  const vectors = models.map((model) =>
+    vectorsOf(
+      model,
+      [...list.keys()].map((ordinal) => memory + ordinal * 10_000),
+    ),
+  );
   let end = 0;
   const chunks = list.map((passage, ordinal): Chunk => {
     const start = end;
@@ -617,12 +830,18 @@ function attributes(more: Partial<FilteredAttributes> = {}): FilteredAttributes 
   };
 }
 
-function vectorOf(memory: number): Float32Array {
-  return unitVector(seeded(memory * 7_919));
+function vectorOf(memory: number, { fingerprint, dimensions } = MODEL): Float32Array {
+  return unitVector(seeded(memory * 7_919 + fingerprint.charCodeAt(6)), dimensions);
 }
 
-function unitVector(random: () => number): Float32Array {
-  const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
+function vectorsOf(model: IndexModel, numbers: readonly number[]): ModelVectors {
+  const vectors = new Float32Array(numbers.length * model.dimensions);
+  for (const [at, number] of numbers.entries()) vectors.set(vectorOf(number, model), at * model.dimensions);
+  return { fingerprint: model.fingerprint, vectors };
+}
+
+function unitVector(random: () => number, dimensions = DIMENSIONS): Float32Array {
+  const vector = Float32Array.from({ length: dimensions }, () => random() + random() - 1);
   const length = Math.hypot(...vector);
   return vector.map((component) => component / length);
 }

@@ -32,6 +32,32 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
       project,
     }));
 
+    describe("published", () => {
+      test("returns completed memories with the facts of their files, in the order of their keys, without a lease", async () => {
+        const plain = await completed({ content: "plain" });
+        await accept(uploadDraft("a"));
+        const job = await claimOne();
+        const facts = { title: "From the file", marks: [{ at: 0, place: { page: 1 } }] };
+        const completion = { job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 } as const;
+        await jobStore.complete([{ ...completion, read: { ...facts, contentBytes: 5 } }]);
+        const keys = [job.memory.key, plain.key, 999_999n as MemoryKey];
+        const jobs = await jobStore.published(project, keys);
+        expect(jobs.map(({ memory }) => memory.key)).toEqual([plain.key, job.memory.key]);
+        expect(jobs.map((each) => each.facts)).toEqual([null, facts]);
+        expect(jobs[0]).toMatchObject({ projectId: project, memory: plain, content: null, upload: null, lease: 0 });
+        expect(await jobStore.renew(jobs, LEASE_MS)).toEqual([]);
+        expect(await jobStore.published(other, keys)).toEqual([]);
+      });
+
+      test("also returns memories that are deleted or processed again", async () => {
+        const [gone, rewritten] = [await completed(), await completed()];
+        await store.remove(project, gone.id);
+        await store.change(project, rewritten.id, { content: "new" });
+        const jobs = await jobStore.published(project, [gone.key, rewritten.key]);
+        expect(jobs.map(({ memory }) => memory.key)).toEqual([gone.key, rewritten.key]);
+      });
+    });
+
     describe("claim", () => {
       test("returns the oldest jobs first, each once, with its content and a fencing token", async () => {
         const memories = await inTurn(["a", "b", "c"], async (content) => {

@@ -119,6 +119,7 @@ export class InMemoryAccounts implements AccountStore {
     for (const { slot } of tables.answers.rows((answer) => answer.slot.projectId === id)) {
       tables.answers.delete(JSON.stringify(slot));
     }
+    tables.models.delete(id);
     tables.projects.delete(id);
   }
 

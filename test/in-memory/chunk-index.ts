@@ -7,21 +7,27 @@ import { Fault, invariant } from "../../src/domain/fault.ts";
 import { type Filter, type FilteredAttributes, matchesFilter } from "../../src/domain/filter.ts";
 import type { ChunkKey, MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/memory.ts";
-import type {
-  AdmissibleSet,
-  ChunkIndex,
-  EntityKind,
-  GraphHits,
-  GraphPath,
-  Hits,
-  MemoryEntity,
-  Neighbourhood,
-  Passage,
-  ProjectIndex,
-  Publication,
-  Reconciliation,
-  Seeds,
-  VisibleMemory,
+import {
+  type AdmissibleSet,
+  type ChunkIndex,
+  type EntityKind,
+  type GraphHits,
+  type GraphPath,
+  type Hits,
+  type IndexModel,
+  type IndexModels,
+  type MemoryEntity,
+  type MissingVectors,
+  type ModelVectors,
+  type Neighbourhood,
+  OtherModel,
+  type Passage,
+  type ProjectIndex,
+  type Publication,
+  type Reconciliation,
+  type Seeds,
+  type StoredMemory,
+  type VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
 import { Delays } from "./delays.ts";
 
@@ -33,7 +39,8 @@ interface StoredEntity {
 interface StoredChunk {
   readonly chunkKey: ChunkKey;
   readonly memoryKey: MemoryKey;
-  readonly vector: Float32Array;
+  /** Its vectors by the fingerprint of their model. */
+  readonly vectors: Map<string, Float32Array>;
   readonly words: ReadonlyMap<string, number>;
   readonly passage: string;
   readonly place: ChunkPlace;
@@ -43,8 +50,9 @@ interface StoredChunk {
 
 /** The data of an index that survives when the index is closed. */
 export class Disk {
-  readonly contents = new Map<MemoryKey, string>();
+  readonly texts = new Map<MemoryKey, StoredMemory>();
   readonly projects = new Map<ProjectId, Map<MemoryKey, readonly StoredChunk[]>>();
+  readonly models = new Map<ProjectId, IndexModels>();
   nextChunkKey = 1n;
 }
 
@@ -55,26 +63,32 @@ export class InMemoryChunkIndex implements ChunkIndex {
   readonly #dropped = new Set<ProjectId>();
   readonly #calls = new OrderedCalls(this.#delays);
 
-  constructor(private readonly disk = new Disk()) {}
+  /** @param models the installed models; new projects have the first */
+  constructor(
+    private readonly models: readonly [IndexModel, ...IndexModel[]],
+    private readonly disk = new Disk(),
+  ) {}
 
   async project(id: ProjectId): Promise<InMemoryProjectIndex> {
     await this.#delays.next();
     this.#calls.checkOpen();
     if (this.#dropped.has(id)) throw new Fault("project_not_found", `There is no project '${id}' any more.`);
-    const opened = this.#projects.get(id) ?? new InMemoryProjectIndex(id, this.disk, this.#calls, this.#delays);
+    const opened = this.#projects.get(id) ?? this.#open(id);
     this.#projects.set(id, opened);
     return opened;
   }
 
   contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
-    return this.#calls.read(
-      () => new Map(memoryKeys.flatMap((key) => (this.disk.contents.has(key) ? [[key, this.#content(key)]] : []))),
-    );
+    return this.#calls.read(() => new Map([...this.#stored(memoryKeys)].map(([key, { content }]) => [key, content])));
+  }
+
+  stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>> {
+    return this.#calls.read(() => this.#stored(memoryKeys));
   }
 
   purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
     return this.#calls.change(() => {
-      for (const key of memoryKeys) this.disk.contents.delete(key);
+      for (const key of memoryKeys) this.disk.texts.delete(key);
     });
   }
 
@@ -92,6 +106,7 @@ export class InMemoryChunkIndex implements ChunkIndex {
     return this.#calls.change(() => {
       this.#projects.delete(id);
       this.disk.projects.delete(id);
+      this.disk.models.delete(id);
     });
   }
 
@@ -99,8 +114,20 @@ export class InMemoryChunkIndex implements ChunkIndex {
     await this.#calls.close();
   }
 
-  #content(key: MemoryKey): string {
-    return this.disk.contents.get(key) ?? "";
+  #stored(memoryKeys: readonly MemoryKey[]): Map<MemoryKey, StoredMemory> {
+    return new Map([...this.disk.texts].filter(([key]) => memoryKeys.includes(key)));
+  }
+
+  #open(id: ProjectId): InMemoryProjectIndex {
+    const [live] = this.models;
+    const { fingerprint, dimensions } = this.disk.models.get(id)?.live ?? live;
+    invariant(
+      this.models.some((model) => model.fingerprint === fingerprint),
+      `the model ${fingerprint} is installed`,
+    );
+    const isKnown = this.disk.models.has(id);
+    if (!isKnown) this.disk.models.set(id, { live: { fingerprint, dimensions }, building: null, previous: null });
+    return new InMemoryProjectIndex(id, this.disk, this.#calls, this.#delays);
   }
 }
 
@@ -162,11 +189,25 @@ export class InMemoryProjectIndex implements ProjectIndex {
   publish(publications: readonly Publication[]): Promise<void> {
     // copies everything now: a publication computes its texts on access, and the caller may change its arrays after the
     // call
-    const stored = publications.map((publication) => ({ publication, chunks: toChunks(publication, this.disk) }));
+    const stored = publications.map((publication) => {
+      const { memoryKey, version, content } = publication;
+      const chunks = toChunks(publication, this.disk);
+      const places = chunks.map(({ chunkKey, place: { ordinal, start, end } }) => ({ chunkKey, ordinal, start, end }));
+      return { memoryKey, chunks, text: { version, content, chunks: places }, models: publication.vectors };
+    });
     return this.calls.change(() => {
-      for (const { publication, chunks } of stored) {
-        this.disk.contents.set(publication.memoryKey, publication.content);
-        this.#memories().set(publication.memoryKey, chunks);
+      const { live, building } = this.#models();
+      for (const { chunks } of stored) {
+        for (const { vectors } of chunks) {
+          for (const model of vectors.keys()) {
+            if (model !== live.fingerprint && model !== building?.fingerprint) vectors.delete(model);
+          }
+        }
+      }
+      for (const { models } of stored) checkModel(live, models.find(isOf(live))?.fingerprint ?? "none");
+      for (const { memoryKey, chunks, text } of stored) {
+        this.disk.texts.set(memoryKey, text);
+        this.#memories().set(memoryKey, chunks);
       }
     });
   }
@@ -195,19 +236,108 @@ export class InMemoryProjectIndex implements ProjectIndex {
     return this.calls.read(() => this.#admitted(userKey, nowMs, (filtered) => matchesFilter(filter, filtered)));
   }
 
-  searchVectors(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.calls.read(() =>
-      toHits(
-        this.#chunks(within).map((chunk) => ({ chunk, score: cosine(vector, chunk.vector) })),
+  searchVectors(fingerprint: string, vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
+    return this.calls.read(() => {
+      checkModel(this.#models().live, fingerprint);
+      return toHits(
+        this.#chunks(within).map((chunk) => ({ chunk, score: similarity(fingerprint, vector, chunk) })),
         limit,
-      ),
-    );
+      );
+    });
   }
 
-  scoreVectors(vector: Float32Array, { chunkKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+  scoreVectors(
+    fingerprint: string,
+    vector: Float32Array,
+    { chunkKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
+  ): Promise<Float32Array> {
     return this.calls.read(() => {
-      const scores = this.#find(chunkKeys).map((chunk) => (chunk === null ? Number.NaN : cosine(vector, chunk.vector)));
+      checkModel(this.#models().live, fingerprint);
+      const scores = this.#find(chunkKeys).map((chunk) =>
+        chunk === null ? Number.NaN : similarity(fingerprint, vector, chunk),
+      );
       return Float32Array.from(scores);
+    });
+  }
+
+  models(): Promise<IndexModels> {
+    return this.calls.read(() => this.#models());
+  }
+
+  beginModel({ fingerprint, dimensions }: IndexModel): Promise<void> {
+    return this.calls.change(() => {
+      const { live, building, previous } = this.#models();
+      if (building?.fingerprint === fingerprint) return;
+      if (building !== null || live.fingerprint === fingerprint) throw new Error(`${fingerprint} cannot be built now`);
+      const kept = previous?.fingerprint === fingerprint ? null : previous;
+      this.#setModels({ live, building: { fingerprint, dimensions }, previous: kept });
+    });
+  }
+
+  missingVectors(): Promise<MissingVectors> {
+    return this.calls.change(() => {
+      const { fingerprint } = this.#building();
+      const memories = [...this.#memories()].sort(([one], [other]) => (one < other ? -1 : 1));
+      const missing = memories.filter(([, chunks]) => chunks.some(({ vectors }) => !vectors.has(fingerprint)));
+      const count = (of: typeof memories) => of.reduce((sum, [, chunks]) => sum + chunks.length, 0);
+      return {
+        memoryKeys: missing.map(([key]) => key),
+        missingChunks: count(missing),
+        chunks: count(memories),
+      };
+    });
+  }
+
+  addVectors(
+    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
+    { fingerprint, vectors }: ModelVectors,
+  ): Promise<number> {
+    return this.calls.change(() => {
+      const building = this.#building();
+      checkModel(building, fingerprint);
+      const { dimensions } = building;
+      if (vectors.length !== chunkKeys.length * dimensions) throw new Error("one vector per chunk is needed");
+      let added = 0;
+      for (const key of new Set(memoryKeys)) {
+        const chunks = this.#memories().get(key as MemoryKey) ?? [];
+        const positions = [...memoryKeys.keys()].filter((at) => memoryKeys[at] === key);
+        const given = new Map(positions.map((at) => [chunkKeys[at] ?? 0n, at]));
+        if (chunks.length !== given.size || chunks.some(({ chunkKey }) => !given.has(chunkKey))) continue;
+        for (const chunk of chunks) {
+          const at = given.get(chunk.chunkKey) ?? 0;
+          chunk.vectors.set(fingerprint, vectors.slice(at * dimensions, (at + 1) * dimensions));
+        }
+        added += chunks.length;
+      }
+      return added;
+    });
+  }
+
+  swapModel(): Promise<boolean> {
+    return this.calls.change(() => {
+      const building = this.#building();
+      const { live, previous } = this.#models();
+      const chunks = [...this.#memories().values()].flat();
+      if (chunks.some(({ vectors }) => !vectors.has(building.fingerprint))) return false;
+      if (previous !== null) this.#forget(previous);
+      this.#setModels({ live: building, building: null, previous: live });
+      return true;
+    });
+  }
+
+  dropBuilding(): Promise<void> {
+    return this.calls.change(() => {
+      const { live, building, previous } = this.#models();
+      if (building !== null) this.#forget(building);
+      this.#setModels({ live, building: null, previous });
+    });
+  }
+
+  forgetPrevious(): Promise<void> {
+    return this.calls.change(() => {
+      const { live, building, previous } = this.#models();
+      if (previous !== null) this.#forget(previous);
+      this.#setModels({ live, building, previous: null });
     });
   }
 
@@ -316,7 +446,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
     await this.delays.next();
     return this.calls.change(() => {
       const isWhole = ({ memoryKey }: VisibleMemory) =>
-        this.disk.contents.has(memoryKey) && this.#memories().has(memoryKey);
+        this.disk.texts.has(memoryKey) && this.#memories().has(memoryKey);
       const known = new Set(rows.map(({ memoryKey }) => memoryKey));
       const foreign = [...this.#memories().keys()].filter((key) => !known.has(key));
       for (const key of foreign) this.#memories().delete(key);
@@ -324,6 +454,27 @@ export class InMemoryProjectIndex implements ProjectIndex {
       const incomplete = rows.filter((row) => !isWhole(row)).map(({ memoryKey }) => memoryKey);
       return { incomplete, removed: foreign.length, repairs: [] };
     });
+  }
+
+  #models(): IndexModels {
+    const models = this.disk.models.get(this.id);
+    invariant(models, `the project ${this.id} has a model`);
+    return models;
+  }
+
+  #setModels(models: IndexModels): void {
+    this.disk.models.set(this.id, models);
+  }
+
+  #building(): IndexModel {
+    const { building } = this.#models();
+    if (building === null) throw new Error("no vectors of another model are being built");
+    return building;
+  }
+
+  /** Removes all vectors of a model. */
+  #forget({ fingerprint }: IndexModel): void {
+    for (const { vectors } of [...this.#memories().values()].flat()) vectors.delete(fingerprint);
   }
 
   #show(memories: readonly VisibleMemory[]): void {
@@ -362,7 +513,6 @@ export class InMemoryProjectIndex implements ProjectIndex {
 }
 
 function toChunks({ memoryKey, chunks, texts, vectors, entities }: Publication, disk: Disk): readonly StoredChunk[] {
-  const dimensions = chunks.length === 0 ? 0 : vectors.length / chunks.length;
   return chunks.map((chunk, position) => {
     const { ordinal, start, end, headings, page, slide, sheet, turn } = chunk;
     const passage = texts.passage(chunk);
@@ -371,7 +521,12 @@ function toChunks({ memoryKey, chunks, texts, vectors, entities }: Publication, 
     return {
       chunkKey,
       memoryKey,
-      vector: vectors.slice(position * dimensions, (position + 1) * dimensions),
+      vectors: new Map(
+        vectors.map((given) => {
+          const dimensions = given.vectors.length / chunks.length;
+          return [given.fingerprint, given.vectors.slice(position * dimensions, (position + 1) * dimensions)];
+        }),
+      ),
       words: wordsOf(texts.contextText(chunk) ?? texts.searchText(chunk)),
       passage,
       place: {
@@ -433,6 +588,21 @@ function textScore(query: string, { words }: StoredChunk): number {
   const asked = [...wordsOf(query).keys()];
   const counts = asked.map((word) => words.get(word) ?? 0);
   return asked.length === 0 ? 0 : counts.reduce((sum, count) => sum + count / (count + 0.5), 0) / asked.length;
+}
+
+/** Refuses vectors of another model. */
+function checkModel(model: IndexModel, fingerprint: string): void {
+  if (model.fingerprint !== fingerprint) {
+    throw new OtherModel(`vectors of ${fingerprint} were given instead of ${model.fingerprint}`);
+  }
+}
+
+function isOf({ fingerprint }: IndexModel): (vectors: ModelVectors) => boolean {
+  return (vectors) => vectors.fingerprint === fingerprint;
+}
+
+function similarity(fingerprint: string, vector: Float32Array, { vectors }: StoredChunk): number {
+  return cosine(vector, vectors.get(fingerprint) ?? new Float32Array());
 }
 
 function cosine(left: Float32Array, right: Float32Array): number {

@@ -2,7 +2,7 @@
 // the row has the token and the version of the job.
 
 import { invariant } from "../../src/domain/fault.ts";
-import type { MemoryKey } from "../../src/domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import { EXTRACTED_FIELDS, type FailureCode } from "../../src/domain/memory.ts";
 import type { VisibleMemory } from "../../src/ports/chunk-index.ts";
 import type { ClaimOptions, Completion, Job, JobFilter, JobStore } from "../../src/ports/job-store.ts";
@@ -73,6 +73,16 @@ export class InMemoryJobs implements JobStore {
     }
   }
 
+  published(projectId: ProjectId, keys: readonly MemoryKey[]): readonly Job[] {
+    const rows = this.session.tables.memories.rows((row) => row.projectId === projectId && keys.includes(row.key));
+    return rows
+      .sort((one, other) => Number(one.key - other.key))
+      .map((row) => ({
+        ...{ projectId, memory: toMemory(row), content: null, upload: null, lease: 0, attempt: 0 },
+        facts: factsOf(row),
+      }));
+  }
+
   nextJobInMs(filter: JobFilter = {}): number | null {
     const { now } = this.session;
     const waiting = this.#waiting(filter).map(({ claimableAt }) => claimableAt);
@@ -117,13 +127,12 @@ export class InMemoryJobs implements JobStore {
     });
     const project = this.session.tables.projects.get(row.projectId);
     if (project !== undefined) this.session.tables.projects.set(row.projectId, { ...project, servedLease: lease });
-    const facts = row.facts !== null && row.facts.contentHash === row.contentHash ? row.facts.facts : null;
     return {
       projectId: row.projectId,
       memory: toMemory(leased),
       content: row.content,
       upload: uploadedFileOf(row),
-      facts: row.content === null ? facts : null,
+      facts: row.content === null ? factsOf(row) : null,
       lease,
       attempt: leased.attempts,
     };
@@ -161,6 +170,11 @@ export class InMemoryJobs implements JobStore {
     recordEvent(this.session, "memory.completed", done);
     return toVisible(done);
   }
+}
+
+/** What was found in the file of a memory, if it belongs to the current content. */
+function factsOf({ facts, contentHash }: MemoryRow): Job["facts"] {
+  return facts !== null && facts.contentHash === contentHash ? facts.facts : null;
 }
 
 /**

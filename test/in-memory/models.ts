@@ -3,11 +3,12 @@
 
 import { Fault } from "../../src/domain/fault.ts";
 import type { Embedder, Embedders, EmbedOptions, Priority, Reranker, Rerankers } from "../../src/ports/models.ts";
-import { ENGLISH_TUNING } from "../support/shipped-models.ts";
+import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
 import { Delays } from "./delays.ts";
 
 /** Options of `WordModels`. */
 export interface WordModelOptions {
+  readonly id?: string;
   readonly dimensions?: number;
   /** Maximum number of words read from a text. */
   readonly tokensMax?: number;
@@ -22,32 +23,27 @@ interface Waiting {
 
 /** Both models in one object, like the lanes. */
 export class WordModels implements Embedder, Reranker {
-  readonly id = "hashed-words";
   readonly tuning = ENGLISH_TUNING;
-  readonly embedders: Embedders = {
-    default: this,
-    ids: [this.id],
-    get: (id) => {
-      if (id === this.id) return this;
-      throw new Fault("invalid_request", `There is no embedding model ${id}; there are: ${this.id}.`);
-    },
-    withFingerprint: (fingerprint) => (fingerprint === this.fingerprint ? this : null),
-  };
   readonly rerankers: Rerankers = { for: ({ id }) => (id === this.id ? this : null) };
   readonly dimensions: number;
-  readonly fingerprint = "hashed words 1";
+  readonly id: string;
+  readonly fingerprint: string;
   readonly tokensMax: number;
   readonly languages = ["en"];
+  readonly embedders: Embedders;
   readonly #callsMax: number;
   readonly #delays = new Delays();
   #waiting: Waiting[] = [];
   #calls = 0;
   #isBusy = false;
 
-  constructor({ dimensions = 64, tokensMax = 256, callsMax = 256 }: WordModelOptions = {}) {
+  constructor({ id = "hashed-words", dimensions = 64, tokensMax = 256, callsMax = 256 }: WordModelOptions = {}) {
+    this.id = id;
+    this.fingerprint = `${id}/1`;
     this.dimensions = dimensions;
     this.tokensMax = tokensMax;
     this.#callsMax = callsMax;
+    this.embedders = embeddersOf(this);
   }
 
   embed(texts: readonly string[], { priority, signal, onBegin }: EmbedOptions): Promise<Float32Array> {

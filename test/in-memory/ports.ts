@@ -8,6 +8,7 @@ import { embedderOf, readModels } from "../../src/adapters/inference/model-files
 import { createPreparationProcess } from "../../src/adapters/preparation/preparation-process.ts";
 import { memoryAttributes } from "../../src/api/views.ts";
 import type { PortParts } from "../../src/compose/service.ts";
+import type { Embedders } from "../../src/ports/models.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { InMemoryChunkIndex } from "./chunk-index.ts";
 import { type Script, ScriptedLanguageModel } from "./language-model.ts";
@@ -30,12 +31,13 @@ export function inMemoryPorts(script: Script): PortParts {
       const folder = join(config.dataDir, "uploads");
       mkdirSync(folder, { recursive: true });
       const files = new InMemoryUploadFiles(folder, clock);
-      const openIndex = async () => {
-        const index = new InMemoryChunkIndex();
+      const openIndex = async (embedders: Embedders) => {
+        const index = new InMemoryChunkIndex([embedders.default, ...embedders.ids.map((id) => embedders.get(id))]);
         closers.add(() => index.close());
         return index;
       };
-      return { stores, transactions, files, openIndex, explainFailure: () => null };
+      const freeSpace = async () => ({ diskBytes: 1e12, memoryBytes: 1e12 });
+      return { stores, transactions, files, openIndex, freeSpace, explainFailure: () => null };
     },
     startModels: async ({ config, log }, closers) => {
       const models = new WordModels();

@@ -32,6 +32,7 @@ import type { Eventually } from "../../src/kit/eventually.ts";
 import type { DocumentFacts } from "../../src/ports/document-reader.ts";
 import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
 import type { LlmExtraction } from "../../src/ports/llm-extraction-store.ts";
+import type { ProjectModel } from "../../src/ports/project-model-store.ts";
 import { Table } from "./table.ts";
 
 /** A project. The row of a removed project stays until the data of the project has been erased. */
@@ -220,6 +221,7 @@ export function emptyTables() {
     answers: new Table<string, AnswerRow>(),
     months: new Table<string, MonthRow>(),
     days: new Table<string, DayRow>(),
+    models: new Table<ProjectId, ProjectModel>(),
   };
 }
 

@@ -13,6 +13,7 @@ import { InMemoryIdempotency } from "./idempotency.ts";
 import { InMemoryJobs } from "./jobs.ts";
 import { InMemoryLlmExtractions } from "./llm-extractions.ts";
 import { InMemoryMemories } from "./memories.ts";
+import { InMemoryProjectModels } from "./project-models.ts";
 import { InMemoryRetirement } from "./retirement.ts";
 import { emptyTables, Session, type Surroundings, type Tables } from "./session.ts";
 import { InMemoryUsers } from "./users.ts";
@@ -40,6 +41,7 @@ const STORES = {
   retirement: InMemoryRetirement,
   extractions: InMemoryLlmExtractions,
   accounts: InMemoryAccounts,
+  projectModels: InMemoryProjectModels,
   users: InMemoryUsers,
   chats: InMemoryChats,
   webhooks: InMemoryWebhooks,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { chunkIndexContract, DIMENSIONS } from "../contract/chunk-index.ts";
+import { chunkIndexContract, MODEL, OTHER_MODEL } from "../contract/chunk-index.ts";
 import { Disk, InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 
@@ -19,8 +19,7 @@ chunkIndexContract("Embedded", async () => {
     const index = new EmbeddedChunkIndex({
       directory,
       archive,
-      dimensions: DIMENSIONS,
-      fingerprint: "model-a",
+      models: [MODEL, OTHER_MODEL],
       hnswMinChunks: 1_000_000,
       reserveChunkKeys: async (count) => {
         await Promise.resolve();
@@ -52,12 +51,12 @@ chunkIndexContract("Embedded", async () => {
 
 chunkIndexContract("In-memory", async () => {
   const disk = new Disk();
-  let index = new InMemoryChunkIndex(disk);
+  let index = new InMemoryChunkIndex([MODEL, OTHER_MODEL], disk);
   return {
     index,
     reopen: async () => {
       await index.close();
-      index = new InMemoryChunkIndex(disk);
+      index = new InMemoryChunkIndex([MODEL, OTHER_MODEL], disk);
       return index;
     },
     remove: () => index.close(),

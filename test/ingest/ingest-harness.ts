@@ -14,6 +14,7 @@ import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idemp
 import { SqliteJobStore } from "../../src/adapters/embedded/sqlite/job-store.ts";
 import { SqliteLlmExtractionStore } from "../../src/adapters/embedded/sqlite/llm-extraction-store.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
+import { SqliteProjectModelStore } from "../../src/adapters/embedded/sqlite/project-model-store.ts";
 import { SqliteRetirementStore } from "../../src/adapters/embedded/sqlite/retirement-store.ts";
 import { SqliteTransactions, WriteQueue } from "../../src/adapters/embedded/sqlite/transactions.ts";
 import { SqliteUserStore } from "../../src/adapters/embedded/sqlite/user-store.ts";
@@ -42,14 +43,14 @@ import {
   type DocumentText,
   ReadFailure,
 } from "../../src/ports/document-reader.ts";
-import type { Embedder, EmbedOptions } from "../../src/ports/models.ts";
+import type { Embedder, Embedders, EmbedOptions } from "../../src/ports/models.ts";
 import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
 import type { Stores, Transactions } from "../../src/ports/transactions.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../preparation/fixtures/models.ts";
-import { ENGLISH_TUNING } from "../support/shipped-models.ts";
+import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
 const DIMENSIONS = 24;
@@ -64,28 +65,35 @@ type Hook<Input> = (input: Input) => void | Promise<void>;
  * `vectorOf`.
  */
 export class HashEmbedder implements Embedder {
-  readonly id = "hash";
   readonly tuning = ENGLISH_TUNING;
-  readonly dimensions = DIMENSIONS;
-  readonly fingerprint = "hash";
+  readonly dimensions: number;
+  readonly id: string;
+  readonly fingerprint: string;
   readonly tokensMax = 256;
   languages: readonly string[] = ["en"];
   before: Hook<readonly string[]> = () => undefined;
-  vectorOf: (text: string) => Float32Array = hashVector;
+  vectorOf: (text: string) => Float32Array;
+
+  constructor(id = "hash", dimensions = DIMENSIONS) {
+    this.id = id;
+    this.fingerprint = id;
+    this.dimensions = dimensions;
+    this.vectorOf = (text) => hashVector(text, dimensions);
+  }
 
   async embed(texts: readonly string[], { onBegin }: Partial<EmbedOptions> = {}): Promise<Float32Array> {
     onBegin?.();
     await this.before(texts);
-    const vectors = new Float32Array(texts.length * DIMENSIONS);
-    for (const [at, text] of texts.entries()) vectors.set(this.vectorOf(text), at * DIMENSIONS);
+    const vectors = new Float32Array(texts.length * this.dimensions);
+    for (const [at, text] of texts.entries()) vectors.set(this.vectorOf(text), at * this.dimensions);
     return vectors;
   }
 }
 
 /** Vector of unit length made from a hash of the text. */
-export function hashVector(text: string): Float32Array {
+export function hashVector(text: string, dimensions = DIMENSIONS): Float32Array {
   const digest = createHash("sha256").update(text).digest();
-  const vector = Float32Array.from({ length: DIMENSIONS }, (_, at) => digest.readUInt8(at) / 127.5 - 1);
+  const vector = Float32Array.from({ length: dimensions }, (_, at) => digest.readUInt8(at) / 127.5 - 1);
   const length = Math.hypot(...vector);
   return vector.map((component) => component / length);
 }
@@ -94,10 +102,12 @@ export function hashVector(text: string): Float32Array {
 export class WatchedPreparer implements Preparer {
   before: Hook<readonly PrepareInput[]> = () => undefined;
   refuse: (content: string) => PrepareFailure | null = () => null;
+  /** Token budget of a chunk; undefined: the default. */
+  chunkTokens: number | undefined;
 
   async prepare(inputs: readonly PrepareInput[]): Promise<readonly (Prepared | PrepareFailure)[]> {
     await this.before(inputs);
-    return inputs.map((input) => this.refuse(input.content) ?? prepare(input, models));
+    return inputs.map((input) => this.refuse(input.content) ?? prepare(input, models, this.chunkTokens));
   }
 }
 
@@ -152,19 +162,28 @@ class WatchedIndex implements ChunkIndex {
       hide: (keys) => project.hide(keys),
       admit: (userKey, nowMs) => project.admit(userKey, nowMs),
       admitWithin: (userKey, nowMs, filter) => project.admitWithin(userKey, nowMs, filter),
-      searchVectors: (vector, within, limit) => project.searchVectors(vector, within, limit),
+      searchVectors: (model, vector, within, limit) => project.searchVectors(model, vector, within, limit),
       searchText: (query, within, limit) => project.searchText(query, within, limit),
-      scoreVectors: (vector, hits) => project.scoreVectors(vector, hits),
+      scoreVectors: (model, vector, hits) => project.scoreVectors(model, vector, hits),
       scoreText: (query, keys) => project.scoreText(query, keys),
       searchGraph: (query, seeds, within, limit) => project.searchGraph(query, seeds, within, limit),
       neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),
       passages: (keys) => project.passages(keys),
+      models: () => project.models(),
+      beginModel: (model) => project.beginModel(model),
+      missingVectors: () => project.missingVectors(),
+      addVectors: (chunks, vectors) => project.addVectors(chunks, vectors),
+      swapModel: () => project.swapModel(),
+      dropBuilding: () => project.dropBuilding(),
+      forgetPrevious: () => project.forgetPrevious(),
     };
   }
 
   contents(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
     return this.#index.contents(keys);
   }
+
+  stored: ChunkIndex["stored"] = (keys) => this.#index.stored(keys);
 
   purge(keys: readonly MemoryKey[]): Promise<void> {
     return this.#index.purge(keys);
@@ -198,12 +217,16 @@ export interface IngestHarness {
   readonly memories: SqliteMemoryStore;
   readonly jobs: SqliteJobStore;
   readonly retirement: SqliteRetirementStore;
+  readonly projectModels: SqliteProjectModelStore;
   readonly transactions: Transactions;
   readonly index: WatchedIndex;
   readonly files: UploadFiles;
   readonly documents: WatchedDocuments;
   readonly preparer: WatchedPreparer;
   readonly embedder: HashEmbedder;
+  /** Another installed model. Its vectors have another length. */
+  readonly otherEmbedder: HashEmbedder;
+  readonly embedders: Embedders;
   readonly projectId: ProjectId;
   /** The running worker. `startWorker` replaces it after `stop`. */
   worker: IngestWorker;
@@ -247,8 +270,9 @@ export async function openIngestHarness(
   const retirement = new SqliteRetirementStore({ database, clock });
   const accounts = new SqliteAccountStore({ database, clock });
   const extractions = new SqliteLlmExtractionStore({ database, clock });
+  const projectModels = new SqliteProjectModelStore({ database, clock });
   const stores: Stores = {
-    ...{ memories, jobs, retirement, extractions, accounts },
+    ...{ memories, jobs, retirement, extractions, accounts, projectModels },
     users: new SqliteUserStore({ database, clock }),
     chats: new SqliteChatStore({ database, clock }),
     webhooks: new SqliteWebhookStore({ database, clock, newSecret: () => "whsec_" }),
@@ -262,13 +286,14 @@ export async function openIngestHarness(
   const documents = new WatchedDocuments();
   const preparer = new WatchedPreparer();
   const embedder = new HashEmbedder();
+  const otherEmbedder = new HashEmbedder("other", 16);
+  const embedders = embeddersOf(embedder, otherEmbedder);
   const index = new WatchedIndex(
     () =>
       new EmbeddedChunkIndex({
         directory: join(folder, "projects"),
         archive,
-        dimensions: DIMENSIONS,
-        fingerprint: embedder.fingerprint,
+        models: [embedder, otherEmbedder],
         hnswMinChunks: 1_000_000,
         reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),
       }),
@@ -277,19 +302,24 @@ export async function openIngestHarness(
   const newWorker = () => {
     const extractor = new LlmExtractor({ accounts, extractions, model: model ?? NO_MODEL, operator, clock, log });
     return new IngestWorker({
-      ...{ stores, transactions, files, index, documents, extractor, preparer, embedder, clock, log },
+      ...{ stores, transactions, files, index, documents, extractor, preparer, embedders, clock, log },
       ...limits,
     });
   };
 
   const passages = async () => {
     const project = await index.project(projectId);
-    const hits = await project.searchVectors(hashVector(""), await project.admit(null, clock.now()), 1_000);
+    const hits = await project.searchVectors(
+      embedder.fingerprint,
+      hashVector(""),
+      await project.admit(null, clock.now()),
+      1_000,
+    );
     return project.passages(hits.chunkKeys);
   };
   const harness: IngestHarness = {
-    ...{ clock, database, accounts, extractions, memories, jobs, retirement, transactions },
-    ...{ index, files, documents, preparer, embedder, projectId },
+    ...{ clock, database, accounts, extractions, memories, jobs, retirement, projectModels, transactions },
+    ...{ index, files, documents, preparer, embedder, otherEmbedder, embedders, projectId },
     worker: newWorker(),
     startWorker: () => {
       harness.worker = newWorker();
@@ -325,7 +355,10 @@ export async function openIngestHarness(
         .prepare<{ last: bigint | null }>("SELECT max(memory_key) AS last FROM memories")
         .get({});
       for (let key = 1n; key <= (memoryKeys?.last ?? 0n); key++) {
-        const scores = await project.scoreVectors(hashVector(""), { chunkKeys, memoryKeys: chunkKeys.map(() => key) });
+        const scores = await project.scoreVectors(embedder.fingerprint, hashVector(""), {
+          chunkKeys,
+          memoryKeys: chunkKeys.map(() => key),
+        });
         scores.forEach((score, at) => {
           if (!Number.isNaN(score)) stored.add(chunkKeys[at] ?? 0n);
         });

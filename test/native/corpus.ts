@@ -1,6 +1,7 @@
 // Memories that the native core's tests publish. Key and version determine the whole content of a memory, so that a
 // test knows for each hit what was written.
 
+import type { VectorModel, VectorsOfModel } from "../../src/adapters/native/addon-types.ts";
 import type { PublishChunk } from "../../src/adapters/native/core.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -9,6 +10,8 @@ export const DIMENSIONS = 24;
 
 /** Model fingerprint of every project in these tests. */
 export const FINGERPRINT = "model-a";
+/** Model of every project in these tests. */
+export const MODEL: VectorModel = { fingerprint: FINGERPRINT, dimensions: DIMENSIONS };
 /** Value of `hnswMinChunks` for tests that do not test HNSW. No corpus in these tests has so many chunks. */
 export const SCAN_ONLY = 1_000_000;
 
@@ -52,6 +55,11 @@ export function publication(memoryKeys: readonly bigint[], version: number, chun
   const vectors = new Float32Array(chunks.length * DIMENSIONS);
   for (const [at, chunk] of chunks.entries()) vectors.set(vectorOf(chunk.chunkKey), at * DIMENSIONS);
   return { memoryKeys: BigUint64Array.from(memoryKeys), chunks, vectors };
+}
+
+/** Vectors of the model of these tests, as `ProjectIndex.publish` takes them. */
+export function live(vectors: Float32Array): readonly [VectorsOfModel] {
+  return [{ fingerprint: FINGERPRINT, vectors }];
 }
 
 /** Cosine of two unit vectors. */

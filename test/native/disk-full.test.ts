@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { NativeError } from "../../src/adapters/native/addon.ts";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
-import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
+import { chunkKeysOf, FINGERPRINT, live, MODEL, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
 
 setDefaultTimeout(120_000);
 const DISK_MB = 24;
@@ -27,8 +27,7 @@ test.skipIf(disk === null)(
     writeFileSync(ballast, new Uint8Array(BALLAST_BYTES));
     const options = {
       directory: join(disk.path, "project"),
-      dimensions: DIMENSIONS,
-      fingerprint: FINGERPRINT,
+      newModel: MODEL,
       hnswMinChunks: SCAN_ONLY,
     };
     let { index } = await ProjectIndex.open(options);
@@ -38,7 +37,7 @@ test.skipIf(disk === null)(
         ...chunk,
         passage: `${chunk.passage} ${incompressible(chunk.chunkKey)}`,
       }));
-      return index.publish(memoryKeys, texts, vectors);
+      return index.publish(memoryKeys, texts, live(vectors));
     };
     const expectWhole = async (acknowledged: bigint) => {
       const memoryKeys = Array.from({ length: Number(acknowledged) }, (_, at) => BigInt(at + 1));
@@ -52,7 +51,7 @@ test.skipIf(disk === null)(
       );
       const [last = 0n] = chunkKeysOf(acknowledged, 1, CHUNKS_EACH);
       const within = index.admit(null, 1);
-      expect((await index.searchVectors(vectorOf(last), within, 1)).chunkKeys[0]).toBe(last);
+      expect((await index.searchVectors(FINGERPRINT, vectorOf(last), within, 1)).chunkKeys[0]).toBe(last);
       expect((await index.searchText(`c${last}`, within, 1)).chunkKeys[0]).toBe(last);
       expect((await index.passages(BigUint64Array.of(last)))[0]?.text).toStartWith(`passage ${last} `);
     };

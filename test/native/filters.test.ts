@@ -14,7 +14,7 @@ import {
 import type { JsonObject } from "../../src/domain/memory.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
-import { DIMENSIONS, FINGERPRINT, publication, SCAN_ONLY, SEED, vectorOf } from "./corpus.ts";
+import { FINGERPRINT, live, MODEL, publication, SCAN_ONLY, SEED, vectorOf } from "./corpus.ts";
 
 const FILTERS = Number(process.env.MNEME_TEST_CASES ?? 50_000);
 const MEMORIES = 24;
@@ -25,14 +25,13 @@ let index: ProjectIndex;
 beforeAll(async () => {
   const options = {
     directory: folder.path,
-    dimensions: DIMENSIONS,
-    fingerprint: FINGERPRINT,
+    newModel: MODEL,
     hnswMinChunks: SCAN_ONLY,
   };
   index = (await ProjectIndex.open(options)).index;
   const memoryKeys = Array.from({ length: MEMORIES }, (_, at) => BigInt(at + 1));
   const { chunks, vectors } = publication(memoryKeys, 1, 1);
-  await index.publish(BigUint64Array.from(memoryKeys), chunks, vectors);
+  await index.publish(BigUint64Array.from(memoryKeys), chunks, live(vectors));
 });
 afterAll(async () => {
   await index.close();
@@ -54,7 +53,7 @@ function show(at: number, memory: FilteredAttributes): void {
 async function verdicts(filter: unknown, memories: readonly (FilteredAttributes | null)[]) {
   const parsed = parseFilter(filter);
   const within = await index.admitWithin(null, 1, filterJson(parsed));
-  const hits = await index.searchVectors(vectorOf(1n), within, 2_000);
+  const hits = await index.searchVectors(FINGERPRINT, vectorOf(1n), within, 2_000);
   expect(hits.memoryKeys.length).toBe(within.memories);
   const found = [...hits.memoryKeys].map((key) => Number(key) - 1).sort((left, right) => left - right);
   const expected = [...memories.keys()].filter((at) => {

@@ -11,7 +11,7 @@ import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { until } from "../support/until.ts";
-import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
+import { chunkKeysOf, DIMENSIONS, FINGERPRINT, live, MODEL, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
 
 /** A filter that every memory matches. */
 const ANYTHING = filterJson(parseFilter({}));
@@ -30,8 +30,7 @@ function folder(): string {
 async function open(directory: string, options: Partial<ProjectIndexOptions> = {}): Promise<ProjectIndex> {
   const opened = await ProjectIndex.open({
     directory,
-    dimensions: DIMENSIONS,
-    fingerprint: FINGERPRINT,
+    newModel: MODEL,
     hnswMinChunks: SCAN_ONLY,
     ...options,
   });
@@ -64,7 +63,7 @@ const keys = (...values: bigint[]) => BigUint64Array.from(values);
 /** Publishes memories of one chunk each and shows them to a user. */
 async function published(index: ProjectIndex, memoryKeys: bigint[], userKey = 0n, expiresAtMs = 0): Promise<void> {
   const { chunks, vectors } = publication(memoryKeys, 1, 1);
-  await index.publish(keys(...memoryKeys), chunks, vectors);
+  await index.publish(keys(...memoryKeys), chunks, live(vectors));
   show(index, memoryKeys, userKey, expiresAtMs);
 }
 
@@ -81,7 +80,7 @@ async function found(
   filter?: string,
 ): Promise<bigint[]> {
   const within = filter === undefined ? index.admit(userKey, nowMs) : await index.admitWithin(userKey, nowMs, filter);
-  const near = await index.searchVectors(vectorOf(1n), within, 1_000);
+  const near = await index.searchVectors(FINGERPRINT, vectorOf(1n), within, 1_000);
   const matching = await index.searchText("of", within, 1_000);
   const sorted = (memoryKeys: BigUint64Array) => [...memoryKeys].sort((a, b) => (a < b ? -1 : 1));
   expect(sorted(matching.memoryKeys)).toEqual(sorted(near.memoryKeys));
@@ -93,7 +92,7 @@ describe("visibility", () => {
   test("a published memory is found once it is shown, and not before", async () => {
     const index = await open(folder());
     const { memoryKeys, chunks, vectors } = publication([1n], 1, 1);
-    await index.publish(memoryKeys, chunks, vectors);
+    await index.publish(memoryKeys, chunks, live(vectors));
     expect(await found(index)).toEqual([]);
     show(index, [1n]);
     expect(await found(index)).toEqual([1n]);
@@ -146,7 +145,7 @@ describe("visibility", () => {
     await published(index, [1n, 2n]);
     const within = index.admit(null, 1);
     index.hide(keys(1n));
-    expect([...(await index.searchVectors(vectorOf(1n), within, 10)).memoryKeys]).toEqual([2n]);
+    expect([...(await index.searchVectors(FINGERPRINT, vectorOf(1n), within, 10)).memoryKeys]).toEqual([2n]);
     expect([...(await index.searchText("of", within, 10)).memoryKeys]).toEqual([2n]);
   });
 
@@ -167,9 +166,9 @@ describe("contents", () => {
     const index = await open(folder());
     const versions = [publication([1n], 1, 3), publication([1n], 2, 2), publication([1n], 2, 2)];
     show(index, [1n]);
-    for (const { memoryKeys, chunks, vectors } of versions) await index.publish(memoryKeys, chunks, vectors);
+    for (const { memoryKeys, chunks, vectors } of versions) await index.publish(memoryKeys, chunks, live(vectors));
     const [one = 0n, two = 0n] = chunkKeysOf(1n, 2, 2);
-    const hits = await index.searchVectors(vectorOf(two), index.admit(null, 1), 10);
+    const hits = await index.searchVectors(FINGERPRINT, vectorOf(two), index.admit(null, 1), 10);
     expect([...hits.chunkKeys]).toEqual([two, one]);
     expect(hits.scores[0]).toBeCloseTo(1, 2);
     expect([...(await index.searchText("of", index.admit(null, 1), 10)).chunkKeys].sort()).toEqual([one, two]);
@@ -181,8 +180,10 @@ describe("contents", () => {
   test("publishing without chunks removes the chunks of a memory", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n]);
-    await index.publish(keys(1n), [], new Float32Array(0));
-    expect([...(await index.searchVectors(vectorOf(1n), index.admit(null, 1), 10)).memoryKeys]).toEqual([2n]);
+    await index.publish(keys(1n), [], live(new Float32Array(0)));
+    expect([...(await index.searchVectors(FINGERPRINT, vectorOf(1n), index.admit(null, 1), 10)).memoryKeys]).toEqual([
+      2n,
+    ]);
     expect(index.stats().chunks).toBe(1);
   });
 
@@ -195,12 +196,12 @@ describe("contents", () => {
       ...{ passage: `p${chunkKey}`, place: `at ${chunkKey}` },
     }));
     const vectors = new Float32Array(chunkKeys.flatMap((key) => [...vectorOf(key)]));
-    await index.publish(keys(memoryKey), chunks, vectors);
+    await index.publish(keys(memoryKey), chunks, live(vectors));
     show(index, [memoryKey], 2n ** 60n + 1n);
     const within = index.admit(2n ** 60n + 1n, 1);
     for (const chunkKey of chunkKeys) {
       for (const hits of [
-        await index.searchVectors(vectorOf(chunkKey), within, 1),
+        await index.searchVectors(FINGERPRINT, vectorOf(chunkKey), within, 1),
         await index.searchText(`c${chunkKey}`, within, 1),
       ]) {
         expect([...hits.chunkKeys]).toEqual([chunkKey]);
@@ -249,15 +250,16 @@ describe("contents", () => {
       [9n, 99n],
     ] as const;
     const similarities = await index.scoreVectors(
+      FINGERPRINT,
       query,
       keys(...asked.map(([chunkKey]) => chunkKey)),
       keys(...asked.map(([, memoryKey]) => memoryKey)),
     );
-    const near = await index.searchVectors(query, index.admit(null, 1), 10);
+    const near = await index.searchVectors(FINGERPRINT, query, index.admit(null, 1), 10);
     const byChunk = new Map([...near.chunkKeys].map((chunkKey, at) => [chunkKey, near.scores[at]]));
     const [atTwo, atOne] = [byChunk.get(two) ?? 0, byChunk.get(one) ?? 0];
     expect([...similarities]).toEqual([atTwo, Number.NaN, atOne, atTwo, Number.NaN, Number.NaN]);
-    expect(await index.scoreVectors(query, keys(), keys())).toHaveLength(0);
+    expect(await index.scoreVectors(FINGERPRINT, query, keys(), keys())).toHaveLength(0);
     expect(index.stats().memories).toBe(3);
   });
 
@@ -285,7 +287,7 @@ describe("contents", () => {
       },
     }));
     const vectors = new Float32Array(chunks.flatMap(({ chunkKey }) => [...vectorOf(chunkKey)]));
-    await index.publish(keys(1n), chunks, vectors);
+    await index.publish(keys(1n), chunks, live(vectors));
     show(index, [1n]);
     for (const text of texts) await index.searchText(text, index.admit(null, 1), 10);
     const [thai] = await index.passages(keys(6n));
@@ -325,7 +327,7 @@ describe("contents", () => {
     await index.close();
     const reopened = await open(directory);
     show(reopened, memoryKeys);
-    const near = await reopened.searchVectors(vectorOf(1n), reopened.admit(null, 1), 1_000);
+    const near = await reopened.searchVectors(FINGERPRINT, vectorOf(1n), reopened.admit(null, 1), 1_000);
     expect(near.memoryKeys).toHaveLength(600);
     expect(near.memoryKeys.every((key) => key > 400n)).toBe(true);
   });
@@ -336,11 +338,11 @@ describe("large sets", () => {
     const index = await open(folder(), { hnswMinChunks: 300 });
     const memoryKeys = Array.from({ length: 600 }, (_, at) => BigInt(at + 1));
     const { chunks, vectors } = publication(memoryKeys, 1, 2);
-    await index.publish(keys(...memoryKeys), chunks, vectors);
+    await index.publish(keys(...memoryKeys), chunks, live(vectors));
     show(index, memoryKeys);
     await until("a graph of all chunks", () => index.stats().hnswReady && index.stats().hnswChunks === 1_200);
     for (const chunk of chunks.filter((_, at) => at % 40 === 0)) {
-      const hits = await index.searchVectors(vectorOf(chunk.chunkKey), index.admit(null, 1), 1);
+      const hits = await index.searchVectors(FINGERPRINT, vectorOf(chunk.chunkKey), index.admit(null, 1), 1);
       expect([...hits.chunkKeys]).toEqual([chunk.chunkKey]);
     }
   });
@@ -352,7 +354,7 @@ describe("a publication so large that it is passed to the core in slices", () =>
   test("arrives complete, each text with its chunk", async () => {
     const index = await open(folder());
     const { memoryKeys, chunks, vectors } = publication([1n], 1, LARGE);
-    await index.publish(memoryKeys, chunks, vectors);
+    await index.publish(memoryKeys, chunks, live(vectors));
     expect(await index.passages(BigUint64Array.from(chunks, ({ chunkKey }) => chunkKey))).toEqual(
       chunks.map(({ passage, place }) => ({ text: passage, place })),
     );
@@ -363,10 +365,10 @@ describe("a publication so large that it is passed to the core in slices", () =>
     const index = await open(folder());
     const [large, next] = [publication([1n], 1, LARGE), publication([2n], 1, LARGE)];
     const changes = await Promise.allSettled([
-      index.publish(large.memoryKeys, large.chunks, large.vectors.slice(1)),
-      index.publish(large.memoryKeys, large.chunks, large.vectors),
+      index.publish(large.memoryKeys, large.chunks, live(large.vectors.slice(1))),
+      index.publish(large.memoryKeys, large.chunks, live(large.vectors)),
       index.remove(keys(1n)),
-      index.publish(next.memoryKeys, next.chunks, next.vectors),
+      index.publish(next.memoryKeys, next.chunks, live(next.vectors)),
       published(index, [2n]),
     ]);
     expect(changes.map(({ status }) => status)).toEqual(["rejected", ...Array(4).fill("fulfilled")]);
@@ -408,7 +410,7 @@ describe("refusals", () => {
       ["the other reserved chunk key", good.memoryKeys, [first, { ...second, chunkKey: 2n ** 64n - 1n }], good.vectors],
     ];
     for (const [what, memoryKeys, chunks, vectors] of bad) {
-      expect([what, await refusal(() => index.publish(memoryKeys, chunks, vectors))]).toEqual([what, "invalid"]);
+      expect([what, await refusal(() => index.publish(memoryKeys, chunks, live(vectors)))]).toEqual([what, "invalid"]);
     }
     expect(index.stats().chunks).toBe(1);
     expect((await index.reconcile(keys())).extraPostings).toHaveLength(1);
@@ -421,19 +423,25 @@ describe("refusals", () => {
     const within = index.admit(null, 1);
     const query = vectorOf(1n);
     const bad: [string, () => unknown][] = [
-      ["a set of another project, nearest", () => index.searchVectors(query, other.admit(null, 1), 10)],
+      ["a set of another project, nearest", () => index.searchVectors(FINGERPRINT, query, other.admit(null, 1), 10)],
       ["a set of another project, match", () => index.searchText("of", other.admit(null, 1), 10)],
-      ["no hits", () => index.searchVectors(query, within, 0)],
+      ["no hits", () => index.searchVectors(FINGERPRINT, query, within, 0)],
       ["too many hits", () => index.searchText("of", within, 2_001)],
-      ["a zero vector", () => index.searchVectors(new Float32Array(DIMENSIONS), within, 10)],
-      ["a NaN vector", () => index.searchVectors(new Float32Array(DIMENSIONS).fill(Number.NaN), within, 10)],
-      ["a short vector", () => index.searchVectors(query.slice(1), within, 10)],
+      ["a zero vector", () => index.searchVectors(FINGERPRINT, new Float32Array(DIMENSIONS), within, 10)],
+      [
+        "a NaN vector",
+        () => index.searchVectors(FINGERPRINT, new Float32Array(DIMENSIONS).fill(Number.NaN), within, 10),
+      ],
+      ["a short vector", () => index.searchVectors(FINGERPRINT, query.slice(1), within, 10)],
       ["user 0", () => index.admit(0n, 1)],
       ["a negative user", () => index.admit(-1n, 1)],
       ["a user beyond 64 bits", () => index.admit(2n ** 64n, 1)],
       ["no moment", () => index.admit(null, Number.NaN)],
-      ["chunks without their memories", () => index.scoreVectors(query, keys(1n, 2n), keys(1n))],
-      ["similarities to a zero vector", () => index.scoreVectors(new Float32Array(DIMENSIONS), keys(), keys())],
+      ["chunks without their memories", () => index.scoreVectors(FINGERPRINT, query, keys(1n, 2n), keys(1n))],
+      [
+        "similarities to a zero vector",
+        () => index.scoreVectors(FINGERPRINT, new Float32Array(DIMENSIONS), keys(), keys()),
+      ],
       ["arrays of different lengths", () => index.show(keys(1n), keys(), new Float64Array(1))],
       ["a negative expiry", () => index.show(keys(1n), keys(0n), new Float64Array([-1]))],
       ["a reserved memory key", () => index.show(keys(0n), keys(0n), new Float64Array(1))],
@@ -447,7 +455,7 @@ describe("refusals", () => {
       ["a filter at no moment", () => index.admitWithin(null, -1, ANYTHING)],
     ];
     for (const [what, call] of bad) expect([what, await refusal(call)]).toEqual([what, "invalid"]);
-    expect((await index.searchVectors(query, within, 2_000)).chunkKeys).toHaveLength(1);
+    expect((await index.searchVectors(FINGERPRINT, query, within, 2_000)).chunkKeys).toHaveLength(1);
   });
 
   test("values of the wrong kind are errors, not aborts", async () => {
@@ -458,7 +466,7 @@ describe("refusals", () => {
       ["attributes that are no texts", () => index.describe(keys(1n), [{}] as unknown as string[])],
       ["a filter that is no text", () => index.admitWithin(null, 1, {} as unknown as string)],
       ["a set that is none", () => index.searchText("of", {} as unknown as { memories: number }, 10)],
-      ["chunks that are none", () => index.publish(keys(1n), [{}] as never, new Float32Array(DIMENSIONS))],
+      ["chunks that are none", () => index.publish(keys(1n), [{}] as never, live(new Float32Array(DIMENSIONS)))],
       ["nothing at all", () => index.passages(undefined as unknown as BigUint64Array)],
     ];
     for (const [what, call] of wrong) {
@@ -468,32 +476,39 @@ describe("refusals", () => {
     expect(index.stats().chunks).toBe(0);
   });
 
-  test("a project of another model or other dimensions refuses to open, naming both", async () => {
+  test("a project keeps its model when it is opened with another, and refuses vectors of the other, naming both", async () => {
     const directory = folder();
-    await (await open(directory)).close();
-    const opening = ProjectIndex.open({
-      directory,
-      dimensions: DIMENSIONS,
-      fingerprint: "model-b",
-      hnswMinChunks: SCAN_ONLY,
-    });
-    const cause = await opening.catch((thrown: unknown) => thrown);
-    expect(codeOf(cause)).toBe("invalid");
-    expect(String(cause)).toContain("model-a");
-    expect(String(cause)).toContain("model-b");
-    expect(
-      await refusal(() =>
-        ProjectIndex.open({ directory, dimensions: 25, fingerprint: FINGERPRINT, hnswMinChunks: SCAN_ONLY }),
-      ),
-    ).toBe("invalid");
-    for (const dimensions of [0, 4_097]) {
-      expect(
-        await refusal(() =>
-          ProjectIndex.open({ directory: folder(), dimensions, fingerprint: "x", hnswMinChunks: SCAN_ONLY }),
-        ),
-      ).toBe("invalid");
+    const first = await open(directory);
+    await published(first, [1n]);
+    await first.close();
+    const index = await open(directory, { newModel: { fingerprint: "model-b", dimensions: 25 } });
+    expect(index.models()).toEqual({ live: MODEL, building: null, previous: null });
+    const within = index.admit(null, 1);
+    const { memoryKeys, chunks, vectors } = publication([1n], 2, 1);
+    const calls = [
+      () => index.searchVectors("model-b", vectorOf(1n), within, 1),
+      () => index.scoreVectors("model-b", vectorOf(1n), keys(1n), keys(1n)),
+      () => index.publish(memoryKeys, chunks, [{ fingerprint: "model-b", vectors }]),
+      () => index.publish(memoryKeys, chunks, []),
+    ];
+    for (const call of calls) {
+      const cause = await call().catch((thrown: unknown) => thrown);
+      expect(codeOf(cause)).toBe("other_model");
+      expect(String(cause)).toContain("model-a");
     }
-    await open(directory);
+    expect(index.stats().chunks).toBe(1);
+  });
+
+  test("a project of an impossible model is refused", async () => {
+    for (const model of [
+      { fingerprint: "x", dimensions: 0 },
+      { fingerprint: "x", dimensions: 4_097 },
+      { fingerprint: "two\nlines", dimensions: DIMENSIONS },
+      { fingerprint: "", dimensions: DIMENSIONS },
+    ]) {
+      const opening = () => ProjectIndex.open({ directory: folder(), newModel: model, hnswMinChunks: SCAN_ONLY });
+      expect(await refusal(opening)).toBe("invalid");
+    }
   });
 
   test("every call on a closed index is refused, and closing lets the same process open it again", async () => {
@@ -501,7 +516,7 @@ describe("refusals", () => {
     const index = await open(directory);
     await published(index, [1n]);
     const within = index.admit(null, 1);
-    const underWay = [index.searchText("of", within, 10), index.searchVectors(vectorOf(1n), within, 10)];
+    const underWay = [index.searchText("of", within, 10), index.searchVectors(FINGERPRINT, vectorOf(1n), within, 10)];
     await index.close();
     for (const search of underWay) expect((await search).chunkKeys).toHaveLength(1);
     const calls = [
@@ -509,7 +524,7 @@ describe("refusals", () => {
       () => index.admit(null, 1),
       () => index.admitWithin(null, 1, ANYTHING),
       () => index.describe(keys(1n), ["{}"]),
-      () => index.scoreVectors(vectorOf(1n), keys(1n), keys(1n)),
+      () => index.scoreVectors(FINGERPRINT, vectorOf(1n), keys(1n), keys(1n)),
       () => index.searchText("of", within, 10),
       () => index.remove(keys(1n)),
       () => index.stats(),
@@ -526,8 +541,7 @@ describe("refusals", () => {
     writeFileSync(join(directory, "file"), "");
     const opening = ProjectIndex.open({
       directory: join(directory, "file"),
-      dimensions: 4,
-      fingerprint: "x",
+      newModel: { fingerprint: "x", dimensions: 4 },
       hnswMinChunks: SCAN_ONLY,
     });
     expect(await refusal(() => opening)).toBe("io");
@@ -546,8 +560,7 @@ describe("damage", () => {
     damage(directory);
     const opened = await ProjectIndex.open({
       directory,
-      dimensions: DIMENSIONS,
-      fingerprint: FINGERPRINT,
+      newModel: MODEL,
       hnswMinChunks: SCAN_ONLY,
     });
     cleanups.push(() => opened.index.close());

@@ -7,7 +7,7 @@ import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";
-import { chunkKeysOf, cosine, DIMENSIONS, FINGERPRINT, publication, SEED, unitVector, vectorOf } from "./corpus.ts";
+import { chunkKeysOf, cosine, FINGERPRINT, live, MODEL, publication, SEED, unitVector, vectorOf } from "./corpus.ts";
 
 setDefaultTimeout(120_000);
 const STEPS = Number(process.env.MNEME_TEST_STEPS ?? 200);
@@ -30,7 +30,7 @@ for (const [path, hnswMinChunks] of [
     const folder = temporaryFolder();
     const shelf = new Map<bigint, Shelved>();
     const open = async () => {
-      const options = { directory: folder.path, dimensions: DIMENSIONS, fingerprint: FINGERPRINT, hnswMinChunks };
+      const options = { directory: folder.path, newModel: MODEL, hnswMinChunks };
       const { index, repairs } = await ProjectIndex.open(options);
       expect(repairs).toEqual([]);
       return index;
@@ -57,7 +57,7 @@ for (const [path, hnswMinChunks] of [
         if (chance < 0.5) {
           const chunksEach = below(4);
           const { memoryKeys: published, chunks, vectors } = publication([...memoryKeys], step, chunksEach);
-          await index.publish(published, chunks, vectors);
+          await index.publish(published, chunks, live(vectors));
           for (const memoryKey of memoryKeys) {
             const userKey = BigInt(1 + below(USERS));
             const shelved = { chunkKeys: chunkKeysOf(memoryKey, step, chunksEach), userKey, isShown: true };
@@ -90,7 +90,7 @@ for (const [path, hnswMinChunks] of [
             ? index.admit(userKey, 1)
             : await index.admitWithin(userKey, 1, filterJson(parseFilter(filter)));
         const expected = nearestByHand(query, userKey, only);
-        const near = await index.searchVectors(query, within, 5);
+        const near = await index.searchVectors(FINGERPRINT, query, within, 5);
         // Rounding to bf16 may swap chunks whose cosines agree to three digits, so the test compares scores, not keys.
         expect(near.chunkKeys).toHaveLength(Math.min(5, expected.length));
         for (const [at, chunkKey] of near.chunkKeys.entries()) {
@@ -101,6 +101,7 @@ for (const [path, hnswMinChunks] of [
           [...shelf].flatMap(([memoryKey, { chunkKeys }]) => chunkKeys.map((key) => [key, memoryKey])),
         );
         const similarities = await index.scoreVectors(
+          FINGERPRINT,
           query,
           BigUint64Array.from(memoryOf.keys()),
           BigUint64Array.from(memoryOf.values()),

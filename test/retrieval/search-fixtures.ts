@@ -8,7 +8,6 @@ import type { Reranker } from "../../src/ports/models.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { search } from "../../src/retrieval/search.ts";
 import type { IngestHarness } from "../ingest/ingest-harness.ts";
-import { onlyEmbedder } from "../support/shipped-models.ts";
 
 /** A reranker of a test; it supports English unless it says otherwise. */
 export type TestReranker = Pick<Reranker, "score"> & Partial<Pick<Reranker, "languages">>;
@@ -27,13 +26,10 @@ export function searchIn(
   request: Partial<SearchRequest> = {},
   reranker: TestReranker | null = neutralReranker,
 ): Promise<Ranking> {
-  const { index, memories, embedder, clock, projectId } = harness;
-  const models = {
-    embedders: onlyEmbedder(embedder),
-    rerankers: { for: () => reranker && { languages: ["en"], ...reranker } },
-  };
+  const { index, memories, embedders, clock, projectId } = harness;
+  const rerankers = { for: () => reranker && { languages: ["en"], ...reranker } };
   return search(
-    { index, memories, ...models, clock, languageOf: () => "und" },
+    { index, memories, embedders, rerankers, clock, languageOf: () => "und" },
     {
       ...{ query: "red kite", mode: "balanced", limit: 10, scoreMin: 0, includeGraph: false, filter: null },
       scope: { projectId, user: null },

@@ -75,7 +75,7 @@ async function completed(draft: MemoryDraft, viewer = everybody): Promise<Memory
 async function searchableBy(userId: string): Promise<number> {
   const project = await harness.index.project(harness.projectId);
   const within = await project.admit(harness.memories.userKey(harness.projectId, userId), harness.clock.now());
-  return (await project.searchVectors(hashVector(""), within, 100)).chunkKeys.length;
+  return (await project.searchVectors(harness.embedder.fingerprint, hashVector(""), within, 100)).chunkKeys.length;
 }
 
 describe("a change within the caller's transaction", () => {

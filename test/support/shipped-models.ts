@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
+import { Fault } from "../../src/domain/fault.ts";
 import type { Embedder, Embedders } from "../../src/ports/models.ts";
 
 /** Folder of the models that ship with Mneme. */
@@ -15,12 +16,18 @@ export const MULTILINGUAL = "mneme-e5-small";
 /** The English embedder's weights and curves. */
 export const ENGLISH_TUNING = embedderOf(readModels(MODELS_DIR), ENGLISH).tuning;
 
-/** A registry with one embedder. */
-export function onlyEmbedder(embedder: Embedder): Embedders {
+/** A registry of these embedders; the first is the default. */
+export function embeddersOf(first: Embedder, ...others: readonly Embedder[]): Embedders {
+  const all = [first, ...others];
+  const ids = all.map(({ id }) => id).sort();
   return {
-    default: embedder,
-    ids: [embedder.id],
-    get: () => embedder,
-    withFingerprint: (fingerprint) => (fingerprint === embedder.fingerprint ? embedder : null),
+    default: first,
+    ids,
+    get: (id) => {
+      const found = all.find((embedder) => embedder.id === id);
+      if (found !== undefined) return found;
+      throw new Fault("invalid_request", `There is no embedding model ${id}; there are: ${ids.join(", ")}.`);
+    },
+    withFingerprint: (fingerprint) => all.find((embedder) => embedder.fingerprint === fingerprint) ?? null,
   };
 }

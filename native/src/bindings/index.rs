@@ -1,5 +1,5 @@
 //! An open project for JavaScript: opening, visibility, admissible sets, comparing chunks, and closing.
-//! Publishing is in `publish`, searches are in `search` and `graph`.
+//! Publishing is in `publish`, searches are in `search` and `graph`, vector sets of other models in `models`.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +11,7 @@ use napi_derive::napi;
 use crate::bindings::admissible::NativeAdmissible;
 use crate::bindings::conversions::{checked_ms, checked_user};
 use crate::bindings::tasks::{ToJs, WritingThread, js_error, run, run_on_worker};
+use crate::bindings::vector_model::VectorModel;
 use crate::error::{Error, Result};
 use crate::filters::memory_table::VisibleMemory;
 use crate::project::{self, Project, ProjectOptions, ProjectStats};
@@ -20,11 +21,8 @@ use crate::project::{self, Project, ProjectOptions, ProjectStats};
 pub struct ProjectIndexOptions {
     /// The project's folder. It is created if it does not exist.
     pub directory: String,
-    /// Number of components of a vector, 1 to 4,096.
-    pub dimensions: u32,
-    /// Hash of the embedding model, 1 to 480 bytes. Opening fails with `invalid` if the project was written with
-    /// another model or other dimensions; the error names both.
-    pub fingerprint: String,
+    /// Embedding model of a new project. A project that exists keeps its own (`models`).
+    pub new_model: VectorModel,
     /// Number of admissible chunks above which a vector search uses HNSW. Up to this number, it scans all of them.
     pub hnsw_min_chunks: u32,
 }
@@ -80,8 +78,7 @@ pub fn open_project<'env>(env: &'env Env, options: ProjectIndexOptions) -> napi:
     run_on_worker(env, move || {
         let (project, repairs) = Project::open(ProjectOptions {
             directory: PathBuf::from(options.directory),
-            dimensions: options.dimensions as usize,
-            fingerprint: options.fingerprint,
+            new_model: options.new_model.to_core(),
             hnsw_min_chunks: options.hnsw_min_chunks as usize,
         })?;
         Ok(OpenedProject { project, repairs })

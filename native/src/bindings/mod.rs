@@ -10,6 +10,8 @@
 //! | `admissible` | admissible sets |
 //! | `index` | an open project: opening, visibility, comparing chunks, closing |
 //! | `publish` | publishing, removing, compacting |
+//! | `models` | the embedding models of a project: building vectors of another model, and swapping them in |
+//! | `vector_model` | an embedding model and vectors of it |
 //! | `search` | vector search, full-text search, stored passages |
 //! | `graph` | graph search, and the graph around a memory |
 //! | `encoder` | the model encoder |
@@ -22,6 +24,8 @@ pub mod encoder;
 pub mod graph;
 pub mod index;
 pub mod lock;
+pub mod models;
 pub mod publish;
 pub mod search;
 mod tasks;
+pub mod vector_model;

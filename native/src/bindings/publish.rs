@@ -2,15 +2,17 @@
 //! as typed arrays, and texts in slices.
 
 use napi::Env;
-use napi::bindgen_prelude::{BigUint64Array, BigUint64ArraySlice, Either, Float32ArraySlice, Null, PromiseRaw};
+use napi::bindgen_prelude::{BigUint64Array, BigUint64ArraySlice, Either, Null, PromiseRaw};
 use napi_derive::napi;
 
 use crate::bindings::conversions::optional_text;
 use crate::bindings::index::NativeIndex;
+use crate::bindings::vector_model::VectorsOfModel;
 use crate::entities::mentions::EntitySources;
 use crate::error::Error;
 use crate::project::Project;
 use crate::text::schema::TextChunk;
+use crate::vectors::sets::ModelVectors;
 
 /// The texts of a chunk.
 #[napi(object)]
@@ -68,9 +70,11 @@ impl NativeChunkTexts {
 
 #[napi]
 impl NativeIndex {
-    /// Replaces all indexed data of the given memories by these chunks and their unit vectors (`[chunks, dimensions]`).
-    /// `chunkKeys`, `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the
-    /// change is durable. Visibility does not change. The call can be repeated with the same effect.
+    /// Replaces all indexed data of the given memories by these chunks and their unit vectors. `vectors` has those of
+    /// the live model (otherwise the call fails with `other_model`) and, if they are known, those of the model whose
+    /// vectors are being built; without them, these memories are missing there. Other models are ignored. `chunkKeys`,
+    /// `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the change is
+    /// durable. Visibility does not change. The call can be repeated with the same effect.
     #[napi(catch_unwind)]
     pub fn publish<'env>(
         &self,
@@ -79,11 +83,13 @@ impl NativeIndex {
         chunk_keys: BigUint64ArraySlice<'_>,
         chunk_memory_keys: BigUint64ArraySlice<'_>,
         texts: &mut NativeChunkTexts,
-        vectors: Float32ArraySlice<'_>,
+        vectors: Vec<VectorsOfModel>,
     ) -> napi::Result<PromiseRaw<'env, ()>> {
         let (memory_keys, chunk_keys) = (memories.memory_keys.to_vec(), chunk_keys.to_vec());
         let entities = memories.entities;
-        let (chunk_memory_keys, vectors) = (chunk_memory_keys.to_vec(), vectors.to_vec());
+        let chunk_memory_keys = chunk_memory_keys.to_vec();
+        let vectors: Vec<(String, Vec<f32>)> =
+            vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect();
         let texts = std::mem::take(&mut texts.texts);
         self.change(env, move |project| {
             if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
@@ -103,6 +109,8 @@ impl NativeIndex {
                 place: &text.place,
                 entity_record: &[],
             });
+            let vectors: Vec<ModelVectors<'_>> =
+                vectors.iter().map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors }).collect();
             project.publish(&memory_keys, &known.collect::<Vec<_>>(), &chunks.collect::<Vec<_>>(), &vectors)
         })
     }
@@ -118,8 +126,8 @@ impl NativeIndex {
         self.change(env, move |project| project.remove(&memory_keys))
     }
 
-    /// Rewrites the vector log if a quarter of its records is no longer valid or a record is damaged. Resolves to
-    /// whether it rewrote the log. Searches can run at the same time.
+    /// Rewrites a vector log if a quarter of its records is no longer valid or a record is damaged. Resolves to
+    /// whether it rewrote one. Searches can run at the same time.
     #[napi(catch_unwind)]
     pub fn compact_if_needed<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.change(env, Project::compact_if_needed)

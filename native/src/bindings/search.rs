@@ -35,17 +35,20 @@ pub struct StoredPassage {
 #[napi]
 impl NativeIndex {
     /// Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
-    /// vector (`[dimensions]`).
+    /// vector (`[dimensions]`) of the model with this fingerprint. Fails with `other_model` if another model is live.
     #[napi(catch_unwind)]
     pub fn search_vectors<'env>(
         &self,
         env: &'env Env,
+        fingerprint: String,
         vector: Float32ArraySlice<'_>,
         within: &NativeAdmissible,
         limit: u32,
     ) -> napi::Result<PromiseRaw<'env, Hits>> {
         let (vector, within) = (vector.to_vec(), within.share());
-        self.read(env, move |project| with_memories(project, project.search_vectors(&vector, &within, limit as usize)?))
+        self.read(env, move |project| {
+            with_memories(project, project.search_vectors(&fingerprint, &vector, &within, limit as usize)?)
+        })
     }
 
     /// Full-text search: returns the `limit` (1 to 2,000) admissible chunks with the highest BM25 score. Scores are
@@ -63,17 +66,21 @@ impl NativeIndex {
     }
 
     /// Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
-    /// does not exist. `memoryKeys` has the memory of each chunk.
+    /// does not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` if the vector's model, given
+    /// by its fingerprint, is not live.
     #[napi(catch_unwind)]
     pub fn score_vectors<'env>(
         &self,
         env: &'env Env,
+        fingerprint: String,
         vector: Float32ArraySlice<'_>,
         chunk_keys: BigUint64ArraySlice<'_>,
         memory_keys: BigUint64ArraySlice<'_>,
     ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
         let (vector, chunk_keys, memory_keys) = (vector.to_vec(), chunk_keys.to_vec(), memory_keys.to_vec());
-        self.read(env, move |project| project.score_vectors(&vector, &chunk_keys, &memory_keys).map(Scores))
+        self.read(env, move |project| {
+            project.score_vectors(&fingerprint, &vector, &chunk_keys, &memory_keys).map(Scores)
+        })
     }
 
     /// Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist.

@@ -1,4 +1,4 @@
-//! The vector index of one project: publishes, removes and searches vectors, and compacts their log.
+//! One vector set of a project: publishes, removes and searches vectors of one model, and compacts their log.
 //! `searcher` searches the rows, `log` stores them, `hnsw_builder` keeps the HNSW graph up to date.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::hit::Hit;
 use crate::vectors::hnsw::{HnswGraph, HnswSnapshot, LogIdentity};
 use crate::vectors::hnsw_builder;
 use crate::vectors::kernels;
-use crate::vectors::log::{Record, VectorLog, to_bf16};
+use crate::vectors::log::{LOG_FILE, Record, VectorLog, to_bf16};
 use crate::vectors::row_table::RowTable;
 pub use crate::vectors::searcher::VectorOptions;
 use crate::vectors::searcher::{BuilderWork, Rows, Searcher};
@@ -52,7 +52,7 @@ pub struct VectorStats {
     pub is_hnsw_ready: bool,
 }
 
-/// The vector index of one project. Any number of threads may search; only one thread at a time may change it.
+/// The vectors of one project and one model. Any number of threads may search; only one thread at a time may change it.
 #[derive(Debug)]
 pub struct VectorIndex {
     searcher: Arc<Searcher>,
@@ -67,7 +67,7 @@ impl VectorIndex {
     pub fn open(options: VectorOptions, memory_table: Arc<MemoryTable>) -> Result<(VectorIndex, Vec<String>)> {
         std::fs::create_dir_all(&options.directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
-        let path = options.directory.join("vectors.log");
+        let path = options.directory.join(LOG_FILE);
         let mut table = RowTable::new(options.dimensions);
         let (log, repairs) = VectorLog::open(&path, options.dimensions, &options.fingerprint, |number, record| {
             table.apply(number, record, &memory_table);
@@ -162,6 +162,12 @@ impl VectorIndex {
         let rows = self.searcher.rows();
         let origins = rows.table.live_rows().map(|row| rows.table.origin(row));
         origins.map(|origin| (origin.chunk_key, origin.ordinal)).collect()
+    }
+
+    /// Keys of the chunks of a memory that have a vector.
+    pub fn memory_chunks(&self, memory_key: u64) -> Vec<u64> {
+        let ordinal = self.searcher.memory_table.known_ordinals(&[memory_key])[0];
+        ordinal.map_or_else(Vec::new, |ordinal| self.searcher.rows().table.chunk_keys_of(ordinal).to_vec())
     }
 
     /// Compacts the log if any record is damaged, or if the log has at least `COMPACTION_RECORDS_MIN` records and a

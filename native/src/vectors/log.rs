@@ -12,6 +12,8 @@ use half::slice::HalfFloatSliceExt;
 use crate::error::{Error, Result};
 use crate::files::{set_aside, sync_directory};
 
+/// Name of the log in the folder of its vector set.
+pub const LOG_FILE: &str = "vectors.log";
 const MAGIC: &[u8; 8] = b"MNEMEVEC";
 const FORMAT_VERSION: u32 = 1;
 /// Size of the header, one disk sector: magic, version, dimensions, epoch, fingerprint length, fingerprint, zeros,
@@ -422,6 +424,15 @@ fn read_header(path: &Path) -> Result<Option<std::result::Result<Header, String>
         Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(Err("it is truncated".to_owned()))),
         Err(cause) => Err(Error::from_io(&format!("reading {}", path.display()), &cause)),
     }
+}
+
+/// The fingerprint and dimensions of the vectors in a folder, and the size of their log in bytes. `None` if the folder
+/// has no log with a valid header.
+pub fn model_of_log(directory: &Path) -> Result<Option<(String, usize, u64)>> {
+    let path = directory.join(LOG_FILE);
+    let Some(Ok(header)) = read_header(&path)? else { return Ok(None) };
+    let bytes = fs::metadata(&path).map_err(|cause| Error::from_io(&format!("reading {}", path.display()), &cause))?;
+    Ok(Some((header.fingerprint, header.dimensions, bytes.len())))
 }
 
 fn open_for_writing(path: &Path, is_new: bool) -> io::Result<File> {

@@ -6,7 +6,9 @@
 //!
 //! | File | Content |
 //! |---|---|
-//! | `index` | the vector index of a project: publish, remove, search, compact |
+//! | `sets` | the vector sets of a project, one per embedding model; building a set and swapping it in |
+//! | `set_file` | the small file that says which set is live |
+//! | `index` | one vector set: publish, remove, search, compact |
 //! | `searcher` | the search itself, which chooses between scan and HNSW |
 //! | `log` | the vectors on disk: an append-only log of checksummed records |
 //! | `row_table` | which chunk and memory each row belongs to, and which rows are alive |
@@ -29,3 +31,5 @@ mod row_blocks;
 mod row_set;
 mod row_table;
 mod searcher;
+pub(crate) mod set_file;
+pub(crate) mod sets;

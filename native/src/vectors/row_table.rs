@@ -111,14 +111,19 @@ impl RowTable {
         self.ranges.get(ordinal as usize).map_or(0, |range| range.count as usize)
     }
 
+    /// Keys of the chunks of a memory, in the order of their rows.
+    pub fn chunk_keys_of(&self, ordinal: u32) -> &[u64] {
+        let RowRange { start, count } = self.ranges.get(ordinal as usize).copied().unwrap_or_default();
+        &self.chunk_keys[start as usize..(start + count) as usize]
+    }
+
     /// The live row of a chunk of a memory; `None` if the memory has no such chunk. Tries a binary search first,
     /// because the chunks of a memory are usually published in the order of their keys. If that fails, checks all
     /// chunks of the memory.
     pub fn row_of(&self, ordinal: u32, chunk_key: u64) -> Option<u32> {
-        let RowRange { start, count } = *self.ranges.get(ordinal as usize)?;
-        let keys = &self.chunk_keys[start as usize..(start + count) as usize];
+        let keys = self.chunk_keys_of(ordinal);
         let index = keys.binary_search(&chunk_key).ok().or_else(|| keys.iter().position(|key| *key == chunk_key))?;
-        Some(start + index as u32)
+        Some(self.ranges[ordinal as usize].start + index as u32)
     }
 
     /// The live rows of all memories in a set.

@@ -6,38 +6,47 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Chunk, ChunkPlace } from "../../domain/chunk.ts";
-import { Fault, invariant } from "../../domain/fault.ts";
+import { Fault } from "../../domain/fault.ts";
 import type { Filter } from "../../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
 import type { Eventually } from "../../kit/eventually.ts";
-import type {
-  AdmissibleSet,
-  ChunkIndex,
-  EntityKind,
-  GraphHits,
-  Hits,
-  Neighbourhood,
-  Passage,
-  ProjectIndex,
-  Publication,
-  Reconciliation,
-  Seeds,
-  VisibleMemory,
+import {
+  type AdmissibleSet,
+  type ChunkIndex,
+  type EntityKind,
+  type GraphHits,
+  type Hits,
+  type IndexModel,
+  type IndexModels,
+  type MissingVectors,
+  type ModelVectors,
+  type Neighbourhood,
+  OtherModel,
+  type Passage,
+  type ProjectIndex,
+  type Publication,
+  type Reconciliation,
+  type Seeds,
+  type StoredMemory,
+  type VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import { NativeError } from "../native/addon.ts";
 import type { MentionedEntity } from "../native/addon-types.ts";
 import { ProjectIndex as NativeIndex, type PublishChunk, type PublishChunks } from "../native/core.ts";
 import { filterJson } from "../native/filter-json.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
+import { StoreError } from "./store-error.ts";
 
 /** Options of `EmbeddedChunkIndex`. */
 export interface EmbeddedIndexParts {
   /** Folder with one folder per project. */
   readonly directory: string;
   readonly archive: Archive;
-  readonly dimensions: number;
-  /** Identifies the embedder. An index with vectors of another embedder is refused. */
-  readonly fingerprint: string;
+  /**
+   * The installed embedding models; the first is the one of new projects. A project whose live model is not among them
+   * is refused.
+   */
+  readonly models: readonly [IndexModel, ...IndexModel[]];
   /** Number of admissible chunks above which vector search uses HNSW instead of a scan. */
   readonly hnswMinChunks: number;
   /** Reserves consecutive chunk keys that were never used. Returns the first. */
@@ -69,6 +78,10 @@ export class EmbeddedChunkIndex implements ChunkIndex {
 
   contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
     return this.#parts.archive.contents(memoryKeys);
+  }
+
+  stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>> {
+    return this.#parts.archive.stored(memoryKeys);
   }
 
   async purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
@@ -105,10 +118,18 @@ async function openProject(id: ProjectId, parts: EmbeddedIndexParts): Promise<Em
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { index, repairs } = await NativeIndex.open({
     directory,
-    dimensions: parts.dimensions,
-    fingerprint: parts.fingerprint,
+    newModel: { fingerprint: parts.models[0].fingerprint, dimensions: parts.models[0].dimensions },
     hnswMinChunks: parts.hnswMinChunks,
   });
+  const { live } = index.models();
+  if (!parts.models.some((model) => model.fingerprint === live.fingerprint)) {
+    await index.close();
+    const installed = parts.models.map(({ fingerprint }) => fingerprint).join(", ");
+    throw new StoreError(
+      "other_model",
+      `${directory} has vectors of the model ${live.fingerprint}, which is not installed (installed: ${installed}): put the folder of that model back.`,
+    );
+  }
   return new EmbeddedProjectIndex(id, index, parts, isNew ? [] : repairs);
 }
 
@@ -120,6 +141,12 @@ const ENTITY_KINDS: Readonly<Record<MentionedEntity["kind"], EntityKind>> = {
   d: "date",
   k: "phrase",
 };
+
+/** A publication whose chunks have keys. */
+interface KeyedPublication {
+  readonly publication: Publication;
+  readonly chunks: readonly { readonly chunkKey: ChunkKey; readonly chunk: Chunk }[];
+}
 
 interface ChunkToPublish {
   readonly chunkKey: ChunkKey;
@@ -167,13 +194,13 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
     return this.#startInOrder(
       () => this.#parts.reserveChunkKeys(chunkCount),
-      (firstKey) => this.#publish(publications, firstKey, chunkCount),
+      (firstKey) => this.#publish(publications, firstKey),
     );
   }
 
-  async #publish(publications: readonly Publication[], firstKey: bigint, chunkCount: number): Promise<void> {
+  async #publish(publications: readonly Publication[], firstKey: bigint): Promise<void> {
     let nextKey = firstKey;
-    const keyed = publications.map((publication) => ({
+    const keyed: readonly KeyedPublication[] = publications.map((publication) => ({
       publication,
       chunks: publication.chunks.map((chunk) => ({ chunkKey: nextKey++ as ChunkKey, chunk })),
     }));
@@ -187,6 +214,16 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         return { chunkKey, ordinal, start, end, headings };
       }),
     }));
+    // While a change of the model begins or ends, publications may have vectors of different models.
+    const byModels = Map.groupBy(keyed, ({ publication: { vectors } }) =>
+      vectors.map(({ fingerprint }) => fingerprint).join("\n"),
+    );
+    const toNative = [...byModels.values()].map((group) => this.#publishToNative(group));
+    await Promise.all([this.#parts.archive.replace(archived), ...toNative]);
+  }
+
+  /** Publishes memories that have vectors of the same models. */
+  #publishToNative(keyed: readonly KeyedPublication[]): Promise<void> {
     const toIndex = keyed.flatMap(({ publication, chunks }) =>
       chunks.map(({ chunkKey, chunk }) => ({ chunkKey, chunk, publication })),
     );
@@ -196,15 +233,13 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       // the size of its content.
       slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
     };
-    const vectors = concatenate(publications.map((publication) => publication.vectors));
-    invariant(vectors.length === chunkCount * this.#parts.dimensions, "a publication has one vector per chunk");
-
-    const memoryKeys = BigUint64Array.from(publications, (publication) => publication.memoryKey);
-    const entities = publications.map((publication) => publication.entities);
-    await Promise.all([
-      this.#parts.archive.replace(archived),
-      this.#native.publish(memoryKeys, indexed, vectors, entities),
-    ]);
+    const vectors = (keyed[0]?.publication.vectors ?? []).map(({ fingerprint }, at): ModelVectors => {
+      const parts = keyed.map(({ publication }) => publication.vectors[at]?.vectors ?? new Float32Array(0));
+      return { fingerprint, vectors: concatenate(parts) };
+    });
+    const memoryKeys = BigUint64Array.from(keyed, ({ publication }) => publication.memoryKey);
+    const entities = keyed.map(({ publication }) => publication.entities);
+    return withOtherModel(() => this.#native.publish(memoryKeys, indexed, vectors, entities));
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
@@ -256,16 +291,20 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     }
   }
 
-  searchVectors(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.#native.searchVectors(vector, within, limit);
+  searchVectors(fingerprint: string, vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
+    return withOtherModel(() => this.#native.searchVectors(fingerprint, vector, within, limit));
   }
 
   searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
     return this.#native.searchText(query, within, limit);
   }
 
-  scoreVectors(vector: Float32Array, hits: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
-    return this.#native.scoreVectors(vector, hits.chunkKeys, hits.memoryKeys);
+  scoreVectors(
+    fingerprint: string,
+    vector: Float32Array,
+    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
+  ): Promise<Float32Array> {
+    return withOtherModel(() => this.#native.scoreVectors(fingerprint, vector, chunkKeys, memoryKeys));
   }
 
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
@@ -314,6 +353,39 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         place: unpackPlace(passage.place),
       };
     });
+  }
+
+  models(): IndexModels {
+    return this.#native.models();
+  }
+
+  beginModel(model: IndexModel): Promise<void> {
+    const { fingerprint, dimensions } = model;
+    return this.#native.beginModel({ fingerprint, dimensions });
+  }
+
+  async missingVectors(): Promise<MissingVectors> {
+    const { memoryKeys, missingChunks, chunks } = await this.#native.missingVectors();
+    return { memoryKeys: [...memoryKeys] as MemoryKey[], missingChunks, chunks };
+  }
+
+  addVectors(
+    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
+    vectors: ModelVectors,
+  ): Promise<number> {
+    return withOtherModel(() => this.#native.addVectors(chunkKeys, memoryKeys, vectors));
+  }
+
+  swapModel(): Promise<boolean> {
+    return this.#native.swapModel();
+  }
+
+  dropBuilding(): Promise<void> {
+    return this.#native.dropBuilding();
+  }
+
+  forgetPrevious(): Promise<void> {
+    return this.#native.forgetPrevious();
   }
 
   // Attributes of all memories are passed to the native core before any memory is shown, so that filters see every
@@ -377,6 +449,16 @@ function showable(memories: Showable): [BigUint64Array, BigUint64Array, Float64A
     BigUint64Array.from(memories, (memory) => memory.userKey ?? 0n),
     Float64Array.from(memories, (memory) => memory.expiresAt ?? 0),
   ];
+}
+
+/** Runs a call of the native core and turns its error about another model into `OtherModel`. */
+async function withOtherModel<Result>(call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (cause) {
+    if (!(cause instanceof NativeError) || cause.code !== "other_model") throw cause;
+    throw new OtherModel(cause.detail, { cause });
+  }
 }
 
 function concatenate(parts: readonly Float32Array[]): Float32Array {

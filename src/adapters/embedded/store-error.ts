@@ -5,10 +5,10 @@ import { Fault } from "../../domain/fault.ts";
 
 /**
  * damaged: the content of the file is invalid. read_only: the file cannot be written. no_space: disk or quota is full.
- * newer_version: a newer version of Mneme wrote it. locked: another process uses it. io: any other error of the
- * operating system.
+ * newer_version: a newer version of Mneme wrote it. other_model: it belongs to a model that is not installed. locked:
+ * another process uses it. io: any other error of the operating system.
  */
-export type StoreErrorCode = "damaged" | "read_only" | "no_space" | "newer_version" | "locked" | "io";
+export type StoreErrorCode = "damaged" | "read_only" | "no_space" | "newer_version" | "other_model" | "locked" | "io";
 
 /** A store's file cannot be used. `message` is one sentence that names the file and what to do about it. */
 export class StoreError extends Error {
@@ -38,7 +38,10 @@ export function faultOfStore(error: unknown): Fault | null {
 /** Retry hint for callers: a person has to free disk space first, which takes a while. */
 const FULL_DISK_RETRY_SECONDS = 60;
 
-const WHAT_TO_DO: Readonly<Record<Exclude<StoreErrorCode, "newer_version">, string>> = {
+/** The codes whose message depends on nothing but the path. */
+export type StoreFileCode = Exclude<StoreErrorCode, "newer_version" | "other_model">;
+
+const WHAT_TO_DO: Readonly<Record<StoreFileCode, string>> = {
   damaged: "is damaged or not a database: restore it from a backup, or move it away to start empty.",
   read_only: "cannot be written: give this user the right to write to the file and its folder.",
   no_space: "could not grow because the disk is full: free some space, then try again.",
@@ -47,7 +50,7 @@ const WHAT_TO_DO: Readonly<Record<Exclude<StoreErrorCode, "newer_version">, stri
 };
 
 /** Creates the error with this code for the file at `path`. */
-export function storeError(code: keyof typeof WHAT_TO_DO, path: string, cause?: unknown): StoreError {
+export function storeError(code: StoreFileCode, path: string, cause?: unknown): StoreError {
   return new StoreError(code, `${path} ${WHAT_TO_DO[code]}`, cause);
 }
 

@@ -83,6 +83,16 @@ export interface Hits {
   readonly scores: Float32Array;
 }
 
+/** The embedding models of a project. */
+export interface IndexModels {
+  /** Model that searches use. */
+  readonly live: VectorModel;
+  /** Model whose vectors are being built. */
+  readonly building: VectorModel | null;
+  /** Model that was live before the last swap, if its vectors are still stored. */
+  readonly previous: VectorModel | null;
+}
+
 /** Title and phrases of a memory, which give entities besides those that its text names. */
 export interface KnownEntities {
   /** Title of the memory, given or extracted. It becomes an entity of the memory's first chunk. */
@@ -105,6 +115,16 @@ export interface MentionedEntity {
   readonly memories: number;
   /** Keys of the memory's chunks that mention the entity, ascending; at most 100. */
   readonly chunkKeys: BigUint64Array;
+}
+
+/** What the vectors that are being built still lack. */
+export interface MissingVectors {
+  /** Memories of which at least one chunk has no vector, in ascending order. */
+  readonly memoryKeys: BigUint64Array;
+  /** Number of chunks of these memories. */
+  readonly missingChunks: number;
+  /** Number of all chunks of the project. */
+  readonly chunks: number;
 }
 
 /** Admissible set: the memories that one request may see. Valid only for the index that made it. */
@@ -208,9 +228,38 @@ export interface NativeIndex {
   stats(): ProjectIndexStats;
   /** Waits for the changes in progress, then releases threads and files. Later calls fail with `closed`. */
   close(): Promise<void>;
+  /** Returns the embedding models of the project. */
+  models(): IndexModels;
   /**
-   * Replaces all indexed data of the given memories by these chunks and their unit vectors (`[chunks, dimensions]`).
-   * `chunkKeys`, `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the
+   * Begins to build vectors of another model beside the live ones; does nothing if that has begun. Vectors that are
+   * kept for a rollback are used if they are of this model. Fails with `invalid` if the model is live or not
+   * possible, or if vectors of another model are being built.
+   */
+  beginModel(model: VectorModel): Promise<void>;
+  /**
+   * Compares the vectors that are being built with the live ones. Removes those of chunks that no longer exist.
+   * Fails with `invalid` if none are being built.
+   */
+  missingVectors(): Promise<MissingVectors>;
+  /**
+   * Adds vectors to those that are being built, durably. The keys are parallel. A memory must be given with all of
+   * its chunks; a memory that has other chunks by now is skipped. Resolves to the number of chunks that were added.
+   * Fails with `other_model` if vectors of another model are being built.
+   */
+  addVectors(chunkKeys: BigUint64Array, chunkMemoryKeys: BigUint64Array, vectors: VectorsOfModel): Promise<number>;
+  /**
+   * Makes the vectors that are being built live if no chunk lacks one. Resolves to whether it did. The vectors that
+   * were live are kept for a rollback.
+   */
+  swapModel(): Promise<boolean>;
+  /** Deletes the vectors that are being built, if there are any. */
+  dropBuilding(): Promise<void>;
+  /** Deletes the vectors that are kept for a rollback, if there are any. */
+  forgetPrevious(): Promise<void>;
+  /**
+   * Replaces all indexed data of the given memories by these chunks and their unit vectors. `vectors` has those of the
+   * live model (otherwise the call fails with `other_model`) and, if they are known, those of the model whose vectors
+   * are being built; without them, these memories are missing there. Other models are ignored. `chunkKeys`, `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the
    * change is durable. Visibility does not change. The call can be repeated with the same effect.
    */
   publish(
@@ -218,20 +267,20 @@ export interface NativeIndex {
     chunkKeys: BigUint64Array,
     chunkMemoryKeys: BigUint64Array,
     texts: NativeChunkTexts,
-    vectors: Float32Array,
+    vectors: readonly VectorsOfModel[],
   ): Promise<void>;
   /** Removes all indexed data of the given memories, durably. Unknown keys are ignored. */
   remove(memoryKeys: BigUint64Array): Promise<void>;
   /**
-   * Rewrites the vector log if a quarter of its records is no longer valid or a record is damaged. Resolves to
-   * whether it rewrote the log. Searches can run at the same time.
+   * Rewrites a vector log if a quarter of its records is no longer valid or a record is damaged. Resolves to
+   * whether it rewrote one. Searches can run at the same time.
    */
   compactIfNeeded(): Promise<boolean>;
   /**
    * Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
-   * vector (`[dimensions]`).
+   * vector (`[dimensions]`) of the model with this fingerprint. Fails with `other_model` if another model is live.
    */
-  searchVectors(vector: Float32Array, within: NativeAdmissible, limit: number): Promise<Hits>;
+  searchVectors(fingerprint: string, vector: Float32Array, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
    * Full-text search: returns the `limit` (1 to 2,000) admissible chunks with the highest BM25 score. Scores are
    * above 0 and at most 1.
@@ -239,9 +288,15 @@ export interface NativeIndex {
   searchText(query: string, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
    * Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
-   * does not exist. `memoryKeys` has the memory of each chunk.
+   * does not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` if the vector's model, given
+   * by its fingerprint, is not live.
    */
-  scoreVectors(vector: Float32Array, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
+  scoreVectors(
+    fingerprint: string,
+    vector: Float32Array,
+    chunkKeys: BigUint64Array,
+    memoryKeys: BigUint64Array,
+  ): Promise<Float32Array>;
   /** Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /** Returns the stored passages of chunks, in the order of the keys; `null` for a chunk that does not exist. */
@@ -273,13 +328,8 @@ export interface Neighbourhood {
 export interface ProjectIndexOptions {
   /** The project's folder. It is created if it does not exist. */
   readonly directory: string;
-  /** Number of components of a vector, 1 to 4,096. */
-  readonly dimensions: number;
-  /**
-   * Hash of the embedding model, 1 to 480 bytes. Opening fails with `invalid` if the project was written with
-   * another model or other dimensions; the error names both.
-   */
-  readonly fingerprint: string;
+  /** Embedding model of a new project. A project that exists keeps its own (`models`). */
+  readonly newModel: VectorModel;
   /** Number of admissible chunks above which a vector search uses HNSW. Up to this number, it scans all of them. */
   readonly hnswMinChunks: number;
 }
@@ -312,4 +362,20 @@ export interface StoredPassage {
   readonly text: string;
   /** Position of the chunk in its memory, as the string that was published. The core does not read this string. */
   readonly place: string;
+}
+
+/** An embedding model, as the index knows it. */
+export interface VectorModel {
+  /** Identifies everything that determines a vector, 1 to 480 bytes without line breaks. */
+  readonly fingerprint: string;
+  /** Number of components of a vector, 1 to 4,096. */
+  readonly dimensions: number;
+}
+
+/** Vectors of one model, `[chunks, dimensions]`. */
+export interface VectorsOfModel {
+  /** Fingerprint of the model. */
+  readonly fingerprint: string;
+  /** One unit vector per chunk. */
+  readonly vectors: Float32Array;
 }

@@ -5,7 +5,17 @@ import { createRequire } from "node:module";
 import type { NativeAddon } from "./addon-types.ts";
 import { nativeLibraryPath } from "./library.ts";
 
-const ERROR_CODES = ["damaged", "io", "no_space", "locked", "invalid", "too_dear", "closed", "bug"] as const;
+const ERROR_CODES = [
+  "damaged",
+  "io",
+  "no_space",
+  "locked",
+  "invalid",
+  "other_model",
+  "too_dear",
+  "closed",
+  "bug",
+] as const;
 
 /** What a caller can do about a native error; see `native/src/error.rs`. */
 export type NativeErrorCode = (typeof ERROR_CODES)[number];

@@ -7,7 +7,9 @@ import type {
   Differences,
   GraphHits,
   Hits,
+  IndexModels,
   KnownEntities,
+  MissingVectors,
   NativeAdmissible,
   NativeIndex,
   NativeLock,
@@ -15,6 +17,8 @@ import type {
   ProjectIndexOptions,
   ProjectIndexStats,
   StoredPassage,
+  VectorModel,
+  VectorsOfModel,
 } from "./addon-types.ts";
 
 /** A chunk to publish, with its texts. */
@@ -120,17 +124,20 @@ export class ProjectIndex {
 
   /**
    * Replaces everything that the indexes contain of the given memories by `chunks` and their unit vectors, `[chunks,
-   * dimensions]`. When the promise resolves, the change is durable, and the chunks of visible memories are searchable.
-   * It makes no memory visible. Repeating the call changes nothing more.
+   * dimensions]`: those of the live model, and those of the model whose vectors are being built, if they are known.
+   * Without the second, the memories are missing among the vectors that are being built. When the promise resolves, the
+   * change is durable, and the chunks of visible memories are searchable. It makes no memory visible. Repeating the
+   * call changes nothing more.
    * @param known the known entities, one element per memory. By default, nothing is known.
    * @throws NativeError with code `invalid` for a vector that has NaN, a wrong number of components, or a length that
    * differs from 1 by more than .01; for reserved or repeated keys; and for a chunk whose memory is not in
-   * `memoryKeys`. Nothing has changed then. After any other error, repeat the call.
+   * `memoryKeys`; with code `other_model` if there are no vectors of the live model. Nothing has changed then. After
+   * any other error, repeat the call.
    */
   publish(
     memoryKeys: BigUint64Array,
     chunks: PublishChunks,
-    vectors: Float32Array,
+    vectors: readonly VectorsOfModel[],
     known: readonly KnownEntities[] = Array.from(memoryKeys, () => NOTHING_KNOWN),
   ): Promise<void> {
     return this.#change(chunks.length > CROSSING_CHUNKS, async () => {
@@ -146,7 +153,7 @@ export class ProjectIndex {
         }
         texts.add(slice);
       }
-      return this.#native.publish({ memoryKeys, entities: known }, chunkKeys, chunkMemoryKeys, texts, vectors);
+      return this.#native.publish({ memoryKeys, entities: known }, chunkKeys, chunkMemoryKeys, texts, [...vectors]);
     });
   }
 
@@ -158,9 +165,13 @@ export class ProjectIndex {
     return this.#change(false, () => this.#native.remove(memoryKeys));
   }
 
-  /** Vector search with a unit vector `[dimensions]`; scores are cosine similarities. `limit` is 1 to 2,000. */
-  searchVectors(vector: Float32Array, within: NativeAdmissible, limit: number): Promise<Hits> {
-    return translatedAsync(() => this.#native.searchVectors(vector, within, limit));
+  /**
+   * Vector search with a unit vector `[dimensions]` of the model with this fingerprint; scores are cosine similarities.
+   * `limit` is 1 to 2,000.
+   * @throws NativeError with code `other_model` if another model is live
+   */
+  searchVectors(fingerprint: string, vector: Float32Array, within: NativeAdmissible, limit: number): Promise<Hits> {
+    return translatedAsync(() => this.#native.searchVectors(fingerprint, vector, within, limit));
   }
 
   /** Full-text search; scores are BM25 scores in 0..1, only above 0. `limit` is 1 to 2,000. */
@@ -171,9 +182,15 @@ export class ProjectIndex {
   /**
    * Cosine similarities of exactly the given chunks, each with its memory, to a unit vector `[dimensions]`; NaN for a
    * chunk that does not exist.
+   * @throws NativeError with code `other_model` if the vector's model, given by its fingerprint, is not live
    */
-  scoreVectors(vector: Float32Array, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array> {
-    return translatedAsync(() => this.#native.scoreVectors(vector, chunkKeys, memoryKeys));
+  scoreVectors(
+    fingerprint: string,
+    vector: Float32Array,
+    chunkKeys: BigUint64Array,
+    memoryKeys: BigUint64Array,
+  ): Promise<Float32Array> {
+    return translatedAsync(() => this.#native.scoreVectors(fingerprint, vector, chunkKeys, memoryKeys));
   }
 
   /** BM25 scores of exactly the given chunks; 0 for a chunk that contains no word of the query, or does not exist. */
@@ -226,14 +243,64 @@ export class ProjectIndex {
     return translatedAsync(() => this.#native.reconcile(expected));
   }
 
+  /** The embedding models of the project. */
+  models(): IndexModels {
+    return translated(() => this.#native.models());
+  }
+
+  /**
+   * Begins to build vectors of another model beside the live ones, or goes on with that. Vectors that are kept for a
+   * rollback are used if they are of this model.
+   * @throws NativeError with code `invalid` if the model is live or not possible, or if vectors of another model are
+   * being built
+   */
+  beginModel(model: VectorModel): Promise<void> {
+    return this.#change(false, () => this.#native.beginModel(model));
+  }
+
+  /**
+   * What the vectors that are being built still lack. Removes those of chunks that no longer exist.
+   * @throws NativeError with code `invalid` if none are being built
+   */
+  missingVectors(): Promise<MissingVectors> {
+    return this.#change(false, () => this.#native.missingVectors());
+  }
+
+  /**
+   * Adds vectors to those that are being built, durably. The keys are parallel. A memory must be given with all of its
+   * chunks; a memory that has other chunks by now is skipped. Resolves to the number of chunks that were added.
+   * @throws NativeError with code `other_model` if vectors of another model are being built
+   */
+  addVectors(chunkKeys: BigUint64Array, memoryKeys: BigUint64Array, vectors: VectorsOfModel): Promise<number> {
+    return this.#change(false, () => this.#native.addVectors(chunkKeys, memoryKeys, vectors));
+  }
+
+  /**
+   * Makes the vectors that are being built live if no chunk lacks one; resolves to whether it did. The vectors that
+   * were live are kept for a rollback.
+   */
+  swapModel(): Promise<boolean> {
+    return this.#change(false, () => this.#native.swapModel());
+  }
+
+  /** Deletes the vectors that are being built, if there are any. */
+  dropBuilding(): Promise<void> {
+    return this.#change(false, () => this.#native.dropBuilding());
+  }
+
+  /** Deletes the vectors that are kept for a rollback, if there are any. */
+  forgetPrevious(): Promise<void> {
+    return this.#change(false, () => this.#native.forgetPrevious());
+  }
+
   /** Current statistics. */
   stats(): ProjectIndexStats {
     return translated(() => this.#native.stats());
   }
 
   /**
-   * Rewrites the vector log if at least a quarter of its records are dead or any record is damaged. Resolves to true if
-   * it was rewritten. Searches can run meanwhile.
+   * Rewrites a vector log if at least a quarter of its records are dead or any record is damaged. Resolves to true if
+   * one was rewritten. Searches can run meanwhile.
    */
   compactIfNeeded(): Promise<boolean> {
     return translatedAsync(() => this.#native.compactIfNeeded());
@@ -246,7 +313,7 @@ export class ProjectIndex {
 
   // A large change passes its texts to the native core in several steps. A change that is called in between must run
   // after it.
-  #change(isLarge: boolean, change: () => Promise<void>): Promise<void> {
+  #change<T>(isLarge: boolean, change: () => Promise<T>): Promise<T> {
     if (!isLarge && this.#queue === null) return translatedAsync(change);
     const done = (this.#queue ?? Promise.resolve()).then(() => translatedAsync(change));
     const settled = done

@@ -5,6 +5,7 @@ import { LIMITS } from "../../domain/limits.ts";
 import { PLAN_NAMES } from "../../domain/project.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { KEY_SCOPES } from "../../domain/scope.ts";
+import { MODEL_CHANGE_STATES } from "../../ports/project-model-store.ts";
 import { Text } from "../check.ts";
 import { Body, CallerId, FutureTime, ListOf, Nullable, OneOf, Optional, paging, Query, Time } from "./fields.ts";
 
@@ -129,6 +130,44 @@ export const ProjectWithKey = Type.Object(
 export const ProjectList = ListOf("ProjectList", Project);
 /** Query parameters of listProjects. */
 export const ListProjects = Query(paging);
+
+/** Body of changeProjectEmbedder. */
+export const ChangeEmbedder = Body({ model: Name });
+/** An installed embedding model. */
+export const Embedder = Type.Object(
+  {
+    id: Text(),
+    dimensions: Type.Integer(),
+    languages: Type.Array(Text(), { description: "BCP 47" }),
+    is_default: Type.Boolean({ description: "whether new projects get it" }),
+  },
+  { $id: "Embedder" },
+);
+/** The installed embedding models. */
+export const EmbedderList = ListOf("EmbedderList", Embedder);
+/** The embedding model of a project. */
+export const ProjectEmbedder = Type.Object(
+  {
+    projectId: Text(),
+    model: Nullable(Text({ description: "id of the model that searches use" })),
+    previous: Nullable(Text({ description: "id of the model whose vectors are kept for a rollback" })),
+    change: Nullable(
+      Type.Object(
+        {
+          model: Text(),
+          state: OneOf(MODEL_CHANGE_STATES),
+          error: Nullable(Text({ description: "why it failed" })),
+          chunks_done: Type.Integer(),
+          chunks_total: Nullable(Type.Integer({ description: "null until the chunks were counted" })),
+          started_at: Time,
+          ended_at: Nullable(Time),
+        },
+        { description: "the last change; null if there was none" },
+      ),
+    ),
+  },
+  { $id: "ProjectEmbedder" },
+);
 
 const quota = Type.Object({
   used: Type.Integer(),

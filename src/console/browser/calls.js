@@ -35,6 +35,7 @@ export const CALLS = {
   listProjects: "GET /v1/projects",
   updateProject: "PUT /v1/projects/:id",
   deleteProject: "DELETE /v1/projects/:id",
+  getProjectEmbedder: "GET /v1/project/embedder",
 };
 
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").Memory>} Memory */
@@ -58,6 +59,10 @@ export const CALLS = {
  *   KeyWithSecret
  */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").Project>} Project */
+/**
+ * @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").ProjectEmbedder>}
+ *   ProjectEmbedder
+ */
 /**
  * @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").ProjectWithKey>}
  *   ProjectWithKey
@@ -109,5 +114,6 @@ export const CALLS = {
  *   listProjects: Listed<Project>,
  *   updateProject: Project,
  *   deleteProject: null,
+ *   getProjectEmbedder: ProjectEmbedder,
  * }} Answers
  */

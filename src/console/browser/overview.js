@@ -1,4 +1,4 @@
-// The section "Overview": state of the server, usage of the plan, number of memories, and first steps.
+// The section "Overview": state of the server, usage of the plan, number of memories, embedding model, and first steps.
 
 import { ApiError, call, pause, readPublic } from "./api.js";
 import { badge, bytesText, copyButton, fill, h, problem, time } from "./dom.js";
@@ -7,9 +7,12 @@ import { denied } from "./lists.js";
 /** Polling intervals in milliseconds, for a server that is ready and for one that is not. */
 const READY_MS = 15_000;
 const WAITING_MS = 2_000;
+/** Polling interval in milliseconds while the embedding model is being changed. */
+const CHANGING_MS = 3_000;
 /** Share of a quota above which its bar shows a warning. */
 const WARNING_SHARE = 0.8;
 
+/** @typedef {import("./calls.js").ProjectEmbedder} ProjectEmbedder */
 /**
  * @typedef {object} ServerState
  * @property {"ready" | "waiting" | "unreachable"} state
@@ -60,9 +63,11 @@ export function overviewSection() {
   const server = h("div", { class: "card-body" }, h("p", { class: "empty" }, "Connecting…"));
   const usage = h("div", { class: "card-body" });
   const counts = h("div", { class: "card-body" });
+  const model = h("div", { class: "card-body" });
   const cards = h("div", { class: "cards" }, [
     card("Plan", usage),
     card("Memories on this server", counts),
+    card("Embedding model", model),
     card("Server", server),
   ]);
   return {
@@ -70,7 +75,7 @@ export function overviewSection() {
     /** @param {ServerState} state */
     showServer: (state) => fill(server, serverView(state)),
     refresh: async () => {
-      await Promise.all([show(usage, usageView), show(counts, countsView)]);
+      await Promise.all([show(usage, usageView), show(counts, countsView), showModel(model)]);
     },
   };
 }
@@ -158,6 +163,53 @@ function bar(label, share) {
       "aria-valuenow": percent,
     },
     used,
+  );
+}
+
+/** Shows the project's embedding model, and the progress of a change while there is one. @param {HTMLElement} place */
+async function showModel(place) {
+  for (;;) {
+    let isBuilding = false;
+    await show(place, async () => {
+      const { model, previous, change } = await call("getProjectEmbedder");
+      isBuilding = change?.state === "building";
+      return modelView(model, previous, change);
+    });
+    if (!isBuilding || !place.isConnected) return;
+    await pause(CHANGING_MS);
+  }
+}
+
+/**
+ * @param {ProjectEmbedder["model"]} model
+ * @param {ProjectEmbedder["previous"]} previous
+ * @param {ProjectEmbedder["change"]} change
+ */
+function modelView(model, previous, change) {
+  const total = change?.chunks_total ?? 0;
+  return h(
+    "div",
+    {},
+    h("p", {}, h("strong", {}, model ?? "not known yet")),
+    previous !== null && h("p", { class: "fine" }, `Vectors of ${previous} are kept for a rollback.`),
+    change !== null &&
+      change.state === "building" &&
+      h(
+        "div",
+        { class: "quota" },
+        h("span", {}, `Changing to ${change.model}`),
+        h(
+          "span",
+          { class: "number" },
+          change.chunks_total === null
+            ? "waiting"
+            : `${change.chunks_done.toLocaleString()} of ${total.toLocaleString()} chunks`,
+        ),
+        total > 0 && bar("Chunks with a vector of the new model", change.chunks_done / total),
+      ),
+    change !== null &&
+      change.state === "failed" &&
+      h("p", { class: "fine" }, badge("failed"), ` Change to ${change.model}: ${change.error}`),
   );
 }
 

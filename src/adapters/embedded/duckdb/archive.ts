@@ -2,6 +2,7 @@
 // opens and repairs the file; the rows in SQLite decide which memories exist.
 
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
+import type { StoredChunk, StoredMemory } from "../../../ports/chunk-index.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
 
@@ -100,6 +101,38 @@ export class Archive {
       }
     }
     return new Map(Array.from(pieces, ([key, texts]) => [key as MemoryKey, texts.join("")]));
+  }
+
+  /**
+   * Contents and chunks of memories, by memory key, without keys that are not stored. One query reads both, so they
+   * always belong together. Chunks are in the order of their ordinals.
+   * @throws StoreError if the file cannot be used
+   */
+  async stored(memoryKeys: readonly MemoryKey[]): Promise<Map<MemoryKey, StoredMemory>> {
+    const found = new Map<bigint, { version: number; texts: string[]; chunks: StoredChunk[] }>();
+    for (const cluster of clusters(memoryKeys)) {
+      const where = toCondition(cluster);
+      const rows = await this.database.rows<readonly [bigint, number, number, string, bigint, number, number]>(
+        `SELECT memory_key, version, piece, content, 0::UBIGINT, 0::UINTEGER, 0::UINTEGER FROM texts WHERE ${where}
+         UNION ALL SELECT memory_key, 0, ordinal, '', chunk_key, range_start, range_end FROM chunks WHERE ${where}`,
+      );
+      for (const [memoryKey, version, position, content, chunkKey, start, end] of rows) {
+        const memory = found.get(memoryKey) ?? { version, texts: [], chunks: [] };
+        found.set(memoryKey, memory);
+        if (chunkKey === 0n) {
+          memory.version = version;
+          memory.texts[position] = content;
+        } else {
+          memory.chunks.push({ chunkKey: chunkKey as ChunkKey, ordinal: position, start, end });
+        }
+      }
+    }
+    return new Map(
+      Array.from(found, ([key, { version, texts, chunks }]) => {
+        const inOrder = chunks.sort((one, other) => one.ordinal - other.ordinal);
+        return [key as MemoryKey, { version, content: texts.join(""), chunks: inOrder }];
+      }),
+    );
   }
 
   /**

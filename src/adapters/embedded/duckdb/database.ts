@@ -12,7 +12,7 @@ import {
 } from "@duckdb/node-api";
 import { invariant } from "../../../domain/fault.ts";
 import type { Log } from "../../../kit/log.ts";
-import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from "../store-error.ts";
+import { refuseNewerVersion, StoreError, type StoreFileCode, storeError } from "../store-error.ts";
 import { MIGRATIONS } from "./schema.ts";
 
 const MiB = 1024 * 1024;
@@ -366,7 +366,7 @@ const UNUSABLE = /FATAL Error|database has been invalidated/i;
 const COMMITTED = /COMMIT succeeded and is durable/i;
 const CONFLICT = /Transaction(Context)? Error/i;
 const NO_TRANSACTION = /no transaction is active/i;
-const CODES: readonly (readonly [RegExp, Exclude<StoreErrorCode, "newer_version">])[] = [
+const CODES: readonly (readonly [RegExp, StoreFileCode])[] = [
   [/No space left|disk quota|not enough space|File too large/i, "no_space"],
   [/Could not set lock|Conflicting lock|already (open|attached)/i, "locked"],
   [/Permission denied|Read-only file system|read-only mode/i, "read_only"],

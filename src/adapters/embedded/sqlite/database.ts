@@ -4,7 +4,7 @@
 import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite";
 import { chmodSync, closeSync, openSync } from "node:fs";
 import type { Eventually } from "../../../kit/eventually.ts";
-import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from "../store-error.ts";
+import { refuseNewerVersion, StoreError, type StoreFileCode, storeError } from "../store-error.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /**
@@ -259,7 +259,7 @@ function configure(connection: Database): void {
   connection.run(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
 }
 
-const CODES: readonly (readonly [RegExp, Exclude<StoreErrorCode, "newer_version">])[] = [
+const CODES: readonly (readonly [RegExp, StoreFileCode])[] = [
   [/^SQLITE_(NOTADB|CORRUPT)/, "damaged"],
   [/^SQLITE_(READONLY|PERM)|^(EACCES|EPERM|EROFS)$/, "read_only"],
   [/^SQLITE_FULL|^(ENOSPC|EDQUOT)$/, "no_space"],

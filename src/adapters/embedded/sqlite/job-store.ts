@@ -12,7 +12,17 @@ import type { ClaimOptions, Completion, Job, JobFilter, JobStore } from "../../.
 import type { SqliteDatabase } from "./database.ts";
 import { readSource, uploadedFileOf } from "./memory-files.ts";
 import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
-import { foldTitle, KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, TO_WORK, toMemory } from "./memory-row.ts";
+import {
+  foldTitle,
+  KEYS,
+  keyList,
+  LIVE,
+  MEMORY_COLUMNS,
+  type MemoryRow,
+  PROJECT_KEY,
+  TO_WORK,
+  toMemory,
+} from "./memory-row.ts";
 
 const EXCEPT = "(SELECT value FROM json_each($except))";
 // Before a file is read, the size of its text is known only if it is a plain-text file.
@@ -51,6 +61,9 @@ const KEEP_FACTS = `INSERT INTO document_facts (memory_key, content_sha256, titl
 
 const FACTS = `SELECT document_facts.title, marks FROM document_facts JOIN memories USING (memory_key, content_sha256)
   WHERE memory_key = $key`;
+
+const PUBLISHED = `SELECT ${MEMORY_COLUMNS} FROM memories
+  WHERE memory_key IN ${KEYS} AND project_key = ${PROJECT_KEY} ORDER BY memory_key`;
 
 const FAIL = `UPDATE memories SET status = 'failed', error_code = $code, error_message = $message, lease = NULL,
     updated_at = $now
@@ -151,6 +164,16 @@ export class SqliteJobStore implements JobStore {
          WHERE memory_key IN ${KEYS} AND status = 'completed' AND ${LIVE}`,
       )
       .run({ keys: keyList(keys), now: this.clock.now() });
+  }
+
+  published(projectId: ProjectId, keys: readonly MemoryKey[]): readonly Job[] {
+    const rows = this.database
+      .prepare<MemoryRow, { project: string; keys: string }>(PUBLISHED)
+      .all({ project: projectId, keys: keyList(keys) });
+    return rows.map((row) => ({
+      ...{ projectId, memory: toMemory(row), content: null, upload: null, lease: 0, attempt: 0 },
+      facts: this.#factsOf(row.memory_key),
+    }));
   }
 
   nextJobInMs(filter: JobFilter = {}): number | null {

@@ -389,6 +389,27 @@ const OCCURRED_AT = `
 ALTER TABLE memories ADD COLUMN occurred_at INTEGER;
 `;
 
+// The embedding model of each project, and the change to another one that was asked for.
+const PROJECT_MODELS = `
+CREATE TABLE project_models (
+  project_key INTEGER PRIMARY KEY REFERENCES projects,
+  -- ids of models; live: null until a server has opened the index
+  live TEXT,
+  previous TEXT,
+  -- 1: a person asked for a model
+  is_chosen INTEGER NOT NULL DEFAULT 0 CHECK (is_chosen IN (0, 1)),
+  -- the last change; the columns below are null if there was none
+  change_number INTEGER NOT NULL DEFAULT 0,
+  model TEXT,
+  state TEXT CHECK (state IN ('building', 'done', 'failed', 'cancelled')),
+  error TEXT,
+  chunks_done INTEGER NOT NULL DEFAULT 0,
+  chunks_total INTEGER,
+  started_at INTEGER,
+  ended_at INTEGER
+) STRICT;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -398,4 +419,5 @@ export const MIGRATIONS: readonly string[] = [
   SOURCE_COUNTS,
   FILES_BY_NAME,
   OCCURRED_AT,
+  PROJECT_MODELS,
 ];

@@ -15,6 +15,7 @@ import { MemoryExpiry } from "./memory-expiry.ts";
 import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
 import { SqliteMemoryStore } from "./memory-store.ts";
 import { SqliteOutbox } from "./outbox.ts";
+import { SqliteProjectModelStore } from "./project-model-store.ts";
 import type { RandomBytes } from "./random.ts";
 import { SqliteRetirementStore } from "./retirement-store.ts";
 import { SqliteTransactions, WriteQueue } from "./transactions.ts";
@@ -94,6 +95,7 @@ function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: Sqli
       lastUses,
       expire: (projectId) => expiry.recordDueOf(projectKeyOf(database, projectId)),
     }),
+    projectModels: new SqliteProjectModelStore({ database, clock }),
     users: new SqliteUserStore({ database, clock, ...random }),
     chats: new SqliteChatStore({ database, clock, ...random }),
     webhooks: new SqliteWebhookStore({ database, clock, ...random, newSecret }),
@@ -110,6 +112,7 @@ function routed(reading: Stores, writing: Stores, queue: WriteQueue): Stores {
     retirement: store("retirement"),
     extractions: store("extractions"),
     accounts: store("accounts"),
+    projectModels: store("projectModels"),
     users: store("users"),
     chats: store("chats"),
     webhooks: store("webhooks"),

@@ -117,6 +117,10 @@ class OpenTransaction implements Transaction {
     return this.#guarded(this.stores.accounts);
   }
 
+  get projectModels() {
+    return this.#guarded(this.stores.projectModels);
+  }
+
   get users() {
     return this.#guarded(this.stores.users);
   }

@@ -1,0 +1,113 @@
+// The operations on embedding models: the installed ones, and the one of a project.
+
+import type { ProjectId } from "../domain/ids.ts";
+import type { ProjectModelService } from "../services/project-models.ts";
+import { pathId } from "./ids.ts";
+import { type Operation, operation } from "./operation.ts";
+import { NoQuery } from "./schema/fields.ts";
+import * as schema from "./schema/platform.ts";
+import { embedderView, listView, projectEmbedderView } from "./views.ts";
+
+/** The operations on /v1/embedders, /v1/project/embedder and /v1/projects/:id/embedder. */
+export function embedderOperations(models: ProjectModelService): readonly Operation[] {
+  return [
+    operation({
+      name: "listEmbedders",
+      group: "Projects",
+      summary: "List the installed embedding models, the default of new projects first.",
+      method: "GET",
+      path: "/v1/embedders",
+      scope: "project",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      answers: { 200: schema.EmbedderList },
+      run: async () => ({ status: 200, body: listView({ items: models.installed(), cursor: null }, embedderView) }),
+    }),
+
+    operation({
+      name: "getProjectEmbedder",
+      group: "Projects",
+      summary: "Read which embedding model a project uses, and the progress of a change to another one.",
+      method: "GET",
+      path: "/v1/project/embedder",
+      scope: "project",
+      isForConfinedKeys: false,
+      query: schema.OfProject,
+      answers: { 200: schema.ProjectEmbedder },
+      faults: ["project_not_found"],
+      run: async ({ principal, query }) => {
+        const { projectId: named } = query;
+        const id: ProjectId | null =
+          named === undefined ? null : pathId("prj", named, "project_not_found", "projectId");
+        return { status: 200, body: projectEmbedderView(await models.get(principal, id)) };
+      },
+    }),
+
+    operation({
+      name: "changeProjectEmbedder",
+      group: "Projects",
+      summary:
+        "Change a project's embedding model. Vectors of the new model are built in the background and swapped in when all are there; searches use the old ones until then.",
+      method: "PUT",
+      path: "/v1/projects/:id/embedder",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      body: schema.ChangeEmbedder,
+      answers: { 202: schema.ProjectEmbedder },
+      faults: ["project_not_found"],
+      run: async ({ principal, params, body, commit }) => {
+        const id = projectId(params.id);
+        await commit(async (tx) => {
+          await models.change(tx, id, body.model);
+          return { status: 202, body: null };
+        });
+        return { status: 202, body: projectEmbedderView(await models.get(principal, id)) };
+      },
+    }),
+
+    operation({
+      name: "cancelProjectEmbedder",
+      group: "Projects",
+      summary: "Cancel the change of a project's embedding model. The vectors built so far are deleted.",
+      method: "DELETE",
+      path: "/v1/projects/:id/embedder",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      answers: { 204: null },
+      faults: ["project_not_found", "invalid_state"],
+      run: async ({ params, commit }) => {
+        const id = projectId(params.id);
+        return commit(async (tx) => {
+          await models.cancel(tx, id);
+          return { status: 204, body: null };
+        });
+      },
+    }),
+
+    operation({
+      name: "forgetPreviousEmbedder",
+      group: "Projects",
+      summary: "Delete the vectors that a project keeps of its previous embedding model for a rollback.",
+      method: "DELETE",
+      path: "/v1/projects/:id/embedder/previous",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      answers: { 204: null },
+      faults: ["project_not_found", "invalid_state"],
+      run: async ({ params, commit }) => {
+        const id = projectId(params.id);
+        return commit(async (tx) => {
+          await models.forget(tx, id);
+          return { status: 204, body: null };
+        });
+      },
+    }),
+  ];
+}
+
+function projectId(text: string | undefined): ProjectId {
+  return pathId("prj", text, "project_not_found");
+}

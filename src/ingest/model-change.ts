@@ -1,0 +1,256 @@
+// Changes the embedding model of projects while they are used: builds vectors of the new model beside the live ones and
+// swaps them in. What is wanted is in the ProjectModelStore, what is done in the index, so a restart goes on where the
+// last process ended. vector-builder.ts computes the vectors.
+
+import { Fault, isOutage } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Log } from "../kit/log.ts";
+import type { AccountStore } from "../ports/account-store.ts";
+import type { ChunkIndex, IndexModel, ProjectIndex } from "../ports/chunk-index.ts";
+import type { Embedder, Embedders } from "../ports/models.ts";
+import type { ModelChange, ProjectModel, ProjectModelStore } from "../ports/project-model-store.ts";
+import { lackOfSpace, type Space, spaceOfVectors } from "./model-space.ts";
+import { UnusableModel, type VectorBuilder } from "./vector-builder.ts";
+
+/** Milliseconds between two looks at the store, where a command may ask for a change while the server runs. */
+const POLL_MS = 2_000;
+/** Milliseconds before the next attempt after an error, or while memories wait for their own publication. */
+const RETRY_MS = 5_000;
+/**
+ * A change fails if it makes no progress for this long: longer than ingestion tries to publish a memory, after which
+ * the memory no longer hinders the change.
+ */
+const STALLED_MS_MAX = 30 * 60_000;
+/** Maximum number of attempts in a row that fail for an unknown reason. */
+const ATTEMPTS_MAX = 5;
+
+/** What model changes need. */
+export interface ModelChangerParts {
+  readonly store: ProjectModelStore;
+  readonly accounts: Pick<AccountStore, "projects">;
+  readonly index: Pick<ChunkIndex, "project">;
+  readonly embedders: Embedders;
+  readonly builder: VectorBuilder;
+  /** Free space of the disk with the index, and of the machine's memory. */
+  readonly freeSpace: () => Promise<Space>;
+  /** Number of chunks above which a project has an HNSW graph. */
+  readonly hnswMinChunks: number;
+  /** Whether projects for which nobody chose a model get the default model. */
+  readonly upgrades: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Ends a change as failed. The message is for a person. */
+class ChangeFailed extends Error {
+  override readonly name = "ChangeFailed";
+}
+
+/** Runs the changes that the store asks for, one project after the other. */
+export class ModelChanger {
+  readonly #parts: ModelChangerParts;
+  readonly #stop = new AbortController();
+  #wake = new AbortController();
+  #running: Promise<void> | null = null;
+
+  constructor(parts: ModelChangerParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts the work in the background. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Looks for changes now. */
+  wake(): void {
+    this.#wake.abort();
+  }
+
+  /** Stops. Resolves when the running step has ended. The next start goes on. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log } = this.#parts;
+    let isObserved = false;
+    while (!this.#stop.signal.aborted) {
+      this.#wake = new AbortController(); // before the look, so that a wake during it ends the sleep after it
+      try {
+        if (!isObserved) await this.#observe();
+        isObserved = true;
+        for (const entry of await this.#parts.store.list()) {
+          if (this.#stop.signal.aborted) return;
+          await this.#advance(entry);
+        }
+      } catch (err) {
+        log.error({ err }, "changes of the embedding model could not be looked up; trying again");
+      }
+      if (!this.#stop.signal.aborted) await clock.sleep(POLL_MS, this.#wake.signal);
+    }
+  }
+
+  /** Stores which model each project uses, and asks for the upgrades. */
+  async #observe(): Promise<void> {
+    const { accounts, store, index, embedders, upgrades, log } = this.#parts;
+    for (const projectId of await accounts.projects()) {
+      const { live, previous } = await (await index.project(projectId)).models();
+      await store.observe(projectId, this.#idOf(live), previous === null ? null : this.#idOf(previous));
+      const known = await store.get(projectId);
+      const isWanted = upgrades && known !== null && !known.isChosen && known.change?.state !== "building";
+      if (!isWanted || live.fingerprint === embedders.default.fingerprint) continue;
+      const [from, to] = [this.#idOf(live), embedders.default.id];
+      log.info({ projectId, from, to }, "the project gets vectors of the new default model in the background");
+      await store.ask(projectId, to, false);
+    }
+  }
+
+  #idOf({ fingerprint }: IndexModel): string {
+    return this.#parts.embedders.withFingerprint(fingerprint)?.id ?? fingerprint;
+  }
+
+  /** Brings the index of a project to what the store asks for. */
+  async #advance(entry: ProjectModel): Promise<void> {
+    const { store, index, log } = this.#parts;
+    const { projectId, change } = entry;
+    try {
+      const project = await index.project(projectId);
+      if (change?.state === "building") await this.#change(projectId, project, change);
+      else await this.#tidy(entry, project);
+    } catch (error) {
+      if (this.#stop.signal.aborted || (error instanceof Fault && error.code === "project_not_found")) return;
+      log.error({ projectId, err: error }, "a change of the embedding model could not be continued");
+      if (change?.state === "building") await store.fail(projectId, change.number, failureOf(error));
+    }
+  }
+
+  /** Deletes vectors that nobody wants any more. */
+  async #tidy({ projectId, previous }: ProjectModel, project: ProjectIndex): Promise<void> {
+    const models = await project.models();
+    if (models.building !== null) await project.dropBuilding();
+    if (models.previous !== null && previous === null) await project.forgetPrevious();
+    if (models.previous === null && previous !== null) await this.#parts.store.forget(projectId);
+  }
+
+  /** Carries out a change until it is done, has failed, or is no longer wanted. */
+  async #change(projectId: ProjectId, project: ProjectIndex, change: ModelChange): Promise<void> {
+    const { store, log, clock } = this.#parts;
+    const startedAt = clock.now();
+    try {
+      if (!(await this.#build(projectId, project, change))) return;
+    } catch (error) {
+      if (!(error instanceof ChangeFailed)) throw error;
+      log.warn({ projectId, model: change.model }, `the embedding model was not changed: ${error.message}`);
+      await project.dropBuilding();
+      await store.fail(projectId, change.number, error.message);
+      return;
+    }
+    const { previous } = await project.models();
+    await store.finish(projectId, change.number, previous === null ? null : this.#idOf(previous));
+    log.info({ projectId, model: change.model, ms: clock.now() - startedAt }, "the embedding model was changed");
+  }
+
+  /** Builds the vectors and swaps them in. Returns false if the change is no longer wanted. */
+  async #build(projectId: ProjectId, project: ProjectIndex, change: ModelChange): Promise<boolean> {
+    const { embedders, clock } = this.#parts;
+    if (!embedders.ids.includes(change.model)) {
+      throw new ChangeFailed(`The model ${change.model} is not installed; installed: ${embedders.ids.join(", ")}.`);
+    }
+    const embedder = embedders.get(change.model);
+    const { live, building } = await project.models();
+    if (building !== null && building.fingerprint !== embedder.fingerprint) await project.dropBuilding();
+    if (live.fingerprint === embedder.fingerprint) return true;
+    await project.beginModel(embedder);
+    await this.#checkSpace(project, embedder);
+    let [attempts, progressAt] = [0, clock.now()];
+    for (;;) {
+      this.#stop.signal.throwIfAborted();
+      try {
+        const pass = await this.#pass(projectId, project, embedder, change);
+        if (pass !== "incomplete") return pass === "swapped";
+        [attempts, progressAt] = [0, clock.now()];
+      } catch (error) {
+        this.#stop.signal.throwIfAborted();
+        attempts = this.#nextAttempt(error, embedder, attempts);
+        if (clock.now() - progressAt > STALLED_MS_MAX) throw new ChangeFailed(stalledMessage(error));
+        await clock.sleep(RETRY_MS, this.#stop.signal);
+      }
+    }
+  }
+
+  /** Builds what is missing now, then swaps if nothing is missing any more. */
+  async #pass(
+    projectId: ProjectId,
+    project: ProjectIndex,
+    embedder: Embedder,
+    { number }: ModelChange,
+  ): Promise<"swapped" | "unwanted" | "incomplete"> {
+    const { store, builder } = this.#parts;
+    const { memoryKeys, missingChunks, chunks } = await project.missingVectors();
+    let done = chunks - missingChunks;
+    const isWanted = () => store.progress(projectId, number, Math.min(done, chunks), chunks);
+    if (!(await isWanted())) return "unwanted";
+    if (memoryKeys.length === 0) return (await project.swapModel()) ? "swapped" : "incomplete";
+    let goesOn = true;
+    const added = await builder.build({
+      ...{ projectId, project, embedder, memoryKeys, signal: this.#stop.signal },
+      onChunks: async (more) => {
+        done += more;
+        goesOn &&= await isWanted();
+        return goesOn;
+      },
+    });
+    if (!goesOn) return "unwanted";
+    if (added === 0) throw new MemoriesChange(memoryKeys.length);
+    return "incomplete";
+  }
+
+  async #checkSpace(project: ProjectIndex, { id, dimensions }: Embedder): Promise<void> {
+    const { hnswMinChunks, freeSpace } = this.#parts;
+    const { missingChunks, chunks } = await project.missingVectors();
+    const needed = spaceOfVectors(missingChunks, dimensions, chunks > hnswMinChunks);
+    const lack = lackOfSpace(id, missingChunks, needed, await freeSpace());
+    if (lack !== null) throw new ChangeFailed(lack);
+  }
+
+  /** Number of failed attempts in a row after this error. @throws ChangeFailed if there is no use in another attempt */
+  #nextAttempt(error: unknown, embedder: Embedder, attempts: number): number {
+    if (error instanceof MemoriesChange || isOutage(error)) return attempts;
+    if (error instanceof UnusableModel) throw new ChangeFailed(error.message);
+    this.#parts.log.warn({ model: embedder.id, err: error }, "vectors of a new model could not be built");
+    if (isFullDisk(error) || attempts + 1 === ATTEMPTS_MAX) throw new ChangeFailed(failureOf(error));
+    return attempts + 1;
+  }
+}
+
+/** Nothing could be added, because the memories that lack vectors are being published or removed. */
+class MemoriesChange extends Error {
+  override readonly name = "MemoriesChange";
+
+  constructor(readonly memories: number) {
+    super(`${memories} memories changed while their vectors were computed`);
+  }
+}
+
+function isFullDisk(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "no_space";
+}
+
+function failureOf(error: unknown): string {
+  if (isFullDisk(error)) {
+    return "The disk is full, so the vectors built so far were deleted: free some space on the server's disk, then ask for the change again.";
+  }
+  return "The vectors could not be built; the server's log has the reason. Ask for the change again when it is resolved.";
+}
+
+function stalledMessage(error: unknown): string {
+  if (error instanceof MemoriesChange) {
+    return `${error.memories} memories could not be embedded, because they are not published completely: see their status, then ask for the change again.`;
+  }
+  const reason = error instanceof Fault ? ` (${error.message})` : "";
+  return `The model could not be used for ${STALLED_MS_MAX / 60_000} minutes${reason}: see the server's log, then ask for the change again.`;
+}

@@ -1,0 +1,109 @@
+// The embedding models of projects: which are installed, which one a project uses, and changes to another one.
+// ingest/model-change.ts carries the changes out.
+
+import { Fault } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type { Principal } from "../domain/scope.ts";
+import type { AccountStore } from "../ports/account-store.ts";
+import type { ChunkIndex, IndexModel } from "../ports/chunk-index.ts";
+import type { Embedders } from "../ports/models.ts";
+import type { ProjectModel, ProjectModelStore } from "../ports/project-model-store.ts";
+import type { Transaction } from "../ports/transactions.ts";
+import { projectFor, unknownProject } from "./keys.ts";
+
+/** An installed embedding model. */
+export interface InstalledModel {
+  readonly id: string;
+  readonly dimensions: number;
+  readonly languages: readonly string[];
+  readonly isDefault: boolean;
+}
+
+/** What the service needs. */
+export interface ProjectModelServiceParts {
+  readonly accounts: AccountStore;
+  readonly projectModels: ProjectModelStore;
+  readonly index: Pick<ChunkIndex, "project">;
+  readonly embedders: Embedders;
+  /** Makes the changes look for work now. */
+  readonly wakeChanges: () => void;
+}
+
+/** Embedding models of the deployment's projects. */
+export class ProjectModelService {
+  readonly #parts: ProjectModelServiceParts;
+
+  constructor(parts: ProjectModelServiceParts) {
+    this.#parts = parts;
+  }
+
+  /** The installed models, the default first. */
+  installed(): readonly InstalledModel[] {
+    const { embedders } = this.#parts;
+    const others = embedders.ids.filter((id) => id !== embedders.default.id).map((id) => embedders.get(id));
+    return [embedders.default, ...others].map(({ id, dimensions, languages }) => {
+      return { id, dimensions, languages, isDefault: id === embedders.default.id };
+    });
+  }
+
+  /**
+   * The models of a project; those of the caller's project if `named` is null.
+   * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
+   */
+  async get(principal: Principal, named: ProjectId | null): Promise<ProjectModel> {
+    const { accounts, projectModels, index } = this.#parts;
+    const projectId = await projectFor(accounts, principal, named);
+    const { live, previous } = await (await index.project(projectId)).models();
+    const { isChosen = false, change = null } = (await projectModels.get(projectId)) ?? {};
+    const kept = previous === null ? null : this.#idOf(previous);
+    return { projectId, live: this.#idOf(live), previous: kept, isChosen, change };
+  }
+
+  /**
+   * Asks for a change of a project's model.
+   * @throws Fault `project_not_found`; `invalid_request` if the model is not installed
+   */
+  async change({ projectModels, afterCommit }: Transaction, projectId: ProjectId, model: string): Promise<void> {
+    const { ids } = this.#parts.embedders;
+    if (!ids.includes(model)) {
+      const installed = ids.join(", ");
+      throw new Fault("invalid_request", `'model' must be one of the installed models: ${installed}.`, {
+        param: "model",
+      });
+    }
+    await projectModels.ask(projectId, model, true);
+    afterCommit(this.#parts.wakeChanges);
+  }
+
+  /**
+   * Cancels the change of a project's model. The vectors built so far are deleted.
+   * @throws Fault `project_not_found`; `invalid_state` if the model is not being changed
+   */
+  async cancel({ accounts, projectModels, afterCommit }: Transaction, projectId: ProjectId): Promise<void> {
+    await mustExist(accounts, projectId);
+    if (!(await projectModels.cancel(projectId))) {
+      throw new Fault("invalid_state", "The embedding model of this project is not being changed.");
+    }
+    afterCommit(this.#parts.wakeChanges);
+  }
+
+  /**
+   * Deletes the vectors that are kept for a rollback.
+   * @throws Fault `project_not_found`; `invalid_state` if there are none
+   */
+  async forget({ accounts, projectModels, afterCommit }: Transaction, projectId: ProjectId): Promise<void> {
+    await mustExist(accounts, projectId);
+    if (!(await projectModels.forget(projectId))) {
+      throw new Fault("invalid_state", "This project has no vectors of an earlier embedding model.");
+    }
+    afterCommit(this.#parts.wakeChanges);
+  }
+
+  #idOf({ fingerprint }: IndexModel): string {
+    return this.#parts.embedders.withFingerprint(fingerprint)?.id ?? fingerprint;
+  }
+}
+
+async function mustExist(accounts: AccountStore, projectId: ProjectId): Promise<void> {
+  if ((await accounts.project(projectId)) === null) throw unknownProject(projectId);
+}
