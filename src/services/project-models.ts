@@ -63,7 +63,7 @@ export class ProjectModelService {
    * Asks for a change of a project's model.
    * @throws Fault `project_not_found`; `invalid_request` if the model is not installed
    */
-  async change({ projectModels, afterCommit }: Transaction, projectId: ProjectId, model: string): Promise<void> {
+  async change(tx: Transaction, projectId: ProjectId, model: string): Promise<void> {
     const { ids } = this.#parts.embedders;
     if (!ids.includes(model)) {
       const installed = ids.join(", ");
@@ -71,32 +71,32 @@ export class ProjectModelService {
         param: "model",
       });
     }
-    await projectModels.ask(projectId, model, true);
-    afterCommit(this.#parts.wakeChanges);
+    await tx.projectModels.ask(projectId, model, true);
+    tx.afterCommit(this.#parts.wakeChanges);
   }
 
   /**
    * Cancels the change of a project's model. The vectors built so far are deleted.
    * @throws Fault `project_not_found`; `invalid_state` if the model is not being changed
    */
-  async cancel({ accounts, projectModels, afterCommit }: Transaction, projectId: ProjectId): Promise<void> {
-    await mustExist(accounts, projectId);
-    if (!(await projectModels.cancel(projectId))) {
+  async cancel(tx: Transaction, projectId: ProjectId): Promise<void> {
+    await mustExist(tx.accounts, projectId);
+    if (!(await tx.projectModels.cancel(projectId))) {
       throw new Fault("invalid_state", "The embedding model of this project is not being changed.");
     }
-    afterCommit(this.#parts.wakeChanges);
+    tx.afterCommit(this.#parts.wakeChanges);
   }
 
   /**
    * Deletes the vectors that are kept for a rollback.
    * @throws Fault `project_not_found`; `invalid_state` if there are none
    */
-  async forget({ accounts, projectModels, afterCommit }: Transaction, projectId: ProjectId): Promise<void> {
-    await mustExist(accounts, projectId);
-    if (!(await projectModels.forget(projectId))) {
+  async forget(tx: Transaction, projectId: ProjectId): Promise<void> {
+    await mustExist(tx.accounts, projectId);
+    if (!(await tx.projectModels.forget(projectId))) {
       throw new Fault("invalid_state", "This project has no vectors of an earlier embedding model.");
     }
-    afterCommit(this.#parts.wakeChanges);
+    tx.afterCommit(this.#parts.wakeChanges);
   }
 
   #idOf({ fingerprint }: IndexModel): string {
