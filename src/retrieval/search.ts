@@ -11,6 +11,7 @@ import { isLanguageSupported, isScriptSupported } from "./coverage.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import { type Hydrated, hydrate, readRows, stillValid } from "./hydration.ts";
 import { calibrationCurve, forUnsupportedLanguage, type Mode, modeFor } from "./modes.ts";
+import { hasTurns, preferTurns, TURN_CANDIDATES } from "./prefer-turns.ts";
 import { type Candidate, calibrate } from "./rank.ts";
 import { type Recalled, recall, startEmbedding } from "./recall.ts";
 import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
@@ -110,17 +111,23 @@ function modeOf(
 }
 
 /**
- * Hydrates the best candidates, prefers those of the time that the question names, reranks them if the mode uses the
- * reranker, and puts the newest of contradicting memories first.
+ * Hydrates the best candidates, prefers turns that are likely to answer and passages of the time that the question
+ * names, reranks them if the mode uses the reranker, and puts the newest of contradicting memories first.
  */
-async function rank(running: Search, { candidates, walk }: Recalled): Promise<RankedCandidates> {
+async function rank(running: Search, { candidates, walk, usesText }: Recalled): Promise<RankedCandidates> {
   const { request, mode, reranker, watch, language, time } = running;
-  const taken = Math.max(mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES);
-  const best = candidates.slice(0, taken);
-  const hydrated = await hydrate(running, best);
+  let taken = Math.max(mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES);
+  const hydrated = await hydrate(running, candidates.slice(0, taken));
+  const prefersTurns = usesText && hasTurns(hydrated);
+  if (prefersTurns && taken < TURN_CANDIDATES) {
+    const more = await hydrate(running, candidates.slice(taken, TURN_CANDIDATES));
+    for (const [key, found] of more) hydrated.set(key, found);
+    taken = TURN_CANDIDATES;
+  }
   watch.lap("hydrate", hydrated.size);
-  const present = best.filter((candidate) => hydrated.has(candidate.chunkKey));
-  const timed = preferTime(present, hydrated, time);
+  const present = candidates.slice(0, taken).filter((candidate) => hydrated.has(candidate.chunkKey));
+  const preferred = prefersTurns ? preferTurns(request.query, present, hydrated, mode.siblingBoost) : present;
+  const timed = preferTime(preferred, hydrated, time);
   const isRead = mode.rerankDepth > 0 && reranker !== null;
   const ranked = isRead ? await rerank(running, reranker, timed.candidates, hydrated, walk) : timed.candidates;
   const ordered = newestFirst({ text: request.query, language, time }, ranked, hydrated);

@@ -9,7 +9,14 @@ import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
-import { neutralReranker, searchIn, storeIn, type TestReranker, userScope } from "./search-fixtures.ts";
+import {
+  embedMarkedSimilarities,
+  neutralReranker,
+  searchIn,
+  storeIn,
+  type TestReranker,
+  userScope,
+} from "./search-fixtures.ts";
 
 let harness: IngestHarness;
 beforeEach(async () => {
@@ -307,6 +314,19 @@ describe("the models of a search", () => {
       const { results, stages } = await ask({ mode }, null);
       expect(results[0]?.signals.rerank).toBeUndefined();
       expect(stages.map(({ name }) => name)).not.toContain("rerank");
+    }
+  });
+});
+
+describe("turns of a conversation", () => {
+  test("of the named speaker are preferred where full text takes part, also behind the requested limit", async () => {
+    embedMarkedSimilarities(harness); // the same similarity for all
+    const others = Array.from({ length: 15 }, (_, at) => `Ben: The red kite number ${at} is mine.`);
+    await store({ type: "conversation", content: [...others, "Ada: A kite can wait."].join("\n") });
+    const query = "What did Ada think of the red kite?";
+    for (const mode of MODE_NAMES) {
+      const { results } = await ask({ query, mode, limit: 1 });
+      expect(results.map(({ place }) => place.turn?.speaker)).toEqual([mode === "fast" ? "Ben" : "Ada"]);
     }
   });
 });

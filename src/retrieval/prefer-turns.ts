@@ -1,0 +1,118 @@
+// Prefers the turns of conversations that are likely to hold an answer: those of the speaker whom the question names,
+// statements rather than questions, and replies to a question that resembles the query. Reads hydrated candidates,
+// before the reranker. Other passages keep their scores.
+
+import type { Turn } from "../domain/chunk.ts";
+import type { Hydrated } from "./hydration.ts";
+import { boostSiblings, type Candidate, sortByFinalScore } from "./rank.ts";
+
+/** Number of candidates that are hydrated if some of them are turns, best hybrid score first. 30 give the same. */
+export const TURN_CANDIDATES = 20;
+
+/**
+ * Losses of a turn, as shares of the distance between the best hybrid score and that of rank `TURN_CANDIDATES`. Shares
+ * of this distance fit the scores of every embedding model. Measured: docs/measurements.md, "Which turn answers".
+ */
+const OTHER_SPEAKER_LOSS = 0.3;
+/** Loss of a turn that consists of questions only; proportionally less if a part of it does. */
+const QUESTION_LOSS = 0.4;
+/** Share of the distance to the question before it that a reply by another speaker gains. */
+const REPLY_GAIN = 0.5;
+
+const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;
+const QUESTION_END = /[?？؟][^\p{L}\p{N}]*$/u;
+/** Scripts that are written without spaces between words. */
+const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]/u;
+
+/** A candidate that is a turn. */
+interface TurnCandidate {
+  readonly candidate: Candidate;
+  readonly turn: Turn;
+  /** The spoken text, without the speaker's name. */
+  readonly spoken: string;
+  /** Identifies the turn before this one in the same memory. */
+  readonly before: string;
+}
+
+/** Whether one of the passages is a turn of a conversation. */
+export function hasTurns(hydrated: ReadonlyMap<bigint, Hydrated>): boolean {
+  return hydrated.values().some(({ passage }) => passage.place.turn !== undefined);
+}
+
+/**
+ * Changes the hybrid scores of turns and orders the candidates again.
+ * @param candidates hydrated, best first
+ * @param siblingBoost share of the sibling boost, which is applied again
+ */
+export function preferTurns(
+  query: string,
+  candidates: readonly Candidate[],
+  hydrated: ReadonlyMap<bigint, Hydrated>,
+  siblingBoost: number,
+): readonly Candidate[] {
+  const turns = new Map<string, TurnCandidate>();
+  for (const candidate of candidates) {
+    const place = hydrated.get(candidate.chunkKey)?.passage;
+    if (place?.place.turn === undefined) continue;
+    const { turn, ordinal } = place.place;
+    const at = (position: number) => `${candidate.memoryKey} ${turn.session} ${position}`;
+    const spoken = place.text.slice(turn.labelUnits).trim();
+    turns.set(at(ordinal), { candidate, turn, spoken, before: at(ordinal - 1) });
+  }
+  if (turns.size === 0) return candidates;
+
+  const named = namedSpeaker(query, new Set([...turns.values()].flatMap(({ turn }) => turn.speaker ?? [])));
+  const distance = distanceToLast(candidates.slice(0, TURN_CANDIDATES));
+  const changed = new Map<Candidate, number>();
+  for (const { candidate, turn, spoken, before } of turns.values()) {
+    const asked = turns.get(before);
+    const isReply = asked !== undefined && asked.turn.speaker !== turn.speaker && QUESTION_END.test(asked.spoken);
+    const lead = isReply ? Math.max(0, asked.candidate.hybridScore - candidate.hybridScore) : 0;
+    const isOther = named !== null && turn.speaker !== named;
+    const loss = (isOther ? OTHER_SPEAKER_LOSS : 0) + QUESTION_LOSS * questionShare(spoken);
+    changed.set(candidate, candidate.hybridScore + REPLY_GAIN * lead - distance * loss);
+  }
+  const scores = boostSiblings(
+    candidates,
+    candidates.map((candidate) => changed.get(candidate) ?? candidate.hybridScore),
+    siblingBoost,
+  );
+  return sortByFinalScore(
+    candidates.map((candidate, position) => {
+      const hybridScore = scores[position] ?? candidate.hybridScore;
+      return { ...candidate, hybridScore, finalScore: hybridScore };
+    }),
+  );
+}
+
+/** The speaker whom the query names first, by full name or by the first word of it; null if it names none. */
+export function namedSpeaker(query: string, speakers: ReadonlySet<string>): string | null {
+  const found = [...speakers].flatMap((speaker) => {
+    const at = [speaker, speaker.split(/\s/u)[0] ?? ""]
+      .map((name) => placeOf(name, query))
+      .filter((place) => place >= 0);
+    return at.length === 0 ? [] : [{ speaker, place: Math.min(...at), isFull: placeOf(speaker, query) >= 0 }];
+  });
+  found.sort((left, right) => left.place - right.place || Number(right.isFull) - Number(left.isFull));
+  return found[0]?.speaker ?? null;
+}
+
+/** Share of a text, 0..1, that is in sentences that end with a question mark. */
+export function questionShare(text: string): number {
+  const sentences = text.match(SENTENCE) ?? [];
+  const lengthOf = (parts: readonly string[]) => parts.reduce((sum, part) => sum + part.trim().length, 0);
+  const all = lengthOf(sentences);
+  return all === 0 ? 0 : lengthOf(sentences.filter((sentence) => QUESTION_END.test(sentence))) / all;
+}
+
+// Position of a name in the query as whole words; -1 if it is not there.
+function placeOf(name: string, query: string): number {
+  if (name === "") return -1;
+  const escaped = RegExp.escape(name);
+  const pattern = UNSPACED.test(name) ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`;
+  return query.search(new RegExp(pattern, "iu"));
+}
+
+function distanceToLast(candidates: readonly Candidate[]): number {
+  return Math.max(0, (candidates[0]?.hybridScore ?? 0) - (candidates.at(-1)?.hybridScore ?? 0));
+}
