@@ -169,7 +169,7 @@ function marked(text, query) {
 }
 
 /** @param {NonNullable<SearchResult["explain"]>} explain */
-function signalsView({ signals, fused_rank }) {
+function signalsView({ signals, fused_rank, superseded_by: newer }) {
   return h(
     "ul",
     { class: "signals", "aria-label": "Ranking signals" },
@@ -183,17 +183,25 @@ function signalsView({ signals, fused_rank }) {
       ),
     ),
     h("li", {}, `rank ${fused_rank} before reranking`),
+    newer !== undefined &&
+      h(
+        "li",
+        {},
+        "contradicted by a ",
+        button("newer memory", () => openMemory(newer), { class: "link" }),
+      ),
   );
 }
 
 /** @param {Explanation} explain */
-function stagesView({ mode, stages, admissible }) {
+function stagesView({ mode, stages, admissible, time }) {
   const names = stages.map(({ name }) => name);
   const admitted = `${admissible.toLocaleString()} ${admissible === 1 ? "memory" : "memories"}`;
   return h(
     "div",
     {},
     h("p", { class: "fine" }, `Mode: ${mode}. Searched: ${admitted}.`),
+    time !== undefined && h("p", { class: "fine" }, `Time in the question: “${time.expression}”, ${spanText(time)}.`),
     h(
       "div",
       { class: "scroll", tabindex: 0, role: "group", "aria-label": "Stages of the search" },
@@ -218,6 +226,13 @@ function stagesView({ mode, stages, admissible }) {
       ),
     ),
   );
+}
+
+/** A span of days; an end that is null is open. @param {NonNullable<Explanation["time"]>} span */
+function spanText({ from, to }) {
+  const day = (/** @type {string} */ time) => time.slice(0, "2026-05-03".length);
+  if (from === null) return to === null ? "any time" : `before ${day(to)}`;
+  return to === null ? `from ${day(from)}` : `from ${day(from)} to before ${day(to)}`;
 }
 
 /** @param {string} head @param {"col" | "row"} scope @param {string[]} cells */
