@@ -77,7 +77,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     // the binary contains the files beside the models, too; without reference.json the slower onnxruntime would run the
     // models
     const { body } = await server.call("GET", "/ready");
-    expect(JSON.stringify(body)).toContain(`"provider":"${isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu"}"`);
+    expect(JSON.stringify(body)).toContain(`"provider":"${isEncoderMadeForThisProcessor() ? "cpu-native" : "cpu"}"`);
     expect(existsSync(join(runtimeFolder(), "models/mneme-reranker-minilm-l6/early-exit.json"))).toBe(true);
     const console = await fetch(`${server.url}/`);
     expect(await console.text()).toContain("sessionStorage"); // the console's script was bundled into the page

@@ -53,7 +53,7 @@ async function start(options: Partial<LanesOptions> = {}) {
 
 const shared = await start();
 /** The provider (see /ready) that runs the models on this machine with default options. */
-const OWN_PROVIDER = isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu";
+const OWN_PROVIDER = isEncoderMadeForThisProcessor() ? "cpu-native" : "cpu";
 const TEXTS = EMBEDDER_REFERENCE.map(({ text }) => text);
 const LONG = "Retrieval finds what was stored, and memory keeps what was found. ".repeat(40);
 const TIMEOUT_MS = 30_000;

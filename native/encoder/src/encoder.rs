@@ -10,6 +10,7 @@ use crate::model_reader::read_network;
 use crate::network::{Network, Workspace};
 use crate::onnx_file::OnnxFile;
 use crate::two_threads::SplitSequence;
+use crate::weights::Instructions;
 use crate::{EarlyExit, Sequence, unsupported_processor};
 
 /// Whether the processor has the instructions that the kernels use.
@@ -46,7 +47,12 @@ impl Encoder {
         if !is_supported() {
             return Err(unsupported_processor());
         }
-        let network = Arc::new(read_network(&OnnxFile::open(path)?)?);
+        Encoder::open_for(path, Instructions::best())
+    }
+
+    /// Reads a model for some of the instructions that this processor has.
+    pub(crate) fn open_for(path: &Path, instructions: Instructions) -> Result<Self> {
+        let network = Arc::new(read_network(&OnnxFile::open(path)?, instructions)?);
         let has_two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let split = if has_two_cores { SplitSequence::of(&network) } else { None };
         // Without a second thread the results are the same; they only take longer.
@@ -59,25 +65,25 @@ impl Encoder {
         self.network.output_width()
     }
 
-    /// Computes the output of a sequence.
-    pub fn encode(&self, sequence: Sequence<'_>, output: &mut [f32]) -> Result<()> {
-        self.check(sequence)?;
-        if output.len() != self.output_width() {
+    /// Computes the outputs of sequences, `[sequences, output width]`. No output depends on other sequences.
+    pub fn encode(&self, sequences: &[Sequence<'_>], outputs: &mut [f32]) -> Result<()> {
+        sequences.iter().try_for_each(|sequence| self.check(*sequence))?;
+        if outputs.len() != sequences.len() * self.output_width() {
             return Err(Error::invalid("the output buffer has another width than the model's output"));
         }
         let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: `open` checked that the processor has the instructions.
-        unsafe { self.network.encode(sequence, &mut workspace, output) };
+        unsafe { self.network.encode(sequences, &mut workspace, outputs) };
         Ok(())
     }
 
-    /// Like `encode`, with the same result, but faster if there is a second core and the output is a vector: a second
-    /// thread then computes half of the tokens. Use it for one urgent sequence. With many sequences, every core is busy
-    /// anyway.
+    /// Like `encode` for one sequence, with the same result, but faster if there is a second core and the output is a
+    /// vector: a second thread then computes half of the tokens. Use it for one urgent sequence. With many sequences,
+    /// every core is busy anyway.
     pub fn encode_on_two_threads(&self, sequence: Sequence<'_>, output: &mut [f32]) -> Result<()> {
-        let Some(Shared { helper, split }) = &self.shared else { return self.encode(sequence, output) };
+        let Some(Shared { helper, split }) = &self.shared else { return self.encode(&[sequence], output) };
         if sequence.ids.len() < SHARED_TOKENS_MIN || output.len() != self.output_width() {
-            return self.encode(sequence, output);
+            return self.encode(&[sequence], output);
         }
         self.check(sequence)?;
         let split = split.lock().unwrap_or_else(|poisoned| {
@@ -145,7 +151,7 @@ mod tests {
 
     fn encode(encoder: &Encoder, ids: &[u32], first_length: usize) -> Result<Vec<f32>> {
         let mut output = vec![0f32; encoder.output_width()];
-        encoder.encode(Sequence { ids, first_length }, &mut output)?;
+        encoder.encode(&[Sequence { ids, first_length }], &mut output)?;
         Ok(output)
     }
 
@@ -159,6 +165,29 @@ mod tests {
         let long: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
         encode(&embedder, &long, long.len()).expect("as many tokens as there are positions");
         assert_eq!(encode(&embedder, &[101, 2054, 102], 3), Ok(short));
+    }
+
+    #[test]
+    fn sequences_that_are_computed_together_have_the_same_outputs_as_alone() {
+        let (Some(embedder), Some(reranker)) = (model("all-minilm-l6-v2"), model("mneme-reranker-minilm-l6")) else {
+            return;
+        };
+        let ids: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
+        // Batches end at 128 tokens: 127 and 1 fit together, 128 and 1 do not; the rest are mixed.
+        let lengths = [127, 1, 128, 1, 300, 5, 7, 13, 100, 4, 512, 1];
+        let sequences = lengths.map(|tokens| Sequence { ids: &ids[..tokens], first_length: tokens / 2 });
+        for encoder in [embedder, reranker] {
+            let width = encoder.output_width();
+            let mut together = vec![f32::NAN; sequences.len() * width];
+            encoder.encode(&sequences, &mut together).expect("outputs");
+            for (sequence, output) in sequences.iter().zip(together.chunks_exact(width)) {
+                assert_eq!(encode(&encoder, sequence.ids, sequence.first_length).as_deref(), Ok(output));
+            }
+            let refused =
+                encoder.encode(&[sequences[0], Sequence { ids: &[], first_length: 0 }], &mut together[..2 * width]);
+            assert!(matches!(refused, Err(Error::Invalid(_))), "one of two sequences is empty");
+            assert_eq!(encoder.encode(&[], &mut []), Ok(()), "no sequences");
+        }
     }
 
     #[test]
@@ -267,7 +296,7 @@ mod tests {
             assert!(matches!(encode(&embedder, &ids, first_length), Err(Error::Invalid(_))), "{} tokens", ids.len());
         }
         let sequence = Sequence { ids: &[101, 102], first_length: 1 };
-        assert!(matches!(reranker.encode(sequence, &mut [0.0; 2]), Err(Error::Invalid(_))), "two numbers for one");
+        assert!(matches!(reranker.encode(&[sequence], &mut [0.0; 2]), Err(Error::Invalid(_))), "two numbers for one");
     }
 
     #[test]

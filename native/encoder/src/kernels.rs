@@ -6,7 +6,9 @@
 
 use std::arch::x86_64::*;
 
-use crate::weights::{COLUMNS, GROUP_STEPS, Linear, Panel};
+use crate::byte_rows::ByteRows;
+use crate::vnni;
+use crate::weights::{COLUMNS, GROUP_STEPS, GroupPanels, Linear, Panel, Panels, WIDE_COLUMNS};
 
 /// Number of rows of floats that are computed together. With two vectors of columns per row, their sums fill the vector
 /// registers.
@@ -15,38 +17,41 @@ const FLOAT_ROWS: usize = 6;
 const FLOAT_COLUMNS: usize = 2 * LANES;
 const LANES: usize = 8;
 
-/// Rows of floats, quantised to bytes. The byte of a value `x` is `x / scale + zero`, rounded.
-pub struct ByteRows<'a> {
-    /// Bytes of all rows, `[rows, width]`.
-    pub bytes: &'a [u8],
-    /// Number of bytes of a row.
-    pub width: usize,
-    /// Quantisation scale of each row.
-    pub scales: &'a [f32],
-    /// The byte that represents the value 0.
-    pub zero: u8,
-}
-
-impl ByteRows<'_> {
-    /// Returns the first `count` rows.
-    pub fn first(&self, count: usize) -> ByteRows<'_> {
-        ByteRows { bytes: &self.bytes[..count * self.width], scales: &self.scales[..count], ..*self }
-    }
-}
-
-/// Computes a part of the outputs of a linear layer, for every row: those of the panels with numbers in `panels`. They
-/// are written to `output` (`[rows, stride]`), to the columns with the same numbers as the layer's outputs.
+/// Computes a part of the outputs of a linear layer, for every row: those with numbers in `columns`, whose bounds are
+/// multiples of 32. They are written to `output` (`[rows, stride]`), to the columns with the same numbers.
 #[target_feature(enable = "avx2,fma")]
 pub fn multiply(
     rows: &ByteRows<'_>,
     linear: &Linear,
-    panels: std::ops::Range<usize>,
+    columns: std::ops::Range<usize>,
     output: &mut [f32],
     stride: usize,
 ) {
     assert!(rows.width == linear.inputs() && rows.bytes.len() == rows.scales.len() * rows.width, "rows fit the layer");
-    for number in panels {
-        let panel = linear.panel(number);
+    assert!(columns.start.is_multiple_of(WIDE_COLUMNS) && columns.end.is_multiple_of(WIDE_COLUMNS), "whole panels");
+    match linear.panels() {
+        Panels::Groups(panels) => {
+            multiply_groups(rows, panels, columns.start / COLUMNS..columns.end / COLUMNS, output, stride);
+        }
+        Panels::Steps(panels) => {
+            for number in columns.start / WIDE_COLUMNS..columns.end / WIDE_COLUMNS {
+                // SAFETY: layers are packed like this only if the processor has the instructions.
+                unsafe { vnni::multiply(rows, &panels.panel(number), output, stride, number * WIDE_COLUMNS) };
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn multiply_groups(
+    rows: &ByteRows<'_>,
+    panels: GroupPanels<'_>,
+    numbers: std::ops::Range<usize>,
+    output: &mut [f32],
+    stride: usize,
+) {
+    for number in numbers {
+        let panel = panels.panel(number);
         let mut output = Columns { cells: output, stride, first: number * COLUMNS };
         let mut row = 0;
         while row < rows.scales.len() {
@@ -549,6 +554,7 @@ fn store(to: &mut [f32], lanes: __m256) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::{Instructions, has_vnni};
     use mneme_testing::Chance;
 
     fn unit(chance: &mut Chance) -> f32 {
@@ -571,31 +577,41 @@ mod tests {
         !is_there
     }
 
+    /// The instructions that this processor has.
+    fn available() -> Vec<Instructions> {
+        let all = [Instructions::Avx2, Instructions::Vnni];
+        all.into_iter().filter(|found| *found == Instructions::Avx2 || has_vnni()).collect()
+    }
+
     #[test]
     fn products_of_bytes_are_exact_at_their_extremes() {
         if is_skipped() {
             return;
         }
         let mut chance = Chance::new();
-        let (inputs, outputs) = (64, 3 * COLUMNS);
-        for (rows, panels) in [(1, 0..3), (2, 0..3), (4, 0..1), (7, 1..3), (8, 2..3)] {
+        let (inputs, outputs) = (64, 3 * WIDE_COLUMNS);
+        let all = [(1, 0..3), (2, 0..3), (4, 0..1), (7, 1..3), (8, 2..3), (31, 0..2)];
+        for (instructions, (rows, panels)) in
+            available().into_iter().flat_map(|found| all.clone().map(|case| (found, case)))
+        {
+            let columns = panels.start * WIDE_COLUMNS..panels.end * WIDE_COLUMNS;
             let draw = |chance: &mut Chance| [-64, 64, chance.below(129) as i32 - 64][chance.below(3)] as i8;
             let weights: Vec<i8> = (0..inputs * outputs).map(|_| draw(&mut chance)).collect();
             let column_scales: Vec<f32> = (0..outputs).map(|_| between(&mut chance, 0.01, 1.0)).collect();
             let bias: Vec<f32> = (0..outputs).map(|_| between(&mut chance, -1.0, 1.0)).collect();
-            let linear =
-                Linear::pack(&weights, inputs, column_scales.clone(), bias.clone()).expect("weights of 7 bits");
+            let linear = Linear::pack(&weights, inputs, column_scales.clone(), bias.clone(), instructions);
+            let linear = linear.expect("weights of 7 bits");
             let bytes: Vec<u8> =
                 (0..rows * inputs).map(|_| [0, 255, chance.below(256) as u8][chance.below(3)]).collect();
             let scales: Vec<f32> = (0..rows).map(|_| between(&mut chance, 0.01, 1.0)).collect();
             let mut output = vec![f32::NAN; rows * outputs];
             let byte_rows = ByteRows { bytes: &bytes, width: inputs, scales: &scales, zero: 64 };
             // SAFETY: the processor has the instructions.
-            unsafe { multiply(&byte_rows, &linear, panels.clone(), &mut output, outputs) };
+            unsafe { multiply(&byte_rows, &linear, columns.clone(), &mut output, outputs) };
             for (at, found) in output.iter().enumerate() {
                 let (row, column) = (at / outputs, at % outputs);
-                if !panels.contains(&(column / COLUMNS)) {
-                    assert!(found.is_nan(), "another panel was written");
+                if !columns.contains(&column) {
+                    assert!(found.is_nan(), "another column was written");
                     continue;
                 }
                 let weights = weights[column..].iter().step_by(outputs);

@@ -1,10 +1,10 @@
 //! A BERT encoder in 8-bit integers: computes the models that `data/models/recipe` exports, on processors with AVX2.
 //! Number of layers, kind of word table and head come from the model file.
 //!
-//! This crate exists for processors that lack instructions to multiply and add bytes in one step (VNNI). On these
-//! processors, a general runtime is slower. Each sequence is computed alone, without padding, so that its result never
-//! depends on other sequences. Weights have 7 bits, activations 8 bits with one scale per token. Sums of products are
-//! exact, unlike in some runtimes.
+//! A general runtime spends a large part of the time between operations, above all for short texts, and on processors
+//! that lack instructions to multiply and add bytes in one step (VNNI) also in them. Each sequence is computed alone,
+//! without padding, so that its result never depends on other sequences. Weights have 7 bits, activations 8 bits with
+//! one scale per token. Sums of products are exact, unlike in some runtimes, so results are the same on all processors.
 //!
 //! | File | Content |
 //! |---|---|
@@ -13,6 +13,8 @@
 //! | `two_threads` | computes one sequence on two threads |
 //! | `helper` | a second thread for work of a few milliseconds |
 //! | `kernels` | the inner loops: integer products, attention, GELU, normalisation |
+//! | `byte_rows` | inputs of a linear layer as bytes |
+//! | `vnni` | integer products on processors with AVX-512 VNNI |
 //! | `weights` | the weights of a linear layer, packed for the kernels |
 //! | `word_table` | embeddings of the vocabulary: 16-bit floats or blocks of 4 bits |
 //! | `head` | what is computed from the states of the last layer: vector or logit |
@@ -21,6 +23,8 @@
 //! | `onnx_file` | reads the nodes and constants of a model file |
 //! | `error` | errors of the encoder |
 
+#[cfg(target_arch = "x86_64")]
+mod byte_rows;
 #[cfg(target_arch = "x86_64")]
 mod encoder;
 mod error;
@@ -44,6 +48,8 @@ mod synthetic;
 mod two_threads;
 #[cfg(not(target_arch = "x86_64"))]
 mod unsupported;
+#[cfg(target_arch = "x86_64")]
+mod vnni;
 #[cfg(target_arch = "x86_64")]
 mod weights;
 #[cfg(target_arch = "x86_64")]
@@ -89,13 +95,12 @@ pub struct EarlyExit<'a> {
     pub probe: EarlyExitProbe<'a>,
 }
 
-/// Whether the encoder is faster than a general runtime on this processor. This is so if the processor has AVX2 and FMA
-/// but lacks VNNI, the instructions that multiply and add bytes in one step. With VNNI, onnxruntime is as fast.
+/// Whether the encoder is faster than a general runtime on this processor. This is so if the processor has AVX-512
+/// VNNI, or AVX2 without any VNNI. It has no kernels for the third kind, AVX2 with a VNNI of its own (AVX-VNNI).
 pub fn is_made_for_this_processor() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        let has_vnni = is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni");
-        encoder::is_supported() && !has_vnni
+        encoder::is_supported() && (weights::has_vnni() || !is_x86_feature_detected!("avxvnni"))
     }
     #[cfg(not(target_arch = "x86_64"))]
     false

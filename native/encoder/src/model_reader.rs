@@ -8,7 +8,7 @@ use crate::head::{Head, PooledHead};
 use crate::kernels::{GELU_MIN, GELU_ZERO, HEAD_WIDTH, SCALE_MIN, SIGNED_MAX, SIGNED_ZERO};
 use crate::network::{INNER_FACTOR, Layer, Network, Norm};
 use crate::onnx_file::{Attribute, ElementType, OnnxFile};
-use crate::weights::Linear;
+use crate::weights::{Instructions, Linear};
 use crate::word_table::WordTable;
 
 const LAYER_NORM: &str = "LayerNormalization(?sum, ?gain, ?shift)";
@@ -38,8 +38,9 @@ const EMBEDDING_SUMS: [&str; 2] = [
     "Add(?words, Slice(?positions, ?zero, ?))",
 ];
 
-/// Reads a network. Fails with `Invalid` and the reason if the graph is not supported.
-pub(crate) fn read_network(file: &OnnxFile) -> Result<Network> {
+/// Reads a network for a processor with `instructions`. Fails with `Invalid` and the reason if the graph is not
+/// supported.
+pub(crate) fn read_network(file: &OnnxFile, instructions: Instructions) -> Result<Network> {
     let graph = Graph::of(file)?;
     let output = file.outputs().first().ok_or_else(|| Error::invalid("the model has no output"))?;
     let norm = file.nodes().iter().find(|node| node.operator == "LayerNormalization");
@@ -49,7 +50,7 @@ pub(crate) fn read_network(file: &OnnxFile) -> Result<Network> {
         return Err(Error::invalid(format!("the model's hidden size {hidden} is not a multiple of {HEAD_WIDTH}")));
     }
     let PooledHead { head, mut states, is_first_only } = Head::read(&graph, output, hidden)?;
-    let reader = Reader { graph, hidden };
+    let reader = Reader { graph, hidden, instructions };
     let mut layers = Vec::new();
     while reader.graph.find(states, EMBEDDINGS).is_err() {
         let (layer, input) = reader.layer(states, layers.is_empty() && is_first_only)?;
@@ -64,6 +65,7 @@ pub(crate) fn read_network(file: &OnnxFile) -> Result<Network> {
 struct Reader<'file> {
     graph: Graph<'file>,
     hidden: usize,
+    instructions: Instructions,
 }
 
 /// A linear layer whose outputs are added to the states, and the normalisation of the sum.
@@ -86,7 +88,7 @@ impl<'file> Reader<'file> {
     /// Reads the layer that computes `output`. Returns it with its input. `is_first_only` says that it computes only
     /// the first token.
     fn layer(&self, output: &'file str, is_first_only: bool) -> Result<(Layer, &'file str)> {
-        let Reader { graph, hidden } = self;
+        let Reader { graph, hidden, .. } = self;
         let feed_forward = self.sublayer(output)?;
         let (down, activated) = self.linear(&[feed_forward.output], feed_forward.bias, InputRange::Gelu)?;
         let found = graph.find(activated, FEED_FORWARD)?;
@@ -192,7 +194,8 @@ impl<'file> Reader<'file> {
             }
             column += width;
         }
-        Ok((Linear::pack(&weights, inputs, scales, file.floats(bias, &[outputs])?)?, input))
+        let bias = file.floats(bias, &[outputs])?;
+        Ok((Linear::pack(&weights, inputs, scales, bias, self.instructions)?, input))
     }
 
     /// Fails unless the inputs of a linear layer are quantised as the kernels do it.
@@ -283,16 +286,21 @@ mod tests {
             let (layers, table) = (1 + at % 4, if at < OUTPUTS.len() { Table::Blocks } else { Table::Halves });
             let model = Synthetic::new(layers, table, output, &mut chance);
             let encoder = open(&model).expect("a supported model");
+            let folder = TempDir::new("synthetic");
+            let of_avx2 = Encoder::open_for(&model.write(&folder), Instructions::Avx2).expect("a supported model");
             for tokens in [1, 2, 13, TOKENS_MAX] {
                 let ids: Vec<u32> = (0..tokens).map(|_| chance.below(VOCABULARY) as u32).collect();
                 let sequence = Sequence { ids: &ids, first_length: tokens / 3 };
                 let mut found = vec![f32::NAN; encoder.output_width()];
-                encoder.encode(sequence, &mut found).expect("an output");
+                encoder.encode(&[sequence], &mut found).expect("an output");
                 let distance = distance(&found, &model.encode(sequence));
                 assert!(distance < DISTANCE_MAX, "{layers} layers, {table:?}, {output:?}, {tokens} tokens: {distance}");
                 let mut shared = vec![f32::NAN; encoder.output_width()];
                 encoder.encode_on_two_threads(sequence, &mut shared).expect("an output");
                 assert_eq!(shared, found, "two threads");
+                let mut with_avx2 = vec![f32::NAN; encoder.output_width()];
+                of_avx2.encode(&[sequence], &mut with_avx2).expect("an output");
+                assert_eq!(with_avx2, found, "instructions of older processors");
             }
         }
     }
@@ -305,7 +313,7 @@ mod tests {
         let model = Synthetic::new(1, Table::Blocks, Output::UnitMean, &mut Chance::new());
         let encoder = open(&model).expect("a supported model");
         let mut output = vec![0f32; encoder.output_width()];
-        let mut encode = |ids: &[u32]| encoder.encode(Sequence { ids, first_length: 0 }, &mut output);
+        let mut encode = |ids: &[u32]| encoder.encode(&[Sequence { ids, first_length: 0 }], &mut output);
         assert_eq!(encode(&[VOCABULARY as u32 - 1; TOKENS_MAX]), Ok(()));
         for refused in [&[VOCABULARY as u32][..], &[0; TOKENS_MAX + 1], &[]] {
             assert!(matches!(encode(refused), Err(Error::Invalid(_))), "{refused:?}");
@@ -416,7 +424,7 @@ mod tests {
             std::fs::write(&other, &damaged).expect("a file in a fresh folder");
             if let Ok(encoder) = Encoder::open(&other) {
                 let mut output = vec![0f32; encoder.output_width()];
-                let _ = encoder.encode(Sequence { ids: &[1, 2, 3], first_length: 1 }, &mut output);
+                let _ = encoder.encode(&[Sequence { ids: &[1, 2, 3], first_length: 1 }], &mut output);
             }
             std::fs::remove_file(&other).expect("the file that was written");
         }

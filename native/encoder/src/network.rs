@@ -2,7 +2,7 @@
 //! The inner loops are in `kernels`; two threads on one sequence are in `two_threads`.
 
 use std::ops::Range;
-
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use memmap2::Mmap;
@@ -10,13 +10,17 @@ use memmap2::Mmap;
 use crate::error::{Error, Result};
 use crate::head::{Head, Pooling};
 use crate::kernels::{AttentionHead, HEAD_WIDTH, add_and_normalise, multiply, quantise, quantise_activated};
-use crate::weights::{COLUMNS, Linear};
+use crate::weights::Linear;
 use crate::word_table::WordTable;
 use crate::{EarlyExit, EarlyExitProbe, Sequence};
 
 /// Number of tokens that pass through a feed-forward layer together. With this number, their inner activations fit into
 /// the second-level cache.
 const FEED_FORWARD_ROWS: usize = 32;
+
+/// Maximum number of tokens that pass through the layers together, apart from a longer sequence. Their buffers fit into
+/// the second-level cache.
+const BATCH_TOKENS: usize = 128;
 
 /// The inner width of a feed-forward layer is `INNER_FACTOR * hidden`.
 pub(crate) const INNER_FACTOR: usize = 4;
@@ -61,8 +65,8 @@ pub(crate) struct Network {
     pub(crate) head: Head,
 }
 
-/// Buffers for one sequence. They are reused for the next sequence, because allocating memory takes as long as some of
-/// the arithmetic.
+/// Buffers for the sequences of one batch. They are reused for the next batch, because allocating memory takes as long
+/// as some of the arithmetic.
 #[derive(Default)]
 pub(crate) struct Workspace {
     tokens: TokenBuffers,
@@ -111,12 +115,44 @@ impl Network {
         Ok(())
     }
 
+    /// Computes the outputs (`[sequences, output width]`) of sequences. If all tokens pass through the last layer,
+    /// short sequences pass through the layers together, so that weights are fetched from memory less often.
     #[target_feature(enable = "avx2,fma")]
-    pub(crate) fn encode(&self, sequence: Sequence<'_>, workspace: &mut Workspace, output: &mut [f32]) {
-        workspace.tokens.resize(sequence.ids.len(), self.hidden);
-        self.embed(sequence, 0, &mut workspace.tokens.states);
-        self.run(0..self.layers.len(), workspace);
-        self.write_output(&workspace.tokens.states, output);
+    pub(crate) fn encode(&self, mut sequences: &[Sequence<'_>], workspace: &mut Workspace, mut outputs: &mut [f32]) {
+        while let [first, others @ ..] = sequences {
+            let mut tokens = first.ids.len();
+            let fits = |next: &&Sequence<'_>| {
+                tokens += next.ids.len();
+                self.reads_all_tokens() && tokens <= BATCH_TOKENS
+            };
+            let count = 1 + others.iter().take_while(fits).count();
+            let (batch, rest) = sequences.split_at(count);
+            let (of_batch, of_rest) = outputs.split_at_mut(count * self.output_width());
+            self.encode_batch(batch, workspace, of_batch);
+            (sequences, outputs) = (rest, of_rest);
+        }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    fn encode_batch(&self, batch: &[Sequence<'_>], workspace: &mut Workspace, outputs: &mut [f32]) {
+        let mut end = 0;
+        let places: Vec<Range<usize>> = batch
+            .iter()
+            .map(|sequence| {
+                end += sequence.ids.len();
+                end - sequence.ids.len()..end
+            })
+            .collect();
+        workspace.tokens.resize(end, self.hidden);
+        for (sequence, place) in batch.iter().zip(&places) {
+            let states = &mut workspace.tokens.states[place.start * self.hidden..place.end * self.hidden];
+            self.embed(*sequence, 0, states);
+        }
+        self.run(0..self.layers.len(), &places, workspace);
+        for (place, output) in places.iter().zip(outputs.chunks_exact_mut(self.output_width())) {
+            let states = &workspace.tokens.states[place.start * self.hidden..place.end * self.hidden];
+            self.write_output(states, output);
+        }
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -132,7 +168,7 @@ impl Network {
         for (pair, logit) in pairs.iter().zip(logits.iter_mut()) {
             workspace.tokens.resize(pair.ids.len(), self.hidden);
             self.embed(*pair, 0, &mut workspace.tokens.states);
-            self.run(0..probe.layers, workspace);
+            self.run(0..probe.layers, from_ref(&(0..pair.ids.len())), workspace);
             *logit = predicted_logit(probe, &workspace.tokens.states, self.hidden, pair.first_length);
             states_at_probe.push(workspace.tokens.states.clone());
         }
@@ -148,21 +184,29 @@ impl Network {
             budget = budget.saturating_sub(tokens);
             workspace.tokens.resize(tokens, self.hidden);
             workspace.tokens.states.copy_from_slice(&states_at_probe[at]);
-            self.run(probe.layers..self.layers.len(), workspace);
+            self.run(probe.layers..self.layers.len(), from_ref(&(0..tokens)), workspace);
             self.write_output(&workspace.tokens.states, &mut logits[at..=at]);
         }
     }
 
+    /// Passes sequences through some of the layers. `places` are the tokens of each sequence. If the last layer is to
+    /// compute the first token only, there is only one sequence.
     #[target_feature(enable = "avx2,fma")]
-    fn run(&self, layers: Range<usize>, workspace: &mut Workspace) {
+    fn run(&self, layers: Range<usize>, places: &[Range<usize>], workspace: &mut Workspace) {
         let Workspace { tokens: buffers, projected } = workspace;
         let tokens = buffers.states.len() / self.hidden;
+        let stride = 3 * self.hidden;
         for at in layers {
+            let layer = &self.layers[at];
             let is_last = at + 1 == self.layers.len();
             let wanted = if is_last && !self.reads_all_tokens() { 1 } else { tokens };
-            self.layers[at].project(buffers, self.hidden, wanted, projected);
-            self.layers[at].attend(buffers, self.hidden, wanted, projected, &[projected]);
-            self.layers[at].feed_forward(buffers, self.hidden, wanted);
+            layer.project(buffers, self.hidden, wanted, projected);
+            for place in places {
+                let keys = &projected[place.start * stride..place.end * stride];
+                layer.attend(buffers, self.hidden, place.start..place.end.min(wanted), projected, &[keys]);
+            }
+            layer.add_attended(buffers, self.hidden, wanted);
+            layer.feed_forward(buffers, self.hidden, wanted);
         }
     }
 
@@ -210,30 +254,35 @@ impl Layer {
         let stride = 3 * hidden;
         projected.resize(states.len() * 3, 0.0);
         let rows = quantise(states, hidden, self.attention_smoothing.as_deref(), bytes, scales);
-        let panels = hidden / COLUMNS;
-        multiply(&rows.first(wanted), &self.projections, 0..panels, projected, stride);
-        multiply(&rows, &self.projections, panels..3 * panels, projected, stride);
+        multiply(&rows.first(wanted), &self.projections, 0..hidden, projected, stride);
+        multiply(&rows, &self.projections, hidden..stride, projected, stride);
     }
 
-    /// Computes self-attention for the first `wanted` tokens. `projected` has their queries. The elements of `parts`
-    /// together have the keys and values of the whole sequence.
+    /// Computes self-attention for some tokens, whose queries are in the rows `queries` of `projected`. The elements of
+    /// `parts` together have the keys and values of the tokens' whole sequence.
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn attend(
         &self,
         buffers: &mut TokenBuffers,
         hidden: usize,
-        wanted: usize,
+        queries: Range<usize>,
         projected: &[f32],
         parts: &[&[f32]],
     ) {
-        let TokenBuffers { states, attended, added, bytes, scales, head, .. } = buffers;
+        let TokenBuffers { attended, head, .. } = buffers;
         let stride = 3 * hidden;
         for column in (0..hidden).step_by(HEAD_WIDTH) {
             head.pack(parts, stride, hidden + column, 2 * hidden + column);
-            head.attend(projected, stride, 0..wanted, column, attended, hidden);
+            head.attend(projected, stride, queries.clone(), column, attended, hidden);
         }
+    }
+
+    /// Adds the results of attention to the states of the first `wanted` tokens.
+    #[target_feature(enable = "avx2,fma")]
+    pub(crate) fn add_attended(&self, buffers: &mut TokenBuffers, hidden: usize, wanted: usize) {
+        let TokenBuffers { states, attended, added, bytes, scales, .. } = buffers;
         let rows = quantise(&attended[..wanted * hidden], hidden, None, bytes, scales);
-        multiply(&rows, &self.attention_output, 0..hidden / COLUMNS, added, hidden);
+        multiply(&rows, &self.attention_output, 0..hidden, added, hidden);
         add_rows(&mut states[..wanted * hidden], added, &self.attention_norm);
     }
 
@@ -245,9 +294,9 @@ impl Layer {
         for states in states[..wanted * hidden].chunks_mut(FEED_FORWARD_ROWS * hidden) {
             let count = states.len() / hidden;
             let rows = quantise(states, hidden, self.feed_forward_smoothing.as_deref(), bytes, scales);
-            multiply(&rows, &self.up, 0..width / COLUMNS, inner, width);
+            multiply(&rows, &self.up, 0..width, inner, width);
             let rows = quantise_activated(&mut inner[..count * width], width, bytes, scales);
-            multiply(&rows, &self.down, 0..hidden / COLUMNS, added, hidden);
+            multiply(&rows, &self.down, 0..hidden, added, hidden);
             add_rows(states, added, &self.feed_forward_norm);
         }
     }

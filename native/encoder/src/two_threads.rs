@@ -70,7 +70,8 @@ impl SplitSequence {
         if let Some(layer) = phase.checked_sub(1).map(|before| &layers[before]) {
             let projected = self.projected[(phase - 1) % 2].each_ref();
             let projected = projected.map(|half| half.read().unwrap_or_else(PoisonError::into_inner));
-            layer.attend(&mut buffers, *hidden, tokens, &projected[half], &[&projected[0], &projected[1]]);
+            layer.attend(&mut buffers, *hidden, 0..tokens, &projected[half], &[&projected[0], &projected[1]]);
+            layer.add_attended(&mut buffers, *hidden, tokens);
             layer.feed_forward(&mut buffers, *hidden, tokens);
         }
         if let Some(layer) = layers.get(phase) {

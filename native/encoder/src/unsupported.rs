@@ -20,7 +20,7 @@ impl Encoder {
     }
 
     /// Never called.
-    pub fn encode(&self, _sequence: Sequence<'_>, _output: &mut [f32]) -> Result<()> {
+    pub fn encode(&self, _sequences: &[Sequence<'_>], _outputs: &mut [f32]) -> Result<()> {
         match *self {}
     }
 

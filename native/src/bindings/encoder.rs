@@ -45,9 +45,7 @@ impl NativeEncoder {
                 self.encoder.encode_on_two_threads(sequence, &mut outputs)?;
                 return Ok(outputs);
             }
-            for (sequence, output) in sequences.iter().zip(outputs.chunks_exact_mut(width)) {
-                self.encoder.encode(*sequence, output)?;
-            }
+            self.encoder.encode(&sequences, &mut outputs)?;
             Ok(outputs)
         });
         Ok(Float32Array::new(outputs?))

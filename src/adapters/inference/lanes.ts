@@ -458,7 +458,7 @@ function statusOf(lane: Lane): LaneStatus {
   };
 }
 
-/** The runtimes of a lane's models, such as `cpu-avx2 and cpu`. */
+/** The runtimes of a lane's models, such as `cpu-native and cpu`. */
 function providersOf(loaded: Lane["loaded"]): string {
   return [...new Set(loaded.values().map(({ provider }) => provider))].join(" and ");
 }

@@ -43,7 +43,7 @@ function openNative(model: ModelDescription): Encoder | string {
       throw new Error("its outputs differ from the model's reference.json");
     }
     return {
-      provider: "cpu-avx2",
+      provider: "cpu-native",
       encode: async (sequences, isUrgent) => encoder.encode(sequences, isUrgent),
       // The garbage collection that follows frees the model.
       close: () => Promise.resolve(),
