@@ -81,7 +81,7 @@ export interface Setting<Value> {
   readonly isSecret: boolean;
 }
 
-const DEFAULT_EMBEDDER = "all-minilm-l6-v2";
+const DEFAULT_EMBEDDER = "mneme-e5-small";
 
 /** Every setting of the program. */
 export const SETTINGS = {

@@ -19,6 +19,8 @@ export interface Distribution {
   readonly afterOpening?: (config: Config) => void;
 }
 
+const MODEL_CHECK_HELP = ["models check [--models-dir DIRECTORY]", "Verify the files of the installed models"] as const;
+
 interface Command {
   /** Line in the help; null if the command is hidden. */
   readonly summary: string | null;
@@ -43,8 +45,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   models: {
     summary: "List embedding models, change the model of projects, and follow the progress",
-    run: (argv, distribution) => runAccountsCommand("models", argv, distribution),
-    help: async () => (await import("./accounts.ts")).accountsHelp("models"),
+    run: (argv, distribution) =>
+      argv[0] === "check"
+        ? runModelCheck(argv.slice(1), distribution)
+        : runAccountsCommand("models", argv, distribution),
+    help: async () => [...(await import("./accounts.ts")).accountsHelp("models"), "", ...alignRows([MODEL_CHECK_HELP])],
   },
   version: { summary: "Print the version", run: runVersion },
   help: { summary: "Print this help", run: runHelp },
@@ -119,6 +124,20 @@ async function runAccountsCommand(
   return 0;
 }
 
+async function runModelCheck(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const isJson = argv.includes("--json");
+  const config = parseConfig(
+    argv.filter((word) => word !== "--json"),
+    process.env,
+    placeOf(distribution),
+  );
+  await distribution.unpack?.(config);
+  const { modelCheck } = await import("./model-check.ts");
+  const { text, isGood } = await modelCheck(config.modelsDir, isJson);
+  await Bun.write(Bun.stdout, text);
+  return isGood ? 0 : 1;
+}
+
 async function runChild(argv: readonly string[]): Promise<number> {
   const { runChildProcess } = await import("../children/entry.ts");
   await runChildProcess(argv);
@@ -150,7 +169,7 @@ async function runHelp(): Promise<number> {
     ...indent(alignRows(IMPORT_HELP)),
     "",
     "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
-    ...indent(alignRows(ACCOUNTS_HELP)),
+    ...indent(alignRows([...ACCOUNTS_HELP, MODEL_CHECK_HELP])),
   ];
   return print(lines);
 }

@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { runMneme } from "../support/command.ts";
 import { startService } from "../support/service.ts";
-import { ENGLISH } from "../support/shipped-models.ts";
+import { DEFAULT } from "../support/shipped-models.ts";
 import { ROOT } from "../support/sources.ts";
 import { expectWhole, storeBatch } from "./notes.ts";
 
@@ -175,7 +175,7 @@ describe("an impossible start fails with one line that names the file", () => {
   /** A folder with the shipped models, whose descriptions (model.json) `change` has modified. */
   function modelsWith(change: (model: string, description: Record<string, unknown>) => void): string {
     const folder = mkdtempSync(join(home, "models-"));
-    for (const model of [ENGLISH, RERANKER]) {
+    for (const model of [DEFAULT, RERANKER]) {
       mkdirSync(join(folder, model));
       for (const path of filesBelow(join(described, model))) symlinkSync(path, join(folder, model, basename(path)));
       const json = join(folder, model, "model.json");
@@ -192,7 +192,7 @@ describe("an impossible start fails with one line that names the file", () => {
       if (model === wrong) description.sha256 = "0".repeat(64);
     });
 
-  for (const wrong of [ENGLISH, RERANKER]) {
+  for (const wrong of [DEFAULT, RERANKER]) {
     test(`${wrong} weights with a hash other than in their description`, () => {
       const line = refusal(mkdtempSync(join(home, "empty-")), "--models-dir", withWrongHash(wrong));
       expect(line).toContain(join(wrong, "model.onnx"));
@@ -200,6 +200,6 @@ describe("an impossible start fails with one line that names the file", () => {
   }
 
   test("vectors of another embedder", () => {
-    expect(refusal(copy(), "--models-dir", withWrongHash(ENGLISH))).toContain("vectors");
+    expect(refusal(copy(), "--models-dir", withWrongHash(DEFAULT))).toContain("vectors");
   }, 60_000);
 });

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
+import { SETTINGS } from "../../src/config.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Embedder, Embedders } from "../../src/ports/models.ts";
 
@@ -12,6 +13,9 @@ export const MODELS_DIR = join(import.meta.dir, "../../data/models");
 export const ENGLISH = "all-minilm-l6-v2";
 /** Id of the multilingual embedder. */
 export const MULTILINGUAL = "mneme-e5-small";
+
+/** Id of the embedder of new projects. */
+export const DEFAULT = SETTINGS.embedder.defaultText;
 
 /** The English embedder's weights and curves. */
 export const ENGLISH_TUNING = embedderOf(readModels(MODELS_DIR), ENGLISH).tuning;

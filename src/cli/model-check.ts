@@ -1,0 +1,35 @@
+// `mneme models check`: verifies the installed models of this machine. cli/models.ts has the other actions of the
+// command.
+
+import { checkModels } from "../compose/model-check.ts";
+import { alignRows } from "./terminal.ts";
+
+/** Number of languages that are shown; of more, only their number is. */
+const LANGUAGES_SHOWN = 3;
+
+/**
+ * The installed models as a table, or as JSON.
+ * @returns the text, and whether all models can be used
+ */
+export async function modelCheck(
+  modelsDir: string,
+  isJson: boolean,
+): Promise<{ readonly text: string; readonly isGood: boolean }> {
+  const models = await checkModels(modelsDir);
+  const isGood = models.every(({ problem }) => problem === null);
+  if (isJson) return { text: `${JSON.stringify({ models_dir: modelsDir, models }, null, 2)}\n`, isGood };
+  const header = ["MODEL", "KIND", "DIMENSIONS", "LANGUAGES", "LICENCE", "SIZE", "STATE"];
+  const rows = models.map(({ id, kind, dimensions, languages, licence, bytes, problem }) => [
+    id,
+    kind ?? "",
+    dimensions === null ? "" : String(dimensions),
+    languages.length > LANGUAGES_SHOWN ? String(languages.length) : languages.join(" "),
+    licence ?? "",
+    bytes === null ? "" : `${Math.round(bytes / 1e6)} MB`,
+    problem === null ? "verified" : "cannot be used",
+  ]);
+  const problems = models.flatMap(({ problem }) => (problem === null ? [] : [problem]));
+  const text =
+    models.length === 0 ? [`There are no models in ${modelsDir}.`] : [...alignRows([header, ...rows]), ...problems];
+  return { text: `${text.join("\n")}\n`, isGood };
+}

@@ -1,0 +1,54 @@
+// Checks the installed models of this machine, for `mneme models check`. Loads none of them.
+
+import { statSync } from "node:fs";
+import { ModelFilesError } from "../adapters/inference/manifest-fields.ts";
+import { type ModelDescription, readModels, verifyModelFiles } from "../adapters/inference/model-files.ts";
+
+/** An installed model. */
+export interface CheckedModel {
+  readonly id: string;
+  readonly kind: "embedder" | "reranker" | null;
+  /** null for a reranker. */
+  readonly dimensions: number | null;
+  readonly languages: readonly string[];
+  readonly licence: string | null;
+  /** Size of model and tokeniser in bytes; null if one is missing. */
+  readonly bytes: number | null;
+  /** Why the model cannot be used; null if its files match its manifest. */
+  readonly problem: string | null;
+}
+
+/**
+ * Reads the manifests in the folder of the models and verifies the checksums of their files.
+ * @returns the models in ascending order of their ids
+ * @throws ModelFilesError if the folder cannot be read
+ */
+export async function checkModels(modelsDir: string): Promise<readonly CheckedModel[]> {
+  const { embedders, rerankers, problems } = readModels(modelsDir);
+  const checked: CheckedModel[] = [];
+  for (const model of [...embedders.values(), ...rerankers.values()]) {
+    const { id, kind, languages, licence } = model;
+    const dimensions = model.kind === "embedder" ? model.dimensions : null;
+    checked.push({ id, kind, dimensions, languages, licence, bytes: bytesOf(model), problem: await problemOf(model) });
+  }
+  for (const [id, { message }] of problems) {
+    const unknown = { kind: null, dimensions: null, languages: [], licence: null, bytes: null };
+    checked.push({ id, ...unknown, problem: message });
+  }
+  return checked.sort((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+async function problemOf(model: ModelDescription): Promise<string | null> {
+  try {
+    await verifyModelFiles(model);
+    return null;
+  } catch (error) {
+    if (error instanceof ModelFilesError) return error.message;
+    throw error;
+  }
+}
+
+function bytesOf({ modelPath, tokenizer }: ModelDescription): number | null {
+  const sizes = [modelPath, tokenizer.path].map((path) => statSync(path, { throwIfNoEntry: false })?.size);
+  return sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
+}
