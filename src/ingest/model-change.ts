@@ -25,6 +25,9 @@ const STALLED_MS_MAX = 30 * 60_000;
 /** Maximum number of attempts in a row that fail for an unknown reason. */
 const ATTEMPTS_MAX = 5;
 
+/** Maximum number of attempts with a model that cannot be used while the live model can. */
+const UNUSABLE_ATTEMPTS_MAX = 3;
+
 /** What model changes need. */
 export interface ModelChangerParts {
   readonly store: ProjectModelStore;
@@ -175,7 +178,7 @@ export class ModelChanger {
         [attempts, progressAt] = [0, clock.now()];
       } catch (error) {
         this.#stop.signal.throwIfAborted();
-        attempts = this.#nextAttempt(error, embedder, attempts);
+        attempts = await this.#nextAttempt(error, embedder, live, attempts);
         if (clock.now() - progressAt > STALLED_MS_MAX) throw new ChangeFailed(stalledMessage(error));
         await clock.sleep(RETRY_MS, this.#stop.signal);
       }
@@ -217,9 +220,29 @@ export class ModelChanger {
     if (lack !== null) throw new ChangeFailed(lack);
   }
 
+  /** Whether the model of the live vectors answers. If it does, another model that does not is itself at fault. */
+  async #canEmbed({ fingerprint }: IndexModel): Promise<boolean> {
+    const embedder = this.#parts.embedders.withFingerprint(fingerprint);
+    try {
+      const options = { purpose: "passage", priority: "ingest", signal: this.#stop.signal } as const;
+      await embedder?.embed(["Does this model answer?"], options);
+      return true;
+    } catch (error) {
+      if (isOutage(error)) return false;
+      throw error;
+    }
+  }
+
   /** Number of failed attempts in a row after this error. @throws ChangeFailed if there is no use in another attempt */
-  #nextAttempt(error: unknown, embedder: Embedder, attempts: number): number {
-    if (error instanceof MemoriesChange || isOutage(error)) return attempts;
+  async #nextAttempt(error: unknown, embedder: Embedder, live: IndexModel, attempts: number): Promise<number> {
+    if (error instanceof MemoriesChange) return attempts;
+    if (error instanceof Fault && isOutage(error)) {
+      if (error.code === "overloaded" || !(await this.#canEmbed(live))) return attempts;
+      if (attempts + 1 < UNUSABLE_ATTEMPTS_MAX) return attempts + 1;
+      throw new ChangeFailed(
+        `The model ${embedder.id} cannot be used, although others can: ${error.message} The server's log has the reason.`,
+      );
+    }
     if (error instanceof UnusableModel) throw new ChangeFailed(error.message);
     this.#parts.log.warn({ model: embedder.id, err: error }, "vectors of a new model could not be built");
     if (isFullDisk(error) || attempts + 1 === ATTEMPTS_MAX) throw new ChangeFailed(failureOf(error));

@@ -1,8 +1,11 @@
 // /v1/embedders and /v1/project(s)/…/embedder: the installed models, and changing the one of a project.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
+import { ENGLISH, MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 
@@ -110,6 +113,79 @@ describe("changeProjectEmbedder", () => {
     }
     expectFault(await change(MULTILINGUAL, NOWHERE), 404, "project_not_found");
   });
+});
+
+describe("a model whose folder is damaged", () => {
+  /** A folder with the shipped models; `damage` changes the folder of the multilingual one. */
+  function damagedModels(damage: (folder: string, manifest: Record<string, unknown>) => void) {
+    const folder = temporaryFolder();
+    for (const model of readdirSync(MODELS_DIR)) {
+      if (model === "recipe" || model.endsWith(".md")) continue;
+      mkdirSync(join(folder.path, model));
+      for (const file of readdirSync(join(MODELS_DIR, model))) {
+        symlinkSync(join(MODELS_DIR, model, file), join(folder.path, model, file));
+      }
+    }
+    const path = join(folder.path, MULTILINGUAL, "model.json");
+    const manifest = JSON.parse(readFileSync(path, "utf8"));
+    damage(join(folder.path, MULTILINGUAL), manifest);
+    rmSync(path);
+    writeFileSync(path, JSON.stringify(manifest));
+    return folder;
+  }
+
+  const damages: readonly [what: string, change: (manifest: Record<string, unknown>) => void][] = [
+    ["weights with another hash", (manifest) => Object.assign(manifest, { sha256: "0".repeat(64) })],
+    ["other dimensions than its manifest says", (manifest) => Object.assign(manifest, { dimensions: 100 })],
+  ];
+  for (const [what, damage] of damages) {
+    test(`${what}: the change fails in one sentence, and the old model stays`, async () => {
+      const folder = damagedModels((_, manifest) => damage(manifest));
+      const damaged = await startService({ config: { embedder: ENGLISH, modelsDir: folder.path } });
+      try {
+        await damaged.store({ content: "A red kettle." });
+        const { body: own } = await damaged.call("GET", "/v1/project");
+        expect((await damaged.call("PUT", `/v1/projects/${own.id}/embedder`, { model: MULTILINGUAL })).status).toBe(
+          202,
+        );
+        const current = async () => (await damaged.call("GET", "/v1/project/embedder")).body;
+        const failed = await until(
+          "the change has failed",
+          async () => {
+            const now = await current();
+            return now.change.state === "building" ? null : now;
+          },
+          60_000,
+        );
+        expect(failed).toMatchObject({ model: ENGLISH, previous: null, change: { state: "failed" } });
+        expect(failed.change.error).toBe(
+          `The model ${MULTILINGUAL} cannot be used, although others can: The model ${MULTILINGUAL} cannot be loaded. The server's log has the reason.`,
+        );
+        const found = await damaged.call("POST", "/v1/memories/search", { query: "kettle", mode: "fast" });
+        expect(found.body.results).toHaveLength(1);
+      } finally {
+        await damaged.stop();
+        folder.remove();
+      }
+    }, 120_000);
+  }
+
+  test("no tokeniser: it is not installed", async () => {
+    const folder = damagedModels((path, manifest) => {
+      const { file } = manifest.tokenizer as { readonly file: string };
+      rmSync(join(path, file));
+      Object.assign(manifest, { tokenizer: { ...(manifest.tokenizer as object), file: "" } });
+    });
+    const damaged = await startService({ config: { embedder: ENGLISH, modelsDir: folder.path } });
+    try {
+      const { body: own } = await damaged.call("GET", "/v1/project");
+      const asked = await damaged.call("PUT", `/v1/projects/${own.id}/embedder`, { model: MULTILINGUAL });
+      expectFault(asked, 400, "invalid_request", "model");
+    } finally {
+      await damaged.stop();
+      folder.remove();
+    }
+  }, 60_000);
 });
 
 describe("cancelProjectEmbedder", () => {

@@ -390,11 +390,25 @@ describe("a change fails with a reason and leaves the live vectors alone", () =>
     expect(await failing()).toStartWith("The disk is full, so the vectors built so far were deleted");
   });
 
-  test("if the model cannot be used for half an hour", async () => {
+  test("if only this model cannot be used: after three attempts", async () => {
+    let calls = 0;
     harness.otherEmbedder.before = () => {
-      throw new Fault("model_unavailable", "No model can answer.");
+      calls += 1;
+      throw new Fault("model_unavailable", "The model other cannot be loaded.");
     };
+    expect(await failing()).toBe(
+      "The model other cannot be used, although others can: The model other cannot be loaded. The server's log has the reason.",
+    );
+    expect(calls).toBeGreaterThanOrEqual(3);
+  });
+
+  test("if no model can be used for half an hour", async () => {
     await storeIn(harness, ...DRAFTS.slice(0, 1));
+    for (const embedder of [harness.embedder, harness.otherEmbedder]) {
+      embedder.before = () => {
+        throw new Fault("model_unavailable", "No model can answer.");
+      };
+    }
     startChanger();
     harness.projectModels.ask(harness.projectId, "other", true);
     const from = harness.clock.now();
