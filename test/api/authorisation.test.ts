@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { type Answered, SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { allows, OPERATIONS, type Promised, routeOf, SCOPES, type Scope } from "./contract.ts";
 
@@ -289,6 +290,14 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "GET /projects/{}": ({ projectId }) => ({ target: `/projects/${projectId}` }),
   "PUT /projects/{}": ({ projectId }) => ({ target: `/projects/${projectId}`, body: { name: "Taken over" } }),
   "DELETE /projects/{}": ({ projectId }) => ({ target: `/projects/${projectId}` }),
+  "GET /embedders": () => ({ target: "/embedders" }),
+  "GET /project/embedder": () => ({ target: "/project/embedder" }),
+  "PUT /projects/{}/embedder": ({ projectId }) => ({
+    target: `/projects/${projectId}/embedder`,
+    body: { model: ENGLISH },
+  }),
+  "DELETE /projects/{}/embedder": ({ projectId }) => ({ target: `/projects/${projectId}/embedder` }),
+  "DELETE /projects/{}/embedder/previous": ({ projectId }) => ({ target: `/projects/${projectId}/embedder/previous` }),
   "GET /usage": () => ({ target: "/usage" }),
   "POST /webhooks": () => ({
     target: "/webhooks",
@@ -791,7 +800,11 @@ describe("confined to another user of the same project", () => {
 describe("the owner", () => {
   /** Deletions run last, in this order: each resource is deleted after those that depend on it. */
   const ENDS = ["memories", "chats", "webhooks", "keys", "users", "projects"];
-  const rank = ({ method, path }: Promised) => (method === "DELETE" ? 1 + ENDS.indexOf(path.split("/")[1] ?? "") : 0);
+  const isOfEmbedder = ({ method, path }: Promised) => method === "DELETE" && path.includes("/embedder");
+  const rank = (operation: Promised) => {
+    if (operation.method !== "DELETE" || isOfEmbedder(operation)) return 0;
+    return 1 + ENDS.indexOf(operation.path.split("/")[1] ?? "");
+  };
 
   test(
     "the same requests succeed for the owner, or for an admin if they need the scope admin",
@@ -801,7 +814,10 @@ describe("the owner", () => {
       for (const operation of [...OPERATIONS].sort((left, right) => rank(left) - rank(right))) {
         const key = operation.scope === "admin" ? TEST_KEY : twin.owner;
         const { status, text } = await send(operation.method, key, askOf(operation, twin));
-        if (!operation.successes.includes(status)) found.push(`${routeOf(operation)}: ${status} ${text}`.slice(0, 300));
+        // a change of the model that has ended cannot be cancelled, one that has not keeps no earlier vectors
+        const isTooLate = isOfEmbedder(operation) && status === 409;
+        if (!operation.successes.includes(status) && !isTooLate)
+          found.push(`${routeOf(operation)}: ${status} ${text}`.slice(0, 300));
         if (text.includes(twin.secret)) found.push(`${routeOf(operation)} shows the language model's key`);
       }
       expect(found).toEqual([]);

@@ -112,15 +112,15 @@ export class Archive {
     const found = new Map<bigint, { version: number; texts: string[]; chunks: StoredChunk[] }>();
     for (const cluster of clusters(memoryKeys)) {
       const where = toCondition(cluster);
-      const rows = await this.database.rows<readonly [bigint, number, number, string, bigint, number, number]>(
+      const rows = await this.database.rows<readonly [bigint, bigint, number, string, bigint, number, number]>(
         `SELECT memory_key, version, piece, content, 0::UBIGINT, 0::UINTEGER, 0::UINTEGER FROM texts WHERE ${where}
          UNION ALL SELECT memory_key, 0, ordinal, '', chunk_key, range_start, range_end FROM chunks WHERE ${where}`,
       );
       for (const [memoryKey, version, position, content, chunkKey, start, end] of rows) {
-        const memory = found.get(memoryKey) ?? { version, texts: [], chunks: [] };
+        const memory = found.get(memoryKey) ?? { version: 0, texts: [], chunks: [] };
         found.set(memoryKey, memory);
         if (chunkKey === 0n) {
-          memory.version = version;
+          memory.version = Number(version);
           memory.texts[position] = content;
         } else {
           memory.chunks.push({ chunkKey: chunkKey as ChunkKey, ordinal: position, start, end });
