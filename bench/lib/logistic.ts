@@ -1,49 +1,110 @@
-// Logistic regression for calibration curves: fits the curve from final score to probability of relevance, and
-// evaluates and inverts it. Pure.
+// Logistic regression for calibration curves, and the inverse of a curve. Pure.
 
 import type { Curve } from "../../src/domain/retrieval-tuning.ts";
 
-/** A result: its final score before calibration, and whether it is relevant. */
-export interface Sample {
-  readonly score: number;
-  readonly isRelevant: boolean;
-}
-
+/** Maximum number of steps of Newton's method. It usually ends after ten. */
 const NEWTON_STEPS = 50;
 
-/** Inverse of the calibration curve: the final score for a calibrated score between 0 and 1, both excluded. */
-export function finalScore(calibrated: number, { slope, offset }: Curve): number {
-  return (Math.log(calibrated / (1 - calibrated)) - offset) / slope;
+/**
+ * Inverse of the calibration curve: the final scores for the calibrated scores of a list, best first. The scores must
+ * be between 0 and 1, both excluded.
+ */
+export function finalScores(calibrated: readonly number[], { slope, gapSlope, offset }: Curve): number[] {
+  const logits = calibrated.map((score) => Math.log(score / (1 - score)) - offset);
+  const best = (logits[0] ?? 0) / slope;
+  return logits.map((logit) => (logit + gapSlope * best) / (slope + gapSlope));
 }
 
-/** The calibration curve: the probability of relevance of a final score. */
-export function probability(score: number, { slope, offset }: Curve): number {
-  return 1 / (1 + Math.exp(-(slope * score + offset)));
+/** An observation of a logistic regression with several features. */
+export interface Observation {
+  readonly features: readonly number[];
+  readonly isRelevant: boolean;
+  /** How much the observation counts. */
+  readonly weight: number;
 }
+
+/** A fitted regression: probability = 1 / (1 + exp(-(sum of coefficient * feature + offset))). */
+export interface Regression {
+  /** One coefficient per feature; none is negative. */
+  readonly coefficients: readonly number[];
+  readonly offset: number;
+}
+
+/** Weight of the penalty on squared coefficients of standardised features. It matters only if classes are separable. */
+const RIDGE = 1e-4;
 
 /**
- * Fits the curve by maximum likelihood with Newton's method. If all samples are relevant, or none is, the fit stops
- * early.
+ * Fits a logistic regression whose coefficients are not negative, so that the probability rises with every feature. A
+ * feature with a negative coefficient is left out, most negative first, and the rest is fitted again.
  */
-export function fitLogistic(samples: readonly Sample[]): Curve {
-  let slope = 1;
-  let offset = 0;
-  for (let step = 0; step < NEWTON_STEPS; step++) {
-    let [gradientSlope, gradientOffset, curvatureSlope, curvatureMixed, curvatureOffset] = [0, 0, 0, 0, 0];
-    for (const { score, isRelevant } of samples) {
-      const predicted = probability(score, { slope, offset });
-      const error = Number(isRelevant) - predicted;
-      const weight = predicted * (1 - predicted);
-      gradientSlope += error * score;
-      gradientOffset += error;
-      curvatureSlope += weight * score * score;
-      curvatureMixed += weight * score;
-      curvatureOffset += weight;
+export function fitRegression(observations: readonly Observation[]): Regression {
+  const count = observations[0]?.features.length ?? 0;
+  let used = Array.from({ length: count }, (_, at) => at);
+  for (;;) {
+    const { coefficients, offset } = fitUnbounded(observations, used);
+    const lowest = coefficients.indexOf(Math.min(...coefficients));
+    if (used.length > 0 && (coefficients[lowest] ?? 0) < 0) {
+      used = used.filter((_, at) => at !== lowest);
+      continue;
     }
-    const determinant = curvatureSlope * curvatureOffset - curvatureMixed ** 2;
-    if (!(determinant > 0)) break; // all samples are of one kind: there is no curve to fit
-    slope += (curvatureOffset * gradientSlope - curvatureMixed * gradientOffset) / determinant;
-    offset += (curvatureSlope * gradientOffset - curvatureMixed * gradientSlope) / determinant;
+    const all = Array.from({ length: count }, (_, at) => coefficients[used.indexOf(at)] ?? 0);
+    return { coefficients: all, offset };
   }
-  return { slope, offset };
+}
+
+// Newton's method on standardised features. The last column is the constant 1.
+function fitUnbounded(observations: readonly Observation[], used: readonly number[]): Regression {
+  const weightSum = observations.reduce((sum, { weight }) => sum + weight, 0);
+  const mean = (value: (observation: Observation) => number) =>
+    observations.reduce((sum, observation) => sum + observation.weight * value(observation), 0) / weightSum;
+  const scales = used.map((feature) => {
+    const centre = mean(({ features }) => features[feature] ?? 0);
+    const variance = mean(({ features }) => ((features[feature] ?? 0) - centre) ** 2);
+    return { feature, centre, deviation: Math.sqrt(variance) || 1 };
+  });
+  const rows = observations.map(({ features, isRelevant, weight }) => ({
+    values: [...scales.map(({ feature, centre, deviation }) => ((features[feature] ?? 0) - centre) / deviation), 1],
+    label: Number(isRelevant),
+    weight: weight / weightSum,
+  }));
+  const size = used.length + 1;
+  let found = new Array<number>(size).fill(0);
+  for (let step = 0; step < NEWTON_STEPS; step++) {
+    const gradient = found.map((coefficient, at) => (at === size - 1 ? 0 : -RIDGE * coefficient));
+    const curvature: number[][] = found.map((_, row) => found.map((_, column) => (row === column ? RIDGE : 0)));
+    for (const { values, label, weight } of rows) {
+      const predicted = 1 / (1 + Math.exp(-values.reduce((sum, value, at) => sum + value * (found[at] ?? 0), 0)));
+      const spread = weight * predicted * (1 - predicted);
+      for (const [row, value] of values.entries()) {
+        gradient[row] = (gradient[row] ?? 0) + weight * (label - predicted) * value;
+        const line = curvature[row] ?? [];
+        for (const [column, other] of values.entries()) line[column] = (line[column] ?? 0) + spread * value * other;
+      }
+    }
+    const change = solve(curvature, gradient);
+    found = found.map((coefficient, at) => coefficient + (change[at] ?? 0));
+    if (Math.max(...change.map(Math.abs)) < 1e-8) break;
+  }
+  const coefficients = scales.map(({ deviation }, at) => (found[at] ?? 0) / deviation);
+  const shift = scales.reduce((sum, { centre }, at) => sum + centre * (coefficients[at] ?? 0), 0);
+  return { coefficients, offset: (found[size - 1] ?? 0) - shift };
+}
+
+// Solves a symmetric, positive definite system of linear equations by Gaussian elimination.
+function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
+  const rows = matrix.map((row, at) => [...row, right[at] ?? 0]);
+  for (const [pivot, row] of rows.entries()) {
+    for (const other of rows.slice(pivot + 1)) {
+      const factor = (other[pivot] ?? 0) / (row[pivot] ?? 1);
+      for (let at = pivot; at < other.length; at++) other[at] = (other[at] ?? 0) - factor * (row[at] ?? 0);
+    }
+  }
+  const found = new Array<number>(rows.length).fill(0);
+  for (let pivot = rows.length - 1; pivot >= 0; pivot--) {
+    const row = rows[pivot] ?? [];
+    let rest = row[rows.length] ?? 0;
+    for (let at = pivot + 1; at < rows.length; at++) rest -= (row[at] ?? 0) * (found[at] ?? 0);
+    found[pivot] = rest / (row[pivot] ?? 1);
+  }
+  return found;
 }

@@ -30,6 +30,8 @@ export interface OpenRetrieval {
   readonly archive: Pick<Archive, "chunkKeys">;
   /** The default project, where benches store their memories. */
   readonly projectId: ProjectId;
+  /** All projects, by name. */
+  readonly projects: ReadonlyMap<string, ProjectId>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -37,7 +39,7 @@ export interface OpenRetrieval {
  * Deadline in milliseconds that replaces the deadline of the mode. It is longer, so that reranking is not skipped for
  * some questions on a busy machine.
  */
-const RERANK_DEADLINE_MS = 60_000;
+export const RERANK_DEADLINE_MS = 60_000;
 
 /**
  * Searches for one question after the other, each in its user's memories.
@@ -112,9 +114,16 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   opening.defer(() => index.close());
 
   const projectId = await stores.accounts.defaultProject();
-  const { incomplete } = await index.reconcile(projectId, visiblePages(projectId, memories));
-  if (incomplete.length > 0) {
-    throw new UsageError(`${dataDir}: ${incomplete.length} memories must be indexed again; start a server on it once.`);
+  const projects = new Map<string, ProjectId>();
+  for (const id of await stores.accounts.projects()) {
+    const { incomplete } = await index.reconcile(id, visiblePages(id, memories));
+    if (incomplete.length > 0) {
+      throw new UsageError(
+        `${dataDir}: ${incomplete.length} memories must be indexed again; start a server on it once.`,
+      );
+    }
+    const project = await stores.accounts.project(id);
+    if (project !== null) projects.set(project.name, id);
   }
   await lanes.ready();
   const opened = opening.move();
@@ -122,6 +131,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
     parts: { index, memories, embedders, rerankers, languageOf: queryLanguage, clock },
     archive,
     projectId,
+    projects,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -12,6 +12,7 @@ import { LIMITS } from "../../src/domain/limits.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";
 import { corpusFile } from "./collection.ts";
+import { EMBEDDER_ID } from "./models.ts";
 import { readSessions, type Session, turnAt } from "./sessions.ts";
 
 /** Polling interval while a bench waits for the server. */
@@ -46,7 +47,7 @@ export async function serve(
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true });
   const server = await startServer({
     ...(dataDir === undefined ? {} : { dataDir }),
-    environment: { MNEME_LOG_LEVEL: "warn", ...environment },
+    environment: { MNEME_LOG_LEVEL: "warn", MNEME_EMBEDDER: EMBEDDER_ID, ...environment },
   });
   try {
     if (!isKept) {

@@ -28,11 +28,14 @@ export const SIGNAL_COMBINATIONS = [
 export type SignalCombination = (typeof SIGNAL_COMBINATIONS)[number];
 
 /**
- * Calibration curve: probability of relevance = 1 / (1 + exp(-(slope * score + offset))). It rises with the score, so
- * it keeps the order.
+ * Calibration curve: probability of relevance = 1 / (1 + exp(-(slope * score + gapSlope * gap + offset))), where `gap`
+ * is the score minus the best score of the search: 0 for the best passage, otherwise negative. The probability rises
+ * with the score, so it keeps the order. Scores of different questions are less comparable than those of one question;
+ * with `gapSlope` 0, the curve would be too flat within a list, and too low for the best passage.
  */
 export interface Curve {
   readonly slope: number;
+  readonly gapSlope: number;
   readonly offset: number;
 }
 

@@ -239,10 +239,12 @@ function graphDamping({ certainty }: GraphScores, { graphCertaintyDamping }: Mod
  * behind the reranked head has a higher final score than the head.
  * @returns one per candidate, in their order
  */
-export function calibrate(candidates: readonly Candidate[], { slope, offset }: Curve): number[] {
+export function calibrate(candidates: readonly Candidate[], { slope, gapSlope, offset }: Curve): number[] {
+  const best = candidates[0]?.finalScore ?? 0;
   let ceiling = 1;
-  return candidates.map((candidate) => {
-    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(slope * candidate.finalScore + offset))));
+  return candidates.map(({ finalScore }) => {
+    const gap = Math.min(0, finalScore - best);
+    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(slope * finalScore + gapSlope * gap + offset))));
     return ceiling;
   });
 }

@@ -1,50 +1,63 @@
 // Calibration: fitting recovers the curve of synthetic data, and a calibrated score can be inverted.
 
 import { describe, expect, test } from "bun:test";
-import { finalScore, fitLogistic, probability } from "../../bench/lib/logistic.ts";
+import { finalScores, fitRegression } from "../../bench/lib/logistic.ts";
 import { calibrationCurve } from "../../src/retrieval/modes.ts";
 import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
 import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 
 describe("fitting", () => {
-  test("recovers the curve that the samples were drawn from", () => {
-    const curve = { slope: 4, offset: -3 };
-    const chance = seeded(11);
-    const samples = Array.from({ length: 20_000 }, () => {
-      const score = 2 * chance();
-      return { score, isRelevant: chance() < probability(score, curve) };
+  const chance = seeded(12);
+  const draw = (coefficients: readonly number[], offset: number, count = 4_000) =>
+    Array.from({ length: count }, () => {
+      const features = [chance(), 3 * chance(), 100 + 10 * chance()];
+      const logit = features.reduce((sum, value, at) => sum + value * (coefficients[at] ?? 0), offset);
+      return { features, isRelevant: chance() < 1 / (1 + Math.exp(-logit)), weight: 1 };
     });
-    const { slope, offset } = fitLogistic(samples);
-    expect(Math.abs(slope - curve.slope)).toBeLessThan(0.3);
-    expect(Math.abs(offset - curve.offset)).toBeLessThan(0.3);
+  test("recovers the coefficients that the observations were drawn from", () => {
+    const { coefficients, offset } = fitRegression(draw([3, 1, 0.2], -24));
+    expect(Math.abs((coefficients[0] ?? 0) - 3)).toBeLessThan(0.5);
+    expect(Math.abs((coefficients[1] ?? 0) - 1)).toBeLessThan(0.2);
+    expect(Math.abs((coefficients[2] ?? 0) - 0.2)).toBeLessThan(0.05);
+    expect(Math.abs(offset + 24)).toBeLessThan(5);
   });
-  test("returns finite numbers if there is no curve to fit", () => {
-    for (const isRelevant of [true, false]) {
-      const { slope, offset } = fitLogistic([0.1, 0.5, 0.9].map((score) => ({ score, isRelevant })));
-      expect(Number.isFinite(slope) && Number.isFinite(offset)).toBe(true);
-    }
-    expect(fitLogistic([])).toEqual({ slope: 1, offset: 0 });
+  test("leaves out features that lower the probability", () => {
+    const { coefficients } = fitRegression(draw([3, -1, 0], -1));
+    expect(coefficients[1]).toBe(0);
+    expect(coefficients[0]).toBeGreaterThan(2);
+  });
+  test("counts observations by their weight", () => {
+    const once = (isRelevant: boolean, weight: number) => ({ features: [], isRelevant, weight });
+    const { offset } = fitRegression([once(true, 3), once(false, 1)]);
+    expect(1 / (1 + Math.exp(-offset))).toBeCloseTo(0.75, 6);
+  });
+  test("gives finite coefficients if the classes are separable", () => {
+    const { coefficients } = fitRegression(
+      [0, 1, 2, 3].map((at) => ({ features: [at], isRelevant: at > 1, weight: 1 })),
+    );
+    expect(Number.isFinite(coefficients[0])).toBe(true);
+    expect(coefficients[0]).toBeGreaterThan(0);
   });
 });
 
-for (const text of [false, true]) {
-  for (const graph of [false, true]) {
-    for (const rerank of [false, true]) {
-      test(`inverting a calibrated score gives its final score: ${JSON.stringify({ text, graph, rerank })}`, () => {
-        const curve = calibrationCurve({ text, graph, rerank }, ENGLISH_TUNING);
-        for (const final of [2.4, 1.1, 0.6, 0, -0.3]) {
-          const candidate: Candidate = {
-            chunkKey: 1n,
-            memoryKey: 1n,
-            signals: {},
-            hybridScore: final,
-            finalScore: final,
-          } as Candidate;
-          const [calibrated = Number.NaN] = calibrate([candidate], curve);
-          expect(finalScore(calibrated, curve)).toBeCloseTo(final, 6);
-        }
-      });
+describe("inverting a curve", () => {
+  const finals = [2.4, 1.1, 0.6, 0, -0.3];
+  const candidates = finals.map((finalScore) => ({ finalScore }) as Candidate);
+  for (const text of [false, true]) {
+    for (const graph of [false, true]) {
+      for (const rerank of [false, true]) {
+        test(`gives the final scores: ${JSON.stringify({ text, graph, rerank })}`, () => {
+          const curve = calibrationCurve({ text, graph, rerank }, ENGLISH_TUNING);
+          const found = finalScores(calibrate(candidates, curve), curve);
+          for (const [at, final] of finals.entries()) expect(found[at]).toBeCloseTo(final, 6);
+        });
+      }
     }
   }
-}
+  test("gives the final scores of a curve with a slope for the distance to the best", () => {
+    const curve = { slope: 1.5, gapSlope: 2.5, offset: -1 };
+    const found = finalScores(calibrate(candidates, curve), curve);
+    for (const [at, final] of finals.entries()) expect(found[at]).toBeCloseTo(final, 6);
+  });
+});

@@ -318,9 +318,22 @@ describe("blendRerank", () => {
 
 describe("calibrate", () => {
   test("is the sigmoid of the curve", () => {
-    const curve = { slope: 2, offset: -1 };
+    const curve = { slope: 2, gapSlope: 0, offset: -1 };
     expect(calibrate([candidate(1, 0.5)], curve)).toEqual([0.5]);
     expect(calibrate([candidate(1, 1)], curve)[0]).toBeCloseTo(1 / (1 + Math.exp(-1)));
+  });
+
+  test("adds the slope for the distance to the best", () => {
+    const curve = { slope: 2, gapSlope: 3, offset: -1 };
+    const [best, next] = calibrate([candidate(1, 1), candidate(2, 0.5)], curve);
+    expect(best).toBeCloseTo(1 / (1 + Math.exp(-1)));
+    expect(next).toBeCloseTo(1 / (1 + Math.exp(1.5)));
+  });
+
+  test("counts no distance for a score above that of the first", () => {
+    const curve = { slope: 2, gapSlope: 3, offset: -1 };
+    const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve);
+    expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve)).toEqual([first, first]);
   });
 
   test("never rises down the list, even if the scores do", () => {
@@ -333,8 +346,10 @@ describe("calibrate", () => {
 describe(`for any scores and logits (seed ${SEED})`, () => {
   const chance = seeded(SEED);
   const below = (count: number) => Math.floor(chance() * count);
-  const drawnCurve = () =>
-    calibrationCurve({ text: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 }, tuning);
+  const drawnCurve = () => ({
+    ...calibrationCurve({ text: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 }, tuning),
+    gapSlope: 4 * below(3),
+  });
   // Few distinct values, so that equal scores are common.
   const cosine = () => below(9) / 4 - 1;
   const pool = () => {

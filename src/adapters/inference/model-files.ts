@@ -164,6 +164,7 @@ function readTuning(fields: ManifestFields): RetrievalTuning {
     typicalCosine: fields.number("typical_cosine", -1, 1),
     curves: fields.objects("curves", SIGNAL_COMBINATIONS, (curve) => ({
       slope: curve.number("slope", 0),
+      gapSlope: curve.number("gap_slope", 0),
       offset: curve.number("offset"),
     })),
     evidenceMin: fields.number("min_evidence", 0, 1),

@@ -1,0 +1,343 @@
+// Collects the samples that calibration needs: results of questions to personal stores of several sizes and to judged
+// collections, in each combination of signals, with final scores and labels. It searches in this process, because no
+// API request can switch off the reranker or its deadline. calibration-fit.ts fits curves to the samples.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client, isRecord, type JsonRecord } from "../../src/cli/client.ts";
+import { Progress } from "../../src/cli/terminal.ts";
+import { parseFilter } from "../../src/domain/filter.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import type { ModeName, RankedPassage } from "../../src/domain/ranking.ts";
+import type { SignalCombination } from "../../src/domain/retrieval-tuning.ts";
+import { calibrationCurve, type Mode, type ScoreParts } from "../../src/retrieval/modes.ts";
+import { search } from "../../src/retrieval/search.ts";
+import { type RunningServer, startServer } from "../../test/support/server.ts";
+import { CachingReranker } from "./caching-reranker.ts";
+import { readJudgedQueries, spread } from "./collection.ts";
+import { finalScores } from "./logistic.ts";
+import { benchEmbedder, EMBEDDER_ID, wrappedRerankers } from "./models.ts";
+import { type OpenRetrieval, openRetrieval, RERANK_DEADLINE_MS } from "./open-retrieval.ts";
+import { memoryOfNote, type Note, type Person, type PersonalQuestion } from "./personal.ts";
+import { isRight } from "./personal-scores.ts";
+import { collectionContent, documentsAt, ingestLines, serve } from "./served-collection.ts";
+
+/** A result of a question. */
+export interface SampleResult {
+  /** Final score, before calibration. */
+  readonly final: number;
+  readonly isRelevant: boolean;
+  /** Score of each signal, by name. */
+  readonly signals: Readonly<Record<string, number>>;
+}
+
+/** A question to a store in one combination of signals, with its results, best first. */
+export interface ScoreSample {
+  /** Person or collection. */
+  readonly group: string;
+  /** Kind of store, such as `one note`. */
+  readonly store: string;
+  readonly question: string;
+  /** Kind of a personal question, or `judged`. */
+  readonly kind: string;
+  /** Whether a memory of the store answers the question. */
+  readonly isAnswerable: boolean;
+  /** Combination of signals. */
+  readonly combination: string;
+  /** Number of memories that the search could find. */
+  readonly admissible: number;
+  readonly results: readonly SampleResult[];
+}
+
+/** A combination of signals in a final score, and how a search produces it. */
+interface Combination {
+  readonly name: SignalCombination;
+  readonly parts: ScoreParts;
+  readonly mode: ModeName;
+  readonly changes: Partial<Mode>;
+}
+
+const COMBINATIONS: readonly Combination[] = [
+  { name: "vector", parts: { text: false, graph: false, rerank: false }, mode: "fast", changes: {} },
+  {
+    name: "vector graph",
+    parts: { text: false, graph: true, rerank: false },
+    mode: "fast",
+    changes: { usesGraph: true },
+  },
+  { name: "vector text", parts: { text: true, graph: false, rerank: false }, mode: "hybrid", changes: {} },
+  {
+    name: "vector text graph",
+    parts: { text: true, graph: true, rerank: false },
+    mode: "hybrid",
+    changes: { usesGraph: true },
+  },
+  { name: "vector text rerank", parts: { text: true, graph: false, rerank: true }, mode: "balanced", changes: {} },
+  { name: "vector text graph rerank", parts: { text: true, graph: true, rerank: true }, mode: "precise", changes: {} },
+];
+/** Number of results per question. Fewer than any mode reranks, so that either all were reranked or none. */
+const RESULTS = 10;
+/** Number of concurrent searches; several, so that the lanes never wait for the bench. */
+const SEARCHES_AT_ONCE = 4;
+/** Interval between two checks whether a small store is ready, in milliseconds. */
+const POLL_MS = 20;
+
+/** A question to a store. */
+interface Asking {
+  readonly group: string;
+  readonly store: string;
+  readonly question: string;
+  readonly kind: string;
+  readonly text: string;
+  readonly projectId: ProjectId;
+  readonly userId: string | null;
+  readonly filters: JsonRecord | null;
+  readonly asOf: number | null;
+  readonly isAnswerable: boolean;
+  readonly isRelevant: (result: RankedPassage) => boolean;
+}
+
+/** Samples of the train questions of a judged collection. */
+export async function collectionSamples(
+  set: string,
+  folder: string,
+  data: string,
+  queriesMax: number,
+): Promise<readonly ScoreSample[]> {
+  const queries = spread(await readJudgedQueries(folder, "train"), queriesMax);
+  await (await serve(await collectionContent(set, folder), data)).stop(); // creates and checks the directory, then closes it
+  const documentAt = await documentsAt(folder);
+  await using opened = await openRetrieval(join(data, set));
+  const askings = queries.map(
+    ({ id, text, userId, judgements }): Asking => ({
+      group: set,
+      store: "collection",
+      question: `${set}/${id}`,
+      kind: "judged",
+      text,
+      projectId: opened.projectId,
+      userId,
+      filters: null,
+      asOf: null,
+      isAnswerable: true,
+      isRelevant: ({ memory, place }) => judgements.has(documentAt(memory.externalId ?? memory.id, place.start)),
+    }),
+  );
+  return await askAll(set, opened, askings);
+}
+
+/** A store with notes of one person, and the questions to it. */
+interface PersonalStore {
+  readonly kind: string;
+  readonly project: string;
+  readonly person: Person;
+  readonly notes: readonly Note[];
+  readonly questions: readonly PersonalQuestion[];
+  readonly userId: string | null;
+  readonly filters: JsonRecord | null;
+}
+
+/**
+ * Samples of the questions of persons to stores of several sizes: one note, five notes, all notes of the person, those
+ * of all persons, and those together with unrelated memories.
+ * @param filler unrelated memories
+ */
+export async function personalSamples(
+  persons: readonly Person[],
+  filler: readonly JsonRecord[],
+  data: string,
+): Promise<readonly ScoreSample[]> {
+  const own = persons.flatMap(ownStores);
+  const shared = persons.flatMap((person) => sharedStores(person, filler.length));
+  const names = persons.map(({ id }) => id).join("-");
+  const folder = join(data, `samples-${names}-${filler.length}`);
+  if (!existsSync(join(folder, "mneme.sqlite"))) await fillStores(folder, persons, own, filler);
+  await using opened = await openRetrieval(folder);
+  const askings = [...own, ...shared].flatMap(({ kind, project, person, notes, questions, userId, filters }) => {
+    const stored = new Set(notes.map(({ id }) => id));
+    return questions.map((question): Asking => {
+      const projectId = project === "" ? opened.projectId : opened.projects.get(project);
+      if (projectId === undefined) throw new Error(`${folder} has no project ${project}; remove the folder`);
+      return {
+        group: person.id,
+        store: kind,
+        question: question.id,
+        kind: question.kind,
+        text: question.text,
+        projectId,
+        userId,
+        filters,
+        asOf: Date.parse(person.askedOn),
+        isAnswerable: question.notes.some(({ id }) => stored.has(id)),
+        isRelevant: ({ memory }) => isRight(question, memory.externalId ?? ""),
+      };
+    });
+  });
+  return await askAll("personal", opened, askings);
+}
+
+// Stores in projects of their own: statistics of words count a whole project.
+function ownStores(person: Person): readonly PersonalStore[] {
+  const store = (kind: string, start: number, notes: readonly Note[], questions: readonly PersonalQuestion[]) => ({
+    kind,
+    project: `${person.id} ${kind} ${start}`,
+    person,
+    notes,
+    questions,
+    userId: null,
+    filters: null,
+  });
+  const small = [
+    { kind: "one note", size: 1, stride: 8 },
+    { kind: "five notes", size: 5, stride: 10 },
+  ].flatMap(({ kind, size, stride }) =>
+    starts(person.notes.length - size, stride).map((start) => {
+      const notes = person.notes.slice(start, start + size);
+      const ids = new Set(notes.map(({ id }) => id));
+      const isAnswered = (question: PersonalQuestion) => question.notes.some(({ id }) => ids.has(id));
+      const others = person.questions.filter((question) => !isAnswered(question));
+      const asked = others.filter((_, at) => at % OTHERS_PER_QUESTION === (start / stride) % OTHERS_PER_QUESTION);
+      return store(kind, start, notes, [...person.questions.filter(isAnswered), ...asked]);
+    }),
+  );
+  return [...small, store("all notes", 0, person.notes, person.questions)];
+}
+
+/** One in this many of the questions that a small store does not answer is asked. */
+const OTHERS_PER_QUESTION = 7;
+
+function starts(last: number, stride: number): readonly number[] {
+  return Array.from({ length: Math.floor(last / stride) + 1 }, (_, at) => at * stride);
+}
+
+// Stores within the default project, which has all notes and the unrelated memories.
+function sharedStores(person: Person, filler: number): readonly PersonalStore[] {
+  const common = { project: "", person, notes: person.notes, questions: person.questions };
+  const among = (kind: string, owners: readonly string[]) => ({
+    ...common,
+    kind,
+    userId: null,
+    filters: { "metadata.owner": { $in: [person.id, ...owners] } },
+  });
+  return [
+    { ...common, kind: "user among others", userId: person.id, filters: null },
+    ...(filler === 0 ? [] : [among("with many others", ["many"])]),
+  ];
+}
+
+async function fillStores(
+  folder: string,
+  persons: readonly Person[],
+  stores: readonly PersonalStore[],
+  filler: readonly JsonRecord[],
+): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  await using server = await startServer({
+    dataDir: folder,
+    environment: { MNEME_LOG_LEVEL: "warn", MNEME_EMBEDDER: EMBEDDER_ID },
+  });
+  const owned = persons.flatMap((person) => person.notes.map((note) => memoryOf(person, note)));
+  const others = filler.map((memory) => ({
+    ...memory,
+    metadata: { owner: "many" },
+  }));
+  await ingestLines(
+    server,
+    [...owned, ...others].map((memory) => JSON.stringify(memory)),
+  );
+  for (const { project, person, notes } of stores) {
+    await fillProject(
+      server,
+      project,
+      notes.map((note) => memoryOf(person, note)),
+    );
+  }
+}
+
+function memoryOf(person: Person, note: Note): JsonRecord {
+  return { ...memoryOfNote(person.id, note), metadata: { owner: person.id } };
+}
+
+async function fillProject(server: RunningServer, name: string, memories: readonly JsonRecord[]): Promise<void> {
+  const { body } = await server.call("POST", "/v1/projects", { name, plan: "enterprise" });
+  const client = new Client(server.url, isRecord(body) ? String(body.key) : "");
+  await client.send("POST", "/v1/memories/batch", { memories });
+  for (;;) {
+    const { data } = await client.send("GET", "/v1/memories?status=processing&limit=1");
+    if (Array.isArray(data) && data.length === 0) return;
+    await client.clock.sleep(POLL_MS);
+  }
+}
+
+async function askAll(
+  label: string,
+  opened: OpenRetrieval,
+  askings: readonly Asking[],
+): Promise<readonly ScoreSample[]> {
+  const rerankers = wrappedRerankers(opened.parts.rerankers, (reranker) => new CachingReranker(reranker, null));
+  const parts = { ...opened.parts, rerankers };
+  const samples: ScoreSample[] = [];
+  for (const combination of COMBINATIONS) {
+    const progress = new Progress(`${label}, ${combination.name}:`);
+    for (let at = 0; at < askings.length; at += SEARCHES_AT_ONCE) {
+      const part = askings.slice(at, at + SEARCHES_AT_ONCE);
+      const found = await Promise.all(part.map((asking) => ask({ ...opened, parts }, asking, combination)));
+      samples.push(...found.filter((sample) => sample !== null));
+      progress.show(at / askings.length, `${at} of ${askings.length} questions`);
+    }
+    progress.finish(`${label}, ${combination.name}: ${askings.length} questions`);
+  }
+  return samples;
+}
+
+// The final scores are recovered from the calibrated ones with the inverse curve. null if the search had other signals:
+// the graph found nothing, or the models do not support the language of the question.
+async function ask(
+  { parts }: Pick<OpenRetrieval, "parts">,
+  { projectId, userId, text, filters, asOf, isRelevant, ...named }: Asking,
+  { name, parts: signals, mode, changes }: Combination,
+): Promise<ScoreSample | null> {
+  const user = userId === null ? null : { id: userId, key: await parts.memories.userKey(projectId, userId) };
+  const request = {
+    query: text,
+    mode,
+    limit: RESULTS,
+    scoreMin: 0,
+    includeGraph: false,
+    scope: { projectId, user },
+    filter: filters === null ? null : parseFilter(filters),
+    ...(asOf !== null && { asOf }),
+  } as const;
+  const ranking = await search(parts, request, { rerankDeadlineMs: RERANK_DEADLINE_MS, ...changes });
+  const actual: ScoreParts = {
+    text: ranking.results.some((result) => result.signals.text !== undefined),
+    graph: ranking.stages.some((stage) => stage.name === "graph" && stage.candidates > 0),
+    rerank: ranking.results.some((result) => result.signals.rerank !== undefined),
+  };
+  if (actual.text !== signals.text || actual.graph !== signals.graph || actual.rerank !== signals.rerank) return null;
+  const scores = ranking.results.map(({ score }) => score);
+  const finals = finalScores(scores, calibrationCurve(signals, benchEmbedder().tuning));
+  return {
+    ...named,
+    combination: name,
+    admissible: ranking.admissible,
+    results: ranking.results.map((result, at) => ({
+      final: finals[at] ?? 0,
+      isRelevant: isRelevant(result),
+      signals: Object.fromEntries(Object.entries(result.signals).map(([of, { score }]) => [of, score])),
+    })),
+  };
+}
+
+/** Writes samples as JSON lines. */
+export function writeSamples(path: string, samples: readonly ScoreSample[]): void {
+  writeFileSync(path, samples.map((sample) => `${JSON.stringify(sample)}\n`).join(""));
+}
+
+/** Reads samples that `writeSamples` wrote. */
+export function readSamples(path: string): readonly ScoreSample[] {
+  return readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as ScoreSample);
+}
