@@ -20,6 +20,7 @@ import {
 } from "../support/generate.ts";
 import { Contract, type Documented, type RawAnswer } from "../support/openapi.ts";
 import { SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { DEFAULT } from "../support/shipped-models.ts";
 import { OPERATIONS } from "./contract.ts";
 import { expectErrorBody } from "./faults.ts";
 
@@ -167,8 +168,8 @@ function named(name: string, schema: JsonSchema): Json | undefined {
       return "http://127.0.0.1:9/v1";
     case "projectId":
       return pool.id("prj");
-    case "model":
-      return null;
+    case "model": // of the language model, or the embedding model of a project
+      return isOfType(schema, "null") ? null : DEFAULT;
     case "memories":
       return Array.from({ length: 1 + chance.below(3) }, () => soundValue(bodyOf("/v1/memories").schema, source));
     default:
