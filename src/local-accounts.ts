@@ -12,7 +12,7 @@ import type { KeyId, ProjectId } from "./domain/ids.ts";
 import { FIRST_KEY } from "./domain/key.ts";
 import { LIMITS } from "./domain/limits.ts";
 import type { Page } from "./domain/page.ts";
-import { DEFAULT_SETTINGS, type Plan } from "./domain/project.ts";
+import { DEFAULT_SETTINGS, type Plan, type Project } from "./domain/project.ts";
 import type { KeyScope } from "./domain/scope.ts";
 import type { Clock } from "./kit/clock.ts";
 import type { Eventually } from "./kit/eventually.ts";
@@ -118,20 +118,20 @@ class LocalAccounts implements Accounts {
   }
 
   async listProjects(): Promise<object> {
-    return listView(await everyPage((listing) => this.#accounts.listProjects(listing)), projectView);
+    return listView(await everyPage((listing) => this.#accounts.listProjects(listing)), storedProjectView);
   }
 
   async createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object> {
     return this.stores.transactions.run(async ({ accounts }) => {
       const project = await accounts.createProject({ ...body, settings: DEFAULT_SETTINGS });
-      return { ...projectView(project), key: (await accounts.issueKey(project.id, FIRST_KEY)).secret };
+      return { ...storedProjectView(project), key: (await accounts.issueKey(project.id, FIRST_KEY)).secret };
     });
   }
 
   async changePlan(projectId: string, plan: Plan): Promise<object> {
     const changed = await this.#accounts.changeProject(projectId as ProjectId, { plan });
     if (changed === null) throw projectNotFound(projectId);
-    return projectView(changed);
+    return storedProjectView(changed);
   }
 
   async removeProject(projectId: string): Promise<void> {
@@ -213,4 +213,10 @@ function keyNotFound(id: string): Fault {
 
 function projectNotFound(id: string): Fault {
   return new Fault("project_not_found", `There is no project ${id}.`);
+}
+
+// Without a server, the model of a project's index is unknown. `min_evidence` is then as stored: null for its default.
+function storedProjectView(project: Project): object {
+  const { min_evidence } = project.settings;
+  return { ...projectView({ ...project, settings: { ...project.settings, min_evidence: 0 } }), min_evidence };
 }

@@ -45,6 +45,8 @@ export function askedKindWords(section: string): readonly string[] {
 const anyOfSection = (section: string) => anyOf(askedKindWords(section));
 const QUESTION_WORD = new RegExp(anyOfSection("question words"), "u");
 const ASK_WORD = new RegExp(anyOfSection("ask"), "u");
+/** The words of `ASK_WORD` with the space before them. They are no question words, although "wie lautet" begins with one. */
+const ASK_WORDS = new RegExp(` ${anyOfSection("ask")}`, "gu");
 const YES_OR_NO = new RegExp(`^${anyOf(askedKindWords("yes or no")).replace("(?<= )", " ")}`, "u");
 
 /** How the questions for one kind look. */
@@ -79,7 +81,7 @@ const CUES: readonly Cues[] = ANSWER_KINDS.map((kind) => {
 export function askedKind(question: string): AnswerKind | null {
   const words = spacedWords(question);
   if (YES_OR_NO.test(words)) return null;
-  const hasQuestionWord = QUESTION_WORD.test(words);
+  const hasQuestionWord = QUESTION_WORD.test(words.replace(ASK_WORDS, ""));
   const isShort = words.trim().split(" ").length <= KEYWORDS_MAX;
   const found = CUES.find(({ direct, afterAsk, atEnd, atStart }) => {
     if (direct.test(words)) return true;

@@ -42,7 +42,7 @@ const RELATIVE_TIME = wordOfKind("relative time");
 const STREET = wordOfKind("street");
 const TIME_OF_DAY = wordOfKind("time of day");
 /** A word inside a question that begins a relative clause. The question is then about somebody who is not named. */
-const RELATIVE_CLAUSE = new RegExp(`(?<=^ [^ ]+ [^ ]+ .*)${anyOf(askedKindWords("relative clause"))}`, "u");
+const RELATIVE_CLAUSE = new RegExp(anyOf(askedKindWords("relative clause")), "u");
 
 const MONEY_SIGN = /[\p{Sc}元块塊円原]/u;
 const YEAR = /^(?:19|20)\p{Nd}{2}$/u;
@@ -78,7 +78,8 @@ const HOLDS: Readonly<Record<AnswerKind, (text: string, question: string) => boo
   email: (text) => text.includes("@"),
   "first name": (text, question) => hasNameBeside(text, question, -1),
   measure: hasMeasure,
-  name: (text, question) => namesIn(text, CAPITALISED).some((name) => !spacedWords(question).includes(` ${name} `)),
+  name: (text, question) =>
+    namesIn(text, CAPITALISED).some((name) => name === "" || !spacedWords(question).includes(` ${name} `)),
   number: hasCode,
   password: (text) => /\p{Nd}/u.test(text) || has(PASSWORD, text),
   phone: (text, question) =>
@@ -105,9 +106,15 @@ export function holdsKind(text: string, kind: AnswerKind, question: string): boo
 export function lacksAskedKind(question: string, topic: string, texts: readonly string[]): boolean {
   const kind = askedKind(question);
   if (kind === null) return false;
-  const names = RELATIVE_CLAUSE.test(spacedWords(question)) ? new Set<string>() : namesOf(topic, texts);
+  const names = hasRelativeClause(question) ? new Set<string>() : namesOf(topic, texts);
   const about = texts.filter((text) => mentionsAny(text, names));
   return !(about.length > 0 ? about : texts).some((text) => holdsKind(text, kind, topic));
+}
+
+// The first two words may be a question word and its noun.
+function hasRelativeClause(question: string): boolean {
+  const words = spacedWords(question).trim().split(" ");
+  return RELATIVE_CLAUSE.test(` ${words.slice(2).join(" ")} `);
 }
 
 function hasAge(text: string, question: string): boolean {

@@ -8,8 +8,9 @@ import { chunkIdOf } from "../domain/ids.ts";
 import type { ApiKey } from "../domain/key.ts";
 import { EXTRACTED_FIELDS, type Memory, type Progress } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
-import { PLANS, type Project, type Usage } from "../domain/project.ts";
+import { PLANS, type ProjectInForce, type Usage } from "../domain/project.ts";
 import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
+
 import type { User, UserEvent } from "../domain/user.ts";
 import type { Delivery, Webhook } from "../domain/webhook.ts";
 import { isoTime } from "../kit/clock.ts";
@@ -245,7 +246,7 @@ export function keyView(key: ApiKey): View<typeof platform.Key> {
 }
 
 /** A Project, without the language model's key. */
-export function projectView({ id, name, plan, settings, createdAt }: Project): View<typeof platform.Project> {
+export function projectView({ id, name, plan, settings, createdAt }: ProjectInForce): View<typeof platform.Project> {
   const { api_key: _secret, is_address_trusted: _trust, ...llm } = settings.llm;
   return { id, name, plan, ...settings, llm, created_at: isoTime(createdAt) };
 }

@@ -127,7 +127,13 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   closers.add(() => changer.stop());
   changer.start();
 
-  const projects = new ProjectService({ accounts: stores.accounts, index, guard, log });
+  const projects = new ProjectService({
+    accounts: stores.accounts,
+    index,
+    guard,
+    evidenceMinOf: () => models.embedders.default.tuning.evidenceMin,
+    log,
+  });
   void projects.purgeRemoved();
   closers.add(
     startUpkeep(clock, log, [

@@ -50,8 +50,11 @@ export interface ProjectSettings {
   };
   /** Number of days for which the texts of deleted memories are kept. */
   readonly retention_days: number;
-  /** Score in 0..1. If the best result has a lower score, there is no evidence for an answer. */
-  readonly min_evidence: number;
+  /**
+   * Score in 0..1. If the best result has a lower score, there is no evidence for an answer. null: the default of the
+   * model of the project's index (`RetrievalTuning.evidenceMin`). 0: a question is answered whatever was found.
+   */
+  readonly min_evidence: number | null;
   /** Mode of searches, queries and chat messages that name none. */
   readonly default_mode: ModeName;
 }
@@ -68,7 +71,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   },
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
-  min_evidence: 0,
+  min_evidence: null,
   default_mode: "balanced",
 };
 
@@ -83,6 +86,9 @@ export interface Project {
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
+
+/** A project in which `min_evidence` is the number that is in force. */
+export type ProjectInForce = Project & { readonly settings: { readonly min_evidence: number } };
 
 /** Changes to a project. A field that is absent stays unchanged. */
 export interface ProjectChange {

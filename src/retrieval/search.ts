@@ -70,7 +70,8 @@ async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
   const ranking = (results: readonly RankedPassage[], admissible: number, time: NamedTime | null): Ranking => {
-    return { mode: request.mode, results, stages: watch.stages, admissible, asOf, time };
+    const { evidenceMin } = embedder.tuning;
+    return { mode: request.mode, results, stages: watch.stages, admissible, asOf, time, evidenceMin };
   };
   if (within === null || within.memories === 0) return ranking([], 0, null);
 

@@ -6,7 +6,9 @@ import { contextualQuestion } from "../answer/contextual-question.ts";
 import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extractive-answer.ts";
 import type { Turn } from "../answer/history.ts";
+import { lacksAskedKind } from "../answer/kind-evidence.ts";
 import { noEvidenceAnswer } from "../answer/no-evidence.ts";
+import { questionLanguage } from "../answer/question-language.ts";
 import { rerankerSentenceScorer, type ScoreSentences, type SentenceScorerParts } from "../answer/sentence-relevance.ts";
 import { sentencesOf } from "../answer/sentences.ts";
 import type { Filter } from "../domain/filter.ts";
@@ -66,6 +68,9 @@ export interface AnswerServiceParts {
 
 /** A language model gets this many times more passages than sources are shown, because near-duplicates are dropped. */
 const PASSAGES_PER_SOURCE = 1.5;
+
+/** Number of the best passages that are checked for the kind of thing that a question asks for. */
+const KIND_PASSAGES = 4;
 
 const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
 
@@ -148,9 +153,10 @@ export class AnswerService {
     const query = await this.#standaloneQuestion(viewer, question, terms);
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
-    const { results } = await this.#parts.search.search(viewer, request, signal);
-    const passages = evidenceAmong(results, terms.evidenceMin);
-    if (passages.length === 0) return yield* this.#withoutEvidence(text, generation);
+    const ranking = await this.#parts.search.search(viewer, request, signal);
+    const passages = evidenceAmong(ranking.results, terms.evidenceMin ?? ranking.evidenceMin);
+    const isEvident = passages.length > 0 && (generation !== null || this.#answersKind(text, query, passages, terms));
+    if (!isEvident) return yield* this.#withoutEvidence(text, generation);
 
     const live = (sources: readonly CitedPassage[]) => this.#parts.search.stillShown(viewer, request, sources);
     for await (const event of this.#answered(question, query, passages, terms)) {
@@ -173,8 +179,19 @@ export class AnswerService {
     return extractiveAnswer(query, passages, { maxSources, signal, ...reading });
   }
 
+  // Without a language model nobody reads the passages, so they must have the kind of thing that is asked for.
+  #answersKind(text: string, query: string, passages: readonly RankedPassage[], { evidenceMin }: AnswerTerms): boolean {
+    if (evidenceMin === 0) return true;
+    return !lacksAskedKind(
+      text,
+      query,
+      passages.slice(0, KIND_PASSAGES).map((passage) => passage.text),
+    );
+  }
+
   async *#withoutEvidence(text: string, generation: Generation | null): AsyncGenerator<AnswerEvent> {
-    yield { type: "text", content: noEvidenceAnswer(await this.#parts.reading.languageOf(text)) };
+    const language = questionLanguage(text, await this.#parts.reading.languageOf(text));
+    yield { type: "text", content: noEvidenceAnswer(language) };
     yield { type: "sources", sources: [] };
     yield usageOf(generation?.spent ?? NO_TOKENS);
   }
@@ -200,8 +217,8 @@ interface AskTerms {
 export interface Answering {
   /** The language model that writes the answer; null if the answer is extractive. */
   readonly generation: Generation | null;
-  /** Minimum score, 0..1. If the best passage has a lower score, there is no evidence for an answer. */
-  readonly evidenceMin: number;
+  /** Minimum score, 0..1, of the best passage; null for the default of the model that searches. 0 refuses nothing. */
+  readonly evidenceMin: number | null;
   /** Mode of the search. */
   readonly mode: ModeName;
 }

@@ -4,7 +4,14 @@ import { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import { FIRST_KEY, type IssuedKey } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
-import { DEFAULT_SETTINGS, type Plan, type Project, type ProjectSettings, type Usage } from "../domain/project.ts";
+import {
+  DEFAULT_SETTINGS,
+  type Plan,
+  type Project,
+  type ProjectInForce,
+  type ProjectSettings,
+  type Usage,
+} from "../domain/project.ts";
 import type { ModeName } from "../domain/ranking.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
@@ -26,7 +33,7 @@ export interface SettingsChange {
   readonly llm?: Partial<Omit<ProjectSettings["llm"], "is_address_trusted">> | null;
   readonly smart_ingestion?: { readonly enabled?: boolean; readonly daily_token_limit?: number | null };
   readonly retention_days?: number;
-  readonly min_evidence?: number;
+  readonly min_evidence?: number | null;
   readonly default_mode?: ModeName | null;
 }
 
@@ -41,6 +48,8 @@ export interface ProjectServiceParts {
   readonly accounts: AccountStore;
   readonly index: ChunkIndex;
   readonly guard: AddressGuard;
+  /** Default of `min_evidence`: that of the embedding model of the project's index. */
+  readonly evidenceMinOf: (id: ProjectId) => Eventually<number>;
   readonly log: Log;
 }
 
@@ -57,13 +66,14 @@ export class ProjectService {
    * @param param where the request names the project.
    * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
    */
-  get(principal: Principal, named: ProjectId | null, param?: string): Promise<Project> {
-    return readProject(this.#parts.accounts, principal, named, param);
+  async get(principal: Principal, named: ProjectId | null, param?: string): Promise<ProjectInForce> {
+    return this.#inForce(await readProject(this.#parts.accounts, principal, named, param));
   }
 
   /** @throws Fault `invalid_cursor` */
-  list(listing: Listing): Eventually<Page<Project>> {
-    return this.#parts.accounts.listProjects(listing);
+  async list(listing: Listing): Promise<Page<ProjectInForce>> {
+    const { items, cursor } = await this.#parts.accounts.listProjects(listing);
+    return { items: await Promise.all(items.map((project) => this.#inForce(project))), cursor };
   }
 
   /** How much of its plan's quotas the project has used. */
@@ -89,10 +99,10 @@ export class ProjectService {
   async create(
     { accounts }: Transaction,
     update: ProjectUpdate & { readonly name: string },
-  ): Promise<{ readonly project: Project; readonly issued: IssuedKey }> {
+  ): Promise<{ readonly project: ProjectInForce; readonly issued: IssuedKey }> {
     const settings = merged(DEFAULT_SETTINGS, update, true);
     const project = await accounts.createProject({ name: update.name, plan: update.plan ?? "free", settings });
-    return { project, issued: await accounts.issueKey(project.id, FIRST_KEY) };
+    return { project: await this.#inForce(project), issued: await accounts.issueKey(project.id, FIRST_KEY) };
   }
 
   /** @throws Fault `insufficient_scope` (only an admin sets plans), `project_not_found` */
@@ -102,7 +112,7 @@ export class ProjectService {
     named: ProjectId | null,
     update: ProjectUpdate,
     param?: string,
-  ): Promise<Project> {
+  ): Promise<ProjectInForce> {
     const { settings, plan, id } = await readProject(accounts, principal, named, param);
     if (update.plan !== undefined && update.plan !== plan && !allows(principal, "admin")) {
       throw new Fault("insufficient_scope", "Only a key with the scope 'admin' may change the plan.", {
@@ -114,7 +124,13 @@ export class ProjectService {
       ...(update.plan !== undefined && { plan: update.plan }),
       settings: merged(settings, update, allows(principal, "admin")),
     });
-    return changed ?? missing(id);
+    return this.#inForce(changed ?? missing(id));
+  }
+
+  async #inForce(project: Project): Promise<ProjectInForce> {
+    const { settings } = project;
+    const evidenceMin = settings.min_evidence ?? (await this.#parts.evidenceMinOf(project.id));
+    return { ...project, settings: { ...settings, min_evidence: evidenceMin } };
   }
 
   /**
@@ -179,7 +195,7 @@ function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: bo
     llm: change.llm === null ? DEFAULT_SETTINGS.llm : { ...settings.llm, ...moving, ...change.llm },
     smart_ingestion: { ...settings.smart_ingestion, ...change.smart_ingestion },
     retention_days: change.retention_days ?? settings.retention_days,
-    min_evidence: change.min_evidence ?? settings.min_evidence,
+    min_evidence: change.min_evidence === undefined ? settings.min_evidence : change.min_evidence,
     default_mode:
       change.default_mode === undefined
         ? settings.default_mode

@@ -5,8 +5,11 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
+import { SETTINGS } from "../../src/config.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { MODELS_DIR } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 import { walk } from "./pages.ts";
@@ -21,12 +24,17 @@ const NOWHERE = "prj_00000000000000000000000000";
 const FIELDS = [
   ...["created_at", "default_mode", "id", "llm", "min_evidence", "name", "plan", "retention_days", "smart_ingestion"],
 ].sort();
+/** The embedder of new projects, whose manifest has the default of `min_evidence`. */
+const DEFAULT_EMBEDDER = embedderOf(
+  readModels(MODELS_DIR),
+  SETTINGS.embedder.defaultValue({ workingDirectory: "", shippedModelsDirectory: () => MODELS_DIR }),
+);
 const DEFAULTS = {
   plan: "free",
   llm: { base_url: null, model: null, temperature: null, max_output_tokens: null },
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
-  min_evidence: 0,
+  min_evidence: DEFAULT_EMBEDDER.tuning.evidenceMin,
   default_mode: "balanced",
 };
 
@@ -247,6 +255,27 @@ describe("updateProject", () => {
     expectFault(await put(`/v1/projects/${NOWHERE}`, { name: "x" }), 404, "project_not_found", "id");
   });
 
+  test("min_evidence: null goes back to the model's default, and the project shows the number in force", async () => {
+    const { id, key } = await made({ min_evidence: null });
+    const shown = async () => [
+      (await own(bearer(key))).body.min_evidence,
+      (await mneme.call("GET", `/v1/projects/${id}`)).body.min_evidence,
+      (await mneme.call("GET", "/v1/projects?limit=1")).body.data[0].min_evidence,
+    ];
+    expect(await shown()).toEqual(Array(3).fill(DEFAULTS.min_evidence));
+    for (const [set, inForce] of [
+      [0.3, 0.3],
+      [0, 0],
+      [1, 1],
+      [null, DEFAULTS.min_evidence],
+    ]) {
+      expect((await put("/v1/project", { min_evidence: set }, bearer(key))).body.min_evidence).toBe(inForce);
+      expect(await shown()).toEqual(Array(3).fill(inForce));
+    }
+    await put("/v1/project", { min_evidence: 0.3 }, bearer(key));
+    expect((await put("/v1/project", { name: "x" }, bearer(key))).body.min_evidence).toBe(0.3);
+  });
+
   test("min_evidence decides whether a question finds evidence", async () => {
     const { id, key } = await made({ name: "evidence" });
     const sent = await mneme.call("POST", "/v1/memories", { content: "The kettle is blue." }, bearer(key));
@@ -261,6 +290,8 @@ describe("updateProject", () => {
     const answer = await ask();
     expect([answer.sources, answer.usage]).toEqual([[], { tokens_used: 0 }]);
     expect(answer.answer).toBeString();
+    await put(`/v1/projects/${id}`, { min_evidence: 0 });
+    expect((await ask()).sources).toHaveLength(1);
   });
 });
 

@@ -170,7 +170,7 @@ describe("on a data directory, while a server uses it", () => {
       llm: { base_url: null, model: null, temperature: null, max_output_tokens: null },
       smart_ingestion: { enabled: true, daily_token_limit: null },
       retention_days: 30,
-      min_evidence: 0,
+      min_evidence: null,
       default_mode: "balanced",
       created_at: "2027-01-15T08:00:00.000Z",
     });

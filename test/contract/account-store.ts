@@ -90,6 +90,15 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.project(made.id)).toEqual(made);
       });
 
+      test("a project keeps null as its min_evidence", async () => {
+        const { id } = await store.createProject({ name: "p", plan: "pro", settings: DEFAULT_SETTINGS });
+        expect((await store.project(id))?.settings.min_evidence).toBeNull();
+        await store.changeProject(id, { settings: { ...DEFAULT_SETTINGS, min_evidence: 0 } });
+        expect((await store.project(id))?.settings.min_evidence).toBe(0);
+        await store.changeProject(id, { settings: DEFAULT_SETTINGS });
+        expect((await store.project(id))?.settings.min_evidence).toBeNull();
+      });
+
       test("projects can have the same name; listProjects is newest first, projects is oldest first", async () => {
         const made = [await project("same"), await project("same"), await project("other")];
         expect(await store.listProjects({ limit: 9 })).toEqual({ items: made.toReversed(), cursor: null });

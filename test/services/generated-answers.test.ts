@@ -103,6 +103,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
         admissible: PASSAGES.length,
         asOf: 0,
         time: null,
+        evidenceMin: 0,
       }),
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,

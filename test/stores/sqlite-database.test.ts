@@ -249,6 +249,31 @@ describe("afterCommit", () => {
   });
 });
 
+test("min_evidence: a stored 0 becomes null, other numbers stay, whatever else the settings hold", () => {
+  const file = new Database(path, { create: true });
+  const before = MIGRATIONS.findIndex((sql) => sql.includes("'$.min_evidence'"));
+  for (const sql of MIGRATIONS.slice(0, before)) file.run(sql);
+  file.run(`PRAGMA user_version = ${before}`);
+  const stored = ['{"min_evidence":0,"retention_days":7}', '{"min_evidence":0.25}', '{"min_evidence":1}', "{}"];
+  for (const [at, settings] of stored.entries()) {
+    file.run("INSERT INTO projects (id, name, plan, settings, created_at) VALUES (?, 'p', 'free', ?, ?)", [
+      `prj_${at}`,
+      settings,
+      at,
+    ]);
+  }
+  file.close();
+  const database = openDatabase(path);
+  const rows = database.prepare<{ settings: string }>("SELECT settings FROM projects ORDER BY created_at").all({});
+  expect(rows.map(({ settings }) => JSON.parse(settings))).toEqual([
+    { min_evidence: null, retention_days: 7 },
+    { min_evidence: 0.25 },
+    { min_evidence: 1 },
+    {},
+  ]);
+  database.close();
+});
+
 describe("a file of schema version 1", () => {
   const secret = "ctx_of_an_older_version";
   const sha256 = (text: string) => createHash("sha256").update(text).digest();

@@ -87,7 +87,15 @@ const settings = {
     }),
   ),
   retention_days: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.retentionDays })),
-  min_evidence: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  min_evidence: Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        "a question whose best result has a lower score is not answered; 0: every question is answered; " +
+        "null: the calibrated default of the embedding model",
+    }),
+  ),
   default_mode: Optional(
     OneOf(MODE_NAMES, "mode of searches, queries and chat messages that name none; default `balanced`"),
   ),
@@ -112,7 +120,9 @@ const projectFields = {
   }),
   smart_ingestion: Type.Object({ enabled: Type.Boolean(), daily_token_limit: Nullable(Type.Integer()) }),
   retention_days: Type.Integer(),
-  min_evidence: Type.Number(),
+  min_evidence: Type.Number({
+    description: "the number in force: that of the project, or the default of its embedding model",
+  }),
   default_mode: OneOf(MODE_NAMES),
   created_at: Time,
 };

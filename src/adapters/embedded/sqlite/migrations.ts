@@ -410,6 +410,12 @@ CREATE TABLE project_models (
 ) STRICT;
 `;
 
+// The default of `min_evidence` was 0 and became null. A stored 0 may be either a choice or the old default.
+const MIN_EVIDENCE_BY_MODEL = `
+UPDATE projects SET settings = json_set(settings, '$.min_evidence', NULL)
+  WHERE settings ->> '$.min_evidence' = 0;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -420,4 +426,5 @@ export const MIGRATIONS: readonly string[] = [
   FILES_BY_NAME,
   OCCURRED_AT,
   PROJECT_MODELS,
+  MIN_EVIDENCE_BY_MODEL,
 ];
