@@ -45,7 +45,7 @@ export function askedKindWords(section: string): readonly string[] {
 const anyOfSection = (section: string) => anyOf(askedKindWords(section));
 const QUESTION_WORD = new RegExp(anyOfSection("question words"), "u");
 const ASK_WORD = new RegExp(anyOfSection("ask"), "u");
-/** The words of `ASK_WORD` with the space before them. They are no question words, although "wie lautet" begins with one. */
+/** The same with the space before. These words are no question words, although "wie lautet" begins with one. */
 const ASK_WORDS = new RegExp(` ${anyOfSection("ask")}`, "gu");
 const YES_OR_NO = new RegExp(`^${anyOf(askedKindWords("yes or no")).replace("(?<= )", " ")}`, "u");
 

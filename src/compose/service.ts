@@ -28,6 +28,7 @@ import { Metrics } from "../kit/metrics.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
+import type { Embedder, Embedders } from "../ports/models.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
 import { AnswerService } from "../services/answers.ts";
 import { ChatService } from "../services/chats.ts";
@@ -131,7 +132,10 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     accounts: stores.accounts,
     index,
     guard,
-    evidenceMinOf: () => models.embedders.default.tuning.evidenceMin,
+    evidenceMinOf: async (id) => {
+      const live = (await stores.projectModels.get(id))?.live ?? null;
+      return installedOrDefault(models.embedders, live).tuning.evidenceMin;
+    },
     log,
   });
   void projects.purgeRemoved();
@@ -286,6 +290,11 @@ function createOperations(
     progressOf: (memory) => worker.progressOf(memory.key),
     clock,
   });
+}
+
+/** The embedder with this id, or the default one if there is none, for example because no server has opened the index. */
+function installedOrDefault(embedders: Embedders, id: string | null): Embedder {
+  return id !== null && embedders.ids.includes(id) ? embedders.get(id) : embedders.default;
 }
 
 function operatorLlm({ llmBaseUrl, llmModel, llmApiKey }: Config) {
