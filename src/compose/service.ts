@@ -292,7 +292,7 @@ function createOperations(
   });
 }
 
-/** The embedder with this id, or the default one if there is none, for example because no server has opened the index. */
+/** The embedder with this id; the default one if it is not installed, or if no server has opened the index yet. */
 function installedOrDefault(embedders: Embedders, id: string | null): Embedder {
   return id !== null && embedders.ids.includes(id) ? embedders.get(id) : embedders.default;
 }
