@@ -27,7 +27,8 @@ beforeAll(async () => {
       ...{ llmFirstByteTimeoutMs: 400, llmIdleTimeoutMs: 2_000, llmTimeoutMs: 10_000 },
     },
   });
-  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
+  // the memories match some questions of this file only loosely; test/services/evidence.test.ts tests refusals
+  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false }, min_evidence: 0 });
   const memories = [
     { content: "The observatory on Mount Kell was opened in 1924 by Nora Lind.", userId: "ada" },
     { content: "The telescope of the observatory weighs four tonnes and is turned by hand.", userId: "ada" },

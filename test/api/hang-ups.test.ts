@@ -38,7 +38,8 @@ beforeAll(async () => {
   mneme = await startService({
     config: { llmBaseUrl: llm.baseUrl, llmModel: "small", llmConcurrency: CONCURRENCY },
   });
-  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
+  // the memories match some questions of this file only loosely; test/services/evidence.test.ts tests refusals
+  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false }, min_evidence: 0 });
   const memories = [
     { content: "The windmill of Ostra was built in 1788 by Per Lund.", userId: "ida" },
     { content: "The windmill of Ostra still turns on windy days.", userId: "ida" },

@@ -16,6 +16,8 @@ const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
   mneme = await startService({ clock });
+  // the memories match some questions of this file only loosely; test/services/evidence.test.ts tests refusals
+  await mneme.call("PUT", "/v1/project", { min_evidence: 0 });
   const facts = [
     { content: "The lighthouse of Skarn was built in 1871 by Ida Holm.", metadata: { source: "chronicle" } },
     { content: "The lighthouse of Skarn is 41 metres tall and painted red.", title: "Skarn" },

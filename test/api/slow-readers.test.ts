@@ -65,7 +65,7 @@ class LongAnswerEndpoint {
 async function serviceOf(baseUrl: string, llmTimeoutMs: number): Promise<TestService> {
   const llm = { llmBaseUrl: baseUrl, llmModel: "small", llmTimeoutMs, llmContextTokens: 2_000_000 };
   const mneme = await startService({ config: llm });
-  const settings = { llm: { max_output_tokens: 1_000_000 }, smart_ingestion: { enabled: false } };
+  const settings = { llm: { max_output_tokens: 1_000_000 }, smart_ingestion: { enabled: false }, min_evidence: 0 };
   await mneme.call("PUT", "/v1/project", settings);
   await mneme.store({ content: "The goat of Hul sleeps in the bell tower." });
   return mneme;

@@ -14,6 +14,8 @@ import { expectFault } from "./faults.ts";
 let mneme: TestService;
 beforeAll(async () => {
   mneme = await startService();
+  // the memories match some questions of this file only loosely; test/services/evidence.test.ts tests refusals
+  await mneme.call("PUT", "/v1/project", { min_evidence: 0 });
   const memories = [
     { content: "The observatory on Mount Kell was opened in 1924 by Nora Lind.", userId: "ada" },
     { content: "The telescope of the observatory weighs four tonnes and is turned by hand.", userId: "ada" },
