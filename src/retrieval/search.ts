@@ -127,7 +127,7 @@ async function rank(running: Search, { candidates, walk, usesText }: Recalled): 
   }
   watch.lap("hydrate", hydrated.size);
   const present = candidates.slice(0, taken).filter((candidate) => hydrated.has(candidate.chunkKey));
-  const preferred = prefersTurns ? preferTurns(request.query, present, hydrated, mode.siblingBoost) : present;
+  const preferred = prefersTurns ? preferTurns(request.query, present, hydrated) : present;
   const timed = preferTime(preferred, hydrated, time);
   const isRead = mode.rerankDepth > 0 && reranker !== null;
   const ranked = isRead ? await rerank(running, reranker, timed.candidates, hydrated, walk) : timed.candidates;

@@ -32,9 +32,9 @@ function passages(list: readonly Said[]): { candidates: Candidate[]; hydrated: M
 }
 
 /** The texts in the order of preference, with their scores. */
-function preferred(query: string, list: readonly Said[], siblingBoost = 0): readonly [string, number][] {
+function preferred(query: string, list: readonly Said[]): readonly [string, number][] {
   const { candidates, hydrated } = passages(list);
-  return preferTurns(query, candidates, hydrated, siblingBoost).map(({ chunkKey, hybridScore, finalScore }) => {
+  return preferTurns(query, candidates, hydrated).map(({ chunkKey, hybridScore, finalScore }) => {
     expect(finalScore).toBe(hybridScore);
     return [list[Number(chunkKey) - 1]?.text ?? "", hybridScore];
   });
@@ -140,22 +140,9 @@ describe("a reply", () => {
   });
 });
 
-test("the sibling boost is applied again: the others of a memory gain from its best turn", () => {
-  const list: readonly Said[] = [
-    { speaker: "Ada", text: "One.", score: 1, ordinal: 1 },
-    { speaker: "Ada", text: "Two.", score: 0, ordinal: 5 },
-    { speaker: "Ada", text: "Three.", score: 0, ordinal: 1, memory: 2n },
-  ];
-  expect(preferred("?", list, 0.2)).toEqual([
-    ["One.", 1],
-    ["Two.", expect.closeTo(0.2)],
-    ["Three.", 0],
-  ]);
-});
-
 test("passages without turns, and no passages, stay as they are", () => {
   const { candidates, hydrated } = passages([{ text: "Is this a note?", score: 0.5 }]);
   expect(hasTurns(hydrated)).toBe(false);
-  expect(preferTurns("Ada?", candidates, hydrated, 0.2)).toBe(candidates);
-  expect(preferTurns("Ada?", [], new Map(), 0.2)).toEqual([]);
+  expect(preferTurns("Ada?", candidates, hydrated)).toBe(candidates);
+  expect(preferTurns("Ada?", [], new Map())).toEqual([]);
 });
