@@ -128,7 +128,10 @@ export const ACCOUNTS_HELP: readonly (readonly [string, string])[] = [
 /** The lines of the help of one command, such as `mneme keys --help`. */
 export function accountsHelp(command: AccountsCommand): readonly string[] {
   const taken = new Set([...Object.values(ACTIONS[command]).flatMap(({ flags }) => flags), ...COMMON_FLAGS]);
-  const flags = FLAGS_HELP.filter(([flag]) => taken.has(flag.split(" ")[0] ?? ""));
+  const flags = FLAGS_HELP.filter(([flag]) => taken.has(flag.split(" ")[0] ?? "")).map(([flag, text]) => {
+    const isOfAll = command === "models" && flag.startsWith("--project ");
+    return isOfAll ? [flag, "Id or name of the project (default: all projects)"] : [flag, text];
+  });
   return ["Usage:", ...indent(alignRows(usagesOf(command))), "", "Flags:", ...indent(alignRows(flags))];
 }
 
