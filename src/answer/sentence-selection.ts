@@ -39,7 +39,8 @@ export type TermWeights = ReadonlyMap<string, number>;
 // The constants were chosen on the 91 train questions of HotpotQA whose answer is a span of text (22 Nov 2026). For 66
 // of them, the 8 passages of `balanced` contain the answer, and 58 of these answers are quoted. Halving or doubling
 // one constant loses four answers at most. docs/measurements.md lists what each part
-// contributes. No test question and no data of LoCoMo was used.
+// contributes. FIRST_PASSAGE_SHARE, FURTHER_SCORE_SHARE and RELEVANCE_MIN were chosen on the personal notes p01 to p06
+// (23 Nov 2026). No test question and no data of LoCoMo was used.
 
 /** Maximum number of sentences of an answer. */
 const SENTENCES_MAX = 4;
@@ -67,11 +68,16 @@ const NEW_WORDS_MIN = 3;
 /** Two sentences are duplicates if the longer one contains at least this share of the shorter one's words. */
 const DUPLICATE_SHARE = 0.7;
 /** A further sentence needs at least this share of the first sentence's score. */
-const FURTHER_SCORE_SHARE = 0.4;
+const FURTHER_SCORE_SHARE = 0.35;
+/**
+ * The first sentence comes from a passage with at least this share of the best passage's score. Otherwise common words
+ * of the question, or an expected kind of answer, would outweigh a passage that is far more relevant.
+ */
+const FIRST_PASSAGE_SHARE = 0.5;
 /** Factor for the score of sentences that are questions, because they are rarely the answer. */
 const QUESTION_SHARE = 0.5;
 /** Minimum relevance of a further sentence, unless it gets `WANTED_BONUS`. */
-const RELEVANCE_MIN = -0.25;
+const RELEVANCE_MIN = -0.6;
 /**
  * Minimum length of a title, in UTF-16 code units. Shorter titles are ignored, because they occur by chance in many
  * sentences.
@@ -138,6 +144,8 @@ class Selection {
    * question.
    */
   readonly #bridgedTitles = new Set<string>();
+  /** Minimum score of the first sentence's passage. */
+  readonly #firstPassageMin: number;
   /** Minimum score of a further sentence. */
   #scoreMin = 0;
 
@@ -147,6 +155,7 @@ class Selection {
     question: QuestionFeatures,
     private readonly maxSources: number,
   ) {
+    this.#firstPassageMin = FIRST_PASSAGE_SHARE * Math.max(...scored.map(({ candidate }) => candidate.passage.score));
     this.#bestRelevances = bestByPassage(scored);
     this.#titles = titlesOf(scored);
     this.#questionTitles = titlesIn(question.folded, this.#titles);
@@ -158,6 +167,7 @@ class Selection {
     let bestScore = Number.NEGATIVE_INFINITY;
     for (const { candidate, relevance } of this.scored) {
       if (!this.#cited.has(candidate.passage) && this.#cited.size >= this.maxSources) continue;
+      if (this.sentences.length === 0 && candidate.passage.score < this.#firstPassageMin) continue;
       const isWanted = this.#isWanted(candidate.passage);
       if (this.sentences.length > 0 && !isWanted && relevance !== null && relevance < RELEVANCE_MIN) continue;
       const score = this.#score(candidate, relevance, isWanted);

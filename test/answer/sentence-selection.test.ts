@@ -83,6 +83,26 @@ describe("a model that scores sentences", () => {
   });
 });
 
+describe("the passage's score", () => {
+  const asked = "What should I not eat?";
+  const engineer = (score: number) => passage("I should not work at Siemens as an engineer.", score);
+
+  test("decides the first sentence: none comes from a passage with less than half of the best score", async () => {
+    const walnuts = passage("I'm allergic to walnuts.", 0.2);
+    expect(await answerTo(asked, [walnuts, engineer(0.09)])).toStartWith("I'm allergic to walnuts. [1]");
+    expect(await answerTo(asked, [walnuts, engineer(0.1)])).toStartWith("I should not work at Siemens");
+  });
+
+  test("does not keep a sentence that the model finds somewhat unlikely from being second", async () => {
+    const passages = [passage("The bakery is on Mill Lane.", 0.5), passage("Ada works at the bakery.", 0.4)];
+    const relevance = (low: number) => async (_: string, sentences: readonly string[]) =>
+      sentences.map((sentence) => (sentence.startsWith("Ada") ? low : 0.5));
+    const question = "On which lane is the bakery where Ada works?";
+    expect(await answerTo(question, passages, relevance(-0.6))).toContain("Ada works at the bakery.");
+    expect(await answerTo(question, passages, relevance(-0.61))).not.toContain("Ada works at the bakery.");
+  });
+});
+
 describe("the sentence that complements the first one", () => {
   test("is, in a comparison, about the other side, although the first side has more matching words", async () => {
     const answer = await answerTo("Was the film Red Kite or the film Blue Heron released first?", [
