@@ -136,7 +136,7 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     vectorCandidates: 200,
     textCandidates: 200,
     usesGraph: false,
-    usesSureGraph: false,
+    usesSureGraph: true,
     ...GRAPH,
     siblingBoost: SIBLING_BOOST,
     rerankDepth: 20,

@@ -204,17 +204,26 @@ fn clause_score(weight: f32, field_weight: f32, norm: f32, frequency: u32) -> f3
     weight * field_weight * (frequency / (frequency + norm))
 }
 
-/// The weight `breadth · factor · idf / Σ idf` of each word in one field; 0 for words that no chunk contains. `words`
-/// yields (document frequency in the field, factor); `chunks` is the number of live chunks.
+/// The weight `breadth · factor · idf / Σ idf` of each word in one field; 0 for words that no chunk contains. Those
+/// count in `Σ idf`, so that a chunk with only the common words of a question gets a low score. `words` yields
+/// (document frequency in the field, factor); `chunks` is the number of live chunks.
 pub(crate) fn word_weights(words: impl Iterator<Item = (u64, f64)>, chunks: u64) -> Vec<f32> {
     let idf = |document_frequency: u64| match document_frequency {
         0 => 0.0,
         df => (1.0 + (chunks as f64 - df as f64 + 0.5) / (df as f64 + 0.5)).ln(),
     };
     let full_breadth_idf = FULL_BREADTH_RARE_WORDS * idf(1);
-    let words: Vec<(f64, f64)> = words.map(|(document_frequency, factor)| (idf(document_frequency), factor)).collect();
-    let idf_sum: f64 = words.iter().map(|(idf, _)| idf).sum();
-    let breadth = (idf_sum / full_breadth_idf).powf(BREADTH_EXPONENT).min(1.0);
-    let weight = |factor: f64, idf: f64| if idf_sum > 0.0 { breadth * factor * idf / idf_sum } else { 0.0 };
+    let unknown_idf = (1.0 + (chunks as f64 + 0.5) / 0.5).ln();
+    let mut unknown = 0_u32;
+    let words: Vec<(f64, f64)> = words
+        .map(|(document_frequency, factor)| {
+            unknown += u32::from(document_frequency == 0);
+            (idf(document_frequency), factor)
+        })
+        .collect();
+    let known_sum: f64 = words.iter().map(|(idf, _)| idf).sum();
+    let breadth = (known_sum / full_breadth_idf).powf(BREADTH_EXPONENT).min(1.0);
+    let idf_sum = known_sum + f64::from(unknown) * unknown_idf;
+    let weight = |factor: f64, idf: f64| if idf > 0.0 { breadth * factor * idf / idf_sum } else { 0.0 };
     words.into_iter().map(|(idf, factor)| weight(factor, idf) as f32).collect()
 }

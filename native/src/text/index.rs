@@ -437,7 +437,8 @@ mod tests {
         };
         let idfs: Vec<f64> = words.iter().map(|(word, _)| idf(word)).collect();
         let total = idfs.iter().sum::<f64>();
-        let largest = (k1 + 1.0) * total;
+        let unknown = idfs.iter().filter(|idf| **idf == 0.0).count() as f64;
+        let largest = (k1 + 1.0) * (total + unknown * (1.0 + (count + 0.5) / 0.5).ln());
         let breadth = (total / (20.0 * (1.0 + (count - 0.5) / 1.5).ln())).powf(0.3).min(1.0);
         let score = |terms: &[String]| {
             let word_score = |((word, factor), idf): (&(Vec<String>, f64), &f64)| {
