@@ -174,7 +174,7 @@ describe("explain", () => {
       mode: "balanced",
       admissible: expect.any(Number),
       asOf: expect.any(String),
-      stages: ["filter", "queue", "embed", "vector", "text", "fuse", "hydrate", "rerank"].map((name) => ({
+      stages: ["filter", "queue", "embed", "vector", "graph", "text", "fuse", "hydrate", "rerank"].map((name) => ({
         name,
         ms: expect.any(Number),
         candidates: expect.any(Number),
@@ -230,12 +230,12 @@ describe("explain", () => {
     }
   });
 
-  test("includeGraph adds the graph stage in any mode; without it, only hybrid has it", async () => {
+  test("includeGraph adds the graph stage in any mode; without it, fast has none", async () => {
     for (const mode of ["fast", "hybrid", "balanced"]) {
       for (const includeGraph of [true, false, undefined]) {
         const { body } = await search({ query: "spare key", explain: true, mode, includeGraph });
         const names: string[] = body.explain.stages.map((stage: { name: string }) => stage.name);
-        expect(names.includes("graph")).toBe(includeGraph === true || mode === "hybrid");
+        expect(names.includes("graph")).toBe(includeGraph === true || mode !== "fast");
         expect(body.results).toHaveLength(10);
       }
     }

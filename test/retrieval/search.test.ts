@@ -61,7 +61,8 @@ describe("the modes", () => {
     const filter = parseFilter({ tags: ["public"] });
     expect(await stages({ mode: "fast", filter })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);
     // Both models have a queue; the times of both queues are summed up in one stage.
-    expect(await stages()).toEqual(["filter", "queue", "embed", "vector", "text", "fuse", "hydrate", "rerank"]);
+    const balanced = ["filter", "queue", "embed", "vector", "graph", "text", "fuse", "hydrate", "rerank"] as const;
+    expect(await stages()).toEqual([...balanced]);
   });
 
   test("rank a passage first by full text although its vector is unrelated", async () => {

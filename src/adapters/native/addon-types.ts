@@ -12,7 +12,7 @@ export interface NativeAddon {
   };
   /** A model that the native core computes. */
   readonly NativeEncoder: {
-    /** Reads a model file. Throws `invalid` for a file of another exporter and on a processor without AVX2. */
+    /** Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2. */
     open(path: string): NativeEncoder;
   };
   /** Whether `NativeEncoder` is faster than a general runtime on this processor. */
@@ -257,10 +257,11 @@ export interface NativeIndex {
   /** Deletes the vectors that are kept for a rollback, if there are any. */
   forgetPrevious(): Promise<void>;
   /**
-   * Replaces all indexed data of the given memories by these chunks and their unit vectors. `vectors` has those of the
-   * live model (otherwise the call fails with `other_model`) and, if they are known, those of the model whose vectors
-   * are being built; without them, these memories are missing there. Other models are ignored. `chunkKeys`, `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the
-   * change is durable. Visibility does not change. The call can be repeated with the same effect.
+   * Replaces all indexed data of the given memories by these chunks and their unit vectors. `vectors` has those of
+   * the live model (otherwise the call fails with `other_model`) and, if they are known, those of the model whose
+   * vectors are being built; without them, these memories are missing there. Other models are ignored. `chunkKeys`,
+   * `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the change is
+   * durable. Visibility does not change. The call can be repeated with the same effect.
    */
   publish(
     memories: PublishedMemories,
