@@ -12,6 +12,8 @@ import { until } from "../support/until.ts";
 import { allDone, expectWhole, note, storeBatch } from "./notes.ts";
 
 const NOTES = 60;
+/** Maximum number of memories in one batch. */
+const BATCH_MAX = 100;
 const TIMEOUT_MS = 240_000;
 
 const dataDir = mkdtempSync(join(tmpdir(), "mneme-model-change-"));
@@ -115,7 +117,8 @@ test(
 
     const fresh = await startServer({ environment: { MNEME_EMBEDDER: MULTILINGUAL }, readyTimeoutMs: TIMEOUT_MS });
     try {
-      await storeBatch(fresh, [...stored.keys()]);
+      const numbers = [...stored.keys()];
+      for (let at = 0; at < numbers.length; at += BATCH_MAX) await storeBatch(fresh, numbers.slice(at, at + BATCH_MAX));
       await allDone(fresh);
       expect(answers).toEqual([...(await answersOf(fresh))]);
     } finally {

@@ -134,9 +134,10 @@ fn look_up_words(snapshot: &Snapshot, words: &[WordVariants]) -> Result<Vec<Quer
             corrections_left -= 1;
             let corrections = spelling::corrections(snapshot, variants)?;
             // A correction that is also a word of the query would count twice.
-            if !words.iter().flatten().any(|term| corrections.contains(term)) {
-                word = look_up_word(snapshot, &corrections, CORRECTED_WORD_FACTOR)?;
+            if words.iter().flatten().any(|term| corrections.contains(term)) {
+                continue;
             }
+            word = look_up_word(snapshot, &corrections, CORRECTED_WORD_FACTOR)?;
         }
         found.push(word);
     }
