@@ -345,7 +345,8 @@ mod tests {
         words[..1 + chance.below(words_max)].join(" ")
     }
 
-    /// The words of the query with their factors. Unknown words are replaced by their spelling corrections.
+    /// The words of the query with their factors. Unknown words are replaced by their spelling corrections, or left out
+    /// if a correction is also a word of the query.
     fn corrected(
         query_words: &[Vec<String>],
         own: &BTreeMap<u64, Vec<String>>,
@@ -381,7 +382,7 @@ mod tests {
                 near.truncate(3);
                 let near: Vec<String> = near.into_iter().cloned().collect();
                 if near.iter().any(|term| query_words.iter().any(|variants| variants.contains(term))) {
-                    return (variants.clone(), 1.0);
+                    return (Vec::new(), 0.0);
                 }
                 if !near.is_empty() {
                     return (near, 0.8);
@@ -389,7 +390,7 @@ mod tests {
             }
             (variants.clone(), 1.0)
         };
-        query_words.iter().map(correct).collect()
+        query_words.iter().map(correct).filter(|(variants, _)| !variants.is_empty()).collect()
     }
 
     /// Damerau-Levenshtein distance (insertions, deletions, substitutions, swaps of neighbours) by dynamic programming.
