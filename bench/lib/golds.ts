@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
+import { fold } from "../../src/kit/fold.ts";
 import { queriesFile } from "./collection.ts";
 
 /** Golds of collections that do not include them: `<set>.tsv` with a question id and its answer per line. */
@@ -62,7 +63,7 @@ export function sharedWords(text: string, gold: string): number {
  * spaces. Punctuation between two words becomes a space.
  */
 export function normalised(text: string): string {
-  const words = text.normalize("NFKC").toLowerCase().replace(JOINING, "").replace(PARTING, " ").replace(ARTICLES, " ");
+  const words = fold(text).replace(JOINING, "").replace(PARTING, " ").replace(ARTICLES, " ");
   return words.replace(/\s+/gu, " ").trim();
 }
 

@@ -1,5 +1,7 @@
 // Normalised words for comparing texts, in any script. Fast enough for all passages that a search returns.
 
+import { fold } from "../kit/fold.ts";
+
 /**
  * Characters of scripts without spaces. Each of these characters counts as a word; in other scripts, a run of letters
  * and digits is a word.
@@ -13,7 +15,7 @@ const BETWEEN_ASCII_WORDS = /[^a-z0-9]+/g;
  * removed. Linear in the text.
  */
 export function normalisedText(text: string): string {
-  const lower = text.normalize("NFKC").toLowerCase();
+  const lower = fold(text);
   const words = isAscii(lower)
     ? lower.replace(BETWEEN_ASCII_WORDS, " ")
     : lower.replace(UNSPACED, " $& ").replace(BETWEEN_WORDS, " ");

@@ -1,6 +1,8 @@
 // Features of a question for sentence selection: its terms, and the kind of answer that it expects (date, number,
 // name). The kind is recognised in widely used languages; questions in other languages just get no bonus for it.
 
+import { fold } from "../kit/fold.ts";
+
 /** A question, prepared for comparison with sentences. */
 export interface QuestionFeatures {
   /** The whole question, folded (see `fold`). */
@@ -113,11 +115,6 @@ export function foldedWords(text: string): string[] {
   const words: string[] = [];
   for (const { segment, isWordLike } of wordSegmenter.segment(fold(text))) if (isWordLike) words.push(segment);
   return words;
-}
-
-/** Folds a text: removes differences in case and Unicode representation (NFKC, lower case). */
-export function fold(text: string): string {
-  return text.normalize("NFKC").toLowerCase();
 }
 
 function areForms(left: string, right: string): boolean {

@@ -3,7 +3,8 @@
 // passages into sentences and calls the model.
 
 import type { RankedPassage } from "../domain/ranking.ts";
-import { fold, foldedWords, hasExpectedAnswer, type QuestionFeatures, termMatches } from "./question-features.ts";
+import { fold } from "../kit/fold.ts";
+import { foldedWords, hasExpectedAnswer, type QuestionFeatures, termMatches } from "./question-features.ts";
 
 /** A text that can be quoted: a sentence, or a part of a long one. */
 export interface Quote {

@@ -1,6 +1,8 @@
 // Compiles words and phrases of data/words into regular expressions, and folds texts so that they match. The word lists
 // of answer kinds need wildcards and forms with prefixes, which src/kit/stop-words.ts does not.
 
+import { fold } from "../kit/fold.ts";
+
 /** Letters that Unicode does not decompose, with the plain form that people type instead. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = { ß: "ss", ł: "l", ø: "o", đ: "d", ı: "i", æ: "ae", œ: "oe" };
 /** Variants of Arabic letters that are often confused in writing, and marks that are often left out. */
@@ -23,7 +25,7 @@ const GAP_WORDS_MAX = 6;
  * Punctuation stays.
  */
 export function foldLetters(text: string): string {
-  const marked = text.normalize("NFKC").toLowerCase().normalize("NFD");
+  const marked = fold(text).normalize("NFD");
   let folded = marked.replace(/[\u0300-\u036f]/g, "").normalize("NFC");
   folded = folded.replace(/[ßłøđıæœ]/g, (letter) => PLAIN_LETTERS[letter] ?? letter);
   for (const [plain, variants] of ARABIC_VARIANTS) folded = folded.replace(variants, plain);

@@ -2,8 +2,9 @@
 // merely similar, by their words alone, and puts the one first that the question asks for. Pure functions over the best
 // candidates of a search; about 1 ms for ten.
 
+import { fold } from "../../kit/fold.ts";
 import { dayStart } from "./calendar.ts";
-import { folded, languagesOf, lexemesOf, lexiconOf } from "./lexicon.ts";
+import { languagesOf, lexemesOf, lexiconOf } from "./lexicon.ts";
 import type { AskedTense } from "./tense.ts";
 import { wordsIn } from "./words.ts";
 
@@ -220,7 +221,7 @@ function hasNow({ text, language }: AskedQuestion): boolean {
 }
 
 function lexemesIn(text: string, language: string) {
-  const plain = folded(text);
+  const plain = fold(text);
   return languagesOf(plain, language).likely.flatMap((each) => lexemesOf(plain, lexiconOf(each)));
 }
 

@@ -1,8 +1,9 @@
 // Finds the days and months that a memory's text names, such as "14 March 2023", "on 3 June" and "2023年5月", in all
 // languages that have words for time.
 
+import { fold } from "../../kit/fold.ts";
 import { type ClosedSpan, DAY_MS, dateOf, monthOf, yearAndMonthOf } from "./calendar.ts";
-import { folded, LATIN_LANGUAGES, lexiconOf, type TimeLanguage, withoutDiacritics } from "./lexicon.ts";
+import { LATIN_LANGUAGES, lexiconOf, type TimeLanguage, withoutDiacritics } from "./lexicon.ts";
 import { isYear, numericDatesIn } from "./numeric-dates.ts";
 
 /** Maximum length of a text that is searched, in UTF-16 code units, and maximum number of dates that are found. */
@@ -44,7 +45,7 @@ const CJK_MONTH = /(?:(\d{4})\s?[年년]\s?)?(?<!\d)(\d{1,2})\s?[月월](?:\s?(\
 export function datesIn(text: string, writtenAt: number | null): ClosedSpan[] {
   const sample = text.slice(0, TEXT_UNITS_MAX);
   if (!/\d/.test(sample)) return [];
-  const plain = withoutDiacritics(folded(sample));
+  const plain = withoutDiacritics(fold(sample));
   const found = numericDatesIn(plain, "day");
   const add = (match: RegExpMatchArray, span: ClosedSpan | null) => {
     const start = match.index ?? 0;

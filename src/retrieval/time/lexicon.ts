@@ -97,11 +97,6 @@ export function languagesOf(
   return { likely: [known], unlikely: LATIN_LANGUAGES.filter((each) => each !== known) };
 }
 
-/** Folds a text for comparison: NFKC, lower case. The length stays the same for nearly all texts. */
-export function folded(text: string): string {
-  return text.normalize("NFKC").toLowerCase();
-}
-
 const LETTER_WITH_MARKS = /([\p{Script=Latin}\p{Script=Cyrillic}])\p{M}+/gu;
 
 /** Removes diacritics from Latin and Cyrillic letters. Marks of other scripts change the letter, so they stay. */

@@ -2,8 +2,9 @@
 // time-phrases.ts reads single phrases; this file combines them ("since", "before", "between … and …") and finds
 // events ("before the move"). Everything is in UTC.
 
+import { fold } from "../../kit/fold.ts";
 import { DAY_MS, dayStart, type TimeSpan, unitsBefore } from "./calendar.ts";
-import { folded, type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./lexicon.ts";
+import { type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./lexicon.ts";
 import { numericDatesIn } from "./numeric-dates.ts";
 import { hasPastForm } from "./tense.ts";
 import { readTimePhrase, type TimeForm, type TimePhrase, type TimeText } from "./time-phrases.ts";
@@ -44,7 +45,7 @@ const UNSPACED_RELATION_MIN = 2;
  */
 export function resolveTime(question: string, asOf: number, language: string): QuestionTime | null {
   const sample = question.slice(0, QUESTION_UNITS_MAX);
-  const text = folded(sample);
+  const text = fold(sample);
   const original = text.length === sample.length ? sample : text;
   const { likely, unlikely } = languagesOf(text, language);
   const inLikely = longest(likely.map((each) => resolveIn(text, original, asOf, each)));
@@ -234,7 +235,7 @@ function eventBehind(text: TimeText, original: string, at: number): { words: str
 // "before training" may be every time. Only a question about the past asks for a time before or after one event.
 function isAboutPast({ lexemes, lexicon }: TimeText, original: string, at: number): boolean {
   const isMarked = lexemes.some(({ meanings }, position) => position !== at && meanings.has("past"));
-  return isMarked || hasPastForm(folded(original), lexicon.language);
+  return isMarked || hasPastForm(fold(original), lexicon.language);
 }
 
 function eventAhead(text: TimeText, original: string, at: number): { words: string; expression: string } | null {

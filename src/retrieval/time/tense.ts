@@ -1,6 +1,7 @@
 // Whether a question asks for the present or for an earlier state, by the words of its language.
 
-import { folded, type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./lexicon.ts";
+import { fold } from "../../kit/fold.ts";
+import { type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./lexicon.ts";
 
 /** The state that a question asks for: that of the present, or an earlier one. */
 export type AskedTense = "present" | "past";
@@ -35,7 +36,7 @@ const PAST_FORMS: readonly {
  * @param language of the question, BCP 47; `und` if unknown
  */
 export function askedTense(question: string, language: string): AskedTense {
-  const text = folded(question.slice(0, 1_000));
+  const text = fold(question.slice(0, 1_000));
   const { likely } = languagesOf(text, language);
   const lexemes = likely.flatMap((each) => lexemesOf(text, lexiconOf(each)));
   if (lexemes.some((lexeme) => means(lexeme, "now"))) return "present";

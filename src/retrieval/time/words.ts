@@ -1,8 +1,9 @@
 // The content words of a text, for comparing short texts with each other: stop words are left out, and forms of a word
 // count as the same word if they have the same beginning.
 
+import { fold } from "../../kit/fold.ts";
 import { stopWordsOf } from "../../kit/stop-words.ts";
-import { folded, withoutDiacritics } from "./lexicon.ts";
+import { withoutDiacritics } from "./lexicon.ts";
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
@@ -18,7 +19,7 @@ const STEM_SHARE = 0.65;
 export function wordsIn(text: string, language = "und"): ReadonlySet<string> {
   const stopWords = stopWordsOf(language);
   const words = new Set<string>();
-  for (const { segment, isWordLike } of segmenter.segment(folded(text))) {
+  for (const { segment, isWordLike } of segmenter.segment(fold(text))) {
     if (isWordLike && !stopWords.has(segment)) words.add(stemOf(segment));
   }
   return words;

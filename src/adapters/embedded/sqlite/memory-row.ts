@@ -11,6 +11,7 @@ import type {
   MemorySource,
   MemoryState,
 } from "../../../domain/memory.ts";
+import { fold } from "../../../kit/fold.ts";
 
 /** The columns of `MEMORY_COLUMNS`, as SQLite returns them. */
 export interface MemoryRow {
@@ -107,7 +108,7 @@ export function keyList(keys: readonly bigint[]): string {
  * another lower-case form at the end of a word. Both forms become the same letter, so that a part of a word is found.
  */
 export function foldTitle(title: string): string {
-  return title.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
+  return fold(title).replaceAll("ς", "σ");
 }
 
 /** Converts a row to a Memory. */
