@@ -1,8 +1,7 @@
 // The operations on embedding models: the installed ones, and the one of a project.
 
-import type { ProjectId } from "../domain/ids.ts";
 import type { ProjectModelService } from "../services/project-models.ts";
-import { pathId } from "./ids.ts";
+import { namedProjectId, projectPathId } from "./ids.ts";
 import { type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
@@ -36,9 +35,7 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       answers: { 200: schema.ProjectEmbedder },
       faults: ["project_not_found"],
       run: async ({ principal, query }) => {
-        const { projectId: named } = query;
-        const id: ProjectId | null =
-          named === undefined ? null : pathId("prj", named, "project_not_found", "projectId");
+        const id = namedProjectId(query.projectId);
         return { status: 200, body: projectEmbedderView(await models.get(principal, id)) };
       },
     }),
@@ -57,7 +54,7 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       answers: { 202: schema.ProjectEmbedder },
       faults: ["project_not_found"],
       run: async ({ principal, params, body, commit }) => {
-        const id = projectId(params.id);
+        const id = projectPathId(params.id);
         await commit(async (tx) => {
           await models.change(tx, id, body.model);
           return { status: 202, body: null };
@@ -78,7 +75,7 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       answers: { 204: null },
       faults: ["project_not_found", "invalid_state"],
       run: async ({ params, commit }) => {
-        const id = projectId(params.id);
+        const id = projectPathId(params.id);
         return commit(async (tx) => {
           await models.cancel(tx, id);
           return { status: 204, body: null };
@@ -98,7 +95,7 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       answers: { 204: null },
       faults: ["project_not_found", "invalid_state"],
       run: async ({ params, commit }) => {
-        const id = projectId(params.id);
+        const id = projectPathId(params.id);
         return commit(async (tx) => {
           await models.forget(tx, id);
           return { status: 204, body: null };
@@ -106,8 +103,4 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       },
     }),
   ];
-}
-
-function projectId(text: string | undefined): ProjectId {
-  return pathId("prj", text, "project_not_found");
 }

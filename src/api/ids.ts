@@ -2,7 +2,7 @@
 // can have it.
 
 import { Fault, type FaultCode } from "../domain/fault.ts";
-import { type IdPrefix, isId } from "../domain/ids.ts";
+import { type IdPrefix, isId, type ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { shortened } from "../kit/shortened.ts";
 import { refuseBadText } from "./body.ts";
@@ -20,6 +20,19 @@ export function pathId<Id extends string>(
   if (text !== undefined && isId(prefix, text)) return text as Id;
   const noun = code.replace(/_not_found$/, "");
   throw new Fault(code, `There is no ${noun} '${shortened(text ?? "")}'. Ids look like ${prefix}_….`, { param });
+}
+
+/** Checks the id of a project in a path. @throws Fault `project_not_found` */
+export function projectPathId(text: string | undefined): ProjectId {
+  return pathId("prj", text, "project_not_found");
+}
+
+/**
+ * Checks an optional `projectId` of a query or body; null if there is none.
+ * @throws Fault `project_not_found`
+ */
+export function namedProjectId(named: string | null | undefined): ProjectId | null {
+  return named === null || named === undefined ? null : pathId("prj", named, "project_not_found", "projectId");
 }
 
 /**

@@ -1,12 +1,12 @@
 // The operations on /v1/keys. Only creating and rotating a key return its secret.
 
-import type { KeyId, ProjectId } from "../domain/ids.ts";
+import type { KeyId } from "../domain/ids.ts";
 import type { IssuedKey } from "../domain/key.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { KeyService } from "../services/keys.ts";
 import { checkFuture, refuseEmptyChange } from "./drafts.ts";
-import { pathId } from "./ids.ts";
+import { namedProjectId, pathId } from "./ids.ts";
 import { type Answer, type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
@@ -36,7 +36,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
           expiresAt: body.expires_at ? checkFuture(body.expires_at, clock.now(), "expires_at") : null,
         };
         return commit(async (tx) =>
-          issuedAnswer(201, await keys.create(tx, principal, projectId(body.projectId), draft)),
+          issuedAnswer(201, await keys.create(tx, principal, namedProjectId(body.projectId), draft)),
         );
       },
     }),
@@ -54,7 +54,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       faults: ["invalid_cursor", "project_not_found"],
       run: async ({ principal, query }) => {
         const { projectId: named, ...rest } = query;
-        const page = await keys.list(principal, projectId(named), { limit: LIMITS.pageItemsDefault, ...rest });
+        const page = await keys.list(principal, namedProjectId(named), { limit: LIMITS.pageItemsDefault, ...rest });
         return { status: 200, body: listView(page, keyView) };
       },
     }),
@@ -83,7 +83,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
           }),
         };
         return commit(async (tx) => {
-          const key = await keys.change(tx, principal, projectId(query.projectId), id, change);
+          const key = await keys.change(tx, principal, namedProjectId(query.projectId), id, change);
           return { status: 200, body: keyView(key) };
         });
       },
@@ -106,7 +106,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
         const id = keyId(params.id);
         const graceMs = (body.grace_seconds ?? 0) * 1000;
         return commit(async (tx) =>
-          issuedAnswer(200, await keys.rotate(tx, principal, projectId(query.projectId), id, graceMs)),
+          issuedAnswer(200, await keys.rotate(tx, principal, namedProjectId(query.projectId), id, graceMs)),
         );
       },
     }),
@@ -125,7 +125,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       run: async ({ principal, params, query, commit }) => {
         const id = keyId(params.id);
         return commit(async (tx) => {
-          await keys.remove(tx, principal, projectId(query.projectId), id);
+          await keys.remove(tx, principal, namedProjectId(query.projectId), id);
           return { status: 204, body: null };
         });
       },
@@ -135,10 +135,6 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
 
 function issuedAnswer(status: number, { key, secret }: IssuedKey): Answer {
   return { status, body: { ...keyView(key), key: secret }, remembered: keyView(key) };
-}
-
-function projectId(named: string | null | undefined): ProjectId | null {
-  return named === null || named === undefined ? null : pathId("prj", named, "project_not_found", "projectId");
 }
 
 function keyId(text: string | undefined): KeyId {

@@ -1,9 +1,8 @@
 // The operations on projects and their usage.
 
-import type { ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { ProjectService } from "../services/projects.ts";
-import { pathId } from "./ids.ts";
+import { namedProjectId, projectPathId } from "./ids.ts";
 import { type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
@@ -24,7 +23,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 200: schema.Project },
       faults: ["project_not_found"],
       run: async ({ principal, query }) => {
-        return { status: 200, body: projectView(await projects.get(principal, optionalId(query.projectId))) };
+        return { status: 200, body: projectView(await projects.get(principal, namedProjectId(query.projectId))) };
       },
     }),
 
@@ -41,9 +40,9 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 200: schema.Project },
       faults: ["unsafe_url", "project_not_found"],
       run: async ({ principal, query, body, commit }) => {
-        await projects.checkAddress(principal, body, optionalId(query.projectId) ?? principal.projectId);
+        await projects.checkAddress(principal, body, namedProjectId(query.projectId) ?? principal.projectId);
         return commit(async (tx) => {
-          const project = await projects.change(tx, principal, optionalId(query.projectId), body);
+          const project = await projects.change(tx, principal, namedProjectId(query.projectId), body);
           return { status: 200, body: projectView(project) };
         });
       },
@@ -101,7 +100,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 200: schema.Project },
       faults: ["project_not_found"],
       run: async ({ principal, params }) => {
-        return { status: 200, body: projectView(await projects.get(principal, projectId(params.id), "id")) };
+        return { status: 200, body: projectView(await projects.get(principal, projectPathId(params.id), "id")) };
       },
     }),
 
@@ -118,7 +117,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 200: schema.Project },
       faults: ["unsafe_url", "project_not_found"],
       run: async ({ principal, params, body, commit }) => {
-        const id = projectId(params.id);
+        const id = projectPathId(params.id);
         await projects.checkAddress(principal, body, id);
         return commit(async (tx) => {
           return { status: 200, body: projectView(await projects.change(tx, principal, id, body, "id")) };
@@ -138,7 +137,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 204: null },
       faults: ["project_not_found", "invalid_state"],
       run: async ({ principal, params, commit }) => {
-        const id = projectId(params.id);
+        const id = projectPathId(params.id);
         const answer = await commit(async (tx) => {
           await projects.remove(tx, principal, id);
           return { status: 204, body: null };
@@ -161,12 +160,4 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       run: async ({ principal }) => ({ status: 200, body: usageView(await projects.usage(principal)) }),
     }),
   ];
-}
-
-function optionalId(named: string | undefined): ProjectId | null {
-  return named === undefined ? null : pathId("prj", named, "project_not_found", "projectId");
-}
-
-function projectId(text: string | undefined): ProjectId {
-  return pathId("prj", text, "project_not_found");
 }
