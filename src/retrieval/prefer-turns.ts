@@ -4,7 +4,7 @@
 
 import type { Turn } from "../domain/chunk.ts";
 import type { Hydrated } from "./hydration.ts";
-import { type Candidate, sortByFinalScore } from "./rank.ts";
+import { type Candidate, distanceToRank, sortByHybridScore } from "./rank.ts";
 
 /** Number of candidates that are hydrated if some of them are turns, best hybrid score first. 30 give the same. */
 export const TURN_CANDIDATES = 20;
@@ -61,7 +61,7 @@ export function preferTurns(
   if (turns.size === 0) return candidates;
 
   const named = namedSpeaker(query, new Set([...turns.values()].flatMap(({ turn }) => turn.speaker ?? [])));
-  const distance = distanceToLast(candidates.slice(0, TURN_CANDIDATES));
+  const distance = distanceToRank(TURN_CANDIDATES, candidates);
   const changed = new Map<Candidate, number>();
   for (const { candidate, turn, spoken, before } of turns.values()) {
     const asked = turns.get(before);
@@ -71,11 +71,8 @@ export function preferTurns(
     const loss = (isOther ? OTHER_SPEAKER_LOSS : 0) + QUESTION_LOSS * questionShare(spoken);
     changed.set(candidate, candidate.hybridScore + REPLY_GAIN * lead - distance * loss);
   }
-  return sortByFinalScore(
-    candidates.map((candidate) => {
-      const hybridScore = changed.get(candidate) ?? candidate.hybridScore;
-      return { ...candidate, hybridScore, finalScore: hybridScore };
-    }),
+  return sortByHybridScore(
+    candidates.map((candidate) => ({ ...candidate, hybridScore: changed.get(candidate) ?? candidate.hybridScore })),
   );
 }
 
@@ -105,8 +102,4 @@ function placeOf(name: string, query: string): number {
   const escaped = RegExp.escape(name);
   const pattern = UNSPACED.test(name) ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`;
   return query.search(new RegExp(pattern, "iu"));
-}
-
-function distanceToLast(candidates: readonly Candidate[]): number {
-  return Math.max(0, (candidates[0]?.hybridScore ?? 0) - (candidates.at(-1)?.hybridScore ?? 0));
 }

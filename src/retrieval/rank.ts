@@ -174,11 +174,11 @@ export function rankByHybridScore(
     unboosted.map((candidate) => candidate.hybridScore),
     mode.siblingBoost,
   );
-  const candidates = unboosted.map((candidate, position) => {
-    const score = scores[position] ?? candidate.hybridScore;
-    return { ...candidate, hybridScore: score, finalScore: score };
-  });
-  return sortByFinalScore(candidates);
+  return sortByHybridScore(
+    unboosted.map((candidate, position) => {
+      return { ...candidate, hybridScore: scores[position] ?? candidate.hybridScore };
+    }),
+  );
 }
 
 /**
@@ -253,6 +253,21 @@ export function calibrate(candidates: readonly Candidate[], { slope, gapSlope, o
 export function sortByFinalScore(candidates: Candidate[]): Candidate[] {
   const place = ({ signals }: Candidate) => signals.vector?.rank ?? candidates.length + 1;
   return candidates.sort((left, right) => descending(left.finalScore, right.finalScore) || place(left) - place(right));
+}
+
+/** Makes the hybrid scores the final scores, as they are until the reranker runs, and sorts the candidates by them. */
+export function sortByHybridScore(candidates: readonly Omit<Candidate, "finalScore">[]): Candidate[] {
+  return sortByFinalScore(candidates.map((candidate) => ({ ...candidate, finalScore: candidate.hybridScore })));
+}
+
+/**
+ * Distance between the best hybrid score and that of the given rank, or of the last candidate if there are fewer.
+ * Shares of it fit the scores of every mode and embedding model.
+ * @param candidates best first
+ */
+export function distanceToRank(rank: number, candidates: readonly Candidate[]): number {
+  const last = candidates[Math.min(rank, candidates.length) - 1];
+  return (candidates[0]?.hybridScore ?? 0) - (last?.hybridScore ?? 0);
 }
 
 // Not `right - left`: the difference of two infinities is NaN.

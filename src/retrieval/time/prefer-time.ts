@@ -1,7 +1,7 @@
 // Applies the soft preference for the time that a question names to hydrated candidates, before the reranker.
 
 import type { Hydrated } from "../hydration.ts";
-import { type Candidate, ranksOf, sortByFinalScore } from "../rank.ts";
+import { type Candidate, distanceToRank, ranksOf, sortByHybridScore } from "../rank.ts";
 import type { TimeSpan } from "./calendar.ts";
 import type { QuestionTime } from "./resolve-time.ts";
 import { type DatedPassage, daysOfPassage, spanOf, timeScore } from "./time-preference.ts";
@@ -24,7 +24,10 @@ export interface TimedCandidates {
   readonly span: TimeSpan | null;
 }
 
-/** Adds the time score to the candidates' hybrid scores and orders them again. All candidates have been hydrated. */
+/**
+ * Adds the time score to the candidates' hybrid scores and orders them again.
+ * @param candidates hydrated, best hybrid score first
+ */
 export function preferTime(
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
@@ -40,21 +43,16 @@ export function preferTime(
   const readsText = time.kind === "event" || !time.isYearOnly;
   const scores = passages.map((passage) => timeScore(span, daysOfPassage(passage, readsText)));
   const ranks = ranksOf(scores);
-  const gain = GAIN_SHARE_MAX * distanceToReference(candidates.map(({ hybridScore }) => hybridScore));
+  const gain = GAIN_SHARE_MAX * distanceToRank(REFERENCE_RANK, candidates);
   const preferred = candidates.map((candidate, position) => {
     const score = scores[position] ?? 0;
     const hybridScore = candidate.hybridScore + gain * score;
     const signals = { ...candidate.signals, time: { rank: ranks[position] ?? 0, score } };
-    return { ...candidate, signals, hybridScore, finalScore: hybridScore };
+    return { ...candidate, signals, hybridScore };
   });
-  return { candidates: sortByFinalScore(preferred), span };
+  return { candidates: sortByHybridScore(preferred), span };
 }
 
 function datedPassage({ memory, passage }: Hydrated): DatedPassage {
   return { memory, text: passage.text, turnDay: passage.place.turn?.date ?? null };
-}
-
-function distanceToReference(scores: readonly number[]): number {
-  const sorted = scores.toSorted((left, right) => right - left);
-  return (sorted[0] ?? 0) - (sorted[Math.min(REFERENCE_RANK, sorted.length) - 1] ?? 0);
 }
