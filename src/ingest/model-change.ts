@@ -8,7 +8,7 @@ import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex, IndexModel, ProjectIndex } from "../ports/chunk-index.ts";
-import type { Embedder, Embedders } from "../ports/models.ts";
+import { type Embedder, type Embedders, modelIdOf } from "../ports/models.ts";
 import type { ModelChange, ProjectModel, ProjectModelStore } from "../ports/project-model-store.ts";
 import { lackOfSpace, type Space, spaceOfVectors } from "./model-space.ts";
 import { UnusableModel, type VectorBuilder } from "./vector-builder.ts";
@@ -102,18 +102,15 @@ export class ModelChanger {
     const { accounts, store, index, embedders, upgrades, log } = this.#parts;
     for (const projectId of await accounts.projects()) {
       const { live, previous } = await (await index.project(projectId)).models();
-      await store.observe(projectId, this.#idOf(live), previous === null ? null : this.#idOf(previous));
+      const from = modelIdOf(embedders, live.fingerprint);
+      await store.observe(projectId, from, previous === null ? null : modelIdOf(embedders, previous.fingerprint));
       const known = await store.get(projectId);
       const isWanted = upgrades && known !== null && !known.isChosen && known.change?.state !== "building";
       if (!isWanted || live.fingerprint === embedders.default.fingerprint) continue;
-      const [from, to] = [this.#idOf(live), embedders.default.id];
+      const to = embedders.default.id;
       log.info({ projectId, from, to }, "the project gets vectors of the new default model in the background");
       await store.ask(projectId, to, false);
     }
-  }
-
-  #idOf({ fingerprint }: IndexModel): string {
-    return this.#parts.embedders.withFingerprint(fingerprint)?.id ?? fingerprint;
   }
 
   /** Brings the index of a project to what the store asks for. */
@@ -141,7 +138,7 @@ export class ModelChanger {
 
   /** Carries out a change until it is done, has failed, or is no longer wanted. */
   async #change(projectId: ProjectId, project: ProjectIndex, change: ModelChange): Promise<void> {
-    const { store, log, clock } = this.#parts;
+    const { store, embedders, log, clock } = this.#parts;
     const startedAt = clock.now();
     try {
       if (!(await this.#build(projectId, project, change))) return;
@@ -153,7 +150,7 @@ export class ModelChanger {
       return;
     }
     const { previous } = await project.models();
-    await store.finish(projectId, change.number, previous === null ? null : this.#idOf(previous));
+    await store.finish(projectId, change.number, previous === null ? null : modelIdOf(embedders, previous.fingerprint));
     log.info({ projectId, model: change.model, ms: clock.now() - startedAt }, "the embedding model was changed");
   }
 

@@ -60,6 +60,11 @@ export interface Embedders {
   withFingerprint(fingerprint: string): Embedder | null;
 }
 
+/** Id of the model with this fingerprint; the fingerprint itself if the model is not installed. */
+export function modelIdOf(embedders: Embedders, fingerprint: string): string {
+  return embedders.withFingerprint(fingerprint)?.id ?? fingerprint;
+}
+
 /**
  * Lets a reranker run only its first layers on passages that are unlikely to rank high. Their logits are then
  * estimates.

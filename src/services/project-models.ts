@@ -6,7 +6,7 @@ import type { ProjectId } from "../domain/ids.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex, IndexModel } from "../ports/chunk-index.ts";
-import type { Embedders } from "../ports/models.ts";
+import { type Embedders, modelIdOf } from "../ports/models.ts";
 import type { ProjectModel, ProjectModelStore } from "../ports/project-model-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import { projectFor, unknownProject } from "./keys.ts";
@@ -51,12 +51,12 @@ export class ProjectModelService {
    * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
    */
   async get(principal: Principal, named: ProjectId | null): Promise<ProjectModel> {
-    const { accounts, projectModels, index } = this.#parts;
+    const { accounts, projectModels, index, embedders } = this.#parts;
     const projectId = await projectFor(accounts, principal, named);
     const { live, previous } = await (await index.project(projectId)).models();
     const { isChosen = false, change = null } = (await projectModels.get(projectId)) ?? {};
-    const kept = previous === null ? null : this.#idOf(previous);
-    return { projectId, live: this.#idOf(live), previous: kept, isChosen, change };
+    const idOf = ({ fingerprint }: IndexModel) => modelIdOf(embedders, fingerprint);
+    return { projectId, live: idOf(live), previous: previous === null ? null : idOf(previous), isChosen, change };
   }
 
   /**
@@ -97,10 +97,6 @@ export class ProjectModelService {
       throw new Fault("invalid_state", "This project has no vectors of an earlier embedding model.");
     }
     tx.afterCommit(this.#parts.wakeChanges);
-  }
-
-  #idOf({ fingerprint }: IndexModel): string {
-    return this.#parts.embedders.withFingerprint(fingerprint)?.id ?? fingerprint;
   }
 }
 
