@@ -112,6 +112,16 @@ export function forUnsupportedLanguage(
 /** Maximum number of passages, those with the best hybrid scores, where the graph walk starts. */
 export const GRAPH_SEEDS_MAX = 10;
 
+const HYBRID: ModeConstants = {
+  vectorCandidates: 200,
+  textCandidates: 200,
+  usesGraph: false,
+  usesSureGraph: true,
+  ...GRAPH,
+  siblingBoost: SIBLING_BOOST,
+  ...NO_RERANKER,
+};
+
 /** The constants of the modes, by name. */
 export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
   fast: {
@@ -123,22 +133,9 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     siblingBoost: SIBLING_BOOST,
     ...NO_RERANKER,
   },
-  hybrid: {
-    vectorCandidates: 200,
-    textCandidates: 200,
-    usesGraph: false,
-    usesSureGraph: true,
-    ...GRAPH,
-    siblingBoost: SIBLING_BOOST,
-    ...NO_RERANKER,
-  },
+  hybrid: HYBRID,
   balanced: {
-    vectorCandidates: 200,
-    textCandidates: 200,
-    usesGraph: false,
-    usesSureGraph: true,
-    ...GRAPH,
-    siblingBoost: SIBLING_BOOST,
+    ...HYBRID,
     rerankDepth: 20,
     rerankTokensMax: 10 * RERANKED_TOKENS_MAX,
     rerankFullTokensMax: 7.5 * RERANKED_TOKENS_MAX,
