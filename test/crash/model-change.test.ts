@@ -6,14 +6,13 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isRecord, type JsonRecord } from "../../src/cli/client.ts";
+import { LIMITS } from "../../src/domain/limits.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { allDone, expectWhole, note, storeBatch } from "./notes.ts";
 
 const NOTES = 60;
-/** Maximum number of memories in one batch. */
-const BATCH_MAX = 100;
 const TIMEOUT_MS = 240_000;
 
 const dataDir = mkdtempSync(join(tmpdir(), "mneme-model-change-"));
@@ -118,7 +117,8 @@ test(
     const fresh = await startServer({ environment: { MNEME_EMBEDDER: MULTILINGUAL }, readyTimeoutMs: TIMEOUT_MS });
     try {
       const numbers = [...stored.keys()];
-      for (let at = 0; at < numbers.length; at += BATCH_MAX) await storeBatch(fresh, numbers.slice(at, at + BATCH_MAX));
+      const step = LIMITS.memoriesPerBatch;
+      for (let at = 0; at < numbers.length; at += step) await storeBatch(fresh, numbers.slice(at, at + step));
       await allDone(fresh);
       expect(answers).toEqual([...(await answersOf(fresh))]);
     } finally {
