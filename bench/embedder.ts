@@ -14,6 +14,7 @@ import type { Tokenizer } from "../src/kit/tokenizer.ts";
 import type { Embedder, Reranker } from "../src/ports/models.ts";
 import { percentile } from "./lib/metrics.ts";
 import { benchTokenizer, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
+import { runMain } from "./lib/run-main.ts";
 
 const DEFAULT_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/corpus.jsonl.gz");
 const HELP = `bun bench/embedder.ts [flags]
@@ -164,10 +165,4 @@ function ms(value: number): string {
   return `${value.toFixed(1)} ms`;
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
+await runMain(main);

@@ -9,6 +9,7 @@ import { ModelEncoder, type TokenSequence } from "../src/adapters/native/model-e
 import { alignRows } from "../src/cli/terminal.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { percentile } from "./lib/metrics.ts";
+import { runMain } from "./lib/run-main.ts";
 
 const HELP = `bun bench/encoder.ts MODEL... [flags]
 
@@ -101,10 +102,4 @@ function sequence(length: number, number: number): TokenSequence {
   return { ids, firstLength: length };
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
+await runMain(main);

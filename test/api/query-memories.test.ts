@@ -11,6 +11,7 @@ import { type Answered, SettableClock, startService, type TestService } from "..
 import { startWithoutModels } from "../support/unfinished.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
+import { REFUSED_AS_OF } from "./refused-times.ts";
 
 const clock = new SettableClock();
 let mneme: TestService;
@@ -327,16 +328,7 @@ describe("400", () => {
     ["filters that are a list", { query: "x", filters: [] }, "invalid_filter", "filters"],
     ["an unknown filter field", { query: "x", filters: { colour: 1 } }, "invalid_filter", "filters.colour"],
     ["a model, where none is configured", { query: "x", model: "gpt" }, "invalid_request", "model"],
-    ["an asOf that is no time", { query: "x", asOf: "yesterday" }, "invalid_request", "asOf"],
-    ["an asOf on 31 June", { query: "x", asOf: "2026-06-31" }, "invalid_request", "asOf"],
-    ["an asOf without a zone", { query: "x", asOf: "2026-06-30T12:00" }, "invalid_request", "asOf"],
-    [
-      "an asOf after the year 9999 in UTC",
-      { query: "x", asOf: "9999-12-31T23:59:59-01:00" },
-      "invalid_request",
-      "asOf",
-    ],
-    ["an asOf that is a number", { query: "x", asOf: 1714694400000 }, "invalid_request", "asOf"],
+    ...REFUSED_AS_OF,
     ["a limit", { query: "x", limit: 5 }, "invalid_request", "limit"],
     ["a user_id", { query: "x", user_id: "ida" }, "invalid_request", "user_id"],
     ["a body that is a list", [], "invalid_request", undefined],

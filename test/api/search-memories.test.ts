@@ -9,6 +9,7 @@ import { type Answered, SettableClock, startService, TEST_KEY, type TestService 
 import { startWithoutModels } from "../support/unfinished.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
+import { REFUSED_AS_OF } from "./refused-times.ts";
 
 const clock = new SettableClock();
 let mneme: TestService;
@@ -426,16 +427,7 @@ describe("400", () => {
     ["filters of null", { query: "x", filters: null }, "invalid_filter", "filters"],
     ["filters that are a list", { query: "x", filters: [] }, "invalid_filter", "filters"],
     ["filters that are a text", { query: "x", filters: "type=note" }, "invalid_filter", "filters"],
-    ["an asOf that is no time", { query: "x", asOf: "yesterday" }, "invalid_request", "asOf"],
-    ["an asOf on 31 June", { query: "x", asOf: "2026-06-31" }, "invalid_request", "asOf"],
-    ["an asOf without a zone", { query: "x", asOf: "2026-06-30T12:00" }, "invalid_request", "asOf"],
-    [
-      "an asOf after the year 9999 in UTC",
-      { query: "x", asOf: "9999-12-31T23:59:59-01:00" },
-      "invalid_request",
-      "asOf",
-    ],
-    ["an asOf that is a number", { query: "x", asOf: 1714694400000 }, "invalid_request", "asOf"],
+    ...REFUSED_AS_OF,
     ["an unknown field", { query: "x", top_k: 5 }, "invalid_request", "top_k"],
     ["a body that is a list", [{ query: "x" }], "invalid_request", undefined],
   ];
