@@ -1,5 +1,6 @@
-// Address classification: every block of the IANA registries is refused from its first address to its last, its public
-// neighbours are not, and the allow list allows what it names and nothing more.
+// Address classification: every block of the IANA registries, and every block that clouds use inside their networks, is
+// refused from its first address to its last, its public neighbours are not, and the allow list allows what it names
+// and nothing more.
 
 import { describe, expect, test } from "bun:test";
 import { AllowList, isGloballyRoutable } from "../../src/adapters/outbound/addresses.ts";
@@ -41,7 +42,28 @@ const REFUSED: readonly (readonly [first: string, last: string])[] = [
   ["fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // link-local
   ["fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // site-local
   ["ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // multicast
+  // public address space inside clouds
+  ["161.26.0.0", "161.26.255.255"],
+  ["166.8.0.0", "166.11.255.255"],
+  ["168.63.129.16", "168.63.129.16"],
+  ["199.36.153.4", "199.36.153.11"],
+  ["2600:2d00:2:1000::", "2600:2d00:2:1000:ffff:ffff:ffff:ffff"],
+  ["2600:2d00:2:2000::", "2600:2d00:2:2000:ffff:ffff:ffff:ffff"],
 ];
+
+/** Addresses at which clouds serve the metadata, credentials, names or time of a virtual machine or container. */
+const CLOUD_INNER: Readonly<Record<string, readonly string[]>> = {
+  Alibaba: ["100.100.100.200", "100.100.2.136"],
+  Amazon: ["169.254.169.254", "169.254.169.253", "169.254.169.123", "169.254.170.2", "169.254.170.23"],
+  "Amazon by IPv6": ["fd00:ec2::254", "fd00:ec2::253", "fd00:ec2::123", "fd00:ec2::23"],
+  Azure: ["168.63.129.16", "169.254.169.254"],
+  Google: ["169.254.169.254", "fd20:ce::254", "199.36.153.8", "199.36.153.4", "2600:2d00:2:2000::1"],
+  IBM: ["169.254.169.254", "161.26.0.10", "166.9.14.5"],
+  Linode: ["169.254.169.254", "fd00:a9fe:a9fe::1"],
+  Oracle: ["169.254.169.254", "192.0.0.192", "fd00:c1::a9fe:a9fe"],
+  Scaleway: ["169.254.42.42", "fd00:42::42"],
+  Tencent: ["169.254.0.23"],
+};
 
 // public neighbours of refused blocks, and some well-known hosts
 const ROUTABLE = [
@@ -51,6 +73,8 @@ const ROUTABLE = [
   ...["198.51.101.0", "203.0.112.255", "203.0.114.0", "223.255.255.255", "8.8.8.8", "93.184.216.34"],
   ...["2000::1", "2001:200::", "2001:db7::1", "2001:db9::", "2003::", "3ffd:ffff::1", "3fff:1000::"],
   ...["2606:4700:4700::1111", "2a00:1450:4001:80b::200e", "2620:4f:8000::1"],
+  ...["161.25.255.255", "161.27.0.0", "166.7.255.255", "166.12.0.0", "168.63.129.15", "168.63.129.17"],
+  ...["199.36.153.3", "199.36.153.12", "2600:2d00:2:fff::1", "2600:2d00:2:1001::", "2600:2d00:2:2001::"],
 ];
 
 const NO_ADDRESSES = [
@@ -69,6 +93,12 @@ describe("globally routable", () => {
   for (const [first, last] of REFUSED) {
     test(`${first} to ${last} is not`, () => {
       expect([isGloballyRoutable(first), isGloballyRoutable(last)]).toEqual([false, false]);
+    });
+  }
+
+  for (const [cloud, addresses] of Object.entries(CLOUD_INNER)) {
+    test(`the inner addresses of ${cloud} are not`, () => {
+      expect(addresses.filter((address) => isGloballyRoutable(address))).toEqual([]);
     });
   }
 

@@ -31,6 +31,25 @@ const IPV4_REFUSED = blocks(
 );
 
 /**
+ * IPv4 blocks of public address space that clouds use inside their networks only. They are not announced to the
+ * Internet, and what answers there trusts its neighbours. The other inner addresses of clouds, such as 169.254.169.254,
+ * 169.254.170.2, 192.0.0.192, 100.100.100.200, fd00:ec2::254 and fd20:ce::254, are in blocks that are refused anyway.
+ */
+const IPV4_CLOUD = blocks(
+  "161.26.0.0/16", // IBM Cloud: name server and other services of the private network
+  "166.8.0.0/14", // IBM Cloud: private service endpoints
+  "168.63.129.16/32", // Azure: name server, health probe and agent of every virtual machine
+  "199.36.153.4/30", // Google Cloud: restricted.googleapis.com
+  "199.36.153.8/30", // Google Cloud: private.googleapis.com
+);
+
+/** Like `IPV4_CLOUD`, for IPv6. */
+const IPV6_CLOUD = blocks(
+  "2600:2d00:2:1000::/64", // Google Cloud: restricted.googleapis.com
+  "2600:2d00:2:2000::/64", // Google Cloud: private.googleapis.com
+);
+
+/**
  * IPv6 block that IANA allocates as global unicast (RFC 4291). Outside of it are the unspecified, loopback, IPv4-mapped
  * and -compatible, NAT64, discard-only, segment routing, unique local, link-local, site-local and multicast addresses.
  */
@@ -50,14 +69,15 @@ const IPV6_REFUSED = blocks(
 );
 
 /**
- * Whether `address` is globally routable unicast. Accepts IPv4 addresses in dotted decimal and IPv6 addresses, as
- * resolvers and URLs write them. Returns false for anything else, including an address with a zone.
+ * Whether `address` is globally routable unicast, and no inner address of a cloud. Accepts IPv4 addresses in dotted
+ * decimal and IPv6 addresses, as resolvers and URLs write them. Returns false for anything else, including an address
+ * with a zone.
  */
 export function isGloballyRoutable(address: string): boolean {
   const parsed = parseAddress(address);
   if (parsed === null) return false;
-  if (parsed.kind() === "ipv4") return !isInAny(parsed, IPV4_REFUSED);
-  return isInAny(parsed, IPV6_GLOBAL) && !isInAny(parsed, IPV6_REFUSED);
+  if (parsed.kind() === "ipv4") return !isInAny(parsed, IPV4_REFUSED) && !isInAny(parsed, IPV4_CLOUD);
+  return isInAny(parsed, IPV6_GLOBAL) && !isInAny(parsed, IPV6_REFUSED) && !isInAny(parsed, IPV6_CLOUD);
 }
 
 /**
