@@ -34,13 +34,13 @@ pub(crate) struct Norm {
 
 /// One transformer layer.
 pub(crate) struct Layer {
-    /// Factors by which the states are multiplied before quantisation, `[hidden]`. `None` if all factors are 1.
+    /// Factors for the inputs of `projections` before they are quantised, `[hidden]`. `None` if all factors are 1.
     pub(crate) attention_smoothing: Option<Vec<f32>>,
     /// Linear layer whose outputs are queries, keys and values, in this order.
     pub(crate) projections: Linear,
     pub(crate) attention_output: Linear,
     pub(crate) attention_norm: Norm,
-    /// Like `attention_smoothing`, but for the inputs of `up`.
+    /// Factors for the inputs of `up` before they are quantised, `[hidden]`. `None` if all factors are 1.
     pub(crate) feed_forward_smoothing: Option<Vec<f32>>,
     pub(crate) up: Linear,
     pub(crate) down: Linear,

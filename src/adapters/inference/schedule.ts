@@ -167,8 +167,11 @@ export class Schedule<Owner extends UnitOwner> {
 }
 
 /**
- * Removes and returns the first unit of a queue, and the texts for the same model behind it that fit in the same slice.
- * A unit whose lane has died before is a slice of its own, so that it cannot make other units fail.
+ * Takes the next slice from a queue: its first unit and, if that is a text, those texts for the same model right behind
+ * it that fit. A unit whose lane has died before gets a slice of its own, so that it cannot make other units fail.
+ * @param textsMax maximum number of texts in the slice
+ * @param tokensMax maximum number of tokens in the slice, unless its first unit alone has more
+ * @returns null if the queue is empty
  */
 function takeSlice<Owner extends UnitOwner>(
   queue: Unit<Owner>[],
