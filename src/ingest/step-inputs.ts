@@ -1,7 +1,7 @@
 // Builds the inputs of a job's steps from the results of the steps before. Pure functions; job-runner.ts runs the
 // steps.
 
-import type { Extracted, Memory } from "../domain/memory.ts";
+import type { Extracted, ExtractedField, Memory } from "../domain/memory.ts";
 import { isoTime } from "../kit/clock.ts";
 import type { KnownEntities, ModelVectors } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
@@ -34,15 +34,19 @@ export function textBytesOf(content: string): number {
   return Buffer.byteLength(content, "utf8");
 }
 
-/** Input of preparation without LLM extraction: values from the caller and the file; null where it must extract one. */
-export function prepareInputOf({ job: { memory }, content, title }: ReadJob): PrepareInput {
-  const given = new Set(memory.given);
+/**
+ * Input of preparation without LLM extraction: values from the caller and the file, or those that the memory had when
+ * it was completed before; null where preparation must extract one.
+ */
+export function prepareInputOf({ job: { memory, isReindexed }, content, title }: ReadJob): PrepareInput {
+  // An extracted type is found again: it decides how the text is cut, and a language model may have replaced it.
+  const kept = new Set<ExtractedField>(isReindexed ? ["title", "tags", "language", ...memory.given] : memory.given);
   return {
     content,
-    title: given.has("title") ? memory.title : title,
-    type: given.has("type") ? memory.type : null,
-    tags: given.has("tags") ? memory.tags : null,
-    language: given.has("language") ? memory.language : null,
+    title: kept.has("title") ? memory.title : title,
+    type: kept.has("type") ? memory.type : null,
+    tags: kept.has("tags") ? memory.tags : null,
+    language: kept.has("language") ? memory.language : null,
     date: dateOf(memory),
     createdAt: memory.createdAt,
   };

@@ -47,6 +47,11 @@ export interface Job {
   readonly lease: number;
   /** Number of counted claims of this version, including this one. */
   readonly attempt: number;
+  /**
+   * Whether the memory was completed before and is only indexed again. It keeps its attributes and times, and no event
+   * tells of its completion.
+   */
+  readonly isReindexed: boolean;
 }
 
 /** Jobs to skip. */
@@ -109,7 +114,10 @@ export interface JobStore {
   retryLater(job: Job, delayMs: number, isCounted?: boolean): Eventually<void>;
   /** Makes the memory `failed` and keeps its content. Returns false if the job was not held. */
   fail(job: Job, code: FailureCode, message: string): Eventually<boolean>;
-  /** Puts completed memories back to `processing` as a new version, for example because a damaged index lost them. */
+  /**
+   * Puts completed memories back to `processing` as a new version, for example because a damaged index lost them. Their
+   * jobs are marked with `isReindexed`, until the memory gets another content or fails.
+   */
   reopen(keys: readonly MemoryKey[]): Eventually<void>;
   /**
    * These memories of a project as jobs without a lease, to prepare their published texts again. Keys without a row are

@@ -300,6 +300,37 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
       });
     });
 
+    test("a reopened memory keeps its attributes and times, and no event tells of it; with a new content it is new", async () => {
+      const hook = await stores.webhooks.create(project, {
+        ...{ url: "https://receiver.test", events: ["memory.completed"], description: null, isEnabled: true },
+      });
+      const events = async () =>
+        (await stores.webhooks.deliveries(project, hook.webhook.id, { limit: 100 })).items.length;
+      const memory = await completed();
+      const before = await reread(memory);
+      const eventsBefore = await events();
+      const finishWith = async (title: string) => {
+        const job = await claimOne();
+        const extracted = { ...EXTRACTED, title, tags: [title] };
+        await jobStore.complete([{ job, extracted, extractedBy: "llm", chunkCount: 3 }]);
+        return job;
+      };
+
+      clock.advance(5_000);
+      await jobStore.reopen([memory.key]);
+      expect((await reread(memory)).updatedAt).toBe(before.updatedAt);
+      expect((await finishWith("another")).isReindexed).toBeTrue();
+      const state = { ...before.state, chunkCount: 3 };
+      expect(await reread(memory)).toEqual({ ...before, version: before.version + 1, state } as typeof before);
+      expect(await events()).toBe(eventsBefore);
+
+      await jobStore.reopen([memory.key]);
+      await store.change(project, memory.id, { content: "another content" });
+      expect((await finishWith("another")).isReindexed).toBeFalse();
+      expect(await reread(memory)).toMatchObject({ title: "another", updatedAt: clock.now() });
+      expect(await events()).toBe(eventsBefore + 1);
+    });
+
     test("reserveChunkKeys returns ranges above 0 that never overlap", async () => {
       const first = await jobStore.reserveChunkKeys(5);
       expect(first).toBeGreaterThan(0n);

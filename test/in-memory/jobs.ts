@@ -59,8 +59,8 @@ export class InMemoryJobs implements JobStore {
   fail(job: Job, code: FailureCode, message: string): boolean {
     const row = this.#held(job);
     if (row === null) return false;
-    const change = { status: "failed", error: { code, message }, lease: null, updatedAt: this.session.now } as const;
-    recordEvent(this.session, "memory.failed", update(this.session, row, change));
+    const change = { status: "failed", error: { code, message }, lease: null, isReindexed: false } as const;
+    recordEvent(this.session, "memory.failed", update(this.session, row, { ...change, updatedAt: this.session.now }));
     return true;
   }
 
@@ -69,7 +69,7 @@ export class InMemoryJobs implements JobStore {
     for (const key of keys) {
       const row = this.session.tables.memories.get(key);
       if (row === undefined || row.status !== "completed" || !isLive(row, now)) continue;
-      update(this.session, row, { ...toWork(row, now), updatedAt: now });
+      update(this.session, row, { ...toWork(row, now), isReindexed: true });
     }
   }
 
@@ -78,7 +78,7 @@ export class InMemoryJobs implements JobStore {
     return rows
       .sort((one, other) => Number(one.key - other.key))
       .map((row) => ({
-        ...{ projectId, memory: toMemory(row), content: null, upload: null, lease: 0, attempt: 0 },
+        ...{ projectId, memory: toMemory(row), content: null, upload: null, lease: 0, attempt: 0, isReindexed: false },
         facts: factsOf(row),
       }));
   }
@@ -135,6 +135,7 @@ export class InMemoryJobs implements JobStore {
       facts: row.content === null ? factsOf(row) : null,
       lease,
       attempt: leased.attempts,
+      isReindexed: row.isReindexed,
     };
   }
 
@@ -151,23 +152,26 @@ export class InMemoryJobs implements JobStore {
 
   #complete(row: MemoryRow, { extracted, extractedBy, chunkCount, read }: Completion): VisibleMemory {
     // attributes that a caller gave stay, even if the caller gave them after the job was claimed
+    const kept = row.isReindexed ? EXTRACTED_FIELDS : row.given;
     const attributes = Object.fromEntries(
-      EXTRACTED_FIELDS.filter((field) => !row.given.includes(field)).map((field) => [field, extracted[field]]),
+      EXTRACTED_FIELDS.filter((field) => !kept.includes(field)).map((field) => [field, extracted[field]]),
     );
+    const extraction = row.given.length === EXTRACTED_FIELDS.length ? "caller" : extractedBy;
     const facts = read === undefined ? null : jsonCopy({ title: read.title, marks: read.marks });
     const done = update(this.session, row, {
       ...jsonCopy(attributes),
       status: "completed",
-      extraction: row.given.length === EXTRACTED_FIELDS.length ? "caller" : extractedBy,
+      extraction: row.isReindexed ? row.extraction : extraction,
       chunkCount,
       content: null,
       file: null,
       contentBytes: read?.contentBytes ?? row.contentBytes,
       ...(facts !== null && { facts: { contentHash: row.contentHash, facts } }),
       lease: null,
-      updatedAt: this.session.now,
+      isReindexed: false,
+      updatedAt: row.isReindexed ? row.updatedAt : this.session.now,
     });
-    recordEvent(this.session, "memory.completed", done);
+    if (!row.isReindexed) recordEvent(this.session, "memory.completed", done);
     return toVisible(done);
   }
 }

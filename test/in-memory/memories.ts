@@ -176,6 +176,7 @@ export class InMemoryMemories implements MemoryStore {
       file: draft.upload?.file ?? null,
       chunkCount: 0,
       extraction: null,
+      isReindexed: false,
       error: null,
       attempts: 0,
       lease: null,

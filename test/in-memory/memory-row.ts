@@ -38,6 +38,7 @@ export function toWork(row: MemoryRow, now: number): Partial<MemoryRow> {
     attempts: 0,
     lease: null,
     claimableAt: now,
+    isReindexed: false,
   };
 }
 

@@ -106,6 +106,7 @@ export interface MemoryRow {
   readonly attempts: number;
   readonly lease: number | null;
   readonly claimableAt: number;
+  readonly isReindexed: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly expiresAt: number | null;

@@ -131,6 +131,7 @@ export class LlmExtractor {
     );
     if (missing.length === 0) return LOCAL_ONLY;
     const previous = await this.#parts.extractions.previous(job);
+    if (job.isReindexed) return { isPending: false, extraction: previous?.extraction ?? null };
     if (previous !== null) {
       const isUseful = missing.some((field) => previous.extraction?.[field] !== undefined);
       return { isPending: false, extraction: isUseful ? previous.extraction : null };

@@ -20,7 +20,7 @@ import {
   MEMORY_COLUMNS,
   type MemoryRow,
   PROJECT_KEY,
-  TO_WORK,
+  TO_REINDEX,
   toMemory,
 } from "./memory-row.ts";
 
@@ -51,7 +51,8 @@ const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memorie
 
 const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, title_folded = $titleFolded, type = $type,
     tags = $tags, language = $language, extraction = $extraction, chunk_count = $chunkCount,
-    content_bytes = $contentBytes, source = $source, lease = NULL, updated_at = $now
+    content_bytes = $contentBytes, source = $source, lease = NULL, updated_at = $updatedAt,
+    is_reindexed = 0
   WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
 
 const KEEP_FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
@@ -66,7 +67,7 @@ const PUBLISHED = `SELECT ${MEMORY_COLUMNS} FROM memories
   WHERE memory_key IN ${KEYS} AND project_key = ${PROJECT_KEY} ORDER BY memory_key`;
 
 const FAIL = `UPDATE memories SET status = 'failed', error_code = $code, error_message = $message, lease = NULL,
-    updated_at = $now
+    updated_at = $now, is_reindexed = 0
   WHERE ${HELD} RETURNING ${MEMORY_COLUMNS}`;
 
 const NEXT_CLAIMABLE_AT = `SELECT min(at) AS at FROM (
@@ -160,8 +161,7 @@ export class SqliteJobStore implements JobStore {
   reopen(keys: readonly MemoryKey[]): void {
     this.database
       .prepare<never, { keys: string; now: number }>(
-        `UPDATE memories SET ${TO_WORK}, updated_at = $now
-         WHERE memory_key IN ${KEYS} AND status = 'completed' AND ${LIVE}`,
+        `UPDATE memories SET ${TO_REINDEX} WHERE memory_key IN ${KEYS} AND status = 'completed' AND ${LIVE}`,
       )
       .run({ keys: keyList(keys), now: this.clock.now() });
   }
@@ -171,7 +171,7 @@ export class SqliteJobStore implements JobStore {
       .prepare<MemoryRow, { project: string; keys: string }>(PUBLISHED)
       .all({ project: projectId, keys: keyList(keys) });
     return rows.map((row) => ({
-      ...{ projectId, memory: toMemory(row), content: null, upload: null, lease: 0, attempt: 0 },
+      ...{ projectId, memory: toMemory(row), content: null, upload: null, lease: 0, attempt: 0, isReindexed: false },
       facts: this.#factsOf(row.memory_key),
     }));
   }
@@ -221,6 +221,7 @@ export class SqliteJobStore implements JobStore {
       facts: row.content === null ? this.#factsOf(row.memory_key) : null,
       lease,
       attempt: Number(row.attempts),
+      isReindexed: row.is_reindexed === 1n,
     };
   }
 
@@ -254,11 +255,12 @@ export class SqliteJobStore implements JobStore {
       .prepare<MemoryRow, Held>(`SELECT ${MEMORY_COLUMNS} FROM memories WHERE ${HELD}`)
       .get(held);
     if (row === null) return null;
-    const given = JSON.parse(row.given) as readonly ExtractedField[];
+    const isReindexed = row.is_reindexed === 1n;
+    const given = isReindexed ? EXTRACTED_FIELDS : (JSON.parse(row.given) as readonly ExtractedField[]);
     const title = given.includes("title") ? row.title : extracted.title;
     const done = this.database.prepare<MemoryRow, CompletedColumns>(COMPLETE).get({
       key: held.key,
-      now: held.now,
+      updatedAt: isReindexed ? row.updated_at : BigInt(held.now),
       chunkCount,
       contentBytes: read?.contentBytes ?? Number(row.content_bytes),
       source: readSource(row),
@@ -267,7 +269,7 @@ export class SqliteJobStore implements JobStore {
       type: given.includes("type") ? row.type : extracted.type,
       tags: given.includes("tags") ? row.tags : JSON.stringify(extracted.tags),
       language: given.includes("language") ? row.language : extracted.language,
-      extraction: given.length === EXTRACTED_FIELDS.length ? "caller" : extractedBy,
+      extraction: extractionOf(row, given, extractedBy),
     });
     this.database
       .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key")
@@ -278,7 +280,7 @@ export class SqliteJobStore implements JobStore {
       this.database.prepare<never, typeof facts>(KEEP_FACTS).run(facts);
     }
     const memory = toMemory(done);
-    this.outbox.record(row.project_key, "memory.completed", memory);
+    if (!isReindexed) this.outbox.record(row.project_key, "memory.completed", memory);
     const { key: memoryKey, userKey, expiresAt } = memory;
     return { memoryKey, userKey, expiresAt, attributes: filteredAttributesJson(memory) };
   }
@@ -286,6 +288,11 @@ export class SqliteJobStore implements JobStore {
   #held(job: Job): Held {
     return { key: job.memory.key, lease: job.lease, version: job.memory.version, now: this.clock.now() };
   }
+}
+
+function extractionOf(row: MemoryRow, given: readonly ExtractedField[], extractedBy: Extraction): Extraction {
+  if (row.is_reindexed === 1n && row.extraction !== null) return row.extraction as Extraction;
+  return given.length === EXTRACTED_FIELDS.length ? "caller" : extractedBy;
 }
 
 type FilterValues = { readonly except: string; readonly textBytesMax: number };
@@ -303,7 +310,7 @@ type NextJob = {
 
 type CompletedColumns = {
   readonly key: bigint;
-  readonly now: number;
+  readonly updatedAt: bigint;
   readonly chunkCount: number;
   readonly contentBytes: number;
   readonly source: string | null;

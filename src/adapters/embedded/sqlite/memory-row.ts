@@ -40,6 +40,7 @@ export interface MemoryRow {
   readonly updated_at: bigint;
   readonly expires_at: bigint | null;
   readonly occurred_at: bigint | null;
+  readonly is_reindexed: bigint;
 }
 
 /**
@@ -62,7 +63,7 @@ export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memori
   memories.external_id, memories.content_bytes, memories.source, memories.chunk_count, memories.extraction,
   memories.attempts,
   memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at,
-  memories.occurred_at`;
+  memories.occurred_at, memories.is_reindexed`;
 
 /**
  * SQL expression with the same result as `filteredAttributesJson`, for speed: opening a project needs the attributes of
@@ -79,7 +80,11 @@ export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || '
 
 /** Assignments of an UPDATE that put a memory to `processing` as a new version, claimable from `$now` on. */
 export const TO_WORK = `version = version + 1, status = 'processing', chunk_count = 0, error_code = NULL,
-  error_message = NULL, attempts = 0, lease = NULL, claimable_at = $now`;
+  error_message = NULL, attempts = 0, lease = NULL, claimable_at = $now, is_reindexed = 0`;
+
+/** Assignments of an UPDATE that put a completed memory to `processing` only to index it again. */
+export const TO_REINDEX = `version = version + 1, status = 'processing', chunk_count = 0, attempts = 0,
+  lease = NULL, claimable_at = $now, is_reindexed = 1`;
 
 /** Condition for memories that are live at `$now`: neither deleted nor expired. */
 export const LIVE = "memories.deleted_at IS NULL AND (memories.expires_at IS NULL OR memories.expires_at > $now)";

@@ -416,6 +416,12 @@ UPDATE projects SET settings = json_set(settings, '$.min_evidence', NULL)
   WHERE settings ->> '$.min_evidence' = 0;
 `;
 
+// Memories that were completed before and are only indexed again, such as those of an imported project.
+const REINDEXED_MEMORIES = `
+-- 1: the memory keeps its attributes and times when it is completed, and no event tells of it
+ALTER TABLE memories ADD COLUMN is_reindexed INTEGER NOT NULL DEFAULT 0 CHECK (is_reindexed IN (0, 1));
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -427,4 +433,5 @@ export const MIGRATIONS: readonly string[] = [
   OCCURRED_AT,
   PROJECT_MODELS,
   MIN_EVIDENCE_BY_MODEL,
+  REINDEXED_MEMORIES,
 ];
