@@ -12,7 +12,7 @@ import type { RequestMetrics } from "./metrics.ts";
 import type { Answer, Operation } from "./operation.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { headOf, Responses, type ResponsesParts } from "./responses.ts";
-import { type PathParameters, type Route, unroutedFault } from "./routes.ts";
+import { hiddenRoutes, type PathParameters, type Route, unroutedFault } from "./routes.ts";
 import type { Uploads } from "./upload.ts";
 
 /** What the application needs. */
@@ -57,7 +57,7 @@ export function createApp(parts: AppParts): App {
     (request as AdmittedRequest)[ADMISSION] = admission;
     const response = orElse<Response>(
       () => {
-        if (admission.path === "") throw new Fault("invalid_request", "The Host header is malformed.");
+        if (admission.path === "") throw new Fault("invalid_request", "The Host header is malformed or given twice.");
         return andThen(intercept(request, admission), (intercepted) => intercepted ?? router.fetch(request));
       },
       (error) => responses.ofFailure(request, admission, error),
@@ -102,8 +102,12 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses) {
   ];
 
   router.onError(({ request, error, code }) => {
+    return code === "NOT_FOUND" ? refuseUnrouted(request) : responses.ofFailure(request, admissionOf(request), error);
+  });
+
+  /** Answers a request whose path or method has no route. */
+  function refuseUnrouted(request: Request): Response {
     const admission = admissionOf(request);
-    if (code !== "NOT_FOUND") return responses.ofFailure(request, admission, error);
     try {
       if (admission.principal !== null) {
         gate.count(admission, admission.principal, parts.buckets.bucketOf(request.method, null));
@@ -114,7 +118,11 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses) {
     } catch (limited) {
       return responses.ofFailure(request, admission, limited);
     }
-  });
+  }
+
+  for (const { method, path } of hiddenRoutes(routes)) {
+    router.route(method, path, ({ request }: { request: Request }) => refuseUnrouted(request), { parse: "none" });
+  }
 
   for (const [path, page] of Object.entries(parts.pages)) {
     router.get(path, ({ request }) => {

@@ -30,7 +30,7 @@ export type SocketAddress = () => string;
 export interface Admission {
   readonly requestId: string;
   readonly socketAddress: SocketAddress;
-  /** Path as in the request line, not decoded. Empty if the Host header is malformed. */
+  /** Path as in the request line, not decoded. Empty if the Host header is malformed or given twice. */
   readonly path: string;
   /** The query string with its question mark; empty if there is none. */
   readonly search: string;
@@ -63,7 +63,7 @@ export class Gate {
 
   /** Collects the facts about a new request. */
   receive(request: Request, socketAddress: SocketAddress): Admission {
-    const target = this.#targetOf(request.url);
+    const target = hasOneHost(request) ? this.#targetOf(request.url) : "";
     const query = target.indexOf("?");
     return {
       requestId: this.#requestIdOf(request),
@@ -160,6 +160,12 @@ export function addWindowHeaders(
 }
 
 const BEARER = /^Bearer +(ctx_[A-Za-z0-9_-]{1,256})$/i;
+
+// Bun joins repeated headers with a comma, which no host name contains. Two hosts must be refused (RFC 9112, 3.2): a
+// proxy in front of the server may have chosen the other one.
+function hasOneHost(request: Request): boolean {
+  return request.headers.get("host")?.includes(",") !== true;
+}
 
 function tooMany(what: string, { retryAfterSeconds }: WindowState): Fault {
   return new Fault("rate_limit_exceeded", `${what}. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });

@@ -27,16 +27,28 @@ export function checkedParameters(parameters: PathParameters): Readonly<Record<s
  * `not_found`. Every route with GET also has HEAD (RFC 9110, 9.3.2); Elysia answers HEAD itself.
  */
 export function unroutedFault(method: string, path: string, routes: readonly Route[]): Fault {
-  const allow = new Set(
-    routes
-      .filter((route) => matches(route.path, path))
-      .flatMap((route) => (route.method === "GET" ? ["GET", "HEAD"] : [route.method])),
-  );
+  const exact = routes.filter((route) => route.path === path);
+  const matching = exact.length > 0 ? exact : routes.filter((route) => matches(route.path, path));
+  const allow = new Set(matching.flatMap((route) => (route.method === "GET" ? ["GET", "HEAD"] : [route.method])));
   const shown = path.length > 128 ? `${path.slice(0, 128)}…` : path;
   if (allow.size === 0) return new Fault("not_found", `There is no route ${method} ${shown}.`);
   const methods = [...allow];
   return new Fault("method_not_allowed", `${shown} supports ${methods.join(", ")}, not ${method}.`, {
     allow: methods,
+  });
+}
+
+/**
+ * Methods that a path such as `/v1/memories/batch` does not have, although the template `/v1/memories/:id` matches it.
+ * Without a route of their own, these requests would run the template's operation with the id `batch`.
+ */
+export function hiddenRoutes(routes: readonly Route[]): readonly Route[] {
+  const known = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+  const exact = new Set(routes.map(({ path }) => path).filter((path) => !path.includes(":")));
+  return [...exact].flatMap((path) => {
+    const templates = routes.filter((route) => route.path !== path && matches(route.path, path));
+    const methods = new Set(templates.map(({ method }) => method));
+    return [...methods].filter((method) => !known.has(`${method} ${path}`)).map((method) => ({ method, path }));
   });
 }
 

@@ -5,6 +5,7 @@ import type { Server } from "bun";
 import type { compose as Compose, Service } from "../compose/service.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
+import { andThen, type Eventually } from "../kit/eventually.ts";
 import { UsageError } from "../kit/flags.ts";
 import { createLog, type Log } from "../kit/log.ts";
 import { VERSION } from "../kit/version.ts";
@@ -12,6 +13,13 @@ import { readableDuration } from "./terminal.ts";
 
 /** Maximum time, in milliseconds, that running requests get after a stop signal. Then their connections are closed. */
 const DRAIN_MS = 10_000;
+/**
+ * Time without a request, in milliseconds, after which open connections count as idle and are closed at a stop. Clients
+ * that send one request after the other send the next one within this time.
+ */
+const QUIET_MS = 250;
+/** Interval, in milliseconds, at which a stop checks whether requests still arrive. */
+const QUIET_POLL_MS = 25;
 /**
  * Maximum time, in milliseconds, that stores and models get to close. Acknowledged data is durable even if they do not
  * close.
@@ -54,9 +62,10 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   if (service.firstKey !== null) print(`\nadmin key (shown only once):\n\n  KEY=${service.firstKey}\n`);
 
   let server: Server<undefined>;
+  const traffic = new Traffic();
   try {
     afterOpening();
-    server = listen(config, service);
+    server = listen(config, service, traffic);
   } catch (error) {
     await service.close();
     throw error;
@@ -73,7 +82,7 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
     await stopped;
   }
   print("stopping …");
-  await shutDown(server, service, log);
+  await shutDown(server, service, traffic, log);
   if (outcome !== null && outcome !== STOP) throw outcome;
   print("stopped");
   return 0;
@@ -98,7 +107,7 @@ function stopSignal(): Promise<typeof STOP> {
   });
 }
 
-function listen(config: Config, service: Service): Server<undefined> {
+function listen(config: Config, service: Service, traffic: Traffic): Server<undefined> {
   try {
     return Bun.serve({
       hostname: config.host,
@@ -107,7 +116,8 @@ function listen(config: Config, service: Service): Server<undefined> {
       reusePort: false, // with Bun's default, two servers could share a port unnoticed
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: BODY_BYTES_MAX,
-      fetch: (request, server) => service.handle(request, () => server.requestIP(request)?.address ?? ""),
+      fetch: (request, server) =>
+        traffic.pass(() => service.handle(request, () => server.requestIP(request)?.address ?? "")),
     });
   } catch (cause) {
     const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
@@ -132,7 +142,44 @@ function examples(url: string, isKeyGiven: boolean): string {
 `;
 }
 
-async function shutDown(server: Server<undefined>, service: Service, log: Log): Promise<void> {
+/** The requests of a server. After `end`, every response closes its connection. */
+class Traffic {
+  #isEnding = false;
+  #lastAt = Number.NEGATIVE_INFINITY;
+
+  /** Answers a request. */
+  pass(answer: () => Eventually<Response>): Eventually<Response> {
+    if (!this.#isEnding) return answer();
+    this.#lastAt = performance.now();
+    return andThen(answer(), (response) => {
+      response.headers.set("connection", "close");
+      return response;
+    });
+  }
+
+  /** From now on, responses have `Connection: close`, so that clients send no further request on their connections. */
+  end(): void {
+    this.#isEnding = true;
+    this.#lastAt = performance.now();
+  }
+
+  /** Time since the last request, or since `end`, in milliseconds. */
+  get quietMs(): number {
+    return performance.now() - this.#lastAt;
+  }
+}
+
+// The order avoids connection resets: Bun's `stop` closes idle connections, even if the next request has just arrived.
+// So connections are first made to end with a response, and only those that stay idle are closed.
+async function shutDown(server: Server<undefined>, service: Service, traffic: Traffic, log: Log): Promise<void> {
+  traffic.end();
+  try {
+    service.stopListening(server.port ?? 0);
+  } catch (err) {
+    log.warn({ err }, "new connections are accepted until the running requests have ended");
+  }
+  const startedAt = performance.now();
+  while (traffic.quietMs < QUIET_MS && performance.now() - startedAt < DRAIN_MS) await systemClock.sleep(QUIET_POLL_MS);
   if (!(await finishesWithin(DRAIN_MS, server.stop(false)))) {
     log.warn({ waitedMs: DRAIN_MS }, "requests did not finish in time; closing their connections");
     await finishesWithin(DRAIN_MS, server.stop(true));

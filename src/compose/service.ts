@@ -6,6 +6,7 @@ import { QueryQuota } from "../account/query-quota.ts";
 import { RATE_WINDOW_MS, RateBuckets } from "../account/rate-limits.ts";
 import { SlidingWindow } from "../account/sliding-window.ts";
 import { fileFormats } from "../adapters/documents/formats.ts";
+import { stopListening } from "../adapters/native/core.ts";
 import { createAddressGuard } from "../adapters/outbound/guard.ts";
 import { createOutboundSender } from "../adapters/outbound/sender.ts";
 import { queryLanguage } from "../adapters/preparation/query-language.ts";
@@ -60,6 +61,11 @@ export interface Service {
   readonly handle: App;
   /** Resolves when the models are ready; rejects if they can never be ready. */
   readonly ready: Promise<void>;
+  /**
+   * Ends listening on a TCP port of this process: new connections are refused, and open ones go on.
+   * @throws NativeError if the operating system refuses
+   */
+  stopListening(port: number): void;
   /** Waits until running jobs have ended, then flushes and closes the stores. */
   close(): Promise<void>;
   /** Secret of the admin key if this start created it, otherwise null. The secret itself is not stored anywhere. */
@@ -164,7 +170,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     clock,
   });
   const handle = createHandle(surroundings, { storage, models, metrics, operations });
-  return { handle, ready: whenReady(models, log), firstKey, close: () => closers.close() };
+  return { handle, ready: whenReady(models, log), firstKey, stopListening, close: () => closers.close() };
 }
 
 /** The HTTP application: operations and pages, with rate limits and idempotency. */

@@ -161,9 +161,11 @@ describe("404 and 405", () => {
 
   const methods: readonly (readonly [path: string, allow: string])[] = [
     ["/v1/memories", "GET, HEAD, POST"],
-    // these paths also match /v1/memories/{id}, because any text can be in the place of the id
-    ["/v1/memories/batch", "DELETE, GET, HEAD, POST, PUT"],
-    ["/v1/memories/search", "DELETE, GET, HEAD, POST, PUT"],
+    // these paths also match /v1/memories/{id}, but have none of its methods
+    ["/v1/memories/batch", "POST"],
+    ["/v1/memories/query", "POST"],
+    ["/v1/memories/search", "GET, HEAD, POST"],
+    ["/v1/memories/upload", "POST"],
     [`/v1/memories/${ID}`, "DELETE, GET, HEAD, PUT"],
     [`/v1/memories/${ID}/retry`, "POST"],
     ["/v1/chats", "GET, HEAD, POST"],
@@ -237,6 +239,22 @@ describe("host names", () => {
       const wanted = [["[::1", 400], good, ["a b", 400], good, ["a:99999", 400], ["a@mneme.example", 400]] as const;
       for (const [host, status] of wanted) {
         expect([host, await statusOver(server.port ?? 0, host)]).toEqual([host, status]);
+      }
+    } finally {
+      await server.stop(true);
+    }
+  });
+
+  test("400 for two Host headers, with one value or two, with a key and without", async () => {
+    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => mneme.service.handle(request) });
+    try {
+      for (const second of ["mneme.example", "other.example", ""]) {
+        for (const name of ["host", "Host"]) {
+          const hosts = `mneme.example\r\n${name}: ${second}`;
+          expect([second, await statusOver(server.port ?? 0, hosts)]).toEqual([second, 400]);
+          const withKey = `${hosts}\r\nauthorization: ${authorization}`;
+          expect([second, await statusOver(server.port ?? 0, withKey)]).toEqual([second, 400]);
+        }
       }
     } finally {
       await server.stop(true);

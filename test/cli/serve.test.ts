@@ -3,11 +3,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isRecord } from "../../src/cli/client.ts";
 import { runMneme } from "../support/command.ts";
 import { type RunningServer, startServer, TEST_KEY } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-serve-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -117,6 +119,23 @@ describe("starting and stopping", () => {
     expect(await second.stop()).toBe(0);
   });
 
+  test("SIGTERM under load: what was read is answered with Connection: close, no connection is reset", async () => {
+    const server = await startServer({ environment: { MNEME_RATE_LIMITS: "off" } });
+    try {
+      const { port } = new URL(server.url);
+      const request = `GET /v1/memories HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${server.key}\r\n\r\n`;
+      const load = Array.from({ length: 32 }, () => sendUntilClosed(Number(port), request));
+      await until("the load runs", () => load.every(({ answers }) => answers() > 20));
+      const exitCode = server.stop();
+      const ends = await Promise.all(load.map(({ ended }) => ended));
+      expect(ends).toEqual(load.map(() => "closed by the last answer"));
+      expect(await sendUntilClosed(Number(port), request).ended).toContain("ECONNREFUSED");
+      expect(await exitCode).toBe(0);
+    } finally {
+      await server[Symbol.asyncDispose]();
+    }
+  }, 60_000);
+
   test("missing models stop the start with one line", () => {
     const { exitCode, stderr } = mneme([
       ...["--port", "0", "--data-dir", join(folder, "no-models"), "--log-level", "silent"],
@@ -127,3 +146,27 @@ describe("starting and stopping", () => {
     expect(stderr).toContain("nowhere");
   });
 });
+
+/** Sends a request again and again over one connection, until the server closes it. */
+function sendUntilClosed(port: number, request: string) {
+  let answers = 0;
+  let last = "";
+  let isLast = false;
+  const ended = new Promise<string>((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(request));
+    socket.on("data", (part) => {
+      last += part.toString("latin1");
+      const head = last.indexOf("\r\n\r\n");
+      const length = Number(/content-length: (\d+)/i.exec(last)?.[1]);
+      if (head === -1 || last.length < head + 4 + length) return;
+      answers += 1;
+      isLast = /^connection: close\r$/im.test(last);
+      if (isLast) return;
+      last = "";
+      socket.write(request);
+    });
+    socket.on("error", (error) => resolve(`error ${String(error)}`));
+    socket.on("close", () => resolve(isLast ? "closed by the last answer" : "closed without an answer"));
+  });
+  return { ended, answers: () => answers };
+}

@@ -15,6 +15,7 @@
 //! | `search` | vector search, full-text search, stored passages |
 //! | `graph` | graph search, and the graph around a memory |
 //! | `encoder` | the model encoder |
+//! | `listener` | listening sockets |
 //! | `lock` | the lock on a data directory |
 
 // They are `pub` although no crate uses them. Test builds leave the exports out and would warn about unused items.
@@ -23,6 +24,7 @@ mod conversions;
 pub mod encoder;
 pub mod graph;
 pub mod index;
+pub mod listener;
 pub mod lock;
 pub mod models;
 pub mod publish;

@@ -24,6 +24,11 @@ export interface NativeAddon {
   lockDirectory(path: string): NativeLock;
   /** Opens or creates a project, on a worker thread. No memory is visible until `show` is called for it. */
   openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
+  /**
+   * Ends listening on a TCP port of this process; open connections go on. Returns the number of sockets that listened.
+   * Throws `io` if the operating system refuses.
+   */
+  stopListening(port: number): number;
 }
 
 /** The texts of a chunk. */

@@ -334,3 +334,11 @@ export class ProjectIndex {
 export function lockDirectory(path: string): NativeLock {
   return translated(() => addon().lockDirectory(path));
 }
+
+/**
+ * Ends listening on a TCP port of this process: new connections are refused, and open ones go on.
+ * @throws NativeError with code `io` if the operating system refuses
+ */
+export function stopListening(port: number): void {
+  translated(() => addon().stopListening(port));
+}
