@@ -10,6 +10,7 @@ import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
 import { queryLanguage } from "../src/adapters/preparation/query-language.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { type Chunk, type ChunkTexts, indexedText } from "../src/domain/chunk.ts";
+import { ChunkIds, PROJECT_SECRET_BYTES } from "../src/domain/chunk-ids.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { systemClock } from "../src/kit/clock.ts";
@@ -172,6 +173,7 @@ async function measure(
     const parts = {
       index: variant.index,
       memories: rowsOf(documents),
+      accounts: { chunkIds: () => new ChunkIds(new Uint8Array(PROJECT_SECRET_BYTES)) },
       embedders: models.embedders,
       rerankers: { for: () => withPrefixes(reranker, documents, choices) },
       languageOf: queryLanguage,

@@ -128,7 +128,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   await lanes.ready();
   const opened = opening.move();
   return {
-    parts: { index, memories, embedders, rerankers, languageOf: queryLanguage, clock },
+    parts: { index, memories, accounts: stores.accounts, embedders, rerankers, languageOf: queryLanguage, clock },
     archive,
     projectId,
     projects,

@@ -4,7 +4,6 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { CitedPassage, Answer as WholeAnswer } from "../answer/events.ts";
 import type { Chat, Message } from "../domain/chat.ts";
-import { chunkIdOf } from "../domain/ids.ts";
 import type { ApiKey } from "../domain/key.ts";
 import { EXTRACTED_FIELDS, type Memory, type Progress } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
@@ -135,8 +134,8 @@ export function memoryGraphView({
   return {
     memory_id: memory.id,
     status: memory.state.status,
-    entities: entities.map(({ name, kind, mentions, memories, chunkKeys }) => {
-      return { name, kind, mentions, memories, chunk_ids: chunkKeys.map(chunkIdOf) };
+    entities: entities.map(({ name, kind, mentions, memories, chunkIds }) => {
+      return { name, kind, mentions, memories, chunk_ids: chunkIds };
     }),
     relations: relations.map(({ subject, predicate, object }) => ({ subject, predicate, object })),
     neighbours: neighbours.map((neighbour) => ({
@@ -183,7 +182,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
     },
   };
   return {
-    id: chunkIdOf(result.chunkKey),
+    id: result.chunkId,
     content: result.text,
     score: result.score,
     memory_id: memory.id,

@@ -284,7 +284,7 @@ function createOperations(
   });
   return allOperations({
     memories: new MemoryService({ memories, retirement, files, index, log, wakeIngest }),
-    graph: new GraphService({ memories, index, extractions, clock }),
+    graph: new GraphService({ memories, accounts, index, extractions, clock }),
     search,
     answers,
     chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),

@@ -5,7 +5,7 @@ type Branded<T, Name extends string> = T & { readonly [brand]: Name };
 
 /** Public id of a memory: `mem_` and 26 characters. */
 export type MemoryId = Branded<string, "MemoryId">;
-/** Public id of a chunk: `chunk_` and 26 characters. */
+/** Public id of a chunk: `chunk_` and 26 characters. It is computed from the key (chunk-ids.ts). */
 export type ChunkId = Branded<string, "ChunkId">;
 /** Public id of a project: `prj_` and 26 characters. */
 export type ProjectId = Branded<string, "ProjectId">;
@@ -36,7 +36,6 @@ export type UserKey = Branded<bigint, "UserKey">;
 export type IdPrefix = "mem" | "chunk" | "prj" | "key" | "chat" | "msg" | "evt" | "wh" | "dlv";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
-const ID_CHARACTERS = 26;
 
 /**
  * Creates a UUIDv7 (RFC 9562) in Crockford's base 32: lower case, 26 characters. Later ids sort after earlier ones.
@@ -53,6 +52,11 @@ export function timeOrderedId(nowMs: number, random: Uint8Array): string {
   bytes.set(random.subarray(0, 10), 6);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70; // version 7
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80; // variant 10
+  return base32(bytes);
+}
+
+/** 16 bytes in Crockford's base 32: lower case, 26 characters. Larger numbers sort after smaller ones. */
+export function base32(bytes: Uint8Array): string {
   // 26 characters encode 130 bits; the two extra bits are leading zeros
   let text = "";
   let bits = 0;
@@ -66,20 +70,6 @@ export function timeOrderedId(nowMs: number, random: Uint8Array): string {
     }
   }
   return text;
-}
-
-/**
- * The public id of a chunk. It is derived from the key, so it need not be stored: `chunk_` and the u64 in base 32,
- * padded with zeros to 26 characters.
- */
-export function chunkIdOf(key: ChunkKey): ChunkId {
-  let value: bigint = key;
-  let text = "";
-  while (value > 0n) {
-    text = ALPHABET.charAt(Number(value & 31n)) + text;
-    value >>= 5n;
-  }
-  return `chunk_${text.padStart(ID_CHARACTERS, "0")}` as ChunkId;
 }
 
 /** Whether `text` is a well-formed public id with this prefix. */

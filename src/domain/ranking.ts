@@ -1,7 +1,7 @@
 // Search results: ranked passages with their signals, and timings of the search stages.
 
 import type { ChunkPlace } from "./chunk.ts";
-import type { ChunkKey, MemoryId } from "./ids.ts";
+import type { ChunkId, MemoryId } from "./ids.ts";
 import type { Memory } from "./memory.ts";
 
 /** Search modes of the API, fastest first. */
@@ -40,7 +40,7 @@ export interface Signals {
 
 /** One ranked passage with everything that a result shows. */
 export interface RankedPassage {
-  readonly chunkKey: ChunkKey;
+  readonly chunkId: ChunkId;
   readonly memory: Memory;
   readonly text: string;
   readonly place: ChunkPlace;

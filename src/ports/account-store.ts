@@ -6,6 +6,7 @@
 // first, and stable under inserts and deletes. A removed project and its keys count as missing, except for the methods
 // that erase it.
 
+import type { ChunkIds } from "../domain/chunk-ids.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
@@ -26,6 +27,11 @@ export interface AccountStore {
     readonly settings: ProjectSettings;
   }): Eventually<Project>;
   project(id: ProjectId): Eventually<Project | null>;
+  /**
+   * Public ids of a project's chunks; null if the project does not exist. They are made with a random secret of the
+   * project, which never changes and which no other method returns.
+   */
+  chunkIds(id: ProjectId): Eventually<ChunkIds | null>;
   /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   listProjects(listing: Listing): Eventually<Page<Project>>;
   /** Returns null if the project does not exist. */

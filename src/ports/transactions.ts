@@ -66,6 +66,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   accounts: [
     "projects",
     "project",
+    "chunkIds",
     "listProjects",
     "removedProjects",
     "hasAdminKey",

@@ -1,7 +1,8 @@
 // Graph search: chooses the passages where the walk starts, and turns the index's result into signals and into the
 // paths that `explain` shows. The index does the walk itself; rank.ts weighs its scores.
 
-import { type ChunkKey, chunkIdOf, type MemoryKey } from "../domain/ids.ts";
+import type { ChunkIds } from "../domain/chunk-ids.ts";
+import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal } from "../domain/ranking.ts";
 import type { GraphHits, Seeds } from "../ports/chunk-index.ts";
 import { GRAPH_SEEDS_MAX } from "./modes.ts";
@@ -44,15 +45,15 @@ export class GraphWalk implements GraphScores {
    * own chunk id. If the memory of the intermediate passage must not be shown (any more), the path is only the
    * passage's own id.
    */
-  path({ rank }: Signal, isShown: (memoryKey: MemoryKey) => boolean): readonly string[] {
+  path({ rank }: Signal, chunkIds: ChunkIds, isShown: (memoryKey: MemoryKey) => boolean): readonly string[] {
     const position = rank - 1;
-    const own = chunkIdOf((this.#found.chunkKeys[position] ?? 0n) as ChunkKey);
+    const own = chunkIds.of((this.#found.chunkKeys[position] ?? 0n) as ChunkKey);
     const { from, via, through } = this.#found.pathTo(position);
     if (via !== null) {
       const memoryKey = this.#memoryOf(via);
       if (memoryKey === undefined || !isShown(memoryKey)) return [own];
     }
-    const steps = [from, via === null ? null : chunkIdOf(via), through];
+    const steps = [from, via === null ? null : chunkIds.of(via), through];
     return [...steps.filter((step) => step !== null), own];
   }
 

@@ -2,6 +2,7 @@
 
 import type { ModeName } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { AccountStore } from "../ports/account-store.ts";
 import type { AdmissibleSet, ChunkIndex, ProjectIndex } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Embedders, Reranker, Rerankers } from "../ports/models.ts";
@@ -28,6 +29,7 @@ export interface SearchRequest extends Confinement {
 export interface RetrievalParts {
   readonly index: ChunkIndex;
   readonly memories: Pick<MemoryStore, "getMany">;
+  readonly accounts: Pick<AccountStore, "chunkIds">;
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
   /** The language of a query, BCP 47; `und` if unsure. */

@@ -2,6 +2,7 @@
 // `explain` shows these times. recall.ts finds candidates, rerank.ts reads them, hydration.ts fetches rows and
 // passages, rank.ts has the arithmetic and modes.ts the constants.
 
+import type { ChunkIds } from "../domain/chunk-ids.ts";
 import { invariant } from "../domain/fault.ts";
 import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { OtherModel, type ProjectIndex } from "../ports/chunk-index.ts";
@@ -144,8 +145,10 @@ function namedTime(time: QuestionTime | null, span: TimeSpan | null): NamedTime 
  * shown.
  */
 async function show(running: Search, recalled: Recalled, ranked: RankedCandidates): Promise<RankedPassage[]> {
-  const { request } = running;
+  const { parts: stores, request } = running;
   const { walk } = recalled;
+  const chunkIds = await stores.accounts.chunkIds(request.scope.projectId);
+  if (chunkIds === null) return []; // the project was removed
   const fusedRanks = new Map(recalled.candidates.map((candidate, position) => [candidate.chunkKey, position + 1]));
   const { candidates, valid, rows } = await currentCandidates(running, recalled, ranked);
   const parts = {
@@ -163,8 +166,8 @@ async function show(running: Search, recalled: Recalled, ranked: RankedCandidate
     const found = valid.get(candidate.chunkKey);
     invariant(found, "a ranked passage has its text");
     results.push({
-      chunkKey: candidate.chunkKey,
-      signals: shownSignals(candidate, walk, (memoryKey) => rows.has(memoryKey)),
+      chunkId: chunkIds.of(candidate.chunkKey),
+      signals: shownSignals(candidate, walk, chunkIds, (memoryKey) => rows.has(memoryKey)),
       memory: found.memory,
       text: found.passage.text,
       place: found.passage.place,
@@ -199,8 +202,9 @@ async function currentCandidates(running: Search, { candidates: recalled, walk }
 function shownSignals(
   { signals: { graph, ...others } }: Candidate,
   walk: GraphWalk | null,
-  isShown: Parameters<GraphWalk["path"]>[1],
+  chunkIds: ChunkIds,
+  isShown: Parameters<GraphWalk["path"]>[2],
 ): RankedPassage["signals"] {
   if (graph === undefined || walk === null) return others;
-  return { ...others, graph: { ...graph, path: walk.path(graph, isShown) } };
+  return { ...others, graph: { ...graph, path: walk.path(graph, chunkIds, isShown) } };
 }

@@ -2,11 +2,12 @@
 // that share entities with it. Decides which of them a viewer may see.
 
 import { invariant } from "../domain/fault.ts";
-import type { ChunkKey, MemoryId, MemoryKey } from "../domain/ids.ts";
+import type { ChunkId, ChunkKey, MemoryId, MemoryKey } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { Viewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex, EntityKind, Neighbourhood } from "../ports/chunk-index.ts";
 import type { LlmExtractionStore, Relation } from "../ports/llm-extraction-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
@@ -19,7 +20,7 @@ export interface GraphEntity {
   readonly mentions: number;
   /** Number of memories with this entity that the viewer may see, this memory included. */
   readonly memories: number;
-  readonly chunkKeys: readonly ChunkKey[];
+  readonly chunkIds: readonly ChunkId[];
 }
 
 /** A memory that shares entities with the memory that was asked about. */
@@ -44,6 +45,7 @@ export interface MemoryGraph {
 /** What the service needs. */
 export interface GraphServiceParts {
   readonly memories: Pick<MemoryStore, "get" | "getMany" | "userKey">;
+  readonly accounts: Pick<AccountStore, "chunkIds">;
   readonly index: ChunkIndex;
   readonly extractions: Pick<LlmExtractionStore, "relations">;
   readonly clock: Clock;
@@ -64,7 +66,7 @@ export class GraphService {
    * @param limit maximum number of neighbours to return
    */
   async around(viewer: Viewer, id: MemoryId, limit: number): Promise<MemoryGraph | null> {
-    const { memories, index, extractions, clock } = this.#parts;
+    const { memories, accounts, index, extractions, clock } = this.#parts;
     const memory = await memories.get(viewer.projectId, id);
     if (!isVisible(viewer, memory)) return null;
     if (memory.state.status !== "completed") return emptyGraph(memory);
@@ -74,6 +76,8 @@ export class GraphService {
     const within = await project.admit(userKey, clock.now());
     const found = await project.neighbourhood(memory.key, within, LIMITS.neighbours);
 
+    const chunkIds = await accounts.chunkIds(viewer.projectId);
+    if (chunkIds === null) return null;
     // The rows are read after the index, because only the rows tell what the viewer may see now.
     const relations = await extractions.relations(memory.key);
     const neighbourKeys = found.neighbours.map(({ memoryKey }) => memoryKey);
@@ -83,7 +87,9 @@ export class GraphService {
     if (now.version !== memory.version || now.state.status !== "completed") return emptyGraph(now);
     return {
       memory: now,
-      entities: found.entities.map((entity) => ({ ...entity, chunkKeys: [...entity.chunkKeys] as ChunkKey[] })),
+      entities: found.entities.map(({ chunkKeys, ...entity }) => {
+        return { ...entity, chunkIds: Array.from(chunkKeys, (key) => chunkIds.of(key as ChunkKey)) };
+      }),
       relations,
       neighbours: neighboursOf(found.neighbours, rows, viewer).slice(0, limit),
     };

@@ -1,6 +1,6 @@
 // Passages for tests of answers, with default values for all fields that an answer does not use.
 
-import type { ChunkKey, MemoryId, MemoryKey } from "../../src/domain/ids.ts";
+import type { ChunkId, MemoryId, MemoryKey } from "../../src/domain/ids.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 
 let lastKey = 0n;
@@ -9,7 +9,7 @@ let lastKey = 0n;
 export function passage(text: string, score = 0.5): RankedPassage {
   lastKey++;
   return {
-    chunkKey: lastKey as ChunkKey,
+    chunkId: `chunk_${String(lastKey).padStart(26, "0")}` as ChunkId,
     memory: {
       key: lastKey as MemoryKey,
       id: `mem_${String(lastKey).padStart(26, "0")}` as MemoryId,

@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
-import { isId, type KeyId, type ProjectId } from "../../src/domain/ids.ts";
+import { type ChunkKey, isId, type KeyId, type ProjectId } from "../../src/domain/ids.ts";
 import type { KeyDraft } from "../../src/domain/key.ts";
 import type { MemoryDraft } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS, type Project, type ProjectSettings } from "../../src/domain/project.ts";
@@ -105,6 +105,24 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.projects()).toEqual(made.map(({ id }) => id));
       });
 
+      test("ids of chunks stay the same, and those of two projects have nothing in common", async () => {
+        const [one, other] = [await project(), await project()];
+        const keys = Array.from({ length: 100 }, (_, at) => BigInt(at + 1) as ChunkKey);
+        const idsOf = async (id: ProjectId) => {
+          const ids = await store.chunkIds(id);
+          return keys.map((key) => ids?.of(key) ?? "");
+        };
+        const made = await idsOf(one.id);
+        for (const id of made) expect(isId("chunk", id)).toBe(true);
+        await store.changeProject(one.id, { name: "new", plan: "pro", settings: DEFAULT_SETTINGS });
+        expect(await idsOf(one.id)).toEqual(made);
+        expect(
+          new Set([...made, ...(await idsOf(other.id)), ...(await idsOf(await store.defaultProject()))]).size,
+        ).toBe(3 * keys.length);
+        await store.removeProject(one.id);
+        expect(await store.chunkIds(one.id)).toBeNull();
+      });
+
       test("a change affects only the fields that are given", async () => {
         const before = await project();
         const other = await project();
@@ -125,6 +143,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
 
       test("an unknown project is absent from every read", async () => {
         expect(await store.project(NOWHERE)).toBeNull();
+        expect(await store.chunkIds(NOWHERE)).toBeNull();
         expect(await store.changeProject(NOWHERE, { name: "x" })).toBeNull();
         expect(await store.removeProject(NOWHERE)).toBe(false);
         expect(await store.hasAdminKey(NOWHERE)).toBe(false);

@@ -1,7 +1,7 @@
-// Public ids: format, sort order, and the mapping of chunk keys to ids.
+// Public ids: format and sort order.
 
 import { describe, expect, test } from "bun:test";
-import { type ChunkKey, chunkIdOf, isId, timeOrderedId } from "../../src/domain/ids.ts";
+import { isId, timeOrderedId } from "../../src/domain/ids.ts";
 import { seeded } from "../support/seeded.ts";
 
 const chance = seeded(7);
@@ -24,16 +24,6 @@ describe("timeOrderedId", () => {
 
   test("differs by its random bytes", () => {
     expect(new Set(Array.from({ length: 1_000 }, () => timeOrderedId(5, bytes()))).size).toBe(1_000);
-  });
-});
-
-describe("chunkIdOf", () => {
-  test("maps each key to its own id, over the whole range of u64, in the order of the keys", () => {
-    const keys = [1n, 31n, 32n, 1_000n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 64n - 1n];
-    const ids = keys.map((key) => chunkIdOf(key as ChunkKey));
-    expect([...ids].sort()).toEqual(ids);
-    expect(new Set(ids).size).toBe(keys.length);
-    for (const id of ids) expect(isId("chunk", id)).toBeTrue();
   });
 });
 

@@ -1,6 +1,7 @@
 // AccountStore in memory: projects, keys and usage. Only the SHA-256 of a secret is stored.
 
 import { createHash } from "node:crypto";
+import { ChunkIds, PROJECT_SECRET_BYTES } from "../../src/domain/chunk-ids.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { KeyId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../src/domain/key.ts";
@@ -47,6 +48,11 @@ export class InMemoryAccounts implements AccountStore {
 
   project(id: ProjectId): Project | null {
     return openProject(this.session, id)?.project ?? null;
+  }
+
+  chunkIds(id: ProjectId): ChunkIds | null {
+    const row = openProject(this.session, id);
+    return row === null ? null : new ChunkIds(row.secret);
   }
 
   listProjects({ limit, cursor }: Listing): Page<Project> {
@@ -243,8 +249,10 @@ export class InMemoryAccounts implements AccountStore {
     const { name, plan, settings } = jsonCopy(draft);
     const id = this.session.newId("prj") as ProjectId;
     const project = { id, name, plan, settings, isDefault, createdAt: this.session.now };
-    const row = { key: this.session.next("project"), project, deletedAt: null, servedLease: 0, occupiedBytes: 0 };
-    return this.session.tables.projects.set(id, row).project;
+    return this.session.tables.projects.set(id, {
+      ...{ key: this.session.next("project"), project, secret: this.session.random(PROJECT_SECRET_BYTES) },
+      ...{ deletedAt: null, servedLease: 0, occupiedBytes: 0 },
+    }).project;
   }
 
   #keysOf(projectId: ProjectId): KeyRow[] {

@@ -39,6 +39,8 @@ import { Table } from "./table.ts";
 export interface ProjectRow {
   readonly key: bigint;
   readonly project: Project;
+  /** Secret that the ids of its chunks are made with. */
+  readonly secret: Uint8Array;
   readonly deletedAt: number | null;
   /**
    * Highest lease number among the jobs that were claimed from this project, or 0. The project with the lowest value is

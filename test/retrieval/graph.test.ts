@@ -2,7 +2,7 @@
 // itself is tested in the native core.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chunkIdOf, type MemoryId } from "../../src/domain/ids.ts";
+import type { MemoryId } from "../../src/domain/ids.ts";
 import { MODE_NAMES, type RankedPassage, type StageRecord } from "../../src/domain/ranking.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { embedMarkedSimilarities, searchIn, storeIn, userScope } from "./search-fixtures.ts";
@@ -42,13 +42,8 @@ describe("a question that needs two hops", () => {
     const { results, stages } = await searchIn(harness, { query: QUESTION, mode: "precise" });
     const of = (title: string) => results.find(({ memory }) => memory.title === title) as RankedPassage;
     const [daughter, father] = [of("Mabel Thorne"), of("Edmund Vale")];
-    expect(daughter.signals.graph?.path).toEqual(["Mabel Thorne", chunkIdOf(daughter.chunkKey)]);
-    expect(father.signals.graph?.path).toEqual([
-      "Mabel Thorne",
-      chunkIdOf(daughter.chunkKey),
-      "Edmund Vale",
-      chunkIdOf(father.chunkKey),
-    ]);
+    expect(daughter.signals.graph?.path).toEqual(["Mabel Thorne", daughter.chunkId]);
+    expect(father.signals.graph?.path).toEqual(["Mabel Thorne", daughter.chunkId, "Edmund Vale", father.chunkId]);
     expect(father.signals.graph?.score).toBeGreaterThan(0);
     expect(stages.find(({ name }) => name === "graph")?.candidates).toBeGreaterThanOrEqual(2);
   });
@@ -86,7 +81,7 @@ describe("a question that needs two hops", () => {
       });
       expect(byTitle(results)).not.toContain("Mabel Thorne");
       const father = results.find(({ memory }) => memory.title === "Edmund Vale") as RankedPassage;
-      expect(father.signals.graph?.path).toEqual([chunkIdOf(father.chunkKey)]);
+      expect(father.signals.graph?.path).toEqual([father.chunkId]);
       harness.memories.change(harness.projectId, daughter?.id as MemoryId, { userId: "ada" });
     }
   });

@@ -28,7 +28,7 @@ test.each(["hybrid", "balanced", "precise"] as const)(
     expect(results[0]?.signals.text?.rank).toBe(1);
     expect(results[0]?.signals.vector?.score).toBeCloseTo(0.3, 2);
     expect(results[0]?.signals.vector?.rank).toBe(MODES[mode].vectorCandidates + 1);
-    expect(new Set(results.map(({ chunkKey }) => chunkKey)).size).toBe(10);
+    expect(new Set(results.map(({ chunkId }) => chunkId)).size).toBe(10);
   },
 );
 

@@ -26,10 +26,10 @@ export function searchIn(
   request: Partial<SearchRequest> = {},
   reranker: TestReranker | null = neutralReranker,
 ): Promise<Ranking> {
-  const { index, memories, embedders, clock, projectId } = harness;
+  const { index, memories, accounts, embedders, clock, projectId } = harness;
   const rerankers = { for: () => reranker && { languages: ["en"], ...reranker } };
   return search(
-    { index, memories, embedders, rerankers, clock, languageOf: () => "und" },
+    { index, memories, accounts, embedders, rerankers, clock, languageOf: () => "und" },
     {
       ...{ query: "red kite", mode: "balanced", limit: 10, scoreMin: 0, includeGraph: false, filter: null },
       scope: { projectId, user: null },

@@ -157,7 +157,8 @@ function addKey(
     if (!accounts.projects().includes(projectId)) {
       database
         .prepare<never, { id: string }>(
-          "INSERT INTO projects (id, name, plan, created_at) VALUES ($id, 'another', 'enterprise', 0)",
+          `INSERT INTO projects (id, name, plan, secret, created_at)
+             VALUES ($id, 'another', 'enterprise', randomblob(16), 0)`,
         )
         .run({ id: projectId });
     }

@@ -1,7 +1,7 @@
 // The order of contradicting memories in a ranked list: which memories are compared, and what happens to their scores.
 
 import { describe, expect, test } from "bun:test";
-import type { UserKey } from "../../../src/domain/ids.ts";
+import type { ChunkKey, UserKey } from "../../../src/domain/ids.ts";
 import type { Memory } from "../../../src/domain/memory.ts";
 import type { Hydrated } from "../../../src/retrieval/hydration.ts";
 import type { Candidate } from "../../../src/retrieval/rank.ts";
@@ -19,7 +19,8 @@ type Row = readonly [text: string, occurredAt: string, changes?: Partial<Memory>
 function ranked(rows: readonly Row[]) {
   const hydrated = new Map<bigint, Hydrated>();
   const candidates = rows.map(([text, day, changes = {}, isTurn = false], place): Candidate => {
-    const { chunkKey, memory, place: at } = passage(text);
+    const { memory, place: at } = passage(text);
+    const chunkKey = BigInt(memory.key) as ChunkKey;
     const turn = { session: 0, speaker: "Ada", date: null, labelUnits: 0 };
     hydrated.set(chunkKey, {
       memory: { ...memory, language: "en", occurredAt: Date.parse(day), ...changes },

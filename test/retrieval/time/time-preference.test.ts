@@ -1,6 +1,7 @@
 // The soft preference for the time that a question names: its score, the days of a passage, events, and its bound.
 
 import { describe, expect, test } from "bun:test";
+import type { ChunkKey } from "../../../src/domain/ids.ts";
 import type { Hydrated } from "../../../src/retrieval/hydration.ts";
 import type { Candidate } from "../../../src/retrieval/rank.ts";
 import { preferTime } from "../../../src/retrieval/time/prefer-time.ts";
@@ -81,7 +82,8 @@ describe("the preference", () => {
     const candidates: Candidate[] = [];
     const hydrated = new Map<bigint, Hydrated>();
     for (const [position, [score, text, occurredAt]] of items.entries()) {
-      const { chunkKey, memory, place } = passage(text);
+      const { memory, place } = passage(text);
+      const chunkKey = BigInt(memory.key) as ChunkKey;
       const signals = { vector: { rank: position + 1, score } };
       candidates.push({ chunkKey, memoryKey: memory.key, signals, hybridScore: score, finalScore: score });
       hydrated.set(chunkKey, {

@@ -1,6 +1,7 @@
 // AccountStore on SQLite: projects, API keys and usage. Each part is in a file of its own: project-rows.ts,
 // key-rows.ts, usage-rows.ts.
 
+import type { ChunkIds } from "../../../domain/chunk-ids.ts";
 import type { KeyId, ProjectId } from "../../../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../../domain/key.ts";
 import type { Page } from "../../../domain/page.ts";
@@ -52,6 +53,10 @@ export class SqliteAccountStore implements AccountStore {
 
   project(id: ProjectId): Project | null {
     return this.#projects.get(id);
+  }
+
+  chunkIds(id: ProjectId): ChunkIds | null {
+    return this.#projects.chunkIds(id);
   }
 
   listProjects(listing: Listing): Page<Project> {

@@ -5,7 +5,7 @@ import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBin
 import { chmodSync, closeSync, openSync } from "node:fs";
 import type { Eventually } from "../../../kit/eventually.ts";
 import { refuseNewerVersion, StoreError, type StoreFileCode, storeError } from "../store-error.ts";
-import { MIGRATIONS } from "./migrations.ts";
+import { FURTHER_STEPS, MIGRATIONS } from "./migrations.ts";
 
 /**
  * Maximum time in milliseconds that a statement waits for another process, such as a command that runs at the same time
@@ -148,6 +148,7 @@ export class SqliteDatabase {
       if (index < version) continue;
       this.transaction(() => {
         this.connection.run(sql);
+        FURTHER_STEPS.get(sql)?.(this);
         this.connection.run(`PRAGMA user_version = ${index + 1}`);
       });
     }

@@ -4,6 +4,8 @@
 // Times are Unix milliseconds, columns that end in `_key` are the u64 keys of domain/ids.ts (below 2^63 here), and
 // "live" means not deleted and not expired.
 
+import { addProjectSecrets } from "./project-secrets.ts";
+
 const ACCOUNTS_AND_MEMORIES = `
 CREATE TABLE projects (
   project_key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -422,6 +424,11 @@ const REINDEXED_MEMORIES = `
 ALTER TABLE memories ADD COLUMN is_reindexed INTEGER NOT NULL DEFAULT 0 CHECK (is_reindexed IN (0, 1));
 `;
 
+// The secret that the ids of a project's chunks are made with: 16 random bytes. project-secrets.ts fills it in.
+const PROJECT_SECRETS = `
+ALTER TABLE projects ADD COLUMN secret BLOB;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -434,4 +441,10 @@ export const MIGRATIONS: readonly string[] = [
   PROJECT_MODELS,
   MIN_EVIDENCE_BY_MODEL,
   REINDEXED_MEMORIES,
+  PROJECT_SECRETS,
 ];
+
+/** What a migration does besides its SQL, in the same transaction and after it. */
+export const FURTHER_STEPS: ReadonlyMap<string, typeof addProjectSecrets> = new Map([
+  [PROJECT_SECRETS, addProjectSecrets],
+]);

@@ -1,6 +1,7 @@
 // Projects in mneme.sqlite. A project is removed in two steps: first it is marked as removed, and from then on counts
 // as missing; its rows are erased after its memories were purged.
 
+import { ChunkIds, PROJECT_SECRET_BYTES } from "../../../domain/chunk-ids.ts";
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
 import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
@@ -36,10 +37,11 @@ const COLUMNS = "project_key, id, name, plan, settings, is_default, created_at";
 const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
 
 const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
-const INSERT = `INSERT INTO projects (id, name, plan, settings, is_default, created_at)
-  VALUES ($id, $name, $plan, $settings, $isDefault, $now) RETURNING ${COLUMNS}`;
+const INSERT = `INSERT INTO projects (id, name, plan, settings, is_default, secret, created_at)
+  VALUES ($id, $name, $plan, $settings, $isDefault, $secret, $now) RETURNING ${COLUMNS}`;
 const ALL_IDS = "SELECT id FROM projects WHERE deleted_at IS NULL ORDER BY project_key";
 const FIND = `SELECT ${COLUMNS} FROM projects WHERE id = $project AND deleted_at IS NULL`;
+const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at IS NULL";
 const NEWEST = `SELECT ${COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
 const NEWEST_BEFORE = `SELECT ${COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
   ORDER BY project_key DESC LIMIT $rows`;
@@ -110,6 +112,14 @@ export class ProjectRows {
   get(id: ProjectId): Project | null {
     const row = this.database.prepare<ProjectRow, { project: string }>(FIND).get({ project: id });
     return row === null ? null : toProject(row);
+  }
+
+  /** See AccountStore.chunkIds. */
+  chunkIds(id: ProjectId): ChunkIds | null {
+    const row = this.database.prepare<{ secret: Uint8Array | null }, { project: string }>(SECRET).get({ project: id });
+    if (row === null) return null;
+    invariant(row.secret, `project ${id} has no secret`);
+    return new ChunkIds(row.secret);
   }
 
   /** See AccountStore.listProjects. */
@@ -196,7 +206,15 @@ export class ProjectRows {
     const row = this.database
       .prepare<
         ProjectRow,
-        { id: string; name: string; plan: string; settings: string; isDefault: number; now: number }
+        {
+          id: string;
+          name: string;
+          plan: string;
+          settings: string;
+          isDefault: number;
+          secret: Uint8Array;
+          now: number;
+        }
       >(INSERT)
       .get({
         id: newId("prj", now, this.random),
@@ -204,6 +222,7 @@ export class ProjectRows {
         plan,
         settings: JSON.stringify(settings),
         isDefault,
+        secret: this.random(PROJECT_SECRET_BYTES),
         now,
       });
     invariant(row !== null, "an inserted project returned no row");
