@@ -1,6 +1,10 @@
 // Keyset paging: newest first by key, with a cursor that is valid only for the list that it came from.
 
+import { createCipheriv, createDecipheriv } from "node:crypto";
 import { Fault } from "./fault.ts";
+
+/** AES-128 of single blocks. */
+const CIPHER = "aes-128-ecb";
 
 /** One page of a list. */
 export interface Page<T> {
@@ -22,7 +26,7 @@ export function pageOf<Row, Item>(
     toItems,
   }: {
     readonly limit: number;
-    readonly binding: string;
+    readonly binding: CursorBinding;
     readonly keyOf: (row: Row) => bigint;
     readonly toItems: (rows: readonly Row[]) => readonly Item[];
   },
@@ -33,52 +37,44 @@ export function pageOf<Row, Item>(
   return { items: toItems(shown), cursor: isLast ? null : encodeCursor(keyOf(last), binding) };
 }
 
+/** What a cursor is bound to. It is valid only for the same list with the same secret. */
+export interface CursorBinding {
+  /** Identifies list, project and filters. */
+  readonly list: string;
+  /** Returns the secret that hides the keys: `PROJECT_SECRET_BYTES` bytes. */
+  readonly secret: () => Uint8Array;
+}
+
 /** Keys in a cursor are below 2^63, because stores number their rows with signed 64-bit integers. */
 const KEY_MAX = 2n ** 63n - 1n;
-/**
- * Maximum length of a cursor. `encodeCursor` produces at most 36 characters: two numbers of 13 digits and a dot, in
- * base64.
- */
-const CURSOR_CHARACTERS_MAX = 64;
+/** Length of a cursor: 16 bytes in base64. */
+const CURSOR_CHARACTERS = 22;
 
 /**
- * Encodes where the next page begins. `binding` identifies list, project and filters; the cursor is valid only for it.
+ * Encodes where the next page begins: the key and a checksum of the list, encrypted as one block. Keys count over all
+ * projects, so a cursor must not show them.
  */
-export function encodeCursor(lastKey: bigint, binding: string): string {
-  const body = `${lastKey.toString(36)}.${fingerprint(`${lastKey}|${binding}`)}`;
-  return Buffer.from(body, "utf8").toString("base64url");
+export function encodeCursor(lastKey: bigint, { list, secret }: CursorBinding): string {
+  const block = Buffer.alloc(16);
+  block.writeBigUInt64BE(lastKey);
+  block.writeBigUInt64BE(Bun.hash.wyhash(list), 8);
+  return createCipheriv(CIPHER, secret(), null).setAutoPadding(false).update(block).toString("base64url");
 }
 
 /**
  * Decodes a cursor.
  * @throws Fault `invalid_cursor` if it is damaged or belongs to another list, project or filter
  */
-export function decodeCursor(cursor: string, binding: string): bigint {
-  const body = cursor.length > CURSOR_CHARACTERS_MAX ? "" : Buffer.from(cursor, "base64url").toString("utf8");
-  const match = /^([0-9a-z]{1,13})\.([0-9a-z]{1,16})$/.exec(body);
-  const key = match?.[1] === undefined ? null : parseBase36(match[1]);
-  if (
-    key === null ||
-    key > KEY_MAX ||
-    fingerprint(`${key}|${binding}`) !== match?.[2] ||
-    encodeCursor(key, binding) !== cursor
-  ) {
-    throw new Fault(
-      "invalid_cursor",
-      "The cursor is damaged or belongs to another list or filter. Request the first page without a cursor.",
-      { param: "cursor" },
-    );
+export function decodeCursor(cursor: string, { list, secret }: CursorBinding): bigint {
+  const encrypted = Buffer.from(cursor.length === CURSOR_CHARACTERS ? cursor : "", "base64url");
+  if (encrypted.length === 16 && encrypted.toString("base64url") === cursor) {
+    const block = createDecipheriv(CIPHER, secret(), null).setAutoPadding(false).update(encrypted);
+    const key = block.readBigUInt64BE();
+    if (block.readBigUInt64BE(8) === Bun.hash.wyhash(list) && key <= KEY_MAX) return key;
   }
-  return key;
-}
-
-function parseBase36(text: string): bigint {
-  let value = 0n;
-  for (const character of text) value = value * 36n + BigInt(Number.parseInt(character, 36));
-  return value;
-}
-
-// A checksum without a secret: it only detects cursors that were cut off, mistyped or used with another list.
-function fingerprint(text: string): string {
-  return Bun.hash.wyhash(text).toString(36);
+  throw new Fault(
+    "invalid_cursor",
+    "The cursor is damaged or belongs to another list or filter. Request the first page without a cursor.",
+    { param: "cursor" },
+  );
 }

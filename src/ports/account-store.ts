@@ -29,7 +29,7 @@ export interface AccountStore {
   project(id: ProjectId): Eventually<Project | null>;
   /**
    * Public ids of a project's chunks; null if the project does not exist. They are made with a random secret of the
-   * project, which never changes and which no other method returns.
+   * project, which never changes and which no method returns.
    */
   chunkIds(id: ProjectId): Eventually<ChunkIds | null>;
   /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */

@@ -19,11 +19,10 @@ import type { Principal } from "../../src/domain/scope.ts";
 import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { Listing } from "../../src/ports/user-store.ts";
 import { eraseMemory, recordExpiry, stored, unrecordedExpiries, update } from "./memory-row.ts";
-import { existingProject, openProject } from "./projects.ts";
+import { cursorBinding, existingProject, NO_SECRET, openProject } from "./projects.ts";
 import { jsonCopy, type KeyRow, keyOf, type ProjectRow, type Session } from "./session.ts";
 import { removeWebhook } from "./webhooks.ts";
 
-const PROJECTS_BINDING = JSON.stringify(["projects"]);
 const OPERATOR = { name: "operator", scopes: ["*", "admin"], userId: null, expiresAt: null } as const;
 
 type ProjectDraft = { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings };
@@ -56,12 +55,14 @@ export class InMemoryAccounts implements AccountStore {
   }
 
   listProjects({ limit, cursor }: Listing): Page<Project> {
-    const before = cursor === undefined ? null : decodeCursor(cursor, PROJECTS_BINDING);
+    const secret = () => this.session.tables.projects.find(({ project }) => project.isDefault)?.secret ?? NO_SECRET;
+    const binding = { list: JSON.stringify(["projects"]), secret };
+    const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const rows = this.#openProjects()
       .filter(({ key }) => before === null || key < before)
       .reverse();
     const toItems = (page: readonly ProjectRow[]) => page.map(({ project }) => project);
-    return pageOf(rows.slice(0, limit + 1), { limit, binding: PROJECTS_BINDING, keyOf: ({ key }) => key, toItems });
+    return pageOf(rows.slice(0, limit + 1), { limit, binding, keyOf: ({ key }) => key, toItems });
   }
 
   changeProject(id: ProjectId, change: ProjectChange): Project | null {
@@ -163,7 +164,7 @@ export class InMemoryAccounts implements AccountStore {
   }
 
   listKeys(projectId: ProjectId, { limit, cursor }: Listing): Page<ApiKey> {
-    const binding = JSON.stringify(["keys", projectId]);
+    const binding = cursorBinding(this.session, projectId, ["keys"]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const rows = this.#keysOf(projectId)
       .filter(({ key }) => before === null || key < before)

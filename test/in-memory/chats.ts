@@ -6,7 +6,7 @@ import { decodeCursor, type Page, pageOf } from "../../src/domain/page.ts";
 import type { ChatStore } from "../../src/ports/chat-store.ts";
 import type { Listing } from "../../src/ports/user-store.ts";
 import { isLive } from "./memory-row.ts";
-import { existingProject, nameUser } from "./projects.ts";
+import { cursorBinding, existingProject, nameUser } from "./projects.ts";
 import { type ChatRow, jsonCopy, type MessageRow, type Session } from "./session.ts";
 
 /** Maximum length of a title made from a message, in code points including `…`. */
@@ -34,7 +34,7 @@ export class InMemoryChats implements ChatStore {
   }
 
   list(projectId: ProjectId, { limit, cursor, userId }: Listing & { readonly userId?: string }): Page<Chat> {
-    const binding = JSON.stringify(["chats", projectId, userId ?? null]);
+    const binding = cursorBinding(this.session, projectId, ["chats", userId ?? null]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const rows = this.session.tables.chats
       .rows(
@@ -112,7 +112,7 @@ export class InMemoryChats implements ChatStore {
   }
 
   messages(projectId: ProjectId, id: ChatId, { limit, cursor }: Listing): Page<Message> {
-    const binding = JSON.stringify(["messages", projectId, id]);
+    const binding = cursorBinding(this.session, projectId, ["messages", id]);
     const after = cursor === undefined ? null : decodeCursor(cursor, binding);
     const chat = this.#find(projectId, id);
     if (chat === null) return { items: [], cursor: null };

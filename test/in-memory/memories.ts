@@ -17,7 +17,7 @@ import type { VisibleMemory } from "../../src/ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../src/ports/memory-store.ts";
 import { isLive, liveMemories, quotaRefusal, recordExpiry, toMemory, toVisible, toWork, update } from "./memory-row.ts";
 import { recordEvent } from "./outbox.ts";
-import { existingProject, nameUser, userKeyOf } from "./projects.ts";
+import { cursorBinding, existingProject, nameUser, userKeyOf } from "./projects.ts";
 import { jsonCopy, type MemoryRow, type Session } from "./session.ts";
 
 /** MemoryStore in memory. */
@@ -71,9 +71,8 @@ export class InMemoryMemories implements MemoryStore {
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
     const { status, type, userId, tag, q, limit, cursor, contentBytesMax = Number.POSITIVE_INFINITY } = listing;
     const part = q === undefined ? undefined : foldTitle(q);
-    const binding = JSON.stringify(
-      ["memories", projectId, status, type, userId, tag, part].map((each) => each ?? null),
-    );
+    const parts = [status, type, userId, tag, part].map((each) => each ?? null);
+    const binding = cursorBinding(this.session, projectId, ["memories", ...parts]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const rows = liveMemories(this.session, projectId)
       .filter(

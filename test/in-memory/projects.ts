@@ -1,7 +1,9 @@
 // Functions on projects and users that several in-memory stores use.
 
+import { PROJECT_SECRET_BYTES } from "../../src/domain/chunk-ids.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId, UserKey } from "../../src/domain/ids.ts";
+import type { CursorBinding } from "../../src/domain/page.ts";
 import { keyOf, type ProjectRow, type Session, type UserRow } from "./session.ts";
 
 /** A project; null if it was removed or never existed. */
@@ -18,6 +20,21 @@ export function existingProject(session: Session, id: ProjectId): ProjectRow {
   const row = openProject(session, id);
   if (row === null) throw new Fault("project_not_found", `There is no project ${id}.`);
   return row;
+}
+
+/** Secret of a project that does not exist. Its lists are empty. */
+export const NO_SECRET = new Uint8Array(PROJECT_SECRET_BYTES);
+
+/** What the cursors of a project's list are bound to. */
+export function cursorBinding(
+  { tables }: Session,
+  projectId: ProjectId,
+  parts: readonly [kind: string, ...(string | null)[]],
+): CursorBinding {
+  return {
+    list: JSON.stringify([projectId, ...parts]),
+    secret: () => tables.projects.get(projectId)?.secret ?? NO_SECRET,
+  };
 }
 
 /** The key of a user; null if no request ever named this user id. A user keeps its key after `forget`. */

@@ -39,7 +39,7 @@ import { Table } from "./table.ts";
 export interface ProjectRow {
   readonly key: bigint;
   readonly project: Project;
-  /** Secret that the ids of its chunks are made with. */
+  /** Secret that the ids of its chunks, and its cursors, are made with. */
   readonly secret: Uint8Array;
   readonly deletedAt: number | null;
   /**

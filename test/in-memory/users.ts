@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/domain/memory.ts";
 import { decodeCursor, type Page, pageOf } from "../../src/domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../src/domain/user.ts";
 import type { Listing, UserStore } from "../../src/ports/user-store.ts";
-import { existingProject, nameUser } from "./projects.ts";
+import { cursorBinding, existingProject, nameUser } from "./projects.ts";
 import { type EventRow, jsonCopy, keyOf, type Session, type UserRow } from "./session.ts";
 
 /** UserStore in memory. */
@@ -24,7 +24,7 @@ export class InMemoryUsers implements UserStore {
   }
 
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<User> {
-    const binding = JSON.stringify(["users", projectId]);
+    const binding = cursorBinding(this.session, projectId, ["users"]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const place = ({ knownKey }: UserRow) => knownKey ?? 0n;
     const rows = this.session.tables.users
@@ -60,7 +60,7 @@ export class InMemoryUsers implements UserStore {
     userId: string,
     { limit, cursor, type }: Listing & { readonly type?: string },
   ): Page<UserEvent> {
-    const binding = JSON.stringify(["events", projectId, userId, type ?? null]);
+    const binding = cursorBinding(this.session, projectId, ["events", userId, type ?? null]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const rows = this.#eventsOf(projectId, userId)
       .filter(({ key, event }) => (type ?? event.type) === event.type && (before === null || key < before))

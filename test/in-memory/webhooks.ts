@@ -8,7 +8,7 @@ import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../../src/d
 import type { Listing } from "../../src/ports/user-store.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../src/ports/webhook-store.ts";
 import { addDelivery } from "./outbox.ts";
-import { openProject } from "./projects.ts";
+import { cursorBinding, openProject } from "./projects.ts";
 import { type DeliveryRow, jsonCopy, type Session, type WebhookRow } from "./session.ts";
 
 /** Maximum number of attempts that are stored with a delivery. */
@@ -44,7 +44,7 @@ export class InMemoryWebhooks implements WebhookStore {
   }
 
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<Webhook> {
-    const binding = JSON.stringify(["webhooks", projectId]);
+    const binding = cursorBinding(this.session, projectId, ["webhooks"]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const rows = this.session.tables.webhooks
       .rows((row) => row.projectId === projectId && (before === null || row.key < before))
@@ -85,7 +85,7 @@ export class InMemoryWebhooks implements WebhookStore {
   }
 
   deliveries(projectId: ProjectId, id: WebhookId, { limit, cursor }: Listing): Page<Delivery> {
-    const binding = JSON.stringify(["deliveries", projectId, id]);
+    const binding = cursorBinding(this.session, projectId, ["deliveries", id]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     if (this.#find(projectId, id) === null) return { items: [], cursor: null };
     const rows = this.session.tables.deliveries

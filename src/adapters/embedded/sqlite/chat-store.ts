@@ -9,6 +9,7 @@ import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { ChatStore } from "../../../ports/chat-store.ts";
 import type { Listing } from "../../../ports/user-store.ts";
+import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { KEYS, keyList, LIVE, PROJECT_KEY } from "./memory-row.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
@@ -143,7 +144,7 @@ export class SqliteChatStore implements ChatStore {
 
   list(projectId: ProjectId, listing: Listing & { readonly userId?: string }): Page<Chat> {
     const { userId = null, limit, cursor } = listing;
-    const binding = JSON.stringify(["chats", projectId, userId]);
+    const binding = cursorBinding(this.#database, projectId, ["chats", userId]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     // one statement per combination of conditions, so that each uses its own index
     const conditions = [userId === null ? `chats.project_key = ${PROJECT_KEY}` : `chats.user_key = ${USER_KEY}`];
@@ -207,7 +208,7 @@ export class SqliteChatStore implements ChatStore {
   }
 
   messages(projectId: ProjectId, id: ChatId, { limit, cursor }: Listing): Page<Message> {
-    const binding = JSON.stringify(["messages", projectId, id]);
+    const binding = cursorBinding(this.#database, projectId, ["messages", id]);
     const params = { project: projectId, id, rows: limit + 1 };
     const rows =
       cursor === undefined

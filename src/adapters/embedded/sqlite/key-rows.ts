@@ -10,6 +10,7 @@ import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { KeyScope, Principal } from "../../../domain/scope.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
+import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { OPEN_PROJECT } from "./memory-row.ts";
 import { newId, type RandomBytes } from "./random.ts";
@@ -238,7 +239,7 @@ export class KeyRows {
 
   /** See AccountStore.listKeys. */
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<ApiKey> {
-    const binding = JSON.stringify(["keys", projectId]);
+    const binding = cursorBinding(this.database, projectId, ["keys"]);
     // one row more than requested shows whether another page follows
     const rows = limit + 1;
     const found =

@@ -5,6 +5,7 @@ import type { Memory } from "../../../domain/memory.ts";
 import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { MemoryListing } from "../../../ports/memory-store.ts";
+import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import { USER_KEY } from "./user-rows.ts";
@@ -40,7 +41,7 @@ export class MemoryLists {
   page(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
     const { status = null, type = null, userId = null, tag = null, limit } = listing;
     const part = listing.q === undefined ? null : foldTitle(listing.q);
-    const binding = JSON.stringify(["memories", projectId, status, type, userId, tag, part]);
+    const binding = cursorBinding(this.database, projectId, ["memories", status, type, userId, tag, part]);
     const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
     const { from, key } = sourceOf(listing);
     const conditions = [`memories.project_key = ${OPEN_PROJECT}`, LIVE];

@@ -424,7 +424,8 @@ const REINDEXED_MEMORIES = `
 ALTER TABLE memories ADD COLUMN is_reindexed INTEGER NOT NULL DEFAULT 0 CHECK (is_reindexed IN (0, 1));
 `;
 
-// The secret that the ids of a project's chunks are made with: 16 random bytes. project-secrets.ts fills it in.
+// The secret that the ids of a project's chunks, and its cursors, are made with: 16 random bytes. project-secrets.ts
+// fills it in.
 const PROJECT_SECRETS = `
 ALTER TABLE projects ADD COLUMN secret BLOB;
 `;

@@ -14,13 +14,13 @@ import {
 } from "../../../domain/project.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
+import { projectsCursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { KEYS, keyList, PROJECT_KEY } from "./memory-row.ts";
 import { newId, type RandomBytes } from "./random.ts";
 
 const DEFAULT_NAME = "default";
 const DEFAULT_PLAN: Plan = "enterprise";
-const LIST_BINDING = JSON.stringify(["projects"]);
 
 interface ProjectRow {
   readonly project_key: bigint;
@@ -126,14 +126,15 @@ export class ProjectRows {
   list({ limit, cursor }: Listing): Page<Project> {
     // one row more than requested shows whether another page follows
     const rows = limit + 1;
+    const binding = projectsCursorBinding(this.database);
     const found =
       cursor === undefined
         ? this.database.prepare<ProjectRow, { rows: number }>(NEWEST).all({ rows })
         : this.database
             .prepare<ProjectRow, { before: bigint; rows: number }>(NEWEST_BEFORE)
-            .all({ before: decodeCursor(cursor, LIST_BINDING), rows });
+            .all({ before: decodeCursor(cursor, binding), rows });
     const toItems = (page: readonly ProjectRow[]) => page.map(toProject);
-    return pageOf(found, { limit, binding: LIST_BINDING, keyOf: (row) => row.project_key, toItems });
+    return pageOf(found, { limit, binding, keyOf: (row) => row.project_key, toItems });
   }
 
   /** See AccountStore.changeProject. */

@@ -8,6 +8,7 @@ import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../../domain/user.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing, UserStore } from "../../../ports/user-store.ts";
+import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
@@ -104,7 +105,7 @@ export class SqliteUserStore implements UserStore {
   }
 
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<User> {
-    const binding = JSON.stringify(["users", projectId]);
+    const binding = cursorBinding(this.#database, projectId, ["users"]);
     // one row more than requested shows whether another page follows
     const params = { project: projectId, rows: limit + 1 };
     const rows =
@@ -143,7 +144,7 @@ export class SqliteUserStore implements UserStore {
 
   events(projectId: ProjectId, userId: string, listing: Listing & { readonly type?: string }): Page<UserEvent> {
     const { type = null, limit, cursor } = listing;
-    const binding = JSON.stringify(["events", projectId, userId, type]);
+    const binding = cursorBinding(this.#database, projectId, ["events", userId, type]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     // one statement per combination of conditions, so that each uses its own index
     const conditions = [`user_key = ${USER_KEY}`];

@@ -21,6 +21,7 @@ import type {
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../../ports/webhook-store.ts";
+import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
 import { addDelivery, eventBody } from "./outbox.ts";
@@ -218,7 +219,7 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<Webhook> {
-    const binding = JSON.stringify(["webhooks", projectId]);
+    const binding = cursorBinding(this.#database, projectId, ["webhooks"]);
     // one row more than requested shows whether another page follows
     const params = { project: projectId, rows: limit + 1 };
     const rows =
@@ -279,7 +280,7 @@ export class SqliteWebhookStore implements WebhookStore {
 
   /** Returns an empty page for an unknown webhook. */
   deliveries(projectId: ProjectId, id: WebhookId, { limit, cursor }: Listing): Page<Delivery> {
-    const binding = JSON.stringify(["deliveries", projectId, id]);
+    const binding = cursorBinding(this.#database, projectId, ["deliveries", id]);
     const params = { project: projectId, id, rows: limit + 1 };
     const rows =
       cursor === undefined
