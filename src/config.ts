@@ -267,7 +267,7 @@ export const SETTINGS = {
 };
 
 /** Matches variables with the prefix `MNEME_` that are no settings, but are read by other parts of the program. */
-const FOREIGN_VARIABLES = /^MNEME_(API_KEY|CACHE_DIR|NATIVE_PATH|TEST_.*|BENCH_.*)$/;
+const FOREIGN_VARIABLES = /^MNEME_(API_KEY|BACKUP_PASSPHRASE|CACHE_DIR|NATIVE_PATH|TEST_.*|BENCH_.*)$/;
 const CONFIG_FLAG = "--config";
 const CONFIG_FILE = "mneme.toml";
 

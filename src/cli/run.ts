@@ -1,6 +1,7 @@
 // Dispatches the command line, and turns failures into one line and an exit code. The code of a command is loaded when
 // the command runs, so that `help` is instant and a child process loads no server code.
 
+import { existsSync } from "node:fs";
 import { type Config, parseConfig, type StartPlace, settingsHelp } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
@@ -32,7 +33,11 @@ interface Command {
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { summary: "Start the server (the default)", run: runServe },
-  import: { summary: "Import a JSONL file of memories or documents into a running server", run: runImport },
+  import: {
+    summary: "Import a JSONL file of memories or documents into a running server, or a project that was exported",
+    run: runImport,
+  },
+  export: { summary: "Export all that a project owns to a JSONL file", run: runExport },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -98,10 +103,20 @@ async function runServe(argv: readonly string[], distribution: Distribution): Pr
   return serve(config, compose, () => distribution.afterOpening?.(config));
 }
 
-async function runImport(argv: readonly string[]): Promise<number> {
+async function runImport(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const file = argv.find((word) => /\.jsonl(\.gz)?$/.test(word) && existsSync(word));
+  const { importProject, isExportFile } = await import("./project-copy.ts");
+  if (file !== undefined && (await isExportFile(file))) {
+    return print([await importProject(argv, { environment: process.env, place: placeOf(distribution) })]);
+  }
   const { importFile, parseImportOptions } = await import("./import.ts");
   const { refused } = await importFile(parseImportOptions(argv, process.env));
   return refused > 0 ? 1 : 0;
+}
+
+async function runExport(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { exportProject } = await import("./project-copy.ts");
+  return print([await exportProject(argv, { environment: process.env, place: placeOf(distribution) })]);
 }
 
 async function runAccountsCommand(
@@ -150,7 +165,11 @@ async function runVersion(): Promise<number> {
 }
 
 async function runHelp(): Promise<number> {
-  const [{ IMPORT_HELP }, { ACCOUNTS_HELP }] = await Promise.all([import("./import.ts"), import("./accounts.ts")]);
+  const [{ IMPORT_HELP }, { ACCOUNTS_HELP }, { EXPORT_HELP }] = await Promise.all([
+    import("./import.ts"),
+    import("./accounts.ts"),
+    import("./project-copy.ts"),
+  ]);
   const commands = Object.entries(COMMANDS).flatMap(([name, { summary }]) =>
     summary === null ? [] : [[name, summary]],
   );
@@ -167,6 +186,9 @@ async function runHelp(): Promise<number> {
     "",
     "Flags of import FILE.jsonl[.gz]:",
     ...indent(alignRows(IMPORT_HELP)),
+    "",
+    "Flags of export FILE.jsonl[.gz], and of import of such a file (--data-dir, --config):",
+    ...indent(alignRows(EXPORT_HELP)),
     "",
     "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
     ...indent(alignRows([...ACCOUNTS_HELP, MODEL_CHECK_HELP])),

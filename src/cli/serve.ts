@@ -2,6 +2,7 @@
 // src/compose/service.ts builds the service.
 
 import type { Server } from "bun";
+import { listenForCommands } from "../compose/control-socket.ts";
 import type { compose as Compose, Service } from "../compose/service.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
@@ -62,9 +63,11 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   if (service.firstKey !== null) print(`\nadmin key (shown only once):\n\n  KEY=${service.firstKey}\n`);
 
   let server: Server<undefined>;
+  let stopCommands: () => Promise<void>;
   const traffic = new Traffic();
   try {
     afterOpening();
+    stopCommands = listenToCommands(config.dataDir, service, log);
     server = listen(config, service, traffic);
   } catch (error) {
     await service.close();
@@ -82,6 +85,7 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
     await stopped;
   }
   print("stopping …");
+  await stopCommands();
   await shutDown(server, service, traffic, log);
   if (outcome !== null && outcome !== STOP) throw outcome;
   print("stopped");
@@ -128,6 +132,16 @@ function listen(config: Config, service: Service, traffic: Traffic): Server<unde
         cause,
       },
     );
+  }
+}
+
+// Without the socket, commands such as `mneme export` need the server to be stopped, but the server works.
+function listenToCommands(dataDir: string, service: Service, log: Log): () => Promise<void> {
+  try {
+    return listenForCommands(dataDir, service.control);
+  } catch (err) {
+    log.warn({ err }, "the socket for commands could not be opened; export and import need a stopped server");
+    return async () => undefined;
   }
 }
 

@@ -43,6 +43,7 @@ import { UserService } from "../services/users.ts";
 import { WebhookService } from "../services/webhooks.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { Closers } from "./closers.ts";
+import { type Control, createControl } from "./control.ts";
 import { declareGauges } from "./gauges.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
 import { createPages } from "./pages.ts";
@@ -59,6 +60,8 @@ const COUNTED_ADDRESSES_MAX = 20_000;
 /** A running server, without its socket. */
 export interface Service {
   readonly handle: App;
+  /** Answers the requests of commands that run beside the server. */
+  readonly control: Control;
   /** Resolves when the models are ready; rejects if they can never be ready. */
   readonly ready: Promise<void>;
   /**
@@ -170,7 +173,8 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     clock,
   });
   const handle = createHandle(surroundings, { storage, models, metrics, operations });
-  return { handle, ready: whenReady(models, log), firstKey, stopListening, close: () => closers.close() };
+  const control = createControl(storage.keeper, log, () => worker.wake());
+  return { handle, control, ready: whenReady(models, log), firstKey, stopListening, close: () => closers.close() };
 }
 
 /** The HTTP application: operations and pages, with rate limits and idempotency. */

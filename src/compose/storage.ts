@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
 import { Archive } from "../adapters/embedded/duckdb/archive.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
+import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
+import { giveUpUnfinishedImports } from "../adapters/embedded/keeping/project-import.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
 import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
@@ -37,6 +39,8 @@ export interface Storage {
   readonly openIndex: (embedders: Embedders) => Promise<ChunkIndex>;
   /** Free space of the disk with the index, and of the memory. */
   readonly freeSpace: () => Promise<Space>;
+  /** Copies the stores; null if they cannot be copied. */
+  readonly keeper: Keeper | null;
   /** Converts an error of these stores to the Fault that the caller gets; null if the caller gets status 500. */
   readonly explainFailure: (error: unknown) => Fault | null;
 }
@@ -59,7 +63,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const lock = lockDirectory(config.dataDir);
   closers.add(() => lock.release());
-  const { transactions, close, ...stores } = openStores({
+  const stores = openStores({
     path: join(config.dataDir, "mneme.sqlite"),
     clock,
     newWebhookSecret,
@@ -67,8 +71,9 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     onDeliveries,
     onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
   });
-  closers.add(close);
+  closers.add(() => stores.close());
   closers.add(() => stores.accounts.flush());
+  giveUpUnfinishedImports(stores, clock.now());
   const files = openSpool(join(config.dataDir, "uploads"), { clock, log });
 
   const archivePath = join(config.dataDir, "memories.duckdb");
@@ -87,7 +92,8 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     return index;
   };
   return {
-    ...{ stores, transactions, files, openIndex, explainFailure: faultOfStore },
+    ...{ stores, transactions: stores.transactions, files, openIndex, explainFailure: faultOfStore },
+    keeper: new Keeper({ stores, archive, files, clock, newWebhookSecret }),
     freeSpace: () => freeSpace(config.dataDir),
   };
 }

@@ -39,8 +39,8 @@ export interface Job {
   /** The file whose text has to be read first; null if there is none. With a file, `content` is empty. */
   readonly upload: UploadedFile | null;
   /**
-   * Title and place marks of the uploaded file. Given only if the text is read from the index (`content` is null); null
-   * for a memory that came from no file.
+   * Title and place marks of the uploaded file. Given only if the text is not new (`content` is null, or the memory is
+   * indexed again); null for a memory that came from no file.
    */
   readonly facts: DocumentFacts | null;
   /** Fencing token of the lease. */

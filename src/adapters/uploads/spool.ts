@@ -20,7 +20,7 @@ const FULL_DISK_RETRY_SECONDS = 60;
 export function openSpool(
   directory: string,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-): UploadFiles {
+): HoldableFiles {
   const incoming = join(directory, INCOMING);
   rmSync(incoming, { recursive: true, force: true });
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
@@ -29,7 +29,17 @@ export function openSpool(
 
 const INCOMING = "incoming";
 
-class Spool implements UploadFiles {
+/** Uploaded files whose removal can be postponed, so that they can be copied. */
+export interface HoldableFiles extends UploadFiles {
+  /** Postpones all removals until the returned function is called. */
+  hold(): () => Promise<void>;
+}
+
+class Spool implements HoldableFiles {
+  #holders = 0;
+  /** Names of files to remove when nobody holds them any more. */
+  readonly #postponed = new Set<string>();
+
   constructor(
     private readonly directory: string,
     private readonly incoming: string,
@@ -61,7 +71,25 @@ class Spool implements UploadFiles {
     return join(this.directory, name);
   }
 
+  hold(): () => Promise<void> {
+    this.#holders += 1;
+    let isHeld = true;
+    return async () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holders -= 1;
+      if (this.#holders > 0) return;
+      const postponed = [...this.#postponed];
+      this.#postponed.clear();
+      for (const name of postponed) await this.remove(name);
+    };
+  }
+
   async remove(name: string): Promise<void> {
+    if (this.#holders > 0) {
+      this.#postponed.add(name); // if the process ends before, the next start removes what no row refers to
+      return;
+    }
     try {
       await rm(this.pathOf(name), { force: true });
     } catch (err) {

@@ -5,6 +5,7 @@ import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { StoredChunk, StoredMemory } from "../../../ports/chunk-index.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
+import type { DuckSnapshot } from "./snapshot.ts";
 
 /** A memory in the archive. */
 export interface ArchivedMemory {
@@ -147,6 +148,11 @@ export class Archive {
     return { memoryKeys: memoryKeys ?? new BigUint64Array(), chunkKeys: chunkKeys ?? new BigUint64Array() };
   }
 
+  /** See DuckDatabase.snapshot. */
+  snapshot(): Promise<DuckSnapshot> {
+    return this.database.snapshot();
+  }
+
   /** Merges the write-ahead log into the file. Takes up to a second, so it is for idle times. */
   checkpoint(): Promise<void> {
     return this.database.checkpoint();
@@ -194,7 +200,7 @@ function withPiece(texts: string[], piece: number, content: string): string[] {
 }
 
 /** Groups keys that are read together (see GAP_MAX), in ascending order and without duplicates. */
-function clusters(keys: readonly MemoryKey[]): readonly (readonly bigint[])[] {
+export function clusters(keys: readonly bigint[]): readonly (readonly bigint[])[] {
   const found: bigint[][] = [];
   for (const key of BigUint64Array.from(new Set(keys)).sort()) {
     const cluster = found.at(-1);
@@ -205,9 +211,11 @@ function clusters(keys: readonly MemoryKey[]): readonly (readonly bigint[])[] {
   return found;
 }
 
-// The bounds (BETWEEN) let DuckDB skip row groups and, within a row group, read the other columns only for rows within
-// the bounds. With the list of keys (IN) alone, DuckDB does neither.
-function toCondition(cluster: readonly bigint[]): string {
+/**
+ * Condition for the memories of a cluster. The bounds (BETWEEN) let DuckDB skip row groups and, within a row group, read
+ * the other columns only for rows within the bounds. With the list of keys (IN) alone, DuckDB does neither.
+ */
+export function toCondition(cluster: readonly bigint[]): string {
   const bounds = `memory_key BETWEEN ${cluster[0]} AND ${cluster.at(-1)}`;
   return `${bounds} AND memory_key IN (${cluster.join(",")})`;
 }

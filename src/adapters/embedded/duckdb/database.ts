@@ -14,6 +14,7 @@ import { invariant } from "../../../domain/fault.ts";
 import type { Log } from "../../../kit/log.ts";
 import { refuseNewerVersion, StoreError, type StoreFileCode, storeError } from "../store-error.ts";
 import { MIGRATIONS } from "./schema.ts";
+import { type Cell, DuckSnapshot } from "./snapshot.ts";
 
 const MiB = 1024 * 1024;
 /**
@@ -48,9 +49,6 @@ export interface DuckDatabaseOptions {
   readonly memoryMaxBytes?: number;
   readonly log: Log;
 }
-
-/** A value of a row. A VARCHAR is a string, UBIGINT a bigint, UINTEGER a number, VARCHAR[] an array of strings. */
-export type Cell = string | bigint | number | readonly string[];
 
 /** Changes the file within one transaction. */
 export interface Writer {
@@ -116,6 +114,15 @@ export class DuckDatabase {
    */
   checkpoint(): Promise<void> {
     return this.#afterWrites((session) => session.checkpoint());
+  }
+
+  /**
+   * Opens a snapshot, which sees the file from its `begin` on. Writes go on meanwhile. It must be closed before the
+   * file.
+   */
+  async snapshot(): Promise<DuckSnapshot> {
+    this.#refuseWhenClosed();
+    return this.#attempt((session) => session.snapshot(this.options.path));
   }
 
   /** Waits for running calls, merges the log, closes the file and releases its lock. A second call does nothing. */
@@ -207,6 +214,7 @@ class Session {
   #calls = 0;
   #becomesIdle: (() => void) | null = null;
   #isUnusable = false;
+  readonly #snapshots = new Set<DuckSnapshot>();
 
   private constructor(
     private readonly instance: DuckDBInstance,
@@ -293,8 +301,19 @@ class Session {
     await this.writer.run("CHECKPOINT");
   }
 
-  /** Waits for running calls, then closes the session. The file's lock is released when its last connection closes. */
+  async snapshot(path: string): Promise<DuckSnapshot> {
+    const connection = await this.instance.connect();
+    const snapshot = new DuckSnapshot(connection, path, () => this.#snapshots.delete(snapshot));
+    this.#snapshots.add(snapshot);
+    return snapshot;
+  }
+
+  /**
+   * Waits for running calls, then closes the session. Snapshots become unusable. The file's lock is released when its
+   * last connection closes.
+   */
   async close(): Promise<void> {
+    for (const snapshot of [...this.#snapshots]) await snapshot.close();
     if (this.#calls > 0) {
       await new Promise<void>((resolve) => {
         this.#becomesIdle = resolve;

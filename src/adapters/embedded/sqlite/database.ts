@@ -130,6 +130,12 @@ export class SqliteDatabase {
     else this.#runEffect(effect);
   }
 
+  /** Opens a transaction that only reads. All later reads of this connection see the file as it is now. */
+  freeze(): void {
+    this.#run("BEGIN");
+    this.prepare("SELECT count(*) FROM sqlite_schema").get({}); // the first read takes the snapshot
+  }
+
   /** Closes the file. A second call does nothing. */
   close(): void {
     this.#statements.clear();
@@ -240,6 +246,22 @@ export function openReader(writer: SqliteDatabase): SqliteDatabase {
     return new SqliteDatabase(writer.path, connection, throwUncaught, writer.changes);
   } catch (error) {
     throw toStoreError(writer.path, error);
+  }
+}
+
+/**
+ * Opens a read-only connection that sees the file as it is now, until it is closed. Meanwhile the write-ahead log grows,
+ * because later changes are not merged into the file.
+ * @throws StoreError if the file cannot be used
+ */
+export function openSnapshot(writer: SqliteDatabase): SqliteDatabase {
+  const snapshot = openReader(writer);
+  try {
+    snapshot.freeze();
+    return snapshot;
+  } catch (error) {
+    snapshot.close();
+    throw error;
   }
 }
 

@@ -218,7 +218,7 @@ export class SqliteJobStore implements JobStore {
       memory,
       content: row.content,
       upload: uploadedFileOf(row),
-      facts: row.content === null ? this.#factsOf(row.memory_key) : null,
+      facts: row.content === null || row.is_reindexed === 1n ? this.#factsOf(row.memory_key) : null,
       lease,
       attempt: Number(row.attempts),
       isReindexed: row.is_reindexed === 1n,

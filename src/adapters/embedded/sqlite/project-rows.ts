@@ -36,6 +36,12 @@ const COLUMNS = "project_key, id, name, plan, settings, is_default, created_at";
 /** The key of the project `$project` if it was removed, otherwise NULL. */
 const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
 
+/**
+ * Value of `deleted_at` of a project that an import still fills. It counts as missing like a removed project, but is not
+ * erased.
+ */
+export const HIDDEN = -1;
+
 const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
 const INSERT = `INSERT INTO projects (id, name, plan, settings, is_default, secret, created_at)
   VALUES ($id, $name, $plan, $settings, $isDefault, $secret, $now) RETURNING ${COLUMNS}`;
@@ -55,7 +61,8 @@ const VOID_LEASES = `UPDATE memories SET lease = NULL
 const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
 // a removed project sends no events
 const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
-const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at IS NOT NULL ORDER BY project_key";
+const REMOVED_IDS = `SELECT id FROM projects WHERE deleted_at IS NOT NULL AND deleted_at <> ${HIDDEN}
+  ORDER BY project_key`;
 // two statements, because each can use an index and a statement for both could not
 const MEMORIES_LIVE = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NULL LIMIT $limit`;

@@ -3,10 +3,18 @@
 
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
+import type { Eventually } from "../../../kit/eventually.ts";
 import { READING_METHODS, type Stores, type Transactions } from "../../../ports/transactions.ts";
 import { SqliteAccountStore } from "./account-store.ts";
 import { SqliteChatStore } from "./chat-store.ts";
-import { type EffectFailure, openDatabase, openReader, type SqliteDatabase, throwUncaught } from "./database.ts";
+import {
+  type EffectFailure,
+  openDatabase,
+  openReader,
+  openSnapshot,
+  type SqliteDatabase,
+  throwUncaught,
+} from "./database.ts";
 import { SqliteIdempotencyStore } from "./idempotency-store.ts";
 import { SqliteJobStore } from "./job-store.ts";
 import type { KeyLastUses } from "./key-rows.ts";
@@ -43,6 +51,13 @@ export interface SqliteStoreOptions {
 /** Open stores. Each call is a transaction of its own; `transactions` runs several calls in one. */
 export interface SqliteStores extends Stores {
   readonly transactions: Transactions;
+  /**
+   * Opens a snapshot (see `openSnapshot`). `alongside` runs at the same moment: no store writes until it has ended, so it
+   * must take milliseconds.
+   */
+  snapshot<T>(alongside: () => Promise<T>): Promise<readonly [SqliteDatabase, T]>;
+  /** Runs `write` on the writing connection in one transaction, when its turn comes. It must take milliseconds. */
+  write<T>(write: (database: SqliteDatabase) => T): Eventually<T>;
   /** Closes the file. A second call does nothing. */
   close(): void;
 }
@@ -62,6 +77,17 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
   return {
     ...routed(reading, writing, queue),
     transactions: new SqliteTransactions({ database: writer, stores: writing, queue, onEffectFailure }),
+    snapshot: (alongside) =>
+      queue.hold(async () => {
+        const snapshot = openSnapshot(writer);
+        try {
+          return [snapshot, await alongside()] as const;
+        } catch (error) {
+          snapshot.close();
+          throw error;
+        }
+      }),
+    write: (write) => queue.run(() => writer.transaction(() => write(writer))),
     close: () => {
       reader.close();
       writer.close();

@@ -1,0 +1,71 @@
+// A snapshot of the DuckDB file: reads what was committed at one moment, while writes go on. database.ts opens it.
+
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { storeError } from "../store-error.ts";
+
+/** A value of a row. A VARCHAR is a string, UBIGINT a bigint, UINTEGER a number, VARCHAR[] an array of strings. */
+export type Cell = string | bigint | number | readonly string[];
+
+/** Number of rows that are converted before other work may run: 256 texts take about a millisecond. */
+const ROWS_PER_TURN = 256;
+
+/** The file as it was at one moment. One query at a time. */
+export class DuckSnapshot {
+  #isClosed = false;
+  /** Resolves when no call of the connection is running. */
+  #idle: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly connection: DuckDBConnection,
+    private readonly path: string,
+    private readonly onClose: () => void,
+  ) {}
+
+  /** Takes the snapshot. Call it once, before `rows`. */
+  async begin(): Promise<void> {
+    await this.#call(() => this.connection.run("BEGIN"));
+    await this.#call(() => this.connection.run("SELECT schema_version FROM meta")); // the first read takes the snapshot
+  }
+
+  /**
+   * The rows of a query, in slices.
+   * @throws StoreError if the snapshot was lost, because the file had to be reopened or the server stops
+   */
+  async *rows<Row extends readonly Cell[]>(sql: string): AsyncGenerator<readonly Row[]> {
+    const result = await this.#call(() => this.connection.stream(sql));
+    for (;;) {
+      const chunk = await this.#call(() => result.fetchChunk());
+      if (chunk === null || chunk.rowCount === 0) return;
+      const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
+      for (let first = 0; first < chunk.rowCount; first += ROWS_PER_TURN) {
+        const count = Math.min(ROWS_PER_TURN, chunk.rowCount - first);
+        yield Array.from({ length: count }, (_, at) =>
+          columns.map((column) => toCell(column.getItem(first + at))),
+        ) as unknown as Row[];
+        await new Promise(setImmediate);
+      }
+    }
+  }
+
+  /** Ends the snapshot. A second call does nothing. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#idle;
+    this.connection.disconnectSync();
+    this.onClose();
+  }
+
+  async #call<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw storeError("io", this.path, new Error("the snapshot was closed"));
+    const running = call();
+    this.#idle = Promise.allSettled([running]);
+    return running;
+  }
+}
+
+// A list of DuckDB is an object with its items.
+function toCell(value: unknown): Cell {
+  const isList = typeof value === "object" && value !== null && "items" in value;
+  return (isList ? value.items : value) as Cell;
+}

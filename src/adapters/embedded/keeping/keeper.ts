@@ -1,0 +1,78 @@
+// Copies data out of the stores and back into them: exports and imports of projects.
+
+import type { ProjectId } from "../../../domain/ids.ts";
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  type ExportEnd,
+  type ExportHeader,
+  type ExportRecord,
+} from "../../../domain/project-export.ts";
+import { isoTime } from "../../../kit/clock.ts";
+import { VERSION } from "../../../kit/version.ts";
+import { type SnapshotParts, takeSnapshot } from "../snapshot.ts";
+import type { SqliteStores } from "../sqlite/stores.ts";
+import { ProjectExport } from "./project-export.ts";
+import { type ImportParts, ProjectImport } from "./project-import.ts";
+
+/** What a keeper needs. */
+export type KeeperParts = SnapshotParts & ImportParts & { readonly stores: SqliteStores };
+
+/** Exports and imports projects of the stores of one data directory. */
+export class Keeper {
+  readonly #parts: KeeperParts;
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The lines of an export, each with its line end. All of them show the project at one moment.
+   * @param projectId null: the default project
+   * @throws Fault `project_not_found`; StoreError if a store cannot be read
+   */
+  async *export(projectId: string | null): AsyncGenerator<string> {
+    const now = this.#parts.clock.now();
+    const snapshot = await takeSnapshot(this.#parts);
+    try {
+      const project = new ProjectExport(snapshot, projectId, now);
+      const header: ExportHeader = {
+        ...{ type: "header", format: EXPORT_FORMAT, version: EXPORT_VERSION, mneme: VERSION },
+        ...{ exported_at: isoTime(now), counts: project.counts() },
+      };
+      yield lineOf(header);
+      const hash = new Bun.CryptoHasher("sha256");
+      let lines = 0;
+      for await (const record of project.records()) {
+        const line = lineOf(record);
+        hash.update(line);
+        lines += 1;
+        yield line;
+      }
+      yield lineOf({ type: "end", lines, sha256: hash.digest("hex") });
+    } finally {
+      await snapshot.close();
+    }
+  }
+
+  /**
+   * Stores the records of an export as a new project, completely or not at all.
+   * @throws ExportError if the records cannot be stored, with the number of the record
+   */
+  async import(
+    records: AsyncIterable<ExportRecord>,
+  ): Promise<{ readonly projectId: ProjectId; readonly records: number }> {
+    const importing = new ProjectImport(this.#parts);
+    try {
+      for await (const record of records) await importing.add(record);
+      return await importing.finish();
+    } catch (error) {
+      await importing.giveUp();
+      throw error;
+    }
+  }
+}
+
+function lineOf(record: ExportHeader | ExportRecord | ExportEnd): string {
+  return `${JSON.stringify(record)}\n`;
+}

@@ -1,0 +1,285 @@
+// Writes the records of an exported project (domain/project-export.ts) to the stores. The project stays hidden until all
+// of it is stored: what is left of an import that failed is erased like a removed project.
+
+import { PROJECT_SECRET_BYTES } from "../../../domain/chunk-ids.ts";
+import type { ProjectId } from "../../../domain/ids.ts";
+import { DEFAULT_SETTINGS, type ProjectSettings } from "../../../domain/project.ts";
+import {
+  ExportError,
+  type ExportedFile,
+  type ExportedMemory,
+  type ExportedMessage,
+  type ExportedProject,
+  type ExportRecord,
+} from "../../../domain/project-export.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { IncomingFile, UploadFiles } from "../../../ports/upload-files.ts";
+import type { Bindings, SqliteDatabase } from "../sqlite/database.ts";
+import { foldTitle } from "../sqlite/memory-row.ts";
+import { HIDDEN } from "../sqlite/project-rows.ts";
+import { type RandomBytes, systemRandom } from "../sqlite/random.ts";
+import type { SqliteStores } from "../sqlite/stores.ts";
+
+const MiB = 1024 * 1024;
+/** Records that are stored in one transaction, and the size of their texts: other writers wait for a few milliseconds. */
+const BATCH_RECORDS = 50;
+const BATCH_CHARACTERS = 2 * MiB;
+
+const PROJECT = `INSERT INTO projects (id, name, plan, settings, secret, created_at, deleted_at)
+  VALUES ($id, $name, $plan, $settings, $secret, $createdAt, ${HIDDEN}) ON CONFLICT DO NOTHING RETURNING project_key AS key`;
+const SHOW = `UPDATE projects SET deleted_at = NULL WHERE project_key = $key AND deleted_at = ${HIDDEN}`;
+const GIVE_UP = `UPDATE projects SET deleted_at = $now WHERE project_key = $key AND deleted_at = ${HIDDEN}`;
+const KNOWN = "UPDATE sequences SET next = next + 1 WHERE name = 'known_user' RETURNING next - 1 AS key";
+const USER = `INSERT INTO users (project_key, id, known_key, name, email, metadata, created_at)
+  VALUES ($project, $id, $knownKey, $name, $email, $metadata, $createdAt) ON CONFLICT DO NOTHING`;
+// a user whose profile was erased is not known, but rows may still refer to it
+const UNKNOWN_USER = `INSERT INTO users (project_key, id, created_at) VALUES ($project, $id, $now)
+  ON CONFLICT (project_key, id) DO UPDATE SET id = id RETURNING user_key AS key`;
+const EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at)
+  VALUES ($id, $userKey, $event, $data, $createdAt) ON CONFLICT DO NOTHING`;
+const MEMORY = `INSERT INTO memories (id, project_key, user_key, external_id, version, status, title, title_folded, type,
+    tags, language, metadata, given, content_bytes, content_sha256, source, extraction, error_code, error_message,
+    prompt_tokens, completion_tokens, is_reindexed, created_at, updated_at, expires_at, occurred_at, claimable_at)
+  VALUES ($id, $project, $userKey, $externalId, 1, $status, $title, $titleFolded, $type,
+    $tags, $language, $metadata, $given, $contentBytes, $sha256, $source, $extraction, $errorCode, $errorMessage,
+    $promptTokens, $completionTokens, $isReindexed, $createdAt, $updatedAt, $expiresAt, $occurredAt, $now)
+  ON CONFLICT DO NOTHING RETURNING memory_key AS key`;
+const CONTENT = "INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)";
+const FINDING = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
+  VALUES ($key, 1, $sha256, $finding)`;
+const FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
+  VALUES ($key, $sha256, $title, $marks)`;
+const FILE = `UPDATE memories SET source = json_set(source, '$.file', $name)
+  WHERE id = $id AND project_key = $project`;
+const CHAT = `INSERT INTO chats (id, project_key, user_key, title, created_at)
+  VALUES ($id, $project, $userKey, $title, $createdAt) ON CONFLICT DO NOTHING`;
+const CHAT_KEY = "SELECT chat_key AS key FROM chats WHERE id = $id AND project_key = $project";
+const MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, source_count, created_at)
+  VALUES ($id, $chatKey, $role, $content, $isInterrupted, $sourceCount, $createdAt)
+  ON CONFLICT DO NOTHING RETURNING message_key AS key`;
+const SOURCE = `INSERT INTO message_sources (message_key, position, memory_key, shown)
+  SELECT $messageKey, $position, memory_key, $shown FROM memories WHERE id = $memoryId AND project_key = $project`;
+const WEBHOOK = `INSERT INTO webhooks (id, project_key, url, events, description, is_enabled, secret, created_at)
+  VALUES ($id, $project, $url, $events, $description, $isEnabled, $secret, $createdAt) ON CONFLICT DO NOTHING`;
+const USAGE = `INSERT INTO monthly_usage (project_key, month_start, queries, prompt_tokens, completion_tokens)
+  VALUES ($project, $monthStart, $queries, $promptTokens, $completionTokens) ON CONFLICT DO NOTHING`;
+
+/** A record that is stored together with others. */
+type BatchRecord = Exclude<ExportRecord, ExportedProject | ExportedFile>;
+
+/** What an import needs. */
+export interface ImportParts {
+  readonly stores: Pick<SqliteStores, "write">;
+  readonly files: UploadFiles;
+  readonly clock: Clock;
+  readonly newWebhookSecret: (random: RandomBytes) => string;
+}
+
+/** An import in progress. `add` all records in their order, then `finish`; after any failure, `giveUp`. */
+export class ProjectImport {
+  readonly #parts: ImportParts;
+  #project: { readonly key: bigint; readonly id: ProjectId } | null = null;
+  #batch: BatchRecord[] = [];
+  #batchCharacters = 0;
+  #records = 0;
+  /** The memory whose file is being read. */
+  #file: { readonly memoryId: string; readonly bytes: number; written: number; incoming: IncomingFile | null } | null =
+    null;
+
+  constructor(parts: ImportParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws ExportError if the record does not fit to what is stored; nothing of the project is visible then */
+  async add(record: ExportRecord): Promise<void> {
+    this.#records += 1;
+    if (record.type === "project") return this.#begin(record);
+    if (this.#project === null) throw new ExportError("the first record must be of type project");
+    if (record.type === "file") return this.#addFile(record);
+    await this.#endFile();
+    this.#batch.push(record);
+    this.#batchCharacters += "content" in record ? record.content.length : 0;
+    const isFull = this.#batch.length >= BATCH_RECORDS || this.#batchCharacters >= BATCH_CHARACTERS;
+    const hasFile = record.type === "memory" && record.has_file;
+    if (isFull || hasFile) await this.#store();
+    if (hasFile) this.#file = { memoryId: record.id, bytes: record.source?.bytes ?? 0, written: 0, incoming: null };
+  }
+
+  /** Stores what is left and shows the project. Returns its id and the number of records. */
+  async finish(): Promise<{ readonly projectId: ProjectId; readonly records: number }> {
+    await this.#endFile();
+    await this.#store();
+    const project = this.#project;
+    if (project === null) throw new ExportError("the file has no record of type project");
+    await this.#parts.stores.write((database) => database.prepare<never, Bindings>(SHOW).run({ key: project.key }));
+    return { projectId: project.id, records: this.#records };
+  }
+
+  /** Has everything that was stored erased, by the server that runs or by the next one that starts. */
+  async giveUp(): Promise<void> {
+    await this.#file?.incoming?.discard();
+    const project = this.#project;
+    if (project === null) return;
+    const now = this.#parts.clock.now();
+    await this.#parts.stores.write((database) => run(database, GIVE_UP, { key: project.key, now }));
+  }
+
+  async #begin({ id, name, plan, created_at, settings }: ExportedProject): Promise<void> {
+    if (this.#project !== null) throw new ExportError("there is more than one record of type project");
+    const llm = { ...DEFAULT_SETTINGS.llm, ...settings.llm, api_key: null, is_address_trusted: false };
+    const secret = systemRandom(PROJECT_SECRET_BYTES);
+    const stored: ProjectSettings = { ...settings, llm };
+    const row = { id, name, plan, settings: JSON.stringify(stored), createdAt: created_at, secret };
+    const made = await this.#parts.stores.write((database) => insert(database, PROJECT, row));
+    if (made === null) {
+      throw new ExportError(`project ${id} exists already: import it into another server, or delete the project first`);
+    }
+    this.#project = { key: made, id: id as ProjectId };
+  }
+
+  async #store(): Promise<void> {
+    const [batch, project] = [this.#batch, this.#project];
+    if (batch.length === 0 || project === null) return;
+    [this.#batch, this.#batchCharacters] = [[], 0];
+    await this.#parts.stores.write((database) => {
+      for (const record of batch) {
+        if (this.#insert(database, project.key, record)) continue;
+        const which = "id" in record ? record.id : `of ${record.month_start}`;
+        throw new ExportError(`${record.type} ${which} exists already, or another one has its externalId`);
+      }
+    });
+  }
+
+  /** Returns false if the id is taken. */
+  #insert(database: SqliteDatabase, project: bigint, record: BatchRecord): boolean {
+    const now = this.#parts.clock.now();
+    const userKey = (id: string | null) => (id === null ? null : insert(database, UNKNOWN_USER, { project, id, now }));
+    switch (record.type) {
+      case "user": {
+        const { id, name, email, metadata, created_at: createdAt } = record;
+        const knownKey = insert(database, KNOWN, {});
+        const row = { project, id, knownKey, name, email, metadata: textOf(metadata), createdAt };
+        return run(database, USER, row);
+      }
+      case "event": {
+        const { id, userId, event, data, created_at: createdAt } = record;
+        const row = { id, userKey: userKey(userId), event, data: JSON.stringify(data), createdAt };
+        return run(database, EVENT, row);
+      }
+      case "memory":
+        return insertMemory(database, record, { project, userKey: userKey(record.userId), now });
+      case "chat": {
+        const { id, userId, title, created_at: createdAt } = record;
+        return run(database, CHAT, { id, project, userKey: userKey(userId), title, createdAt });
+      }
+      case "message":
+        return insertMessage(database, project, record);
+      case "webhook": {
+        const { id, url, events, description, is_enabled, created_at: createdAt } = record;
+        const secret = this.#parts.newWebhookSecret(systemRandom);
+        const texts = { id, url, events: JSON.stringify(events), description, secret };
+        return run(database, WEBHOOK, { ...texts, project, isEnabled: Number(is_enabled), createdAt });
+      }
+      case "usage": {
+        const { month_start, queries, prompt_tokens, completion_tokens } = record;
+        const tokens = { promptTokens: prompt_tokens, completionTokens: completion_tokens };
+        return run(database, USAGE, { project, monthStart: month_start, queries, ...tokens });
+      }
+    }
+  }
+
+  async #addFile({ memory_id, offset, data }: ExportedFile): Promise<void> {
+    const file = this.#file;
+    if (file?.memoryId !== memory_id || file.written !== offset) {
+      throw new ExportError(`the file of memory ${memory_id} is not complete or not in order`);
+    }
+    const bytes = Buffer.from(data, "base64");
+    if (file.written + bytes.length > file.bytes) throw new ExportError(`the file of ${memory_id} is too long`);
+    file.incoming ??= await this.#parts.files.begin();
+    await file.incoming.write(bytes);
+    file.written += bytes.length;
+  }
+
+  async #endFile(): Promise<void> {
+    const [file, project] = [this.#file, this.#project];
+    if (file === null || project === null) return;
+    if (file.written !== file.bytes) throw new ExportError(`the file of memory ${file.memoryId} is not complete`);
+    const incoming = file.incoming ?? (await this.#parts.files.begin());
+    await incoming.end();
+    const name = await this.#parts.files.keep(incoming.path);
+    const row = { id: file.memoryId, project: project.key, name };
+    await this.#parts.stores.write((database) => run(database, FILE, row));
+    this.#file = null;
+  }
+}
+
+/** Erases what imports left that ended without a word, such as by a crash. The caller has the directory's lock. */
+export function giveUpUnfinishedImports(stores: Pick<SqliteStores, "write">, now: number): void {
+  stores.write((database) =>
+    run(database, `UPDATE projects SET deleted_at = $now WHERE deleted_at = ${HIDDEN}`, { now }),
+  );
+}
+
+function insertMemory(
+  database: SqliteDatabase,
+  record: ExportedMemory,
+  { project, userKey, now }: { readonly project: bigint; readonly userKey: bigint | null; readonly now: number },
+): boolean {
+  const { id, externalId, status, content, title, kind, tags, language, metadata, given, source, error } = record;
+  const sha256 = Buffer.from(record.content_sha256, "hex");
+  const isRead = status === "completed";
+  const key = insert(database, MEMORY, {
+    ...{ id, project, userKey, externalId, title, type: kind, tags: textOf(tags), language, sha256, now },
+    titleFolded: title === null ? null : foldTitle(title),
+    status: isRead ? "processing" : status,
+    metadata: textOf(metadata),
+    given: JSON.stringify(given),
+    contentBytes: record.has_file ? (source?.bytes ?? 0) : Buffer.byteLength(content, "utf8"),
+    source: textOf(source),
+    extraction: record.extraction ?? (isRead ? "local" : null),
+    ...{ errorCode: error?.code ?? null, errorMessage: error?.message ?? null },
+    ...{ promptTokens: record.tokens.prompt, completionTokens: record.tokens.completion },
+    isReindexed: Number(isRead),
+    ...{ createdAt: record.created_at, updatedAt: record.updated_at },
+    ...{ expiresAt: record.expires_at, occurredAt: record.occurred_at },
+  });
+  if (key === null) return false;
+  if (status === "failed" && error === null) throw new ExportError(`memory ${id} is failed, but has no error`);
+  run(database, CONTENT, { key, content });
+  const { llm_extraction: finding, document } = record;
+  if (finding !== null) run(database, FINDING, { key, sha256, finding: JSON.stringify(finding) });
+  if (document !== null) {
+    run(database, FACTS, { key, sha256, title: document.title, marks: JSON.stringify(document.marks) });
+  }
+  return true;
+}
+
+function insertMessage(database: SqliteDatabase, project: bigint, record: ExportedMessage): boolean {
+  const { id, chat_id, role, content, is_interrupted, source_count: sourceCount, created_at: createdAt } = record;
+  const chatKey = insert(database, CHAT_KEY, { id: chat_id, project });
+  if (chatKey === null) throw new ExportError(`message ${id} belongs to chat ${chat_id}, which is not in the file`);
+  const row = { id, chatKey, role, content, isInterrupted: Number(is_interrupted), sourceCount, createdAt };
+  const messageKey = insert(database, MESSAGE, row);
+  if (messageKey === null) return false;
+  for (const { position, memory_id: memoryId, shown } of record.sources) {
+    const source = { messageKey, position, memoryId, project, shown: JSON.stringify(shown) };
+    if (!run(database, SOURCE, source)) {
+      throw new ExportError(`message ${id} has memory ${memoryId} as a source, which is not in the file`);
+    }
+  }
+  return true;
+}
+
+/** Runs a statement that returns a key; null if it returned no row. */
+function insert(database: SqliteDatabase, sql: string, values: Bindings): bigint | null {
+  return database.prepare<{ key: bigint }, Bindings>(sql).get(values)?.key ?? null;
+}
+
+/** Runs a statement; returns whether it changed a row. */
+function run(database: SqliteDatabase, sql: string, values: Bindings): boolean {
+  return database.prepare<never, Bindings>(sql).run(values) > 0;
+}
+
+function textOf(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
+}

@@ -1,0 +1,122 @@
+// What commands ask of the process that has the data directory: exports and imports. The process is a server, which a
+// command reaches through the socket in the directory, or the command itself, if no server runs.
+
+import type { Keeper } from "../adapters/embedded/keeping/keeper.ts";
+import { StoreError } from "../adapters/embedded/store-error.ts";
+import { Fault } from "../domain/fault.ts";
+import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
+import type { Log } from "../kit/log.ts";
+
+/** Answers the requests of commands. Whoever can open the data directory may send any of them. */
+export type Control = (request: Request) => Promise<Response>;
+
+/** Bytes of text that are sent at once. */
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * @param keeper null if the stores cannot be copied
+ * @param wakeIngest called when there are new memories to index
+ */
+export function createControl(keeper: Keeper | null, log: Log, wakeIngest: () => void): Control {
+  return async (request) => {
+    const { pathname, searchParams } = new URL(request.url);
+    try {
+      if (keeper === null) return refusal("These stores cannot be exported.", 501);
+      switch (`${request.method} ${pathname}`) {
+        case "GET /export":
+          return await streamed(keeper.export(searchParams.get("project")));
+        case "POST /import":
+          return Response.json(await keeper.import(recordsOf(request)).finally(wakeIngest));
+        default:
+          return refusal(
+            `This version of Mneme cannot ${request.method} ${pathname}: use the same version for both.`,
+            404,
+          );
+      }
+    } catch (error) {
+      if (!isForOperator(error)) log.error({ err: error }, "a request of a command failed");
+      return refusal(messageOf(error), isForOperator(error) ? 400 : 500);
+    }
+  };
+}
+
+/** A failure after the first byte was sent: the last line of a stream. */
+export interface StreamFailure {
+  readonly type: "error";
+  readonly message: string;
+}
+
+/** An answer with lines. A failure before the first line rejects; a later one becomes the last line. */
+async function streamed(lines: AsyncGenerator<string>): Promise<Response> {
+  const first = await lines.next();
+  const encoder = new TextEncoder();
+  let pending = first.done ? "" : first.value;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        while (pending.length < CHUNK_BYTES) {
+          const next = await lines.next();
+          if (next.done) {
+            controller.enqueue(encoder.encode(pending));
+            controller.close();
+            return;
+          }
+          pending += next.value;
+        }
+        controller.enqueue(encoder.encode(pending));
+        pending = "";
+      } catch (error) {
+        const failure: StreamFailure = { type: "error", message: messageOf(error) };
+        controller.enqueue(encoder.encode(`${pending}${JSON.stringify(failure)}\n`));
+        controller.close();
+      }
+    },
+    async cancel() {
+      await lines.return(undefined);
+    },
+  });
+  return new Response(body, { headers: { "content-type": "application/x-ndjson" } });
+}
+
+/** The records in a body: one per line. */
+async function* recordsOf(request: Request): AsyncGenerator<ExportRecord> {
+  let number = 0;
+  for await (const line of linesOf(request.body)) {
+    number += 1;
+    try {
+      yield parseExportRecord(line);
+    } catch (error) {
+      throw error instanceof ExportError ? new ExportError(`record ${number}: ${error.message}`) : error;
+    }
+  }
+}
+
+/** The lines of a stream of bytes, without their line ends. */
+export async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
+  if (body === null) return;
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  for await (const chunk of body) {
+    const parts = decoder.decode(chunk, { stream: true }).split("\n");
+    for (const [at, part] of parts.entries()) {
+      pieces.push(part);
+      if (at === parts.length - 1) break;
+      yield pieces.join("");
+      pieces = [];
+    }
+  }
+  const last = pieces.join("") + decoder.decode();
+  if (last !== "") yield last;
+}
+
+function refusal(message: string, status: number): Response {
+  return Response.json({ error: message }, { status });
+}
+
+function isForOperator(error: unknown): boolean {
+  return error instanceof ExportError || error instanceof Fault || error instanceof StoreError;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,40 @@
+// Opens a data directory for a command: the stores themselves, or the socket of the server that has the directory.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { NativeError } from "../adapters/native/addon.ts";
+import type { Config } from "../config.ts";
+import type { Clock } from "../kit/clock.ts";
+import { UsageError } from "../kit/flags.ts";
+import type { Log } from "../kit/log.ts";
+import { Closers } from "./closers.ts";
+import { type Control, createControl } from "./control.ts";
+import { commandsTo } from "./control-socket.ts";
+import { openEmbeddedStorage } from "./storage.ts";
+
+/** A data directory that a command may use until it calls `close`. */
+export interface DataDirectory {
+  readonly control: Control;
+  /** Whether a server has the directory and answers the requests. */
+  readonly isServed: boolean;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens a data directory, whether or not a server runs on it.
+ * @throws UsageError if the directory has no data of Mneme; StoreError or NativeError if it cannot be opened
+ */
+export async function openDataDirectory(config: Config, clock: Clock, log: Log): Promise<DataDirectory> {
+  if (!existsSync(join(config.dataDir, "mneme.sqlite"))) {
+    throw new UsageError(`${config.dataDir} holds no data of Mneme: give the server's data folder with --data-dir.`);
+  }
+  const closers = new Closers();
+  try {
+    const { keeper } = await openEmbeddedStorage({ config, onDeliveries: () => undefined, clock, log }, closers);
+    return { control: createControl(keeper, log, () => undefined), isServed: false, close: () => closers.close() };
+  } catch (error) {
+    await closers.close();
+    if (!(error instanceof NativeError) || error.code !== "locked") throw error;
+    return { control: commandsTo(config.dataDir), isServed: true, close: async () => undefined };
+  }
+}

@@ -1,0 +1,259 @@
+// `mneme export` and `mneme import` of an exported project: the round trip is identical, on a running server and on a
+// data directory; a bad file is refused with the line that is wrong, and nothing of it is stored.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { exportProject, importProject } from "../../src/cli/project-copy.ts";
+import { listenForCommands } from "../../src/compose/control-socket.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-copy-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const start = { environment: {}, place: { workingDirectory: folder, shippedModelsDirectory: () => folder } };
+const path = (name: string) => join(folder, name);
+/** Exports with the command, and returns all lines but the header, which names the time of the export. */
+const exported = async (dataDir: string, name: string, ...flags: string[]): Promise<readonly string[]> => {
+  await exportProject([path(name), "--data-dir", dataDir, ...flags], start);
+  const bytes = readFileSync(path(name));
+  const [header = "", ...lines] = (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString().split("\n");
+  expect(JSON.parse(header)).toMatchObject({ type: "header", format: "mneme-export", version: 1 });
+  return lines;
+};
+const settled = (service: TestService, key?: string) =>
+  until("no memory is being processed", async () => {
+    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const { body } = await service.call("GET", "/v1/memories?status=processing&limit=1", undefined, headers);
+    return body.data.length === 0;
+  });
+
+/** A project with something of everything. */
+async function fill(service: TestService): Promise<void> {
+  const { call, store } = service;
+  await call("PUT", "/v1/project", {
+    name: "Notes of 東京",
+    retention_days: 7,
+    min_evidence: 0.25,
+    default_mode: "fast",
+  });
+  await call("POST", "/v1/users", {
+    id: "ada",
+    name: "Ada",
+    email: "ada@example.org",
+    metadata: { since: 2019, ключ: ["é", null] },
+  });
+  await call("POST", "/v1/users/ada/events", { type: "page_view", data: { page: "/a", n: 1.5 } });
+  const kept = await store({ content: "The spare key of the boathouse hangs behind the barometer.", userId: "ada" });
+  await store({
+    ...{
+      content: `${"A long text. ".repeat(700)}\u{1f600} ends here.`,
+      title: "Long",
+      tags: ["x", "y"],
+      type: "note",
+      language: "en",
+    },
+    ...{ metadata: { deep: { list: [1, "two", false] } }, externalId: "ext-1", occurred_at: "2020-02-29T12:00:00Z" },
+  });
+  await store({ content: "Expires far in the future.", expires_at: "2090-01-01T00:00:00Z" });
+  const gone = await store({ content: "This memory is deleted and must not be exported." });
+  await call("DELETE", `/v1/memories/${gone.body.id}`);
+  const form = new FormData();
+  form.set("file", new File(["# Manual\n\nTurn the brass valve to the left."], "manual.md", { type: "text/markdown" }));
+  const upload = await service.send(
+    new Request("http://mneme.test/v1/memories/upload", {
+      method: "POST",
+      headers: { authorization: "Bearer ctx_test_key_0123456789abcdef" },
+      body: form,
+    }),
+  );
+  await service.settled(upload.body.id);
+  const chat = await call("POST", "/v1/chats", { userId: "ada" });
+  await call("POST", `/v1/chats/${chat.body.id}/messages`, { content: "Where is the key of the boathouse?" });
+  await call("POST", "/v1/users", { id: "bob" });
+  await store({ content: "Bob's profile is erased, his memory stays.", userId: "bob" });
+  await call("POST", "/v1/webhooks", {
+    url: "https://1.1.1.1/hook",
+    events: ["memory.completed"],
+    description: "d",
+  });
+  await call("PUT", `/v1/memories/${kept.body.id}`, { title: "Key" });
+}
+
+/** Rows that refer to a project which is not visible. */
+const hidden = (dataDir: string) => {
+  const database = openDatabase(join(dataDir, "mneme.sqlite"));
+  const rows = database
+    .prepare<{ n: bigint }>("SELECT count(*) AS n FROM projects WHERE deleted_at IS NOT NULL")
+    .get({});
+  database.close();
+  return Number(rows?.n);
+};
+
+describe("an exported project", () => {
+  let source: TestService;
+  let stop: () => Promise<void>;
+  let lines: readonly string[];
+  beforeAll(async () => {
+    source = await startService();
+    stop = listenForCommands(source.dataDir, source.service.control);
+    await fill(source);
+    lines = await exported(source.dataDir, "served.jsonl");
+  }, 120_000);
+  afterAll(async () => {
+    await stop?.();
+    await source?.stop();
+  });
+
+  const records = () => lines.slice(0, -2).map((line) => JSON.parse(line));
+  const of = (type: string) => records().filter((record) => record.type === type);
+
+  test("has everything that the project owns, and nothing that is deleted or secret", () => {
+    expect(of("project")).toMatchObject([
+      { name: "Notes of 東京", settings: { retention_days: 7, default_mode: "fast" } },
+    ]);
+    expect(of("user").map(({ id }) => id)).toEqual(["ada", "bob"]);
+    expect(of("user")[0]).toMatchObject({ name: "Ada", metadata: { since: 2019, ключ: ["é", null] } });
+    expect(of("event")).toMatchObject([{ userId: "ada", event: "page_view", data: { page: "/a", n: 1.5 } }]);
+    expect(of("memory").map(({ status }) => status)).toEqual(Array(5).fill("completed"));
+    expect(of("memory")[1]).toMatchObject({
+      title: "Long",
+      externalId: "ext-1",
+      given: ["title", "type", "tags", "language"],
+    });
+    expect(of("memory")[3]).toMatchObject({
+      source: { filename: "manual.md" },
+      document: { marks: [] },
+      has_file: false,
+    });
+    expect(of("message").map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect(of("message")[1].sources[0].memory_id).toBe(of("memory")[0].id);
+    expect(of("webhook")).toMatchObject([{ url: "https://1.1.1.1/hook", events: ["memory.completed"] }]);
+    expect(of("usage")).toHaveLength(1);
+    const text = lines.join("\n");
+    for (const secret of ["must not be exported", "whsec_", "api_key"]) expect(text).not.toContain(secret);
+  });
+
+  test("is the same after an import into a running server: at once, and when it is indexed again", async () => {
+    const target = await startService();
+    const stopTarget = listenForCommands(target.dataDir, target.service.control);
+    try {
+      const said = await importProject([path("served.jsonl"), "--data-dir", target.dataDir], start);
+      const { id } = of("project")[0];
+      expect(said).toContain(`Project ${id} is imported`);
+      expect(await exported(target.dataDir, "at-once.jsonl", "--project", id)).toEqual(lines);
+
+      const key = target.addKey(["*"], id);
+      const headers = { authorization: `Bearer ${key}` };
+      await settled(target, key);
+      expect(await exported(target.dataDir, "again.jsonl.gz", "--project", "Notes of 東京")).toEqual(lines);
+      const list = await target.call("GET", "/v1/memories", undefined, headers);
+      expect(list.body.data).toEqual((await source.call("GET", "/v1/memories")).body.data);
+      const found = await target.call("POST", "/v1/memories/search", { query: "brass valve" }, headers);
+      expect(found.body.results[0].content).toContain("brass valve");
+      const hooks = await target.call("GET", "/v1/webhooks", undefined, headers);
+      const deliveries = await target.call(
+        "GET",
+        `/v1/webhooks/${hooks.body.data[0].id}/deliveries`,
+        undefined,
+        headers,
+      );
+      expect(deliveries.body.data).toEqual([]);
+      const users = await target.call("GET", "/v1/users", undefined, headers);
+      expect(users.body).toEqual((await source.call("GET", "/v1/users")).body);
+
+      const twice = importProject([path("served.jsonl"), "--data-dir", target.dataDir], start);
+      expect(twice).rejects.toThrow(`project ${id} exists already`);
+      await twice.catch((error: unknown) => error);
+      expect(await exported(target.dataDir, "unharmed.jsonl", "--project", id)).toEqual(lines);
+    } finally {
+      await stopTarget();
+      await target.stop();
+    }
+  }, 120_000);
+
+  test("is the same after an import into a data directory that no server uses", async () => {
+    const dataDir = path("offline");
+    const first = await startService({ dataDir, waitsForModels: false });
+    await first.stop();
+    const said = await importProject([path("served.jsonl"), "--data-dir", dataDir], start);
+    expect(said).toContain("indexed when a server starts");
+    const { id } = of("project")[0];
+    expect(await exported(dataDir, "offline.jsonl", "--project", id)).toEqual(lines);
+  }, 120_000);
+
+  const refusals: readonly (readonly [string, (text: string) => string, string])[] = [
+    ["of another version", (text) => text.replace('"version":1', '"version":2'), "version 2 of the format"],
+    ["without its end", (text) => text.slice(0, text.lastIndexOf('{"type":"end"')), "its last line is missing"],
+    ["that is cut within a line", (text) => text.slice(0, -200), "damaged or incomplete"],
+    ["with a changed text", (text) => text.replace("barometer", "barometre"), "changed or damaged after its export"],
+    ["with a line that is missing", (text) => text.replace(/\{"type":"event".*\n/, ""), "records, but should have"],
+    [
+      "with a wrong field",
+      (text) => text.replace('"is_enabled":true', '"is_enabled":1'),
+      "'is_enabled' of a record of type webhook must be true or false",
+    ],
+    [
+      "with an unknown field",
+      (text) => text.replace('"is_enabled":true', '"is_enabled":true,"x":1'),
+      'has no field "x"',
+    ],
+    [
+      "with an unknown record",
+      (text) => text.replace('{"type":"event"', '{"type":"evnt"'),
+      'there is no record type "evnt"',
+    ],
+  ];
+  for (const [what, damage, message] of refusals) {
+    test(`${what} is refused, and nothing is stored`, async () => {
+      writeFileSync(path("bad.jsonl"), damage(readFileSync(path("served.jsonl"), "utf8")));
+      const failure = await importProject([path("bad.jsonl"), "--data-dir", source.dataDir], start).catch(String);
+      expect(failure).toContain(message);
+      expect(hidden(source.dataDir)).toBe(0);
+    });
+  }
+
+  test("with a memory that exists is refused as a whole, and what was stored of it is erased", async () => {
+    const target = await startService({ waitsForModels: false });
+    const stopTarget = listenForCommands(target.dataDir, target.service.control);
+    try {
+      await importProject([path("served.jsonl"), "--data-dir", target.dataDir], start);
+      // the same memories under another project: everything before the first memory can be stored
+      const other = "prj_00000000000000000000000001";
+      const [header = "", ...rest] = readFileSync(path("served.jsonl"), "utf8").trimEnd().split("\n");
+      const body = rest
+        .slice(0, -1)
+        .join("\n")
+        .replaceAll(of("project")[0].id, other)
+        .replace(of("event")[0].id, "evt_00000000000000000000000001");
+      const sha256 = new Bun.CryptoHasher("sha256").update(`${body}\n`).digest("hex");
+      const end = JSON.stringify({ type: "end", lines: rest.length - 1, sha256 });
+      writeFileSync(path("conflict.jsonl"), `${header}\n${body}\n${end}\n`);
+      const failure = await importProject([path("conflict.jsonl"), "--data-dir", target.dataDir], start).catch(String);
+      expect(failure).toContain(`memory ${of("memory")[0].id} exists already`);
+      expect((await target.call("GET", `/v1/projects/${other}`)).status).toBe(404);
+      expect(hidden(target.dataDir)).toBe(1); // the next upkeep, or start, erases it
+      await target.service.close();
+      const again = await startService({ dataDir: target.dataDir, waitsForModels: false });
+      await until("the leftovers are erased", () => hidden(target.dataDir) === 0);
+      await again.stop();
+    } finally {
+      await stopTarget();
+      rmSync(target.dataDir, { recursive: true, force: true });
+    }
+  }, 120_000);
+
+  test("does not replace a file that exists, and leaves none if it fails", async () => {
+    const again = exportProject([path("served.jsonl"), "--data-dir", source.dataDir], start);
+    expect(String(await again.catch(String))).toContain("exists: choose another name");
+    const unknown = exportProject([path("none.jsonl"), "--data-dir", source.dataDir, "--project", "nobody"], start);
+    expect(String(await unknown.catch(String))).toContain('There is no project "nobody"');
+    const nowhere = exportProject([path("none.jsonl"), "--data-dir", path("empty")], start);
+    expect(String(await nowhere.catch(String))).toContain("holds no data of Mneme");
+    for (const name of ["none.jsonl", "none.jsonl.partial"]) expect(existsSync(path(name))).toBeFalse();
+  });
+});
