@@ -1,5 +1,5 @@
-// The socket in the data directory through which commands reach the server that has the directory's lock. Only users who
-// may read the directory can open it, so it needs no key.
+// The socket in the data directory through which commands reach the server that has the directory's lock. Only users
+// who may read the directory can open it, so it needs no key.
 
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

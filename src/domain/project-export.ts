@@ -7,7 +7,9 @@ import { EXTRACTED_FIELDS } from "./memory.ts";
 import { PLAN_NAMES, type Plan, type ProjectSettings } from "./project.ts";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "./webhook.ts";
 
-/** Name and version of the format, in the first line of each file. A change that older readers misread is a new version. */
+/**
+ * Name and version of the format, in the first line of each file. A change that older readers misread is a new version.
+ */
 export const EXPORT_FORMAT = "mneme-export";
 /** Newest version of the format that this program writes and reads. */
 export const EXPORT_VERSION = 1;
@@ -27,7 +29,9 @@ export const EXPORT_TYPES = [
 /** Type of a record. */
 export type ExportType = (typeof EXPORT_TYPES)[number];
 
-/** The first line. `exported_at` and `mneme` are the only fields that differ between two exports of the same project. */
+/**
+ * The first line. `exported_at` and `mneme` are the only fields that differ between two exports of the same project.
+ */
 export interface ExportHeader {
   readonly type: "header";
   readonly format: typeof EXPORT_FORMAT;

@@ -212,8 +212,8 @@ export function clusters(keys: readonly bigint[]): readonly (readonly bigint[])[
 }
 
 /**
- * Condition for the memories of a cluster. The bounds (BETWEEN) let DuckDB skip row groups and, within a row group, read
- * the other columns only for rows within the bounds. With the list of keys (IN) alone, DuckDB does neither.
+ * Condition for the memories of a cluster. The bounds (BETWEEN) let DuckDB skip row groups and, within a row group,
+ * read the other columns only for rows within the bounds. With the list of keys (IN) alone, DuckDB does neither.
  */
 export function toCondition(cluster: readonly bigint[]): string {
   const bounds = `memory_key BETWEEN ${cluster[0]} AND ${cluster.at(-1)}`;

@@ -1,5 +1,5 @@
-// Writes the records of an exported project (domain/project-export.ts) to the stores. The project stays hidden until all
-// of it is stored: what is left of an import that failed is erased like a removed project.
+// Writes the records of an exported project (domain/project-export.ts) to the stores. The project stays hidden until
+// all of it is stored: what is left of an import that failed is erased like a removed project.
 
 import { PROJECT_SECRET_BYTES } from "../../../domain/chunk-ids.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -21,7 +21,9 @@ import { type RandomBytes, systemRandom } from "../sqlite/random.ts";
 import type { SqliteStores } from "../sqlite/stores.ts";
 
 const MiB = 1024 * 1024;
-/** Records that are stored in one transaction, and the size of their texts: other writers wait for a few milliseconds. */
+/**
+ * Records that are stored in one transaction, and the size of their texts: other writers wait for a few milliseconds.
+ */
 const BATCH_RECORDS = 50;
 const BATCH_CHARACTERS = 2 * MiB;
 

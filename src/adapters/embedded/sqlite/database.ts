@@ -250,8 +250,8 @@ export function openReader(writer: SqliteDatabase): SqliteDatabase {
 }
 
 /**
- * Opens a read-only connection that sees the file as it is now, until it is closed. Meanwhile the write-ahead log grows,
- * because later changes are not merged into the file.
+ * Opens a read-only connection that sees the file as it is now, until it is closed. Meanwhile the write-ahead log
+ * grows, because later changes are not merged into the file.
  * @throws StoreError if the file cannot be used
  */
 export function openSnapshot(writer: SqliteDatabase): SqliteDatabase {

@@ -37,8 +37,8 @@ const COLUMNS = "project_key, id, name, plan, settings, is_default, created_at";
 const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
 
 /**
- * Value of `deleted_at` of a project that an import still fills. It counts as missing like a removed project, but is not
- * erased.
+ * Value of `deleted_at` of a project that an import still fills. It counts as missing like a removed project, but is
+ * not erased.
  */
 export const HIDDEN = -1;
 

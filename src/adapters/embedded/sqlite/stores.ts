@@ -52,8 +52,8 @@ export interface SqliteStoreOptions {
 export interface SqliteStores extends Stores {
   readonly transactions: Transactions;
   /**
-   * Opens a snapshot (see `openSnapshot`). `alongside` runs at the same moment: no store writes until it has ended, so it
-   * must take milliseconds.
+   * Opens a snapshot (see `openSnapshot`). `alongside` runs at the same moment: no store writes until it has ended, so
+   * it must take milliseconds.
    */
   snapshot<T>(alongside: () => Promise<T>): Promise<readonly [SqliteDatabase, T]>;
   /** Runs `write` on the writing connection in one transaction, when its turn comes. It must take milliseconds. */
