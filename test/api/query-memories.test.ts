@@ -2,13 +2,10 @@
 // requests count as queries.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type EventReader, expectWholeAnswer, openStream } from "../support/event-stream.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
-import { startWithoutModels } from "../support/unfinished.ts";
+import { withModelsAway } from "../support/unfinished.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 import { REFUSED_AS_OF } from "./refused-times.ts";
@@ -355,14 +352,8 @@ test("401 without a key, 403 for a key that may search but not query", async () 
 });
 
 describe("503: the models are away", () => {
-  test("a JSON answer is refused, a stream ends in an error event with the same body; neither counts", async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
-    const first = await startService({ dataDir });
-    await first.store({ content: "Stored while the models were there." });
-    await first.stop();
-    const bare = await startWithoutModels({ dataDir });
-    try {
-      await until("the models are given up", async () => (await bare.call("GET", "/ready")).status === 503);
+  test("a JSON answer is refused, a stream ends in an error event with the same body; neither counts", async () =>
+    withModelsAway(async (bare) => {
       const refused = await bare.call("POST", "/v1/memories/query", { query: "models" });
       expectFault(refused, 503, "model_unavailable");
       expect(refused.headers.has("retry-after")).toBeFalse();
@@ -374,9 +365,5 @@ describe("503: the models are away", () => {
         { name: "error", data: { error: { ...error, request_id: reader.response.headers.get("x-request-id") } } },
       ]);
       expect((await bare.call("GET", "/v1/usage")).body.queries.used).toBe(0);
-    } finally {
-      await bare.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    }
-  });
+    }));
 });

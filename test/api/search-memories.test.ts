@@ -1,12 +1,9 @@
 // POST /v1/memories/search: results, scope, when memories become searchable, and errors.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type Answered, SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
-import { startWithoutModels } from "../support/unfinished.ts";
+import { withModelsAway } from "../support/unfinished.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 import { REFUSED_AS_OF } from "./refused-times.ts";
@@ -451,23 +448,13 @@ test("401 without a key, 403 for a key that cannot read", async () => {
 });
 
 describe("503", () => {
-  test("while the models are unavailable: the body has the seconds to wait, without Retry-After", async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
-    const first = await startService({ dataDir });
-    await first.store({ content: "Stored while the models were there." });
-    await first.stop();
-    const bare = await startWithoutModels({ dataDir });
-    try {
-      await until("the models are given up", async () => (await bare.call("GET", "/ready")).status === 503);
+  test("while the models are unavailable: the body has the seconds to wait, without Retry-After", async () =>
+    withModelsAway(async (bare) => {
       const answer = await bare.call("POST", "/v1/memories/search", { query: "models" });
       expectFault(answer, 503, "model_unavailable");
       expect(answer.body.error.retry_after_seconds).toBeGreaterThan(0);
       expect(answer.headers.has("retry-after")).toBeFalse();
-    } finally {
-      await bare.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    }
-  });
+    }));
 });
 
 test("a caller who hangs up does not affect the service", async () => {

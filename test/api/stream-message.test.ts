@@ -1,13 +1,10 @@
 // POST /v1/chats/{id}/messages/stream: the streamed answer, what is stored, and what remains after a hang-up.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type EventReader, expectWholeAnswer, openStream } from "../support/event-stream.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
-import { startWithoutModels } from "../support/unfinished.ts";
+import { withModelsAway } from "../support/unfinished.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 
@@ -250,14 +247,8 @@ describe("later errors are events", () => {
     expect(await used()).toBe(before);
   });
 
-  test("error: the models are unavailable; the user's message is stored, no answer is, and it does not count", async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
-    const first = await startService({ dataDir });
-    await first.store({ content: "Stored while the models were there." });
-    await first.stop();
-    const bare = await startWithoutModels({ dataDir });
-    try {
-      await until("the models are given up", async () => (await bare.call("GET", "/ready")).status === 503);
+  test("error: the models are unavailable; the user's message is stored, no answer is, and it does not count", async () =>
+    withModelsAway(async (bare) => {
       const { id } = (await bare.call("POST", "/v1/chats", {})).body;
       const reader = await openStream(bare, `/v1/chats/${id}/messages/stream`, { message: "models?" });
       const events = await reader.rest();
@@ -273,9 +264,5 @@ describe("later errors are events", () => {
         ["user", "and?"],
       ]);
       expect((await bare.call("GET", "/v1/usage")).body.queries.used).toBe(0);
-    } finally {
-      await bare.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    }
-  });
+    }));
 });

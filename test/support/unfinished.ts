@@ -6,6 +6,7 @@ import { basename, join } from "node:path";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { type ServiceOptions, startService, type TestService } from "./service.ts";
 import { ROOT } from "./sources.ts";
+import { until } from "./until.ts";
 
 /** Starts a service that accepts memories but completes none, because the weights of its models are missing. */
 export async function startWithoutModels(options: ServiceOptions = {}): Promise<TestService> {
@@ -18,6 +19,22 @@ export async function startWithoutModels(options: ServiceOptions = {}): Promise<
       rmSync(modelsDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Runs `work` with a service that has a searchable memory, after its models were given up. */
+export async function withModelsAway(work: (bare: TestService) => Promise<void>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
+  const first = await startService({ dataDir });
+  await first.store({ content: "Stored while the models were there." });
+  await first.stop();
+  const bare = await startWithoutModels({ dataDir });
+  try {
+    await until("the models are given up", async () => (await bare.call("GET", "/ready")).status === 503);
+    await work(bare);
+  } finally {
+    await bare.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
 }
 
 /** Makes a memory fail, with the row that the worker writes if a text cannot be prepared. */
