@@ -2,6 +2,7 @@
 
 import type { ChunkId, MemoryId, MemoryKey } from "../../src/domain/ids.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
+import { completedMemory } from "../support/memory.ts";
 
 let lastKey = 0n;
 
@@ -10,27 +11,11 @@ export function passage(text: string, score = 0.5): RankedPassage {
   lastKey++;
   return {
     chunkId: `chunk_${String(lastKey).padStart(26, "0")}` as ChunkId,
-    memory: {
+    memory: completedMemory({
       key: lastKey as MemoryKey,
       id: `mem_${String(lastKey).padStart(26, "0")}` as MemoryId,
-      version: 1,
-      state: { status: "completed", chunkCount: 1, extraction: "local" },
-      title: null,
-      type: null,
-      tags: null,
-      language: null,
-      metadata: null,
-      userId: null,
-      userKey: null,
-      externalId: null,
-      createdAt: 0,
-      updatedAt: 0,
-      expiresAt: null,
-      occurredAt: null,
-      source: null,
       contentBytes: Buffer.byteLength(text),
-      given: [],
-    },
+    }),
     text,
     place: { ordinal: 0, start: 0, end: [...text].length, headings: [] },
     score,

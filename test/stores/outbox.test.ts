@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteOutbox } from "../../src/adapters/embedded/sqlite/outbox.ts";
 import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
-import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import type { Webhook, WebhookDraft } from "../../src/domain/webhook.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
+import { completedMemory } from "../support/memory.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const PROJECT = "prj_00000000000000000000000000" as ProjectId;
@@ -67,27 +68,7 @@ function webhook(draft: Partial<WebhookDraft> = {}, project = PROJECT): Webhook 
 }
 
 function memory(title = "Grüße 😀"): Memory {
-  return {
-    key: 1n as MemoryKey,
-    id: "mem_00000000000000000000000000" as MemoryId,
-    version: 1,
-    state: { status: "completed", chunkCount: 3, extraction: "local" },
-    title,
-    type: null,
-    tags: null,
-    language: null,
-    metadata: null,
-    userId: null,
-    userKey: null,
-    externalId: null,
-    createdAt: 0,
-    updatedAt: 0,
-    expiresAt: null,
-    occurredAt: null,
-    contentBytes: 12,
-    source: null,
-    given: [],
-  };
+  return completedMemory({ title, state: { status: "completed", chunkCount: 3, extraction: "local" } });
 }
 
 type Recorded = Parameters<SqliteOutbox["record"]>[1];
