@@ -54,10 +54,16 @@ export interface SupervisedChild {
   /**
    * Sends one request. The child answers in order of arrival.
    * @param timeoutMs if the child does not answer in this time, it is killed
+   * @param getsMoreTime called when this time is over; if it returns true, the child gets the same time again
    * @throws ChildGone if the child is not up, or dies before it answers
    * @throws ChildFailure if the child's handler threw
    */
-  request(header: JsonObject, payload: Uint8Array | undefined, timeoutMs: number): Promise<ChildRequest>;
+  request(
+    header: JsonObject,
+    payload: Uint8Array | undefined,
+    timeoutMs: number,
+    getsMoreTime?: () => boolean,
+  ): Promise<ChildRequest>;
   /**
    * Ends the child and removes its socket: closes the connection, and sends SIGKILL after `deadlineMs`. Pending
    * requests throw ChildGone.
@@ -110,7 +116,8 @@ interface Run {
 interface Pending {
   readonly resolve: (reply: ChildRequest) => void;
   readonly reject: (error: Error) => void;
-  readonly timer: ReturnType<typeof setTimeout>;
+  /** Replaced when the child gets more time. */
+  timer: ReturnType<typeof setTimeout>;
 }
 
 /** Starts a child and keeps it running until `close`. Resolves when its socket listens, before the child is up. */
@@ -165,7 +172,12 @@ class Supervisor implements SupervisedChild {
     return this.rss;
   }
 
-  request(header: JsonObject, payload: Uint8Array | undefined, timeoutMs: number): Promise<ChildRequest> {
+  request(
+    header: JsonObject,
+    payload: Uint8Array | undefined,
+    timeoutMs: number,
+    getsMoreTime: () => boolean = () => false,
+  ): Promise<ChildRequest> {
     const run = this.run;
     if (this.current.status !== "up" || run === null || run.socket === null) {
       return Promise.reject(new ChildGone(`${this.name} is not up (${this.current.status})`));
@@ -175,8 +187,12 @@ class Supervisor implements SupervisedChild {
     this.nextId = (this.nextId % 0xffff_ffff) + 1;
     const bytes = encodeFrame({ id, kind: "request", header, ...(payload && { payload }) });
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.end(run, `no answer within ${timeoutMs} ms`), timeoutMs);
-      this.pending.set(id, { resolve, reject, timer });
+      const onTimeout = () => {
+        if (getsMoreTime()) pending.timer = setTimeout(onTimeout, timeoutMs);
+        else this.end(run, `no answer within ${timeoutMs} ms`);
+      };
+      const pending: Pending = { resolve, reject, timer: setTimeout(onTimeout, timeoutMs) };
+      this.pending.set(id, pending);
       socket.write(bytes);
     });
   }

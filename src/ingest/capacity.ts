@@ -56,7 +56,7 @@ export class Capacity {
     return this.#embeddingTokens < EMBEDDING_TOKENS_MAX && this.#publishingChunks() < PUBLISHING_CHUNKS_MAX;
   }
 
-  /** Whether memories are being embedded, so that more will soon be ready to publish. */
+  /** Whether memories are being embedded that will be ready to publish soon. Those with many tokens do not count. */
   get isEmbedding(): boolean {
     return this.#embeddingMemories > 0;
   }
@@ -80,10 +80,11 @@ export class Capacity {
   /** Takes a slot for a memory whose chunks are being embedded. */
   takeEmbedding(tokens: number): Slot {
     const counted = Math.min(tokens, MEMORY_TOKENS_MAX);
-    this.#embeddingMemories += 1;
+    const memories = tokens < MEMORY_TOKENS_MAX ? 1 : 0;
+    this.#embeddingMemories += memories;
     this.#embeddingTokens += counted;
     return this.#slot(() => {
-      this.#embeddingMemories -= 1;
+      this.#embeddingMemories -= memories;
       this.#embeddingTokens -= counted;
     });
   }

@@ -1,6 +1,7 @@
 // Processes one job in five steps: read, extract, prepare, embed, publish. worker.ts claims jobs and stores their
 // results.
 
+import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type ChunkIndex, type IndexModel, type ModelVectors, OtherModel } from "../ports/chunk-index.ts";
@@ -30,6 +31,12 @@ import {
 
 /** Polling interval, in milliseconds, of a file that waits until embedding and publishing have room for its text. */
 const ROOM_POLL_MS = 200;
+
+/**
+ * Interval, in milliseconds, between checks whether the memory of a large text was deleted or rewritten, while the text
+ * is read or prepared.
+ */
+const HELD_CHECK_MS = 1_000;
 
 /** What a job runner needs. */
 export interface JobRunnerParts {
@@ -73,12 +80,13 @@ export class JobRunner {
 
   /**
    * Processes a job until its memory is searchable. Up to the end of preparation the job occupies a slot: only one file
-   * is read at a time, and no jobs are claimed while texts are being prepared.
+   * is read at a time, and no jobs are claimed while texts are being prepared. A large text needs no slot for that: one
+   * has the turn (large-texts.ts), and it is prepared beside the others.
    * @throws JobFailed, JobPostponed or LeaseLost (outcome.ts); the abort reason of `stop` if the worker stops; any
    *   other error means a transient failure
    */
   async run(job: Job): Promise<void> {
-    const slot = job.upload === null ? this.#parts.capacity.takePreparing() : await this.#fileTurn(job);
+    const slot = job.upload === null ? this.#textSlot(job) : await this.#fileTurn(job);
     try {
       const read = job.upload === null ? await this.#readText(job) : await this.#readFile(job, job.upload);
       const extracted = await this.#extract(read, slot);
@@ -89,6 +97,10 @@ export class JobRunner {
     } finally {
       slot.release();
     }
+  }
+
+  #textSlot(job: Job): Slot {
+    return this.#parts.large.isKnownLarge(job) ? { release: () => undefined } : this.#parts.capacity.takePreparing();
   }
 
   /** Reads the text from the memory's row, or from the index if the row no longer has it. */
@@ -131,7 +143,9 @@ export class JobRunner {
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "reading");
     const document = { ...file, path: files.pathOf(file.name) };
-    const text = await this.#unlessStopped(documents.read(document, (pages) => held.update(job, { pages })));
+    const text = await this.#whileHeld(job, (signal) =>
+      documents.read(document, (pages) => held.update(job, { pages }), signal),
+    );
     if (text instanceof ReadFailure) throw new JobFailed(text.code, text.message);
     this.#postponeIfLarge(job, text.content);
     held.enterStage(job, "preparing");
@@ -163,7 +177,10 @@ export class JobRunner {
   async #prepare(extracted: ExtractedJob): Promise<Prepared> {
     const { job, marks } = extracted;
     const input = withExtraction(prepareInputOf(extracted), extracted.extraction);
-    const outcome = await this.#unlessStopped(this.#preparation.add(input));
+    const outcome = this.#parts.large.isCurrent(job)
+      ? await this.#whileHeld(job, async (signal) => (await this.#parts.preparer.prepare([input], signal))[0])
+      : await this.#unlessStopped(this.#preparation.add(input));
+    invariant(outcome !== undefined, "preparation returned no outcome for a text; this is a bug in Mneme");
     if (outcome instanceof PrepareFailure) {
       throw new JobFailed(job.upload === null ? "processing_error" : "unreadable_document", outcome.message);
     }
@@ -182,7 +199,8 @@ export class JobRunner {
     try {
       const ofModels: ModelVectors[] = [];
       for (const embedder of embedders) {
-        const vectors = await embedChunks(embedder, prepared, stop, (chunksDone) => {
+        const options = { share: job.projectId, signal: stop };
+        const vectors = await embedChunks(embedder, prepared, options, (chunksDone) => {
           if (embedder === embedders[0]) held.enterStage(job, "embedding", chunksDone, chunks.length);
           return this.#isHeld(job);
         });
@@ -234,19 +252,47 @@ export class JobRunner {
     return (await jobs.renew([job], leaseMs)).length > 0;
   }
 
+  /**
+   * Runs work that takes seconds or longer. Aborts it, and throws `LeaseLost`, soon after the memory was deleted or
+   * rewritten.
+   */
+  async #whileHeld<T>(job: Job, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, stop } = this.#parts;
+    const lost = new AbortController();
+    const ended = new AbortController();
+    const check = async () => {
+      while (!ended.signal.aborted) {
+        await clock.sleep(HELD_CHECK_MS, ended.signal);
+        if (!ended.signal.aborted && !(await this.#isHeld(job))) return lost.abort(new LeaseLost());
+      }
+    };
+    // If the store cannot be read, the job is tried again like after any transient failure.
+    check().catch((error: unknown) => lost.abort(error));
+    try {
+      return await unlessAborted(AbortSignal.any([stop, lost.signal]), work);
+    } finally {
+      ended.abort();
+    }
+  }
+
   /** Waits for `work`, but throws when the worker stops, because stopping must not wait for a large text. */
   async #unlessStopped<T>(work: Promise<T>): Promise<T> {
-    const { stop } = this.#parts;
-    const stopped = Promise.withResolvers<never>();
-    const onStop = () => stopped.reject(stop.reason);
-    stop.addEventListener("abort", onStop, { once: true });
-    try {
-      stop.throwIfAborted();
-      return await Promise.race([work, stopped.promise]);
-    } finally {
-      stop.removeEventListener("abort", onStop);
-      if (stop.aborted) work.catch((error: unknown) => error);
-    }
+    return unlessAborted(this.#parts.stop, () => work);
+  }
+}
+
+/** Waits for the work that `start` starts, but throws the reason of `signal` when it aborts. */
+async function unlessAborted<T>(signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const work = start(signal);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    if (signal.aborted) work.catch((error: unknown) => error);
   }
 }
 

@@ -4,12 +4,8 @@
 
 import type { Clock } from "../kit/clock.ts";
 import type { Job } from "../ports/job-store.ts";
+import { LARGE_TEXT_BYTES } from "../ports/preparer.ts";
 
-/**
- * Texts with more UTF-8 bytes than this are large. Of texts of exactly this size, at most four (8 MiB) are embedded at
- * once.
- */
-const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
 /**
  * Minimum delay, in milliseconds, before a postponed file is tried again. A file is postponed if its text turns out to
  * be large while another large text has the turn. The delay grows with the number of postponed files.
@@ -52,12 +48,22 @@ export class LargeTexts {
     return isFree ? Number.MAX_SAFE_INTEGER : this.#largeBytes;
   }
 
+  /** Whether a job has the turn, so that its text is large. */
+  isCurrent(job: Job): boolean {
+    return this.#current === job;
+  }
+
+  /** Whether the job's text is known to be large before it is read. */
+  isKnownLarge(job: Job): boolean {
+    return this.#postponed.has(versionKeyOf(job)) || knownBytesOf(job) > this.#largeBytes;
+  }
+
   /**
    * Returns whether a claimed job may be processed. If its text is known to be large, the job needs the turn, and takes
    * it if no other job has it.
    */
   tryStart(job: Job): boolean {
-    return this.#tryStart(job, this.#postponed.has(versionKeyOf(job)) || knownBytesOf(job) > this.#largeBytes);
+    return this.#tryStart(job, this.isKnownLarge(job));
   }
 
   /** Like `tryStart`, for a job whose text has been read, so that its length is known. */

@@ -96,7 +96,8 @@ export class VectorBuilder {
     const embedded = await Promise.all(
       readable.map((memory) => {
         let done = 0;
-        return embedChunks(embedder, memory, signal, (chunksDone) => {
+        const { projectId } = task;
+        return embedChunks(embedder, memory, { share: projectId, signal }, (chunksDone) => {
           const more = chunksDone - done;
           done = chunksDone;
           return pace(more);

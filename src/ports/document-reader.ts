@@ -49,8 +49,13 @@ export interface DocumentReader {
    * Reads a file. A file that cannot be read gives a ReadFailure. Rejects only for temporary reasons outside of the
    * file.
    * @param onPages called from time to time with the number of pages read, if the format has pages
+   * @param signal if it aborts, reading stops and the call rejects with `signal.reason`
    */
-  read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure>;
+  read(
+    file: DocumentFile,
+    onPages?: (pages: PageProgress) => void,
+    signal?: AbortSignal,
+  ): Promise<DocumentText | ReadFailure>;
 }
 
 /** Why a file could not be read. The uploader sees the message. */

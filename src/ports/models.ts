@@ -8,6 +8,8 @@
 // - The queue, which all models share, is bounded. Work that does not fit is refused with Fault `overloaded`.
 // - If a model cannot answer, the call fails with Fault `model_unavailable`. Other models still answer.
 // - If a call is aborted, the part of its work that has not begun is not computed.
+// - Ingest work of different shares takes turns. Within a share, calls with fewer tokens left go first, but none waits
+//   forever.
 // - `onBegin` is called once, when the call leaves the queue. The time before counts as waiting time.
 
 import type { RetrievalTuning } from "../domain/retrieval-tuning.ts";
@@ -22,6 +24,10 @@ export type Purpose = "query" | "passage";
 export interface EmbedOptions {
   readonly purpose: Purpose;
   readonly priority: Priority;
+  /** Whose ingest work this is: usually a project id. Default: one share for all calls without it. */
+  readonly share?: string | undefined;
+  /** Number of tokens that the whole job still has to embed, this call included. Default: unknown, so goes last. */
+  readonly tokensLeft?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onBegin?: (() => void) | undefined;
 }

@@ -1,11 +1,20 @@
 // Interface of preparation, for ingestion: finds the chunks of a text, and the attributes that the caller did not give.
 // Implemented by adapters/preparation, in a child process, so that a hostile text cannot harm the server.
 //
-// An implementation returns results in the order of the inputs. A text that cannot be prepared gives a PrepareFailure
-// for this text only, after a bounded time.
+// Obligations of an implementation:
+// - Results are in the order of the inputs. A text that cannot be prepared gives a PrepareFailure for this text only,
+//   after a bounded time.
+// - While a call prepares large texts, other calls with smaller ones are answered as fast as without it.
+// - If `signal` aborts, no more work is done for the call, and it rejects with `signal.reason`.
 
 import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
 import type { Extracted } from "../domain/memory.ts";
+
+/**
+ * Texts with more UTF-8 bytes than this are large: preparing one takes .2 s or more, and embedding it minutes. Of texts
+ * of exactly this size, at most four (8 MiB) are embedded at once.
+ */
+export const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
 
 /** A text to prepare, with the attributes that the caller gave. Attributes that are null are extracted. */
 export interface PrepareInput {
@@ -33,8 +42,11 @@ export interface Prepared {
 
 /** Prepares texts. */
 export interface Preparer {
-  /** Returns one outcome per input, in order. Rejects only if no child process is available (a transient failure). */
-  prepare(inputs: readonly PrepareInput[]): Promise<readonly (Prepared | PrepareFailure)[]>;
+  /**
+   * Returns one outcome per input, in order. Rejects only if no child process is available or one got too little
+   * processor time (transient failures), or if `signal` aborts.
+   */
+  prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly (Prepared | PrepareFailure)[]>;
 }
 
 /** The reason why a text could not be prepared. Its message is shown to the caller. */

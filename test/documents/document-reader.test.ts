@@ -93,6 +93,17 @@ describe("reading files", () => {
     TIMEOUT_MS,
   );
 
+  test(
+    "a file whose child gets too little processor time is not refused but tried again later",
+    async () => {
+      let waitedMs = 0;
+      const usage = { ranMs: () => 0, waitedMs: () => (waitedMs += 60_000) };
+      const reading = open({ ...fragile, timeoutMs: () => 50, usage }).read(fileOf("asleep"));
+      expect(await reading.catch((error: unknown) => error)).toMatchObject({ code: "overloaded" });
+    },
+    TIMEOUT_MS,
+  );
+
   const excesses = [
     ["computes endlessly", "endless", { processorMsMax: 1_000 }, "it takes more than 1 s"],
     ["waits endlessly", "asleep", { timeoutMs: () => 1_500 }, "it takes too much time"],

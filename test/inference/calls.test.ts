@@ -10,6 +10,8 @@ function callFor(count: number, priority: Call["priority"] = "ingest") {
   const output = new Float32Array(2 * count);
   const call: Call = {
     priority,
+    share: "",
+    tokensLeft: count,
     output,
     width: 2,
     unitsLeft: count,

@@ -10,8 +10,13 @@ import {
   type UnitOwner,
 } from "../../src/adapters/inference/schedule.ts";
 
-const PERSON: UnitOwner = { priority: "query" };
-const BATCH: UnitOwner = { priority: "ingest" };
+const PERSON: UnitOwner = { priority: "query", share: "", tokensLeft: 0 };
+const BATCH: UnitOwner = callOf("one", 0);
+
+/** A call of ingest work. */
+function callOf(share: string, tokensLeft: number): UnitOwner {
+  return { priority: "ingest", share, tokensLeft };
+}
 
 function text(owner: UnitOwner, name: string, tokens = 256, model = "e"): EmbedUnit<UnitOwner> {
   return { op: "embed", owner, model, index: 0, text: name, tokens, deaths: 0 };
@@ -154,6 +159,54 @@ describe("a single lane", () => {
   });
 });
 
+describe("ingest work of several jobs", () => {
+  /** Takes slices of the role `query`, 256 tokens each, and returns the first text of each. */
+  function firsts(schedule: Schedule<UnitOwner>, slices: number): readonly (string | undefined)[] {
+    return Array.from({ length: slices }, () => taken(schedule, "query")?.[0]);
+  }
+
+  function named(owner: UnitOwner, name: string, count: number): EmbedUnit<UnitOwner>[] {
+    return Array.from({ length: count }, () => text(owner, name));
+  }
+
+  test("a note that arrives after a book of the same project goes first", () => {
+    const schedule = new Schedule<UnitOwner>();
+    schedule.add(named(callOf("one", 1_000_000), "book", 64));
+    expect(firsts(schedule, 1)).toEqual(["book"]);
+    schedule.add(named(callOf("one", 200), "note", 1));
+    expect(firsts(schedule, 2)).toEqual(["note", "book"]);
+  });
+
+  test("projects take turns, so that one with many short texts does not hold up the others", () => {
+    const schedule = new Schedule<UnitOwner>();
+    for (let n = 0; n < 50; n++) schedule.add(named(callOf("import", 100), "import", 1));
+    schedule.add(named(callOf("other", 5_000), "other", 3));
+    expect(firsts(schedule, 8)).toEqual([
+      ...["import", "other", "import", "import"], // the fourth slice goes to the oldest call
+      ...["other", "import", "other", "import"],
+    ]);
+  });
+
+  test("a book gets every fourth slice while notes keep arriving, and ends", () => {
+    const schedule = new Schedule<UnitOwner>();
+    schedule.add(named(callOf("one", 1_000_000), "book", 4));
+    const order: (string | undefined)[] = [];
+    for (let n = 0; n < 16; n++) {
+      schedule.add(named(callOf("one", 200), "note", 1));
+      order.push(...firsts(schedule, 1));
+    }
+    expect(order.filter((name) => name === "book")).toHaveLength(4);
+    expect(order.slice(0, 4)).toEqual(["note", "note", "note", "book"]);
+  });
+
+  test("a slice that is not full takes the next call", () => {
+    const schedule = new Schedule<UnitOwner>();
+    schedule.add([text(callOf("one", 900), "long", 100)]);
+    schedule.add([text(callOf("one", 50), "short", 50), text(callOf("two", 60), "other", 60)]);
+    expect(taken(schedule, "ingest")).toEqual(["short", "other", "long"]);
+  });
+});
+
 describe("failed and aborted work", () => {
   test("units of a dead lane go first, each alone", () => {
     const schedule = new Schedule<UnitOwner>();
@@ -169,7 +222,7 @@ describe("failed and aborted work", () => {
 
   test("units of an aborted call are dropped", () => {
     const schedule = new Schedule<UnitOwner>();
-    const aborted: UnitOwner = { priority: "ingest" };
+    const aborted = callOf("one", 0);
     schedule.add([...texts(aborted, 3), text(BATCH, "stays"), ...texts(aborted, 3)]);
     schedule.drop(aborted);
     expect(schedule.ingestTokens()).toBe(256);

@@ -100,24 +100,32 @@ export function hashVector(text: string, dimensions = DIMENSIONS): Float32Array 
 
 /** The real preparation. `refuse` returns a failure for a text, or null to prepare it. */
 export class WatchedPreparer implements Preparer {
-  before: Hook<readonly PrepareInput[]> = () => undefined;
+  before: (inputs: readonly PrepareInput[], signal?: AbortSignal) => void | Promise<void> = () => undefined;
   refuse: (content: string) => PrepareFailure | null = () => null;
   /** Token budget of a chunk; undefined: the default. */
   chunkTokens: number | undefined;
 
-  async prepare(inputs: readonly PrepareInput[]): Promise<readonly (Prepared | PrepareFailure)[]> {
-    await this.before(inputs);
+  async prepare(
+    inputs: readonly PrepareInput[],
+    signal?: AbortSignal,
+  ): Promise<readonly (Prepared | PrepareFailure)[]> {
+    await this.before(inputs, signal);
+    signal?.throwIfAborted();
     return inputs.map((input) => this.refuse(input.content) ?? prepare(input, models, this.chunkTokens));
   }
 }
 
 /** The real document reader. `before` runs before each file, `onPages` after each report about pages that were read. */
 class WatchedDocuments implements DocumentReader {
-  before: Hook<DocumentFile> = () => undefined;
+  before: (file: DocumentFile, signal?: AbortSignal) => void | Promise<void> = () => undefined;
   onPages: () => void = () => undefined;
 
-  async read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure> {
-    await this.before(file);
+  async read(
+    file: DocumentFile,
+    onPages?: (pages: PageProgress) => void,
+    signal?: AbortSignal,
+  ): Promise<DocumentText | ReadFailure> {
+    await this.before(file, signal);
     const text = await readFileText(file, (done, total) => {
       onPages?.({ done, total });
       this.onPages();

@@ -51,6 +51,66 @@ describe("while a large text is processed", () => {
     await harness.settled(second);
   });
 
+  test("its preparation does not hold up a text that comes later", async () => {
+    const gate = new Gate();
+    harness.preparer.before = ([first]) => (first?.content.startsWith("Kettle") ? gate.pass() : undefined);
+    const [large] = harness.accept({ content: textOf("Kettle") });
+    await until("the large text is being prepared", () => gate.waiting > 0);
+    const [note] = harness.accept({ content: "A note." });
+    await harness.settled(note);
+    expect(statusOf(large)).toBe("processing");
+    gate.open();
+    await harness.settled(large);
+  });
+
+  test("its preparation ends when it is deleted, and the next one starts", async () => {
+    let isAborted = false;
+    const started = Promise.withResolvers<void>();
+    harness.preparer.before = ([first], signal) => {
+      if (first?.content.startsWith("Kettle") !== true) return;
+      started.resolve();
+      return new Promise((_, reject) => {
+        signal?.addEventListener("abort", () => {
+          isAborted = true;
+          reject(signal.reason);
+        });
+      });
+    };
+    const [first, second] = harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
+    await started.promise;
+    harness.memories.remove(harness.projectId, first.id);
+    await harness.settled(second);
+    expect(isAborted).toBeTrue();
+  });
+
+  test("its reading ends when its file is deleted", async () => {
+    let isAborted = false;
+    const started = Promise.withResolvers<void>();
+    harness.documents.before = (_, signal) => {
+      started.resolve();
+      return new Promise((_, reject) => {
+        signal?.addEventListener("abort", () => {
+          isAborted = true;
+          reject(signal.reason);
+        });
+      });
+    };
+    const bytes = Buffer.from("kitchen saucepan,kitchen spoon\n1,2\n");
+    const file = await harness.files.begin();
+    await file.write(bytes);
+    await file.end();
+    const source = { filename: "pans.csv", media_type: "text/csv", bytes: bytes.byteLength };
+    const sha256 = createHash("sha256").update(bytes).digest();
+    const upload = { file: await harness.files.keep(file.path), sha256, source };
+    const [read] = harness.accept({ content: "", upload });
+    await started.promise;
+    harness.memories.remove(harness.projectId, read.id);
+    await until("reading was aborted", () => {
+      harness.clock.advance(1_000);
+      return isAborted;
+    });
+  });
+
   test("its deletion lets the next one start", async () => {
     const { gate } = holdEmbedding("Kettle");
     const [first, second] = harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });

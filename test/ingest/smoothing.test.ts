@@ -75,7 +75,7 @@ describe("smoothing", () => {
     const prepared = prepare(input(content, { type: "conversation" }), models);
     const { chunks, texts } = prepared;
     expect(chunks).toHaveLength(193);
-    const vectors = await embedChunks(new HashEmbedder(), prepared, new AbortController().signal, async () => true);
+    const vectors = await embedChunks(new HashEmbedder(), prepared, {}, async () => true);
     const raw = chunks.map((chunk) => hashVector(texts.embeddedText(chunk)));
     expectClose(
       vectors ?? new Float32Array(),
@@ -90,7 +90,7 @@ describe("smoothing", () => {
     const prepared = prepare(input("The committee met on Tuesday. ".repeat(200)), models);
     const { chunks, texts } = prepared;
     expect(chunks.length).toBeGreaterThan(1);
-    const vectors = await embedChunks(new HashEmbedder(), prepared, new AbortController().signal, async () => true);
+    const vectors = await embedChunks(new HashEmbedder(), prepared, {}, async () => true);
     expect(vectors).toEqual(Float32Array.from(chunks.flatMap((chunk) => [...hashVector(texts.embeddedText(chunk))])));
   });
 });

@@ -105,13 +105,50 @@ describe("the preparation process", () => {
   );
 
   test(
+    "rejects a text whose process gets too little processor time, and does not fail it",
+    async () => {
+      let waitedMs = 0;
+      const usage = { ranMs: () => 0, waitedMs: () => (waitedMs += 60_000) };
+      const preparation = open({ ...fragile, groupTimeoutMs: () => 50, usage });
+      const outcome = preparation.prepare([input("An endless text.")]);
+      expect(await outcome.catch((error: unknown) => error)).toMatchObject({ code: "overloaded" });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "prepares a text while another, large one computes for ever, and ends the large one when it is aborted",
+    async () => {
+      const preparation = open({ ...fragile, largeTextBytes: 1_000 });
+      const abort = new AbortController();
+      const large = preparation.prepare([input(`An endless text. ${"x".repeat(1_000)}`)], abort.signal);
+      const ended = large.catch(String);
+      const [small] = await preparation.prepare([input("Buy milk.")]);
+      expect(comparable(small)).toEqual(comparable(prepare(input("Buy milk."), models)));
+      abort.abort(new Error("deleted"));
+      expect(await ended).toBe("Error: deleted");
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "returns large and small texts of one call in the order of the inputs",
+    async () => {
+      const inputs = [input("One."), input("The committee met on Tuesday. ".repeat(100)), input("Three.")];
+      const outcomes = await open({ largeTextBytes: 1_000 }).prepare(inputs);
+      expect(outcomes.map(comparable)).toEqual(inputs.map((each) => comparable(prepare(each, models))));
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     "loses no text when it is killed from outside",
     async () => {
       const preparation = open();
       await preparation.prepare([input("One.")]);
       const state = preparation.state();
       if (state?.status !== "up") throw new Error("the preparation process is not up");
-      const large = input("The committee met on Tuesday. ".repeat(300_000));
+      const large = input("The committee met on Tuesday. ".repeat(60_000));
       const outcome = preparation.prepare([large]);
       process.kill(state.pid, "SIGKILL");
       expect((await outcome)[0]).not.toBeInstanceOf(PrepareFailure);

@@ -3,7 +3,7 @@
 
 import { childCommand } from "../../children/command.ts";
 import { lowerPriority } from "../../children/priority.ts";
-import { processorMs, residentBytes } from "../../children/process-usage.ts";
+import { type ProcessUsage, processorMs, residentBytes, StarvationCheck } from "../../children/process-usage.ts";
 import { inheritedEnvironment } from "../../children/supervisor.ts";
 import {
   type DocumentOutcome,
@@ -27,6 +27,8 @@ export interface DocumentReaderOptions {
   readonly processorMsMax?: number;
   /** Returns the maximum time for a file of this size, in milliseconds. */
   readonly timeoutMs?: (fileBytes: number) => number;
+  /** How long a child ran and waited for a processor. Tests use a child that is starved for certain. */
+  readonly usage?: ProcessUsage;
   /** Program and arguments of the child. Tests use a child that fails. */
   readonly command?: readonly string[];
 }
@@ -34,10 +36,14 @@ export interface DocumentReaderOptions {
 /** Reads files, each in a child process of its own. */
 export interface ClosableDocumentReader extends DocumentReader {
   /**
-   * @throws Fault `overloaded` if too many files wait, `model_unavailable` if no child can be started or the reader is
-   * closed; FileUnavailable for disk errors
+   * @throws Fault `overloaded` if too many files wait or the child gets too little processor time, `model_unavailable`
+   * if no child can be started or the reader is closed; FileUnavailable for disk errors; `signal.reason`
    */
-  read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure>;
+  read(
+    file: DocumentFile,
+    onPages?: (pages: PageProgress) => void,
+    signal?: AbortSignal,
+  ): Promise<DocumentText | ReadFailure>;
   /** Stops all calls; they reject. */
   close(): Promise<void>;
 }
@@ -50,6 +56,11 @@ const MEMORY_BYTES_MAX = 1024 * 1024 * 1024;
 const PROCESSOR_MS_MAX = 45_000;
 /** Time between two checks of the child. A child that decompresses at full speed grows by 50 MB in this time. */
 const CHECK_EVERY_MS = 100;
+/**
+ * Number of times that a child gets its time limit again because other processes used the processors. After that, the
+ * file is tried again later.
+ */
+const EXTENSIONS_MAX = 9;
 /** Lower priority than searches. */
 const NICENESS = 10;
 /** Maximum number of children that may die for unknown reasons while they read one file. One death can be chance. */
@@ -60,7 +71,7 @@ const WAITING_MAX = 64;
 const PAGES_LINE_UNITS_MAX = 64;
 const MIB = 1024 * 1024;
 
-/** Default time limit in milliseconds. It is generous, because the machine may be busy. */
+/** Default time limit in milliseconds. It is for children that hang: `PROCESSOR_MS_MAX` limits those that compute. */
 function timeoutOf(fileBytes: number): number {
   return 120_000 + 2_000 * Math.ceil(fileBytes / MIB);
 }
@@ -77,6 +88,8 @@ type Ended =
   | { readonly kind: "responded"; readonly outcome: DocumentOutcome }
   /** The child exceeded this limit. */
   | { readonly kind: "stopped"; readonly exceeded: string }
+  /** The child got too little processor time. */
+  | { readonly kind: "starved" }
   | { readonly kind: "died"; readonly why: string };
 
 class ChildPerDocument implements ClosableDocumentReader {
@@ -90,11 +103,15 @@ class ChildPerDocument implements ClosableDocumentReader {
     this.#options = options;
   }
 
-  read(file: DocumentFile, onPages: OnPages = () => undefined): Promise<DocumentText | ReadFailure> {
+  read(
+    file: DocumentFile,
+    onPages: OnPages = () => undefined,
+    signal?: AbortSignal,
+  ): Promise<DocumentText | ReadFailure> {
     if (this.#waiting >= WAITING_MAX)
       throw new Fault("overloaded", "Too many files are waiting to be read; try again later.");
     this.#waiting += 1;
-    const call = this.#turn.then(() => this.#readNow(file, onPages));
+    const call = this.#turn.then(() => this.#readNow(file, onPages, signal));
     const settled = () => {
       this.#waiting -= 1;
     };
@@ -108,12 +125,18 @@ class ChildPerDocument implements ClosableDocumentReader {
     await this.#turn;
   }
 
-  async #readNow(file: DocumentFile, onPages: OnPages): Promise<DocumentText | ReadFailure> {
+  async #readNow(file: DocumentFile, onPages: OnPages, signal?: AbortSignal): Promise<DocumentText | ReadFailure> {
     for (let deaths = 1; ; deaths++) {
       if (this.#isClosed) throw closed();
-      const ended = await this.#runChild(file, onPages);
+      signal?.throwIfAborted();
+      const ended = await this.#runChild(file, onPages, signal);
+      signal?.throwIfAborted();
       if (this.#isClosed) throw closed();
       if (ended.kind === "responded") return this.#resultOf(file, ended.outcome);
+      if (ended.kind === "starved") {
+        this.#warn(file, "it got too little processor time; it is tried again later");
+        throw new Fault("overloaded", "The file cannot be read at the moment: the machine is too busy.");
+      }
       this.#warn(file, ended.kind === "died" ? ended.why : ended.exceeded);
       if (ended.kind === "stopped") return unreadable(`it takes ${ended.exceeded}`);
       if (deaths === DEATHS_MAX) return unreadable("the process that reads it ends unexpectedly");
@@ -134,10 +157,11 @@ class ChildPerDocument implements ClosableDocumentReader {
     }
   }
 
-  async #runChild(file: DocumentFile, onPages: OnPages): Promise<Ended> {
+  async #runChild(file: DocumentFile, onPages: OnPages, signal?: AbortSignal): Promise<Ended> {
     const child = this.#spawn();
     this.#child = child;
     let exceeded: string | null = null;
+    let isStarved = false;
     const stop = (why: string) => {
       exceeded ??= why;
       child.kill("SIGKILL");
@@ -146,7 +170,19 @@ class ChildPerDocument implements ClosableDocumentReader {
       const excess = this.#excessOf(child.pid);
       if (excess !== null) stop(excess);
     }, CHECK_EVERY_MS);
-    const timer = setTimeout(() => stop("too much time"), (this.#options.timeoutMs ?? timeoutOf)(file.bytes));
+    const onAbort = () => stop("no longer wanted");
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const timeoutMs = (this.#options.timeoutMs ?? timeoutOf)(file.bytes);
+    const { processorMsMax = PROCESSOR_MS_MAX, usage } = this.#options;
+    const starvation = new StarvationCheck(child.pid, processorMsMax, usage);
+    let extensions = 0;
+    const onTimeout = () => {
+      isStarved = starvation.wasStarved();
+      extensions += 1;
+      if (isStarved && extensions <= EXTENSIONS_MAX) timer = setTimeout(onTimeout, timeoutMs);
+      else stop("too much time");
+    };
+    let timer = setTimeout(onTimeout, timeoutMs);
     try {
       const progress = reportPages(child.stderr, onPages);
       await sendRequest(child.stdin, file);
@@ -155,6 +191,7 @@ class ChildPerDocument implements ClosableDocumentReader {
       );
       const exitCode = await child.exited;
       await progress;
+      if (exceeded === "too much time" && isStarved) return { kind: "starved" };
       if (exceeded !== null) return { kind: "stopped", exceeded };
       const outcome = exitCode === 0 ? decodeResponse(response) : null;
       return outcome === null
@@ -163,6 +200,7 @@ class ChildPerDocument implements ClosableDocumentReader {
     } finally {
       clearInterval(checks);
       clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
       child.kill("SIGKILL");
       this.#child = null;
     }

@@ -13,6 +13,8 @@ const SQUARED_LENGTH_TOLERANCE = 1e-2;
 /** A call that is not finished, and the functions that settle its promise. */
 export interface Call {
   readonly priority: Priority;
+  readonly share: string;
+  readonly tokensLeft: number;
   /** Called once, when the first unit is sent to a lane. */
   onBegin: (() => void) | undefined;
   /** The result, with `width` values per text. Filled in as units are answered. */

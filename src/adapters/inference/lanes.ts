@@ -131,6 +131,8 @@ export async function createLanes(options: LanesOptions): Promise<Lanes> {
 /** Parameters of a call. */
 interface CallOptions {
   readonly priority: Priority;
+  readonly share?: string | undefined;
+  readonly tokensLeft?: number | undefined;
   readonly rows: number;
   /** Number of values per text or passage in the result. */
   readonly width: number;
@@ -195,10 +197,11 @@ class LaneGroup implements Lanes {
   private embed(
     { id: model, dimensions, tokensMax, prefixes }: EmbedderDescription,
     texts: readonly string[],
-    { purpose, priority, signal, onBegin }: EmbedOptions,
+    { purpose, priority, share, tokensLeft, signal, onBegin }: EmbedOptions,
   ): Promise<Float32Array> {
     invariant(priority === "ingest" || texts.length <= QUERY_TEXTS_MAX, `a query call had ${texts.length} texts`);
-    return this.call({ priority, rows: texts.length, width: dimensions, signal, onBegin }, (owner) =>
+    const options = { priority, share, tokensLeft, rows: texts.length, width: dimensions, signal, onBegin };
+    return this.call(options, (owner) =>
       texts.map((given, index) => {
         const text = prefixes[purpose] + given;
         return { op: "embed", owner, model, text, index, tokens: estimateTokens(text, tokensMax), deaths: 0 };
@@ -286,7 +289,7 @@ class LaneGroup implements Lanes {
    * Queues the units of a call, or refuses it. Settles when all units are answered, a unit fails, or `signal` aborts.
    */
   private async call(
-    { priority, rows, width, signal, onBegin }: CallOptions,
+    { priority, share = "", tokensLeft = Number.POSITIVE_INFINITY, rows, width, signal, onBegin }: CallOptions,
     unitsOf: (owner: Call) => readonly Unit<Call>[],
   ): Promise<Float32Array> {
     signal?.throwIfAborted();
@@ -294,7 +297,8 @@ class LaneGroup implements Lanes {
     this.admit(priority);
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
     const output = new Float32Array(rows * width);
-    const call: Call = { priority, output, width, unitsLeft: 0, isSettled: false, resolve, reject, onBegin };
+    const progress = { unitsLeft: 0, isSettled: false };
+    const call: Call = { priority, share, tokensLeft, output, width, ...progress, resolve, reject, onBegin };
     const units = unitsOf(call);
     call.unitsLeft = units.length;
     if (priority === "query") this.queryStarted();

@@ -7,12 +7,14 @@
 //   waits for one such slice at most, and the next queries for none.
 // - An ingest lane that is free gets query work, too. If both queues have work, it gets ingest work every second time,
 //   so that neither queue waits forever.
+// - ingest-queue.ts decides which ingest work is next.
 
 import type { EarlyExit, Priority } from "../../ports/models.ts";
+import { type IngestCall, IngestQueue } from "./ingest-queue.ts";
 import { REQUEST_TEXTS_MAX } from "./lane-protocol.ts";
 
 /** The call that a unit belongs to. lanes.ts uses objects that also have the caller's promise. */
-export interface UnitOwner {
+export interface UnitOwner extends IngestCall {
   readonly priority: Priority;
 }
 
@@ -103,10 +105,10 @@ const RULES: Readonly<Record<LaneRole, RoleRule>> = {
 const QUERIES_TOGETHER_MAX = 16;
 const QUERY_TOKENS_MAX = 1024;
 
-/** The two queues; each is first in, first out. */
+/** The two queues. The one of queries is first in, first out. */
 export class Schedule<Owner extends UnitOwner> {
   private queries: Unit<Owner>[] = [];
-  private ingest: Unit<Owner>[] = [];
+  private readonly ingest = new IngestQueue<Owner, Unit<Owner>>();
   private ingestTokensWaiting = 0;
 
   /** Number of tokens of the waiting ingest units. */
@@ -116,27 +118,29 @@ export class Schedule<Owner extends UnitOwner> {
 
   /** Appends units to the queue of their priority. */
   add(units: readonly Unit<Owner>[]): void {
-    for (const unit of units) this.queueOf(unit).push(unit);
+    for (const unit of units) {
+      if (unit.owner.priority === "query") this.queries.push(unit);
+      else this.ingest.add(unit);
+    }
     this.ingestTokensWaiting += ingestTokensOf(units);
   }
 
   /** Puts units back at the front of their queue, in their order, after their lane died. */
   putBack(units: readonly Unit<Owner>[]): void {
-    for (const unit of units.toReversed()) this.queueOf(unit).unshift(unit);
+    this.queries.unshift(...units.filter((unit) => unit.owner.priority === "query"));
+    this.ingest.putBack(units.filter((unit) => unit.owner.priority === "ingest"));
     this.ingestTokensWaiting += ingestTokensOf(units);
   }
 
   /** Removes the waiting units of an owner whose call has ended. */
   drop(owner: Owner): void {
-    const isKept = (unit: Unit<Owner>) => unit.owner !== owner;
-    this.queries = this.queries.filter(isKept);
-    this.ingest = this.ingest.filter(isKept);
-    this.ingestTokensWaiting = ingestTokensOf(this.ingest);
+    this.queries = this.queries.filter((unit) => unit.owner !== owner);
+    this.ingestTokensWaiting -= ingestTokensOf(this.ingest.drop(owner));
   }
 
   /** The owners of all waiting units. */
   owners(): ReadonlySet<Owner> {
-    return new Set([...this.queries, ...this.ingest].map((unit) => unit.owner));
+    return new Set([...this.queries.map((unit) => unit.owner), ...this.ingest.owners()]);
   }
 
   /** Removes the slice that this lane should compute next and returns it; null if the lane should get no work now. */
@@ -146,20 +150,18 @@ export class Schedule<Owner extends UnitOwner> {
     const queriesWait = this.queries.length > 0;
     // A busy lane gets no second slice while queries wait, so that it is free for them sooner.
     if (lane.inFlight > 0) return queriesWait ? null : this.takeIngest(rule);
-    const isIngestTurn = rule.isShared && lane.tookQueryLast && this.ingest.length > 0;
+    const isIngestTurn = rule.isShared && lane.tookQueryLast && this.ingest.isWaiting;
     if (queriesWait && !isIngestTurn) return this.takeQueries();
     return rule.isReserved && !lane.isQuiet ? null : this.takeIngest(rule);
   }
 
-  private queueOf(unit: Unit<Owner>): Unit<Owner>[] {
-    return unit.owner.priority === "query" ? this.queries : this.ingest;
-  }
-
   private takeQueries(): Slice<Owner> | null {
-    return takeSlice(this.queries, "query", QUERIES_TOGETHER_MAX, QUERY_TOKENS_MAX);
+    const queue = { peek: () => this.queries[0], take: () => this.queries.shift() };
+    return takeSlice(queue, "query", QUERIES_TOGETHER_MAX, QUERY_TOKENS_MAX);
   }
 
   private takeIngest(rule: RoleRule): Slice<Owner> | null {
+    this.ingest.beginSlice();
     const slice = takeSlice(this.ingest, "ingest", REQUEST_TEXTS_MAX, rule.ingestTokensMax);
     if (slice !== null) this.ingestTokensWaiting -= ingestTokensOf(slice.units);
     return slice;
@@ -174,22 +176,22 @@ export class Schedule<Owner extends UnitOwner> {
  * @returns null if the queue is empty
  */
 function takeSlice<Owner extends UnitOwner>(
-  queue: Unit<Owner>[],
+  queue: { peek(): Unit<Owner> | undefined; take(): Unit<Owner> | undefined },
   priority: Priority,
   textsMax: number,
   tokensMax: number,
 ): Slice<Owner> | null {
-  const first = queue.shift();
+  const first = queue.take();
   if (first === undefined) return null;
   const { model } = first;
   if (first.op === "score") return { op: "score", model, priority, units: [first] };
   const units = [first];
   let tokens = first.tokens;
   while (first.deaths === 0 && units.length < textsMax) {
-    const next = queue[0];
+    const next = queue.peek();
     if (next === undefined || next.op !== "embed" || next.model !== model) break;
     if (next.deaths > 0 || tokens + next.tokens > tokensMax) break;
-    queue.shift();
+    queue.take();
     units.push(next);
     tokens += next.tokens;
   }

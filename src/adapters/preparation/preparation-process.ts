@@ -1,7 +1,9 @@
 // The server's part of preparation: sends texts to the preparation process in groups of limited size, restarts the
-// process, and gives up a text that kills it. The child's part is in src/preparation; adapters/documents reads files.
+// process, and gives up a text that kills it. A large text gets a process of its own, which ends with it, so that other
+// texts do not wait for it. The child's part is in src/preparation; adapters/documents reads files.
 
 import { childCommand } from "../../children/command.ts";
+import { type ProcessUsage, StarvationCheck } from "../../children/process-usage.ts";
 import type { ChildMessage } from "../../children/serve.ts";
 import {
   ChildFailure,
@@ -12,7 +14,13 @@ import {
 } from "../../children/supervisor.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
-import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../../ports/preparer.ts";
+import {
+  LARGE_TEXT_BYTES,
+  type Prepared,
+  PrepareFailure,
+  type PrepareInput,
+  type Preparer,
+} from "../../ports/preparer.ts";
 import { assemble } from "../../preparation/assemble.ts";
 import {
   decodeResults,
@@ -28,6 +36,10 @@ export interface PreparationOptions extends TokenSettings {
   readonly memoryBytesMax?: number;
   /** Returns the timeout in milliseconds for a group of texts of this size. */
   readonly groupTimeoutMs?: (contentBytes: number) => number;
+  /** Texts with more UTF-8 bytes than this get a process of their own; tests use a small number. */
+  readonly largeTextBytes?: number;
+  /** How long a child ran and waited for a processor. Tests use a child that is starved for certain. */
+  readonly usage?: ProcessUsage;
   /** Program and arguments of the child. Tests use a child that fails. */
   readonly command?: readonly string[];
 }
@@ -35,15 +47,15 @@ export interface PreparationOptions extends TokenSettings {
 /** A Preparer with a child process that can be observed and closed. */
 export interface PreparationProcess extends Preparer {
   /**
-   * @throws Fault `overloaded` if 64 calls are waiting, `model_unavailable` if no process can be started;
-   *   `signal.reason` if `signal` aborts
+   * @throws Fault `overloaded` if 64 calls are waiting or the process gets too little processor time,
+   *   `model_unavailable` if no process can be started; `signal.reason` if `signal` aborts
    */
   prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly (Prepared | PrepareFailure)[]>;
-  /** State of the child; null before its first start. */
+  /** State of the child for texts that are not large; null before its first start. */
   state(): ChildState | null;
   /** Number of starts after the first one. */
   restarts(): number;
-  /** Resident memory of the child when it was last measured, in bytes. */
+  /** Resident memory of the children when it was last measured, in bytes. */
   rssBytes(): number;
   /** Ends the child. Pending calls reject. */
   close(): Promise<void>;
@@ -60,8 +72,9 @@ const START_TIMEOUT_MS = 20_000;
  * a restart, and the start.
  */
 const UP_TIMEOUT_MS = 30_000;
-/** Low priority: ingestion yields to searches. */
+/** Low priority: ingestion yields to searches, and a large text to others. */
 const NICENESS = 10;
+const LARGE_TEXT_NICENESS = 15;
 /** Maximum number of texts of a group, and of their UTF-16 code units. A larger text is a group of its own. */
 const GROUP_TEXTS_MAX = 64;
 const GROUP_UNITS_MAX = 4 * 1024 * 1024;
@@ -73,6 +86,14 @@ const WAITING_CALLS_MAX = 64;
  */
 const DEATHS_MAX = 2;
 
+/** Share of its time limit that the preparation of a group may take of a processor. A twentieth is usual. */
+const PROCESSOR_SHARE_MAX = 0.25;
+/**
+ * Number of times that a group gets its time limit again because other processes used the processors. After that, its
+ * texts are tried again later.
+ */
+const EXTENSIONS_MAX = 9;
+
 /** Preparation takes 0.1 s per MiB. The timeout is twenty times as long, plus a reserve for a busy machine. */
 function groupTimeout(contentBytes: number): number {
   return 40_000 + 2_000 * Math.ceil(contentBytes / (1024 * 1024));
@@ -80,12 +101,80 @@ function groupTimeout(contentBytes: number): number {
 
 /** Starts a preparation process in the background. Calls wait until it accepts requests. */
 export function createPreparationProcess(options: PreparationOptions): PreparationProcess {
-  return new SupervisedPreparation(options);
+  return new Preparation(options);
 }
 
 type Outcome = Prepared | PrepareFailure;
 
-class SupervisedPreparation implements PreparationProcess {
+/** One process that stays, and one for each large text. */
+class Preparation implements PreparationProcess {
+  private readonly shared: SupervisedPreparation;
+  /** The processes of the large texts that are being prepared. */
+  private readonly ofLargeTexts = new Set<SupervisedPreparation>();
+  private isClosed = false;
+
+  constructor(private readonly options: PreparationOptions) {
+    this.shared = new SupervisedPreparation("preparation", NICENESS, options);
+  }
+
+  state(): ChildState | null {
+    return this.shared.state();
+  }
+
+  restarts(): number {
+    return this.shared.restarts();
+  }
+
+  rssBytes(): number {
+    return [this.shared, ...this.ofLargeTexts].reduce((sum, process) => sum + process.rssBytes(), 0);
+  }
+
+  async prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly Outcome[]> {
+    signal?.throwIfAborted();
+    const largeBytes = this.options.largeTextBytes ?? LARGE_TEXT_BYTES;
+    const isLarge = inputs.map(({ content }) => Buffer.byteLength(content) > largeBytes);
+    if (!isLarge.includes(true)) return this.shared.prepare(inputs, signal);
+    const others = await this.shared.prepare(
+      inputs.filter((_, at) => !isLarge[at]),
+      signal,
+    );
+    const left = [...others];
+    const outcomes: (Outcome | undefined)[] = [];
+    for (const [at, input] of inputs.entries()) {
+      outcomes.push(isLarge[at] === true ? await this.prepareLarge(input, signal) : left.shift());
+    }
+    return outcomes.map((outcome) => outcome ?? new PrepareFailure("The text could not be prepared."));
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.all([this.shared, ...this.ofLargeTexts].map((process) => process.close()));
+  }
+
+  /** Prepares a text in a process of its own. Its end returns all memory that the text took. */
+  private async prepareLarge(input: PrepareInput, signal?: AbortSignal): Promise<Outcome | undefined> {
+    if (this.isClosed) throw unavailable("the server is shutting down");
+    const process = new SupervisedPreparation("preparation-of-large-text", LARGE_TEXT_NICENESS, this.options);
+    this.ofLargeTexts.add(process);
+    // The child cannot be interrupted while it computes.
+    const onAbort = () => void process.close(0);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      const [outcome] = await process.prepare([input]);
+      return outcome;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      await process.close(0);
+      this.ofLargeTexts.delete(process);
+    }
+  }
+}
+
+/** One supervised process. */
+class SupervisedPreparation {
   private readonly starting: Promise<SupervisedChild>;
   private child: SupervisedChild | null = null;
   /** Functions that wake callers waiting for a change of the child's state. */
@@ -94,7 +183,11 @@ class SupervisedPreparation implements PreparationProcess {
   private waitingCalls = 0;
   private isClosed = false;
 
-  constructor(private readonly options: PreparationOptions) {
+  constructor(
+    private readonly name: string,
+    private readonly niceness: number,
+    private readonly options: PreparationOptions,
+  ) {
     this.starting = this.start();
     this.starting.catch((error: unknown) =>
       options.log.error({ err: error }, "the preparation process cannot be supervised"),
@@ -124,20 +217,21 @@ class SupervisedPreparation implements PreparationProcess {
     });
   }
 
-  async close(): Promise<void> {
+  /** @param deadlineMs time until a child that computes is killed */
+  async close(deadlineMs?: number): Promise<void> {
     this.isClosed = true;
     this.wake();
     const [started] = await Promise.allSettled([this.starting]);
-    if (started.status === "fulfilled") await started.value.close();
+    if (started.status === "fulfilled") await started.value.close(deadlineMs);
   }
 
   private async start(): Promise<SupervisedChild> {
     const { tokenizer, chunkTokens } = this.options;
     this.child = await superviseChild({
-      name: "preparation",
+      name: this.name,
       command: this.options.command ?? childCommand("preparation"),
       env: { [TOKENS_VARIABLE]: JSON.stringify({ tokenizer, chunkTokens } satisfies TokenSettings) },
-      niceness: NICENESS,
+      niceness: this.niceness,
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
       startTimeoutMs: START_TIMEOUT_MS,
       log: this.options.log,
@@ -214,7 +308,30 @@ class SupervisedPreparation implements PreparationProcess {
   private async request(requests: readonly ChildMessage[], contentBytes: number): Promise<readonly ChildMessage[]> {
     const child = await this.upChild();
     const timeoutMs = (this.options.groupTimeoutMs ?? groupTimeout)(contentBytes);
-    return Promise.all(requests.map(({ header, payload }) => child.request(header, payload, timeoutMs)));
+    const state = child.state();
+    const pid = state.status === "up" ? state.pid : 0;
+    const starvation = new StarvationCheck(pid, timeoutMs * PROCESSOR_SHARE_MAX, this.options.usage);
+    let isStarved = false;
+    let extensions = 0;
+    const getsMoreTime = () => {
+      isStarved = starvation.wasStarved();
+      extensions += 1;
+      return isStarved && extensions <= EXTENSIONS_MAX;
+    };
+    const last = requests.length - 1;
+    try {
+      return await Promise.all(
+        requests.map(({ header, payload }, at) =>
+          // the parts before the last request are answered at once; if not, the last one is not answered either
+          child.request(header, payload, timeoutMs, at === last ? getsMoreTime : () => true),
+        ),
+      );
+    } catch (error) {
+      if (!isStarved || !(error instanceof ChildGone)) throw error;
+      throw new Fault("overloaded", "Texts cannot be prepared at the moment: the machine is too busy.", {
+        cause: error,
+      });
+    }
   }
 
   /**
