@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fileForm, formRequest } from "../support/forms.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
+import { createTenant, type Tenant } from "../support/tenant.ts";
 import { startWithoutModels } from "../support/unfinished.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
@@ -16,18 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => mneme.stop());
 
-interface Tenant {
-  readonly of: TestService;
-  readonly id: string;
-  readonly key: string;
-  call(method: string, path: string, body?: unknown): Promise<Answered>;
-}
-
-async function tenant(plan: string, of = mneme): Promise<Tenant> {
-  const { body } = await of.call("POST", "/v1/projects", { name: plan, plan });
-  const headers = { authorization: `Bearer ${body.key}` };
-  return { of, id: body.id, key: body.key, call: (method, path, sent) => of.call(method, path, sent, headers) };
-}
+const tenant = (plan: string, of = mneme) => createTenant(of, plan);
 
 const create = ({ call }: Tenant, content: string) => call("POST", "/v1/memories", { content });
 const batch = ({ call }: Tenant, contents: readonly string[]) =>

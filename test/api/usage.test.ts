@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
+import { createTenant, type Tenant } from "../support/tenant.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 
@@ -12,14 +13,6 @@ beforeAll(async () => {
   mneme = await startService({ clock });
 });
 afterAll(() => mneme.stop());
-
-/** A project on a plan, and functions that send requests with the project's first key. */
-interface Tenant {
-  readonly id: string;
-  readonly key: string;
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): ReturnType<TestService["call"]>;
-  usage(): Promise<Usage>;
-}
 
 interface Usage {
   readonly plan: string;
@@ -36,11 +29,9 @@ interface Quota {
   readonly remaining: number | null;
 }
 
-async function tenant(plan: string): Promise<Tenant> {
-  const { body } = await mneme.call("POST", "/v1/projects", { name: plan, plan });
-  const call: Tenant["call"] = (method, path, sent, headers) =>
-    mneme.call(method, path, sent, { authorization: `Bearer ${body.key}`, ...headers });
-  return { id: body.id, key: body.key, call, usage: async () => (await call("GET", "/v1/usage")).body };
+async function tenant(plan: string): Promise<Tenant & { usage(): Promise<Usage> }> {
+  const created = await createTenant(mneme, plan);
+  return { ...created, usage: async () => (await created.call("GET", "/v1/usage")).body };
 }
 
 async function stored({ call }: Tenant, body: object): Promise<string> {
