@@ -37,7 +37,8 @@ const GENERATED = "src/adapters/native/addon-types.ts";
 const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli"],
   binary: ["cli", "console", "adapters/native"],
-  cli: ["config.ts", "compose", "local-accounts.ts", "children"],
+  cli: ["config.ts", "compose", "local-accounts.ts", "children", "backup"],
+  backup: [],
   // config.ts imports these modules because each setting is parsed by the module that it belongs to
   "config.ts": ["account", "api", "webhooks", "adapters/inference", "adapters/outbound"],
   compose: [

@@ -153,7 +153,7 @@ async function withDirectory<T>(
 }
 
 /** @throws Error with the message of an answer that is a refusal */
-async function accepted(answer: ReturnType<Control>): Promise<Response> {
+export async function accepted(answer: ReturnType<Control>): Promise<Response> {
   let response: Response;
   try {
     response = await answer;

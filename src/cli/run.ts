@@ -38,6 +38,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: runImport,
   },
   export: { summary: "Export all that a project owns to a JSONL file", run: runExport },
+  backup: { summary: "Back up all data to a folder or an S3 bucket, also while a server runs", run: runBackup },
+  restore: { summary: "Restore a backup into an empty folder, list backups, or check one", run: runRestore },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -119,6 +121,16 @@ async function runExport(argv: readonly string[], distribution: Distribution): P
   return print([await exportProject(argv, { environment: process.env, place: placeOf(distribution) })]);
 }
 
+async function runBackup(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { backup } = await import("./backup.ts");
+  return print([await backup(argv, { environment: process.env, place: placeOf(distribution) })]);
+}
+
+async function runRestore(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { restore } = await import("./backup.ts");
+  return print([await restore(argv, { environment: process.env, place: placeOf(distribution) })]);
+}
+
 async function runAccountsCommand(
   command: AccountsCommand,
   argv: readonly string[],
@@ -165,10 +177,11 @@ async function runVersion(): Promise<number> {
 }
 
 async function runHelp(): Promise<number> {
-  const [{ IMPORT_HELP }, { ACCOUNTS_HELP }, { EXPORT_HELP }] = await Promise.all([
+  const [{ IMPORT_HELP }, { ACCOUNTS_HELP }, { EXPORT_HELP }, { BACKUP_HELP, RESTORE_HELP }] = await Promise.all([
     import("./import.ts"),
     import("./accounts.ts"),
     import("./project-copy.ts"),
+    import("./backup.ts"),
   ]);
   const commands = Object.entries(COMMANDS).flatMap(([name, { summary }]) =>
     summary === null ? [] : [[name, summary]],
@@ -189,6 +202,12 @@ async function runHelp(): Promise<number> {
     "",
     "Flags of export FILE.jsonl[.gz], and of import of such a file (--data-dir, --config):",
     ...indent(alignRows(EXPORT_HELP)),
+    "",
+    "Flags of backup TARGET (a folder, or s3://BUCKET/PREFIX):",
+    ...indent(alignRows(BACKUP_HELP)),
+    "",
+    "Flags of restore TARGET:",
+    ...indent(alignRows(RESTORE_HELP)),
     "",
     "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
     ...indent(alignRows([...ACCOUNTS_HELP, MODEL_CHECK_HELP])),

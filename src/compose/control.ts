@@ -5,6 +5,7 @@ import type { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { StoreError } from "../adapters/embedded/store-error.ts";
 import { Fault } from "../domain/fault.ts";
 import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
+import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
 import type { Log } from "../kit/log.ts";
 
 /** Answers the requests of commands. Whoever can open the data directory may send any of them. */
@@ -25,6 +26,8 @@ export function createControl(keeper: Keeper | null, log: Log, wakeIngest: () =>
       switch (`${request.method} ${pathname}`) {
         case "GET /export":
           return await streamed(keeper.export(searchParams.get("project")));
+        case "GET /backup":
+          return copied(await keeper.copy());
         case "POST /import":
           return Response.json(await keeper.import(recordsOf(request)).finally(wakeIngest));
         default:
@@ -76,6 +79,57 @@ async function streamed(lines: AsyncGenerator<string>): Promise<Response> {
     },
   });
   return new Response(body, { headers: { "content-type": "application/x-ndjson" } });
+}
+
+/** First line of a copy of the stores. */
+export interface CopyHeader {
+  readonly type: "copy";
+  readonly summary: StoreSummary;
+}
+/** Line before the bytes of a part. */
+export interface CopyPart {
+  readonly type: "part";
+  readonly part: StorePart;
+  readonly bytes: number;
+}
+/** Last line of a complete copy. */
+export interface CopyEnd {
+  readonly type: "end";
+  readonly parts: number;
+}
+/** A line of a copy. */
+export type CopyLine = CopyHeader | CopyPart | CopyEnd | StreamFailure;
+
+/** An answer with a copy of the stores: lines, each line of a part followed by its bytes. */
+function copied({ summary, parts }: Awaited<ReturnType<Keeper["copy"]>>): Response {
+  const encode = (line: CopyLine) => new TextEncoder().encode(`${JSON.stringify(line)}\n`);
+  let count = 0;
+  let isOpen = true;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encode({ type: "copy", summary })),
+    async pull(controller) {
+      try {
+        const next = await parts.next();
+        if (!isOpen) return;
+        if (next.done) controller.enqueue(encode({ type: "end", parts: count }));
+        else {
+          const { part, bytes } = next.value;
+          count += 1;
+          controller.enqueue(encode({ type: "part", part, bytes: bytes.length }));
+          controller.enqueue(bytes);
+          return;
+        }
+      } catch (error) {
+        controller.enqueue(encode({ type: "error", message: messageOf(error) }));
+      }
+      controller.close();
+    },
+    async cancel() {
+      isOpen = false;
+      await parts.return(undefined);
+    },
+  });
+  return new Response(body, { headers: { "content-type": "application/octet-stream" } });
 }
 
 /** The records in a body: one per line. */

@@ -7,6 +7,7 @@ import { Archive } from "../adapters/embedded/duckdb/archive.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { giveUpUnfinishedImports } from "../adapters/embedded/keeping/project-import.ts";
+import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writer.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
 import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
@@ -61,6 +62,7 @@ export interface StorageOptions {
 export async function openEmbeddedStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
   const { config, onDeliveries, clock, log } = options;
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  refuseUnfinishedRestore(config.dataDir);
   const lock = lockDirectory(config.dataDir);
   closers.add(() => lock.release());
   const stores = openStores({
@@ -85,6 +87,10 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
       directory: join(config.dataDir, "projects"),
       archive,
       models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
+      earlierModelOf: async (id) => {
+        const model = (await stores.projectModels.get(id))?.live ?? null;
+        return model !== null && embedders.ids.includes(model) ? embedders.get(model) : null;
+      },
       hnswMinChunks: config.hnswMinChunks,
       reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
     });

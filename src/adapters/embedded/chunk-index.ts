@@ -47,6 +47,8 @@ export interface EmbeddedIndexParts {
    * is refused.
    */
   readonly models: readonly [IndexModel, ...IndexModel[]];
+  /** The model that a project used before its index was lost; null if that is not known. */
+  readonly earlierModelOf?: (id: ProjectId) => Eventually<IndexModel | null>;
   /** Number of admissible chunks above which vector search uses HNSW instead of a scan. */
   readonly hnswMinChunks: number;
   /** Reserves consecutive chunk keys that were never used. Returns the first. */
@@ -116,9 +118,10 @@ async function openProject(id: ProjectId, parts: EmbeddedIndexParts): Promise<Em
   const directory = join(parts.directory, id);
   const isNew = !existsSync(directory) || readdirSync(directory).length === 0;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const newModel = (isNew ? await parts.earlierModelOf?.(id) : null) ?? parts.models[0];
   const { index, repairs } = await NativeIndex.open({
     directory,
-    newModel: { fingerprint: parts.models[0].fingerprint, dimensions: parts.models[0].dimensions },
+    newModel: { fingerprint: newModel.fingerprint, dimensions: newModel.dimensions },
     hnswMinChunks: parts.hnswMinChunks,
   });
   const { live } = index.models();

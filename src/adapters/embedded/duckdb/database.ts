@@ -47,6 +47,8 @@ export interface DuckDatabaseOptions {
   readonly path: string;
   /** Memory that DuckDB may use, in bytes; 256 MiB by default. */
   readonly memoryMaxBytes?: number;
+  /** Later migrations are not applied; a restore sets it. Default: all are applied. */
+  readonly schemaVersionMax?: number;
   readonly log: Log;
 }
 
@@ -222,7 +224,11 @@ class Session {
     private readonly reader: DuckDBConnection,
   ) {}
 
-  static async open({ path, memoryMaxBytes = MEMORY_BYTES_DEFAULT }: DuckDatabaseOptions): Promise<Session> {
+  static async open({
+    path,
+    memoryMaxBytes = MEMORY_BYTES_DEFAULT,
+    schemaVersionMax,
+  }: DuckDatabaseOptions): Promise<Session> {
     const instance = await DuckDBInstance.create(path, {
       threads: String(THREADS),
       memory_limit: `${Math.floor(memoryMaxBytes / MiB)}MiB`,
@@ -243,7 +249,7 @@ class Session {
       const reader = await instance.connect();
       connections.push(reader);
       const session = new Session(instance, writer, reader);
-      await session.#migrate(path);
+      await session.#migrate(path, schemaVersionMax ?? MIGRATIONS.length);
       return session;
     } catch (error) {
       for (const connection of connections) connection.disconnectSync();
@@ -353,13 +359,13 @@ class Session {
     }
   }
 
-  async #migrate(path: string): Promise<void> {
+  async #migrate(path: string, versionMax: number): Promise<void> {
     await this.writer.run("CREATE TABLE IF NOT EXISTS meta (schema_version UINTEGER NOT NULL)");
     const result = await this.writer.run("SELECT max(schema_version) FROM meta");
     const version = Number((await result.getRows())[0]?.[0] ?? 0);
     refuseNewerVersion(path, version, MIGRATIONS.length);
     for (const [index, statements] of MIGRATIONS.entries()) {
-      if (index < version) continue;
+      if (index < version || index >= versionMax) continue;
       await this.transaction(async (writer) => {
         for (const statement of statements) await writer.run(statement);
         await writer.run(`DELETE FROM meta`);
@@ -367,7 +373,7 @@ class Session {
       });
     }
     // the log is merged now, because the first log entries of a table are expensive to replay
-    if (version < MIGRATIONS.length) await this.checkpoint();
+    if (version < versionMax) await this.checkpoint();
   }
 }
 

@@ -8,12 +8,14 @@ import {
   type ExportHeader,
   type ExportRecord,
 } from "../../../domain/project-export.ts";
+import type { FilledPart, StoreSummary } from "../../../domain/store-copy.ts";
 import { isoTime } from "../../../kit/clock.ts";
 import { VERSION } from "../../../kit/version.ts";
-import { type SnapshotParts, takeSnapshot } from "../snapshot.ts";
+import { type Snapshot, type SnapshotParts, takeSnapshot } from "../snapshot.ts";
 import type { SqliteStores } from "../sqlite/stores.ts";
 import { ProjectExport } from "./project-export.ts";
 import { type ImportParts, ProjectImport } from "./project-import.ts";
+import { partsOf, summaryOf } from "./store-parts.ts";
 
 /** What a keeper needs. */
 export type KeeperParts = SnapshotParts & ImportParts & { readonly stores: SqliteStores };
@@ -56,6 +58,22 @@ export class Keeper {
   }
 
   /**
+   * A copy of all stores at one moment: what it contains, and its parts. The parts have to be read to their end, or
+   * returned.
+   * @throws StoreError if a store cannot be read
+   */
+  async copy(): Promise<{ readonly summary: StoreSummary; readonly parts: AsyncGenerator<FilledPart> }> {
+    const snapshot = await takeSnapshot(this.#parts);
+    try {
+      const summary = await summaryOf(snapshot, this.#parts.clock.now());
+      return { summary, parts: closing(partsOf(snapshot), snapshot) };
+    } catch (error) {
+      await snapshot.close();
+      throw error;
+    }
+  }
+
+  /**
    * Stores the records of an export as a new project, completely or not at all.
    * @throws ExportError if the records cannot be stored, with the number of the record
    */
@@ -70,6 +88,14 @@ export class Keeper {
       await importing.giveUp();
       throw error;
     }
+  }
+}
+
+async function* closing(parts: AsyncGenerator<FilledPart>, snapshot: Snapshot): AsyncGenerator<FilledPart> {
+  try {
+    yield* parts;
+  } finally {
+    await snapshot.close();
   }
 }
 

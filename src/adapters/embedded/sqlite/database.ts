@@ -23,6 +23,8 @@ export interface Statement<Row, Params extends Bindings> {
   all(params: Params): Row[];
   /** Returns the first row, or null if there is none. */
   get(params: Params): Row | null;
+  /** Returns the rows one by one. No other call of this statement may come in between. */
+  iterate(params: Params): Iterable<Row>;
   /** Returns the number of changed rows. */
   run(params: Params): number;
 }
@@ -144,14 +146,15 @@ export class SqliteDatabase {
 
   /**
    * Applies the missing migrations, each in its own transaction.
+   * @param versionMax later migrations are not applied
    * @throws StoreError `newer_version` if the schema of the file is newer than this version of Mneme
    */
-  migrate(): void {
+  migrate(versionMax = MIGRATIONS.length): void {
     const stored = this.prepare<{ user_version: bigint }>("PRAGMA user_version").get({});
     const version = Number(stored?.user_version ?? 0n);
     refuseNewerVersion(this.path, version, MIGRATIONS.length);
     for (const [index, sql] of MIGRATIONS.entries()) {
-      if (index < version) continue;
+      if (index < version || index >= versionMax) continue;
       this.transaction(() => {
         this.connection.run(sql);
         FURTHER_STEPS.get(sql)?.(this);
@@ -194,6 +197,7 @@ export class SqliteDatabase {
     return {
       all: (params) => this.#attempt(() => statement.all(params), writes),
       get: (params) => this.#attempt(() => statement.get(params) ?? null, writes),
+      iterate: (params) => this.#attempt(() => statement.iterate(params), writes),
       run: (params) => this.#attempt(() => statement.run(params).changes, writes),
     };
   }
@@ -214,9 +218,14 @@ export class SqliteDatabase {
  * Opens the file for writing and applies the missing migrations. Creates the file if it does not exist, readable by its
  * owner only. Its folder must exist.
  * @param onEffectFailure default: an uncaught exception, because a failed effect is a bug that nobody else would see
+ * @param schemaVersionMax later migrations are not applied
  * @throws StoreError if the file cannot be used
  */
-export function openDatabase(path: string, onEffectFailure: EffectFailure = throwUncaught): SqliteDatabase {
+export function openDatabase(
+  path: string,
+  onEffectFailure: EffectFailure = throwUncaught,
+  schemaVersionMax?: number,
+): SqliteDatabase {
   let connection: Database | null = null;
   try {
     // SQLite creates its log and shared-memory files with the mode of the main file
@@ -225,7 +234,7 @@ export function openDatabase(path: string, onEffectFailure: EffectFailure = thro
     connection = new Database(path, { readwrite: true, create: true, safeIntegers: true, strict: true });
     configure(connection);
     const database = new SqliteDatabase(path, connection, onEffectFailure, new ChangeCount());
-    database.migrate();
+    database.migrate(schemaVersionMax);
     return database;
   } catch (error) {
     connection?.close();

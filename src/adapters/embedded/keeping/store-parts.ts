@@ -1,0 +1,176 @@
+// Reads all stores from a snapshot as parts (domain/store-copy.ts). Parts end where a hash of the row's key says so, so
+// that a change of some rows changes the few parts around them only. store-writer.ts makes stores of parts.
+
+import { open } from "node:fs/promises";
+import { type FilledPart, STORE_COPY_VERSION, type StoreSummary } from "../../../domain/store-copy.ts";
+import { isoTime } from "../../../kit/clock.ts";
+import { VERSION } from "../../../kit/version.ts";
+import type { Cell } from "../duckdb/snapshot.ts";
+import type { Snapshot } from "../snapshot.ts";
+import { encodeRow } from "./row-lines.ts";
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+/** A part is at least this large, unless it is the last of its table. */
+const PART_BYTES_MIN = 64 * KiB;
+/** A part ends here wherever it is, except that a row is never cut. */
+const PART_BYTES_MAX = 4 * MiB;
+/** One of this many keys ends a part that is large enough. */
+const KEYS_PER_END = 64n;
+/** Time in milliseconds after which other work runs. */
+const TURN_MS = 3;
+/** Memory keys that one query of the texts covers. */
+const WINDOW_KEYS = 1_024n;
+
+const COUNTS: Readonly<Record<keyof StoreSummary["counts"], string>> = {
+  projects: "SELECT count(*) AS n FROM projects WHERE deleted_at IS NULL",
+  memories: "SELECT count(*) AS n FROM memories WHERE deleted_at IS NULL",
+  users: "SELECT count(*) AS n FROM users WHERE known_key IS NOT NULL",
+  chats: "SELECT count(*) AS n FROM chats",
+  uploads: "SELECT count(*) AS n FROM memories WHERE source ->> '$.file' IS NOT NULL",
+};
+const UPLOADS =
+  "SELECT DISTINCT source ->> '$.file' AS name FROM memories WHERE source ->> '$.file' IS NOT NULL ORDER BY 1";
+const TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+const COLUMNS = "SELECT name, pk FROM pragma_table_info($table) ORDER BY cid";
+
+/** What the copy of a snapshot contains. */
+export async function summaryOf({ rows, texts }: Snapshot, now: number): Promise<StoreSummary> {
+  const number = (sql: string) =>
+    Number(Object.values(rows.prepare<Record<string, bigint>>(sql).get({}) ?? {})[0] ?? 0n);
+  const counts = Object.fromEntries(Object.entries(COUNTS).map(([name, sql]) => [name, number(sql)]));
+  let [textsVersion, textBytes] = [0, 0];
+  for await (const found of texts.rows<readonly [number]>("SELECT max(schema_version) FROM meta")) {
+    textsVersion = found[0]?.[0] ?? 0;
+  }
+  for await (const found of texts.rows<readonly [bigint]>("SELECT (count(*) * 1200)::UBIGINT FROM texts")) {
+    textBytes = Number(found[0]?.[0] ?? 0n);
+  }
+  return {
+    ...{ version: STORE_COPY_VERSION, mneme: VERSION, taken_at: isoTime(now) },
+    ...{ rows_version: number("PRAGMA user_version"), texts_version: textsVersion },
+    counts: counts as StoreSummary["counts"],
+    bytes_estimated: number("PRAGMA page_count") * number("PRAGMA page_size") + textBytes,
+  };
+}
+
+/** All parts of a snapshot: rows, then texts, then uploaded files. */
+export async function* partsOf(snapshot: Snapshot): AsyncGenerator<FilledPart> {
+  for (const { name } of snapshot.rows.prepare<{ name: string }>(TABLES).all({})) yield* rowParts(snapshot, name);
+  yield* rowParts(snapshot, "sqlite_sequence"); // the last: inserting into other tables changes it
+  const tables: string[] = [];
+  for await (const found of snapshot.texts.rows<readonly [string]>(
+    "SELECT table_name FROM duckdb_tables() ORDER BY 1",
+  )) {
+    tables.push(...found.map(([name]) => name));
+  }
+  for (const table of tables) yield* textParts(snapshot, table);
+  for (const { name } of snapshot.rows.prepare<{ name: string }>(UPLOADS).all({})) yield* fileParts(snapshot, name);
+}
+
+async function* rowParts({ rows }: Snapshot, table: string): AsyncGenerator<FilledPart> {
+  const columns = rows.prepare<{ name: string; pk: bigint }, { table: string }>(COLUMNS).all({ table });
+  const names = columns.map(({ name }) => name);
+  const keys = columns.filter(({ pk }) => pk > 0n).sort((one, other) => Number(one.pk - other.pk));
+  const order = keys.length === 0 ? "rowid" : keys.map(({ name }) => name).join(", ");
+  const lines = new Lines();
+  const found = rows.prepare<Readonly<Record<string, Cell | Uint8Array | null>>>(
+    `SELECT ${names.join(", ")} FROM ${table} ORDER BY ${order}`,
+  );
+  let turnAt = performance.now() + TURN_MS;
+  for (const row of found.iterate({})) {
+    const full = lines.add(encodeRow(names.map((name) => row[name] ?? null)), keys.map(({ name }) => row[name]).join());
+    if (full !== null) yield { part: { kind: "rows", table, columns: names, rows: full.rows }, bytes: full.bytes };
+    if (performance.now() < turnAt) continue;
+    await new Promise(setImmediate);
+    turnAt = performance.now() + TURN_MS;
+  }
+  const last = lines.end();
+  if (last !== null) yield { part: { kind: "rows", table, columns: names, rows: last.rows }, bytes: last.bytes };
+}
+
+async function* textParts({ texts }: Snapshot, table: string): AsyncGenerator<FilledPart> {
+  const names: string[] = [];
+  const order: string[] = [];
+  const sql = `SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = '${table}' ORDER BY column_index`;
+  for await (const found of texts.rows<readonly [string, string]>(sql)) {
+    names.push(...found.map(([name]) => name));
+    order.push(...found.filter(([, type]) => !type.startsWith("VARCHAR")).map(([name]) => name));
+  }
+  const keyAt = names.indexOf("memory_key");
+  const select = `SELECT ${names.join(", ")} FROM ${table}`;
+  const lines = new Lines();
+  const filled = (full: Full): FilledPart => ({
+    part: { kind: "texts", table, columns: names, rows: full.rows },
+    bytes: full.bytes,
+  });
+  const windows = keyAt === -1 ? [`${select} ORDER BY ALL`] : windowQueries(texts, table, select, order);
+  for await (const query of windows) {
+    for await (const rows of texts.rows(query)) {
+      for (const row of rows) {
+        const full = lines.add(encodeRow(row), String(row[Math.max(0, keyAt)]));
+        if (full !== null) yield filled(full);
+      }
+    }
+  }
+  const last = lines.end();
+  if (last !== null) yield filled(last);
+}
+
+/** One query per window of memory keys, because sorting all texts at once would need more memory than DuckDB has. */
+async function* windowQueries(
+  texts: Snapshot["texts"],
+  table: string,
+  select: string,
+  order: readonly string[],
+): AsyncGenerator<string> {
+  let [first, last] = [1n, 0n];
+  const range = `SELECT ifnull(min(memory_key), 1)::UBIGINT, ifnull(max(memory_key), 0)::UBIGINT FROM ${table}`;
+  for await (const found of texts.rows<readonly [bigint, bigint]>(range)) [first, last] = found[0] ?? [1n, 0n];
+  const columns = ["memory_key", ...order.filter((name) => name !== "memory_key")].join(", ");
+  for (let from = first - (first % WINDOW_KEYS); from <= last; from += WINDOW_KEYS) {
+    yield `${select} WHERE memory_key BETWEEN ${from} AND ${from + WINDOW_KEYS - 1n} ORDER BY ${columns}`;
+  }
+}
+
+async function* fileParts(snapshot: Snapshot, name: string): AsyncGenerator<FilledPart> {
+  const file = await open(snapshot.pathOf(name), "r");
+  try {
+    for (let offset = 0; ; ) {
+      const { bytesRead, buffer } = await file.read(new Uint8Array(PART_BYTES_MAX), 0, PART_BYTES_MAX, offset);
+      if (bytesRead === 0 && offset > 0) return;
+      yield { part: { kind: "upload", name, offset }, bytes: buffer.subarray(0, bytesRead) };
+      if (bytesRead === 0) return;
+      offset += bytesRead;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+interface Full {
+  readonly bytes: Uint8Array;
+  readonly rows: number;
+}
+
+/** Collects the lines of a part. */
+class Lines {
+  #lines: string[] = [];
+  #characters = 0;
+
+  /** Adds a row. Returns the part if the row is its last one. */
+  add(line: string, key: string): Full | null {
+    this.#lines.push(line);
+    this.#characters += line.length + 1;
+    const isEnd = this.#characters >= PART_BYTES_MIN && Bun.hash.wyhash(key) % KEYS_PER_END === 0n;
+    return isEnd || this.#characters >= PART_BYTES_MAX ? this.end() : null;
+  }
+
+  /** Returns the part that is not full; null if it has no rows. */
+  end(): Full | null {
+    if (this.#lines.length === 0) return null;
+    const full = { bytes: new TextEncoder().encode(`${this.#lines.join("\n")}\n`), rows: this.#lines.length };
+    [this.#lines, this.#characters] = [[], 0];
+    return full;
+  }
+}

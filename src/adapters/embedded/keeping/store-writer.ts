@@ -1,0 +1,166 @@
+// Makes the stores of an empty folder from the parts of a copy (domain/store-copy.ts).
+
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { basename, join } from "node:path";
+import { type FilledPart, STORE_COPY_VERSION, type StoreSummary } from "../../../domain/store-copy.ts";
+import type { Log } from "../../../kit/log.ts";
+import { DuckDatabase } from "../duckdb/database.ts";
+import { MIGRATIONS as TEXT_MIGRATIONS } from "../duckdb/schema.ts";
+import type { Cell } from "../duckdb/snapshot.ts";
+import { MIGRATIONS } from "../sqlite/migrations.ts";
+import { RestoringDatabase } from "../sqlite/restoring.ts";
+import { refuseNewerVersion, StoreError } from "../store-error.ts";
+import { decodeRow } from "./row-lines.ts";
+
+/** Folder in a data directory that has the stores until the restore is complete. */
+export const RESTORING = "restoring";
+const ROWS_FILE = "mneme.sqlite";
+const TEXTS_FILE = "memories.duckdb";
+
+/** @throws StoreError if a restore into this data directory has begun, but not ended */
+export function refuseUnfinishedRestore(dataDir: string): void {
+  if (!existsSync(join(dataDir, RESTORING))) return;
+  throw new StoreError(
+    "damaged",
+    `A restore into ${dataDir} has not ended: run mneme restore again, or remove ${join(dataDir, RESTORING)}.`,
+  );
+}
+
+/** Writes the stores of one data directory. `write` all parts in their order, then `finish`. */
+export class StoreWriter {
+  readonly #written = new Map<string, number>();
+
+  private constructor(
+    private readonly dataDir: string,
+    private readonly summary: StoreSummary,
+    private readonly rows: RestoringDatabase,
+    private readonly texts: DuckDatabase,
+  ) {}
+
+  /**
+   * Begins in an empty data directory, or one in which a restore did not end.
+   * @throws StoreError if a newer version of Mneme made the copy, or a file cannot be written
+   */
+  static async create(dataDir: string, summary: StoreSummary, log: Log): Promise<StoreWriter> {
+    refuseNewerVersion("The backup", summary.version, STORE_COPY_VERSION);
+    refuseNewerVersion("The backup", summary.rows_version, MIGRATIONS.length);
+    refuseNewerVersion("The backup", summary.texts_version, TEXT_MIGRATIONS.length);
+    const folder = join(dataDir, RESTORING);
+    if (existsSync(folder)) {
+      // what a restore that did not end has moved to its place already
+      for (const name of [ROWS_FILE, TEXTS_FILE, "uploads"])
+        rmSync(join(dataDir, name), { recursive: true, force: true });
+      rmSync(folder, { recursive: true });
+    }
+    mkdirSync(join(folder, "uploads"), { recursive: true, mode: 0o700 });
+    const rows = new RestoringDatabase(join(folder, ROWS_FILE), summary.rows_version);
+    const path = join(folder, TEXTS_FILE);
+    const texts = await DuckDatabase.open({ path, log, schemaVersionMax: summary.texts_version });
+    return new StoreWriter(dataDir, summary, rows, texts);
+  }
+
+  /** @throws Error if the part does not fit to the schema */
+  async write({ part, bytes }: FilledPart): Promise<void> {
+    if (part.kind === "upload") return this.#writeUpload(part.name, part.offset, bytes);
+    const lines = new TextDecoder().decode(bytes).trimEnd().split("\n");
+    const values = lines.map(decodeRow);
+    if (values.length !== part.rows)
+      throw new Error(`a part of ${part.table} has ${values.length} rows, not ${part.rows}`);
+    if (part.kind === "rows") {
+      this.rows.insert(part.table, part.columns, values);
+      return;
+    }
+    const columns = await this.#textColumns(part.table);
+    if (columns.map(([name]) => name).join() !== part.columns.join()) {
+      throw new Error(`the columns of the table ${part.table} are not those of the backup`);
+    }
+    const cells = values.map((row) => row.map((value, at) => toCell(value as Cell, columns[at]?.[1] ?? "")));
+    const isFirst = !this.#written.has(part.table);
+    this.#written.set(part.table, (this.#written.get(part.table) ?? 0) + part.rows);
+    await this.texts.write(async (writer) => {
+      if (isFirst) await writer.run(`DELETE FROM ${part.table}`);
+      await writer.append(part.table, cells);
+    });
+  }
+
+  /**
+   * Checks the stores and moves them to their places.
+   * @throws StoreError if they do not fit together; then nothing is in its place
+   */
+  async finish(): Promise<void> {
+    this.rows.finish();
+    await this.#check();
+    this.rows.close();
+    await this.texts.close();
+    const folder = join(this.dataDir, RESTORING);
+    // mneme.sqlite comes last: without it, no server starts on the directory
+    for (const name of ["uploads", TEXTS_FILE, ROWS_FILE]) renameSync(join(folder, name), join(this.dataDir, name));
+    syncFolder(this.dataDir);
+    rmSync(folder, { recursive: true });
+    syncFolder(this.dataDir);
+  }
+
+  /** Closes the files after a failure. What was written stays in the folder `restoring`. */
+  async abandon(): Promise<void> {
+    this.rows.close();
+    await this.texts.close();
+  }
+
+  #columns = new Map<string, readonly (readonly [string, string])[]>();
+
+  async #textColumns(table: string): Promise<readonly (readonly [string, string])[]> {
+    const known = this.#columns.get(table);
+    if (known !== undefined) return known;
+    const columns = await this.texts.rows<readonly [string, string]>(
+      "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = $1 ORDER BY column_index",
+      [table],
+    );
+    if (columns.length === 0) throw new Error(`the backup has an unknown table of texts, ${JSON.stringify(table)}`);
+    this.#columns.set(table, columns);
+    return columns;
+  }
+
+  #writeUpload(name: string, offset: number, bytes: Uint8Array): void {
+    if (name !== basename(name) || name === "") throw new Error(`${JSON.stringify(name)} is not the name of a file`);
+    const file = openSync(join(this.dataDir, RESTORING, "uploads", name), offset === 0 ? "wx" : "r+", 0o600);
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, offset + at);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Compares the rows with the summary, and the texts with the rows: each completed memory has one. */
+  async #check(): Promise<void> {
+    const { memories } = this.summary.counts;
+    const found = this.rows.count("SELECT count(*) AS n FROM memories WHERE deleted_at IS NULL");
+    if (found !== memories) throw incomplete(`it has ${found} memories, but should have ${memories}`);
+    const [keys] = await this.texts.keyColumns("SELECT DISTINCT memory_key FROM texts ORDER BY memory_key");
+    const texts = new Set(keys ?? []);
+    const missing = this.rows.keys(
+      `SELECT memory_key AS key FROM memories WHERE deleted_at IS NULL AND (status = 'completed' OR (is_reindexed = 1
+         AND memory_key NOT IN (SELECT memory_key FROM waiting_contents)))`,
+    );
+    const lost = missing.filter((key) => !texts.has(key)).length;
+    if (lost > 0) throw incomplete(`the texts of ${lost} memories are missing`);
+  }
+}
+
+function incomplete(why: string): StoreError {
+  return new StoreError("damaged", `The backup cannot be restored: ${why}. Restore an earlier one.`);
+}
+
+// Integers of a copy are bigint. A column of 32 bits takes a number.
+function toCell(value: Cell, type: string): Cell {
+  return typeof value === "bigint" && type === "UINTEGER" ? Number(value) : value;
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

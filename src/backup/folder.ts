@@ -1,0 +1,61 @@
+// Backups in a folder: one file per object.
+
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Target } from "./target.ts";
+
+/** End of the names of files that are still written. They are no objects. */
+const PARTIAL = ".partial";
+
+/** A folder, which is created with its first object. */
+export class FolderTarget implements Target {
+  readonly description: string;
+
+  constructor(private readonly folder: string) {
+    this.description = folder;
+  }
+
+  async read(name: string): Promise<Uint8Array | null> {
+    return readFile(join(this.folder, name)).catch(ifMissing);
+  }
+
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    const path = join(this.folder, name);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const file = await open(`${path}${PARTIAL}`, "w", 0o600);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(`${path}${PARTIAL}`, path);
+    await syncFolder(dirname(path));
+  }
+
+  async list(prefix: string): Promise<readonly string[]> {
+    const entries = await readdir(this.folder, { recursive: true, withFileTypes: true }).catch(ifMissing);
+    const names = (entries ?? [])
+      .filter((entry) => entry.isFile() && !entry.name.endsWith(PARTIAL))
+      .map((entry) => join(entry.parentPath, entry.name).slice(join(this.folder, "/").length));
+    return names.filter((name) => name.startsWith(prefix)).sort();
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(join(this.folder, name), { force: true });
+  }
+}
+
+function ifMissing(error: unknown): null {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+  throw error;
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,235 @@
+// `mneme backup` and `mneme restore`: copies of all stores at one moment, in a folder or an S3 bucket.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { FolderTarget } from "../backup/folder.ts";
+import { type Manifest, Repository, takenAt } from "../backup/repository.ts";
+import { S3Target } from "../backup/s3.ts";
+import type { KeySource } from "../backup/seal.ts";
+import type { Target } from "../backup/target.ts";
+import type { CopyLine, CopyPart } from "../compose/control.ts";
+import { openDataDirectory } from "../compose/data-directory.ts";
+import { restoreInto } from "../compose/restore.ts";
+import { parseConfig, type StartPlace } from "../config.ts";
+import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
+import { systemClock } from "../kit/clock.ts";
+import { parseCommandLine, UsageError } from "../kit/flags.ts";
+import { createLog } from "../kit/log.ts";
+import { RateLimit } from "../kit/rate-limit.ts";
+import { ByteReader } from "./byte-reader.ts";
+import { accepted } from "./project-copy.ts";
+import { alignRows, Progress, readableDuration } from "./terminal.ts";
+
+/** What a command gets from its caller. */
+export interface BackupStart {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly place: StartPlace;
+}
+
+const KEY_HELP = [
+  ["--key-file FILE", "Encrypt with this key of at least 32 random bytes"],
+  ["MNEME_BACKUP_PASSPHRASE", "Encrypt with this passphrase (environment variable)"],
+] as const;
+
+/** Help for backup, as `[flag, description]`. */
+export const BACKUP_HELP: readonly (readonly [string, string])[] = [
+  ["--data-dir DIRECTORY", "Data directory, whether or not a server is running (default: as for serve)"],
+  ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
+  ["--rate NUMBER[K|M|G]", "Read at most this many bytes per second (default: unlimited)"],
+  ["--keep NUMBER", "Afterwards remove all backups but this many, the newest (default: remove none)"],
+  ...KEY_HELP,
+];
+
+/** Help for restore, as `[flag, description]`. */
+export const RESTORE_HELP: readonly (readonly [string, string])[] = [
+  ["--data-dir DIRECTORY", "Empty folder to restore into"],
+  ["--backup ID", "The backup to restore (default: the newest)"],
+  ["--list", "List the backups and what they contain, and restore nothing"],
+  ["--check", "Read the whole backup and check it, and restore nothing"],
+  ...KEY_HELP.map(([flag, text]) => [flag, text.replace("Encrypt", "Decrypt")] as const),
+];
+
+/**
+ * Runs `mneme backup TARGET`.
+ * @returns the text to print
+ * @throws Error with one sentence; a backup that did not end is no backup
+ */
+export async function backup(argv: readonly string[], start: BackupStart): Promise<string> {
+  const { flags, positionals } = parseCommandLine(argv, {
+    ...{ "--data-dir": "value", "--config": "value", "--rate": "value", "--keep": "value", "--key-file": "value" },
+  });
+  const target = targetOf(positionals, start, "mneme backup TARGET");
+  const limit = new RateLimit(rateOf(flags.get("--rate")), systemClock);
+  const keep = countOf(flags.get("--keep"));
+  const key = keyOf(flags, start);
+  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
+  const config = parseConfig(ofData.flat(), start.environment, start.place);
+  const directory = await openDataDirectory(config, systemClock, createLog("warn"));
+  try {
+    const repository = await Repository.openOrCreate(target, key);
+    const response = await accepted(directory.control(new Request("http://mneme/backup")));
+    const startedAt = performance.now();
+    const copy = await readCopy(response);
+    const progress = new Progress("backing up");
+    const total = Math.max(1, copy.summary.bytes_estimated);
+    let done = 0;
+    const result = await repository.store(copy.summary, copy.parts, async (bytes) => {
+      done += bytes;
+      progress.show(Math.min(0.99, done / total), `${megabytes(done)} read`);
+      await limit.take(bytes);
+    });
+    const removed = keep === null ? [] : await repository.keepNewest(keep);
+    const elapsedMs = performance.now() - startedAt;
+    const { memories, uploads } = copy.summary.counts;
+    const rate = megabytes(result.bytes / Math.max(0.001, elapsedMs / 1000));
+    return [
+      `Backup ${result.id} is complete: ${memories} memories and ${uploads} unread uploads, ${megabytes(result.bytes)} in ${readableDuration(elapsedMs)} (${rate}/s).`,
+      `${megabytes(result.newBytes)} were new; ${megabytes(result.storedBytes)} were written to ${target.description}${repository.isEncrypted ? ", encrypted" : ""}.`,
+      ...(removed.length === 0 ? [] : [`Removed earlier backups: ${removed.join(", ")}.`]),
+    ].join("\n");
+  } finally {
+    await directory.close();
+  }
+}
+
+/**
+ * Runs `mneme restore TARGET`.
+ * @returns the text to print
+ * @throws Error with one sentence; nothing is in the data directory then but the folder `restoring`
+ */
+export async function restore(argv: readonly string[], start: BackupStart): Promise<string> {
+  const { flags, positionals } = parseCommandLine(argv, {
+    ...{ "--data-dir": "value", "--backup": "value", "--list": "switch", "--check": "switch", "--key-file": "value" },
+  });
+  const target = targetOf(positionals, start, "mneme restore TARGET --data-dir DIRECTORY");
+  const repository = await Repository.open(target, keyOf(flags, start));
+  const ids = await repository.ids();
+  if (flags.has("--list")) return listOf(await Promise.all(ids.map((id) => repository.manifest(id))));
+  const id = flags.get("--backup") ?? ids.at(-1);
+  if (id === undefined) throw new UsageError(`There are no complete backups in ${target.description}.`);
+  const manifest = await repository.manifest(id);
+  const isCheck = flags.has("--check");
+  const folder = flags.get("--data-dir");
+  if (folder === undefined && !isCheck) throw new UsageError("Missing --data-dir: the empty folder to restore into.");
+
+  const startedAt = performance.now();
+  const total = manifest.parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const parts = withProgress(repository.parts(manifest), new Progress(isCheck ? "checking" : "restoring"), total);
+  const took = () => {
+    const elapsedMs = performance.now() - startedAt;
+    const rate = megabytes(total / Math.max(0.001, elapsedMs / 1000));
+    return `${megabytes(total)} in ${readableDuration(elapsedMs)} (${rate}/s)`;
+  };
+  if (isCheck) {
+    for await (const _ of parts);
+    return `Backup ${id} is complete and undamaged: ${took()}.\n${listOf([manifest])}`;
+  }
+  const dataDir = resolve(start.place.workingDirectory, folder ?? "");
+  await restoreInto(dataDir, manifest.summary, parts, createLog("warn"));
+  return [
+    `Backup ${id} of ${takenAt(manifest)} is restored to ${dataDir}: ${took()}.`,
+    "The server indexes the memories again when it starts; searches find each one when its status is completed.",
+  ].join("\n");
+}
+
+function listOf(manifests: readonly Manifest[]): string {
+  if (manifests.length === 0) return "There are no complete backups.";
+  const rows = manifests.map((manifest) => {
+    const { counts, mneme } = manifest.summary;
+    const bytes = manifest.parts.reduce((sum, part) => sum + part.bytes, 0);
+    const numbers = [counts.projects, counts.memories, counts.users, counts.chats, counts.uploads].map(String);
+    return [manifest.id, takenAt(manifest), ...numbers, megabytes(bytes), mneme];
+  });
+  const titles = ["BACKUP", "TIME", "PROJECTS", "MEMORIES", "USERS", "CHATS", "UPLOADS", "SIZE", "VERSION"];
+  return alignRows([titles, ...rows]).join("\n");
+}
+
+async function* withProgress(
+  parts: AsyncIterable<FilledPart>,
+  progress: Progress,
+  total: number,
+): AsyncGenerator<FilledPart> {
+  let done = 0;
+  for await (const part of parts) {
+    yield part;
+    done += part.bytes.length;
+    progress.show(done / Math.max(1, total), `${megabytes(done)} of ${megabytes(total)}`);
+  }
+}
+
+/** Reads an answer with a copy of the stores. */
+async function readCopy(
+  response: Response,
+): Promise<{ readonly summary: StoreSummary; readonly parts: AsyncGenerator<FilledPart> }> {
+  const reader = new ByteReader(response.body);
+  const first = await lineOf(reader);
+  if (first.type !== "copy") throw new Error("The server answered with something else than a copy of its stores.");
+  return { summary: first.summary, parts: partsIn(reader) };
+}
+
+async function* partsIn(reader: ByteReader): AsyncGenerator<FilledPart> {
+  try {
+    for (let parts = 0; ; parts++) {
+      const line = await lineOf(reader);
+      if (line.type === "end" && line.parts === parts) return;
+      if (line.type !== "part") throw new Error("The copy of the stores is not complete.");
+      const { part, bytes }: CopyPart = line;
+      yield { part, bytes: await reader.take(bytes) };
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+
+async function lineOf(reader: ByteReader): Promise<CopyLine> {
+  const line = await reader.line();
+  if (line === null) throw new Error("The server stopped before the copy of its stores was complete; try again.");
+  const parsed: CopyLine = JSON.parse(line);
+  if (parsed.type === "error") throw new Error(parsed.message);
+  return parsed;
+}
+
+function targetOf(positionals: readonly string[], { environment, place }: BackupStart, usage: string): Target {
+  const [address, surplus] = positionals;
+  if (address === undefined) throw new UsageError(`Missing target: a folder or s3://BUCKET/PREFIX. Usage: ${usage}`);
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}. Usage: ${usage}`);
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return new S3Target(address, environment);
+  return new FolderTarget(resolve(place.workingDirectory, address));
+}
+
+function keyOf(flags: ReadonlyMap<string, string>, { environment, place }: BackupStart): KeySource | null {
+  const [file, passphrase] = [flags.get("--key-file"), environment.MNEME_BACKUP_PASSPHRASE];
+  if (file !== undefined && passphrase !== undefined) {
+    throw new UsageError("--key-file and MNEME_BACKUP_PASSPHRASE cannot be used together.");
+  }
+  if (passphrase === "") throw new UsageError("MNEME_BACKUP_PASSPHRASE is empty.");
+  if (passphrase !== undefined) return { kind: "passphrase", passphrase };
+  if (file === undefined) return null;
+  try {
+    return { kind: "file", bytes: readFileSync(resolve(place.workingDirectory, file)) };
+  } catch (cause) {
+    throw new UsageError(`The key file ${file} cannot be read.`, { cause });
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { "": 1, K: 1_000, M: 1_000_000, G: 1_000_000_000 };
+
+function rateOf(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const [, digits = "", unit = ""] = /^(\d{1,12})([KMG]?)$/i.exec(text) ?? [];
+  const bytes = Number(digits) * (UNITS[unit.toUpperCase()] ?? 1);
+  if (bytes >= 1) return bytes;
+  throw new UsageError(
+    `--rate must be a number of bytes per second, such as 500K or 20M, not ${JSON.stringify(text)}.`,
+  );
+}
+
+function countOf(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new UsageError(`--keep must be an integer of at least 1, not ${JSON.stringify(text)}.`);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

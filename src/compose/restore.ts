@@ -1,0 +1,42 @@
+// Makes the stores of a data directory from the parts of a backup.
+
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { RESTORING, StoreWriter } from "../adapters/embedded/keeping/store-writer.ts";
+import { lockDirectory } from "../adapters/native/core.ts";
+import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
+import { UsageError } from "../kit/flags.ts";
+import type { Log } from "../kit/log.ts";
+
+/** What may be in a data directory before a restore: its lock, and the program's own files. */
+const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
+
+/**
+ * Restores into an empty data directory: all stores or none.
+ * @throws UsageError if the directory is not empty; StoreError if the stores cannot be made, and any error of `parts`
+ */
+export async function restoreInto(
+  dataDir: string,
+  summary: StoreSummary,
+  parts: AsyncIterable<FilledPart>,
+  log: Log,
+): Promise<void> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const lock = lockDirectory(dataDir);
+  try {
+    const isUnfinished = existsSync(`${dataDir}/${RESTORING}`);
+    const found = readdirSync(dataDir).find((name) => !HARMLESS.test(name));
+    if (found !== undefined && !isUnfinished) {
+      throw new UsageError(`${dataDir} is not empty (it has ${found}): restore into a new folder.`);
+    }
+    const writer = await StoreWriter.create(dataDir, summary, log);
+    try {
+      for await (const part of parts) await writer.write(part);
+      await writer.finish();
+    } catch (error) {
+      await writer.abandon();
+      throw error;
+    }
+  } finally {
+    lock.release();
+  }
+}
