@@ -145,9 +145,11 @@ const USED_FROM_OUTSIDE: Readonly<Record<string, string>> = {
   initOrt: "onnxruntime-node calls it in the single binary (src/binary/build.ts)",
   settingsMarkdown: "test/cli/config.test.ts generates docs/configuration.md with it",
   "SlidingWindow.keysHeld": "tests observe the bound on memory with it",
-  "ProjectIndex.stats": "bench/vectors.ts waits for the HNSW graph with it; tests observe compaction",
-  "NativeIndex.stats": "see ProjectIndex.stats",
-  stats: "see ProjectIndex.stats",
+  "EmbeddedChunkIndex.verify": "the command that checks a data directory calls it",
+  "EmbeddedProjectIndex.verify": "see EmbeddedChunkIndex.verify",
+  "ChunkIndex.verify": "see EmbeddedChunkIndex.verify",
+  "NativeIndex.rebuild": "the command that rebuilds indexes calls it",
+  rebuild: "see NativeIndex.rebuild",
 };
 
 describe("house rules", () => {

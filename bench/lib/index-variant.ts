@@ -7,10 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import type { Chunk, ChunkTexts } from "../../src/domain/chunk.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
+import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
 import type { Embedder } from "../../src/ports/models.ts";
@@ -107,6 +109,8 @@ export async function openVariant(
   const index = new EmbeddedChunkIndex({
     directory: join(directory, "projects"),
     archive,
+    quarantine: new Quarantine(join(directory, "quarantine"), systemClock),
+    log: createLog("silent"),
     models: [embedder],
     hnswMinChunks: HNSW_MIN_CHUNKS,
     reserveChunkKeys: (count) => {

@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { openStores } from "../../src/adapters/embedded/sqlite/stores.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { lockDirectory } from "../../src/adapters/native/core.ts";
@@ -107,6 +108,8 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   const index = new EmbeddedChunkIndex({
     directory: join(dataDir, "projects"),
     archive,
+    quarantine: new Quarantine(join(dataDir, "quarantine"), systemClock),
+    log,
     models: [embedders.default],
     hnswMinChunks: config.hnswMinChunks,
     reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),

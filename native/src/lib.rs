@@ -3,6 +3,7 @@
 //! | Module | Question |
 //! |---|---|
 //! | `project` | what is published, shown, hidden and searched, and in which order the parts change? |
+//! | `project_files` | which files of a project are missing, damaged, or belong to nothing? |
 //! | `filters` | which memories may a search return? |
 //! | `vectors` | which chunks have the vectors most similar to a query's vector? |
 //! | `text` | which chunks match the words of a query, and how well? |
@@ -12,6 +13,7 @@
 //! | `listener` | how does the server stop to accept connections? |
 //! | `lock` | is this process the only one that works on a data directory? |
 //! | `files` | how are damaged files moved out of the way, and how does a rename become durable? |
+//! | `panics` | how are panics kept off the terminal, and logged? |
 //! | `error` | which errors are there, and with which codes? |
 //!
 //! The crate `mneme-encoder` (`../encoder`) computes BERT models; `mneme-testing` (`../testing`) helps the tests of
@@ -25,6 +27,8 @@ mod filters;
 mod hit;
 mod listener;
 mod lock;
+mod panics;
 mod project;
+mod project_files;
 mod text;
 mod vectors;

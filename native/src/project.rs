@@ -17,6 +17,8 @@ use crate::filters::filter::Filter;
 use crate::filters::json::Json;
 use crate::filters::memory_table::{Admissible, MemoryTable, VisibleMemory, check_key};
 use crate::hit::Hit;
+use crate::panics;
+use crate::project_files::{self, ProjectFiles, TEXT_FOLDER};
 use crate::text::index::{StoredPassage, TextIndex};
 use crate::text::schema::TextChunk;
 use crate::vectors::index::VectorStats;
@@ -50,6 +52,8 @@ pub struct Differences {
     pub missing_vectors: Vec<u64>,
     /// Keys of expected chunks without postings.
     pub missing_postings: Vec<u64>,
+    /// Keys of expected chunks with postings, but without entities.
+    pub missing_entities: Vec<u64>,
     /// Keys of chunks that have a vector but are not expected.
     pub extra_vectors: Vec<u64>,
     /// Keys of chunks that have postings but are not expected.
@@ -65,12 +69,17 @@ pub struct ProjectStats {
     pub memories: usize,
     /// Statistics of the vector index.
     pub vectors: VectorStats,
+    /// Number of chunks in the text index.
+    pub text_chunks: usize,
+    /// Number of chunks in the entity graph.
+    pub entity_records: usize,
 }
 
 /// An open project. Any thread may search. Only one thread at a time may call `publish`, `remove`, `compact_if_needed`,
 /// or a method of `vector_sets` that changes something.
 #[derive(Debug)]
 pub struct Project {
+    directory: PathBuf,
     memory_table: Arc<MemoryTable>,
     vectors: VectorSets,
     text: TextIndex,
@@ -86,15 +95,26 @@ impl Project {
     pub fn open(options: ProjectOptions) -> Result<(Project, Vec<String>)> {
         let memory_table = Arc::new(MemoryTable::default());
         let ProjectOptions { directory, new_model, hnsw_min_chunks } = options;
-        let text_directory = directory.join("text");
-        let set_options = SetOptions { directory, new_model, hnsw_min_chunks };
-        let (vectors, mut repairs) = VectorSets::open(set_options, Arc::clone(&memory_table))?;
-        let (text, text_repairs) = TextIndex::open(&text_directory, Arc::clone(&memory_table))?;
+        let text_directory = directory.join(TEXT_FOLDER);
+        let set_options = SetOptions { directory: directory.clone(), new_model, hnsw_min_chunks };
+        let open_text = || -> Result<(TextIndex, EntityGraph, Vec<String>)> {
+            let (text, repairs) = TextIndex::open(&text_directory, Arc::clone(&memory_table))?;
+            let mut graph = EntityGraph::default();
+            text.for_each_entity_record(|chunk_key, ordinal, record| graph.add(chunk_key, ordinal, record))?;
+            Ok((text, graph, repairs))
+        };
+        // The files of both parts are read completely, so that damage is noticed before the first search.
+        let (vectors, text) = std::thread::scope(|scope| {
+            let text = scope.spawn(|| panics::catch(open_text));
+            let vectors = VectorSets::open(set_options, Arc::clone(&memory_table));
+            (vectors, text.join().unwrap_or_else(|_| Err("it could not be caught".to_owned())))
+        });
+        let (text, graph, text_repairs) =
+            text.unwrap_or_else(|panic| Err(Error::Bug(format!("panic while the text index was opened: {panic}"))))?;
+        let (vectors, mut repairs) = vectors?;
         repairs.extend(text_repairs);
-        let mut graph = EntityGraph::default();
-        text.for_each_entity_record(|chunk_key, ordinal, record| graph.add(chunk_key, ordinal, record))?;
         let (extractor, graph) = (MentionExtractor::default(), RwLock::new(graph));
-        Ok((Project { memory_table, vectors, text, extractor, graph }, repairs))
+        Ok((Project { directory, memory_table, vectors, text, extractor, graph }, repairs))
     }
 
     /// Makes memories searchable, or changes their user and expiry.
@@ -271,7 +291,11 @@ impl Project {
             self.memory_table.memory_keys(surplus.map(|(_, ordinal)| *ordinal)).into_iter().collect();
         let vectors: FxHashSet<u64> = vectors.into_iter().map(|(key, _)| key).collect();
         let postings: FxHashSet<u64> = postings.into_iter().map(|(key, _)| key).collect();
+        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        let in_graph: FxHashSet<u64> = postings.iter().copied().filter(|key| graph.slot_of(*key).is_some()).collect();
+        drop(graph);
         Differences {
+            missing_entities: without(&(&expected & &postings), &in_graph),
             missing_vectors: without(&expected, &vectors),
             missing_postings: without(&expected, &postings),
             extra_vectors: without(&vectors, &expected),
@@ -280,9 +304,25 @@ impl Project {
         }
     }
 
+    /// See `project_files::list`.
+    pub fn files(&self) -> Result<ProjectFiles> {
+        project_files::list(&self.directory, &self.vectors, &self.text)
+    }
+
+    /// See `project_files::damage_of`.
+    pub fn damage_of(&self, path: &str) -> Result<Option<String>> {
+        project_files::damage_of(&self.directory, path, &self.vectors, &self.text)
+    }
+
     /// Returns the current statistics.
     pub fn stats(&self) -> ProjectStats {
-        ProjectStats { memories: self.memory_table.len(), vectors: self.vectors.live().stats() }
+        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        ProjectStats {
+            memories: self.memory_table.len(),
+            vectors: self.vectors.live().stats(),
+            text_chunks: self.text.chunk_count(),
+            entity_records: graph.live_chunks(),
+        }
     }
 
     /// The embedding models of the project's vector sets.
@@ -324,10 +364,57 @@ impl Project {
         self.vectors.forget_previous()
     }
 
-    /// Rewrites a vector log if a quarter of its records is no longer valid or a record is damaged. Returns whether it
+    /// Rewrites a vector log if a fifth of its records is no longer valid or a record is damaged. Returns whether it
     /// rewrote one.
     pub fn compact_if_needed(&self) -> Result<bool> {
         self.vectors.compact_if_needed()
+    }
+
+    /// Removes the vectors, texts and postings of removed chunks from the files, durably. Returns false if old files
+    /// could not be removed; then the call is to be repeated. Rewrites the segments of the text index that have such
+    /// chunks, which takes seconds for a large one. Searches can run meanwhile.
+    pub fn erase_removed(&self) -> Result<bool> {
+        self.vectors.erase_removed()?;
+        self.text.erase_removed()
+    }
+
+    /// Publishes memories again whose live chunks are exactly the given ones, under the same keys; searches find them
+    /// meanwhile. Others were changed or removed, and are skipped. Returns the number of published chunks.
+    pub fn rebuild(
+        &self,
+        memory_keys: &[u64],
+        known: &[EntitySources<'_>],
+        chunks: &[TextChunk<'_>],
+        vectors: &[ModelVectors<'_>],
+    ) -> Result<usize> {
+        self.checked(memory_keys, chunks, vectors)?;
+        let live = self.vectors.live();
+        let mut given: FxHashMap<u64, Vec<u64>> = memory_keys.iter().map(|key| (*key, Vec::new())).collect();
+        chunks.iter().for_each(|chunk| given.entry(chunk.memory_key).or_default().push(chunk.chunk_key));
+        given.retain(|memory_key, keys| {
+            let mut live_keys = live.memory_chunks(*memory_key);
+            live_keys.sort_unstable();
+            keys.sort_unstable();
+            !keys.is_empty() && *keys == live_keys
+        });
+        let (memory_keys, known): (Vec<u64>, Vec<EntitySources<'_>>) =
+            memory_keys.iter().copied().zip(known.iter().copied()).filter(|(key, _)| given.contains_key(key)).unzip();
+        let is_kept: Vec<bool> = chunks.iter().map(|chunk| given.contains_key(&chunk.memory_key)).collect();
+        let kept = |at: &usize| is_kept[*at];
+        let kept_chunks: Vec<TextChunk<'_>> = (0..chunks.len()).filter(kept).map(|at| chunks[at]).collect();
+        let kept_vectors: Vec<Vec<f32>> = vectors
+            .iter()
+            .map(|given| {
+                let dimensions = given.vectors.len() / chunks.len().max(1);
+                let of = |at: usize| &given.vectors[at * dimensions..(at + 1) * dimensions];
+                (0..chunks.len()).filter(kept).flat_map(of).copied().collect()
+            })
+            .collect();
+        let kept_vectors = vectors.iter().zip(&kept_vectors);
+        let kept_vectors: Vec<ModelVectors<'_>> =
+            kept_vectors.map(|(given, vectors)| ModelVectors { fingerprint: given.fingerprint, vectors }).collect();
+        self.publish(&memory_keys, &known, &kept_chunks, &kept_vectors)?;
+        Ok(kept_chunks.len())
     }
 
     /// Ends the threads and releases the files. Searches in progress finish normally. The project must not be used

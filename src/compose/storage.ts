@@ -8,6 +8,7 @@ import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { giveUpUnfinishedImports } from "../adapters/embedded/keeping/project-import.ts";
 import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writer.ts";
+import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
 import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
@@ -86,6 +87,8 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     const index = new EmbeddedChunkIndex({
       directory: join(config.dataDir, "projects"),
       archive,
+      quarantine: new Quarantine(join(config.dataDir, "quarantine"), clock),
+      log,
       models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
       earlierModelOf: async (id) => {
         const model = (await stores.projectModels.get(id))?.live ?? null;

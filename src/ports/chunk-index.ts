@@ -204,6 +204,50 @@ export interface Reconciliation {
   readonly repairs: readonly string[];
 }
 
+/**
+ * A defect of a project's index:
+ * - `missing_texts`: completed memories without a stored text
+ * - `missing_vectors`, `missing_postings`, `missing_entities`: chunks of completed memories that lack this part
+ * - `surplus_chunks`: chunks with vectors or postings that have no stored text, not even one of a deleted memory
+ * - `damaged_file`: a file that is missing or whose checksum is wrong
+ * - `orphaned_file`: a file that nothing refers to
+ */
+type IndexFindingKind =
+  | "missing_texts"
+  | "missing_vectors"
+  | "missing_postings"
+  | "missing_entities"
+  | "surplus_chunks"
+  | "damaged_file"
+  | "orphaned_file";
+
+/** A finding of `ChunkIndex.verify`. */
+export interface IndexFinding {
+  readonly kind: IndexFindingKind;
+  /** Number of memories, chunks or files that it concerns; at least 1. */
+  readonly count: number;
+  /** The memories to publish again to repair it, in ascending order; empty if that does not help. */
+  readonly memoryKeys: readonly MemoryKey[];
+  /** Path of the file in the project's part of the index; null if the finding is not about a file. */
+  readonly path: string | null;
+  /** One sentence for the operator. */
+  readonly detail: string;
+}
+
+/** Result of `ChunkIndex.verify`. */
+export interface IndexVerification {
+  /** Number of completed memories. */
+  readonly memories: number;
+  /** Number of chunks that their stored texts have. */
+  readonly chunks: number;
+  /** Number of chunks with a vector, with postings, and with an entity record, whatever their memories' status. */
+  readonly vectors: number;
+  readonly postings: number;
+  readonly entityRecords: number;
+  /** Empty if the index is sound. */
+  readonly findings: readonly IndexFinding[];
+}
+
 /** The index of one project. */
 export interface ProjectIndex {
   /**
@@ -306,13 +350,27 @@ export interface ChunkIndex {
    */
   reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation>;
   /**
+   * Checks the index of a project: compares rows, texts, vectors, postings and entities, and reads all files. Changes
+   * nothing. Publications wait while the parts are compared (about a second per 100,000 chunks), but not while files
+   * are read. Searches continue.
+   * @param completed pages with all completed memories of the project; read while publications wait
+   * @param onProgress is called with the bytes of files that were read, and that are to be read
+   */
+  verify(
+    id: ProjectId,
+    completed: AsyncIterable<readonly Pick<VisibleMemory, "memoryKey">[]>,
+    onProgress?: (done: number, total: number) => void,
+  ): Promise<IndexVerification>;
+  /**
    * Removes the vectors and postings of a project for good. Its texts are removed by `purge`. The project cannot be
    * opened again. The call can be repeated.
    */
   drop(id: ProjectId): Promise<void>;
   /**
    * Frees the disk space of removed and replaced chunks in every open project where there is enough to free; for other
-   * projects the call is cheap. It does not change what searches find, and searches continue meanwhile.
+   * projects the call is cheap. After `purge`, and once per process, it erases all of them: when it resolves, no file
+   * of an index has their texts, words or vectors. It does not change what searches find, and searches continue
+   * meanwhile.
    */
   compact(): Promise<void>;
   /** Closes every project. All later calls fail. */

@@ -15,6 +15,7 @@ import {
   type ChunkIndex,
   type Hits,
   type IndexModel,
+  type IndexVerification,
   type ModelVectors,
   OtherModel,
   type ProjectIndex,
@@ -695,11 +696,59 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       });
     });
 
-    describe("a restart", () => {
-      async function* pages(...memories: readonly (readonly VisibleMemory[])[]) {
-        for (const page of memories) yield page;
-      }
+    async function* pages(...memories: readonly (readonly VisibleMemory[])[]) {
+      for (const page of memories) yield page;
+    }
 
+    describe("verify", () => {
+      const verify = (...completed: readonly number[]) =>
+        index.verify(PROJECT, pages(completed.map((n) => visible(n))));
+      const kindsOf = ({ findings }: IndexVerification) =>
+        findings.map(({ kind, count, memoryKeys }) => [kind, count, memoryKeys.map(Number)]);
+
+      test("counts the parts and finds nothing in a sound index, also after a restart", async () => {
+        await publish({ 1: ["passage one", "passage two"], 2: "passage", 3: "passage" });
+        await project.retract([key(3)]); // deleted: its row is no longer completed, its text stays until it is purged
+        const progress: [number, number][] = [];
+        const onProgress = (done: number, total: number) => progress.push([done, total]);
+        const sound = { memories: 2, chunks: 3, vectors: 3, postings: 3, entityRecords: 3, findings: [] };
+        expect(await index.verify(PROJECT, pages([visible(1)], [visible(2)]), onProgress)).toEqual(sound);
+        const [done, total] = progress.at(-1) ?? [];
+        expect(done).toBe(total);
+        const reopened = await opened.reopen();
+        expect(await reopened.verify(PROJECT, pages([visible(1), visible(2)]))).toEqual(sound);
+      });
+
+      test("names what completed memories lack, and counts chunks without a text", async () => {
+        await publish({ 1: "passage", 2: ["passage two", "passage three"], 4: "passage" });
+        await project.retract([key(2)]);
+        await index.purge([key(4)]);
+        const found = await verify(1, 2, 3);
+        expect(kindsOf(found)).toEqual([
+          ["missing_texts", 1, [3]],
+          ["missing_vectors", 2, [2]],
+          ["missing_postings", 2, [2]],
+          ["surplus_chunks", 1, []],
+        ]);
+        for (const { detail, path } of found.findings) expect([detail.endsWith("."), path]).toEqual([true, null]);
+        await publish({ 2: "passage again", 3: "passage" });
+        await project.retract([key(4)]);
+        expect((await verify(1, 2, 3)).findings).toEqual([]);
+      });
+
+      test("sees no publication half done, and changes nothing", async () => {
+        await publish({ 1: "passage" });
+        const memories = Array.from({ length: 20 }, (_, at) => at + 2);
+        const published = memories.map((n) => publish({ [n]: ["passage one", "passage two"] }));
+        const verified = await inTurn([1, 2, 3], () => verify(1));
+        expect(verified.flatMap(({ findings }) => findings)).toEqual([]);
+        await Promise.all(published);
+        expect((await verify(1, ...memories)).findings).toEqual([]);
+        expect(await found()).toHaveLength(41);
+      });
+    });
+
+    describe("a restart", () => {
       test("shows nothing until reconcile has compared index and rows", async () => {
         await publish({ 1: "passage", 2: "passage" });
         const reopened = await opened.reopen();
@@ -769,11 +818,13 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
   });
 }
 
-function key(memory: number): MemoryKey {
+/** The key of a memory, by its number. */
+export function key(memory: number): MemoryKey {
   return BigInt(memory) as MemoryKey;
 }
 
-function memoriesOf({ memoryKeys }: Hits): number[] {
+/** The numbers of the memories that hits belong to, ascending. */
+export function memoriesOf({ memoryKeys }: Hits): number[] {
   return [...memoryKeys].map(Number).sort((a, b) => a - b);
 }
 
@@ -782,7 +833,7 @@ function expectDescending({ scores }: Hits): void {
 }
 
 /** A memory with vectors of these models. Its first chunk has the vector `vectorOf(memory, model)`. */
-function publication(
+export function publication(
   memory: number,
   passages: string | readonly string[],
   models: readonly IndexModel[] = [MODEL],
@@ -807,7 +858,8 @@ function publication(
   return { memoryKey: key(memory), version: 1, content, language: "en", chunks, texts, vectors, entities };
 }
 
-function visible(memory: number | MemoryKey, more: Partial<VisibleMemory> = {}): VisibleMemory {
+/** A visible memory without attributes. */
+export function visible(memory: number | MemoryKey, more: Partial<VisibleMemory> = {}): VisibleMemory {
   const json = filteredAttributesJson(attributes());
   return { memoryKey: BigInt(memory) as MemoryKey, userKey: null, expiresAt: null, attributes: json, ...more };
 }
@@ -830,7 +882,8 @@ function attributes(more: Partial<FilteredAttributes> = {}): FilteredAttributes 
   };
 }
 
-function vectorOf(memory: number, { fingerprint, dimensions } = MODEL): Float32Array {
+/** The unit vector of a memory, the same in each call. */
+export function vectorOf(memory: number, { fingerprint, dimensions } = MODEL): Float32Array {
   return unitVector(seeded(memory * 7_919 + fingerprint.charCodeAt(6)), dimensions);
 }
 

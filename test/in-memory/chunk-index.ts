@@ -14,8 +14,10 @@ import {
   type GraphHits,
   type GraphPath,
   type Hits,
+  type IndexFinding,
   type IndexModel,
   type IndexModels,
+  type IndexVerification,
   type MemoryEntity,
   type MissingVectors,
   type ModelVectors,
@@ -94,6 +96,18 @@ export class InMemoryChunkIndex implements ChunkIndex {
 
   async reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     return (await this.project(id)).reconcile(completed);
+  }
+
+  async verify(
+    id: ProjectId,
+    completed: AsyncIterable<readonly Pick<VisibleMemory, "memoryKey">[]>,
+    onProgress: (done: number, total: number) => void = () => undefined,
+  ): Promise<IndexVerification> {
+    const project = await this.project(id);
+    const keys: MemoryKey[] = [];
+    for await (const page of completed) keys.push(...page.map(({ memoryKey }) => memoryKey));
+    onProgress(0, 0); // there are no files
+    return this.#calls.change(() => project.compare(keys));
   }
 
   /** Does nothing: removed chunks take no space. */
@@ -440,6 +454,30 @@ export class InMemoryProjectIndex implements ProjectIndex {
     );
   }
 
+  /** See `ChunkIndex.verify`. Every chunk has all parts here, so only whole memories can be missing or surplus. */
+  compare(completed: readonly MemoryKey[]): IndexVerification {
+    const indexed = this.#memories();
+    const texts = completed.flatMap((key) => this.disk.texts.get(key)?.chunks ?? []);
+    const lacking = completed.filter((key) => this.disk.texts.has(key) && !indexed.has(key)).sort(ascending);
+    const lackingChunks = lacking.flatMap((key) => this.disk.texts.get(key)?.chunks ?? []).length;
+    const noTexts = completed.filter((key) => !this.disk.texts.has(key)).sort(ascending);
+    const surplus = [...indexed].filter(([key]) => !this.disk.texts.has(key)).flatMap(([, chunks]) => chunks);
+    const chunks = [...indexed.values()].flat().length;
+    const finding = (kind: IndexFinding["kind"], count: number, memoryKeys: readonly MemoryKey[]) => {
+      return { kind, count, memoryKeys, path: null, detail: `${count} × ${kind}.` };
+    };
+    const findings = [
+      finding("missing_texts", noTexts.length, noTexts),
+      finding("missing_vectors", lackingChunks, lacking),
+      finding("missing_postings", lackingChunks, lacking),
+      finding("surplus_chunks", surplus.length, []),
+    ];
+    return {
+      ...{ memories: completed.length, chunks: texts.length, vectors: chunks, postings: chunks },
+      ...{ entityRecords: chunks, findings: findings.filter(({ count }) => count > 0) },
+    };
+  }
+
   async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     const rows: VisibleMemory[] = [];
     for await (const page of completed) rows.push(...page);
@@ -620,4 +658,8 @@ function toHits(scored: readonly Scored[], limit: number): Hits {
     memoryKeys: BigUint64Array.from(hits, ({ chunk }) => chunk.memoryKey),
     scores: Float32Array.from(hits, ({ score }) => score),
   };
+}
+
+function ascending(one: bigint, other: bigint): number {
+  return one < other ? -1 : 1;
 }

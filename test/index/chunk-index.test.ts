@@ -4,6 +4,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
+import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { chunkIndexContract, MODEL, OTHER_MODEL } from "../contract/chunk-index.ts";
 import { Disk, InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
@@ -19,6 +21,8 @@ chunkIndexContract("Embedded", async () => {
     const index = new EmbeddedChunkIndex({
       directory,
       archive,
+      quarantine: new Quarantine(join(folder.path, "quarantine"), systemClock),
+      log: createLog("silent"),
       models: [MODEL, OTHER_MODEL],
       hnswMinChunks: 1_000_000,
       reserveChunkKeys: async (count) => {

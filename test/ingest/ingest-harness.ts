@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { SqliteChatStore } from "../../src/adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase, type SqliteDatabase, throwUncaught } from "../../src/adapters/embedded/sqlite/database.ts";
@@ -205,6 +206,8 @@ class WatchedIndex implements ChunkIndex {
     return this.#index.compact();
   }
 
+  verify: ChunkIndex["verify"] = (id, completed, onProgress) => this.#index.verify(id, completed, onProgress);
+
   reconcile: ChunkIndex["reconcile"] = (id, completed) => this.#index.reconcile(id, completed);
 
   close(): Promise<void> {
@@ -301,6 +304,8 @@ export async function openIngestHarness(
       new EmbeddedChunkIndex({
         directory: join(folder, "projects"),
         archive,
+        quarantine: new Quarantine(join(folder, "quarantine"), clock),
+        log,
         models: [embedder, otherEmbedder],
         hnswMinChunks: 1_000_000,
         reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),

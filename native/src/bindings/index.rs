@@ -15,6 +15,7 @@ use crate::bindings::vector_model::VectorModel;
 use crate::error::{Error, Result};
 use crate::filters::memory_table::VisibleMemory;
 use crate::project::{self, Project, ProjectOptions, ProjectStats};
+use crate::project_files;
 
 /// Options for opening a project.
 #[napi(object)]
@@ -35,12 +36,39 @@ pub struct Differences {
     pub missing_vectors: BigUint64Array,
     /// Keys of expected chunks without postings.
     pub missing_postings: BigUint64Array,
+    /// Keys of expected chunks with postings, but without entities.
+    pub missing_entities: BigUint64Array,
     /// Keys of chunks that have a vector but are not expected.
     pub extra_vectors: BigUint64Array,
     /// Keys of chunks that have postings but are not expected.
     pub extra_postings: BigUint64Array,
     /// Keys of the memories of all chunks that are not expected.
     pub surplus_memories: BigUint64Array,
+}
+
+/// A file with a checksum, by its path in the project's folder.
+#[napi(object)]
+pub struct CheckedFile {
+    /// Path in the project's folder, with `/`.
+    pub path: String,
+    /// Size in bytes; 0 if it is missing.
+    pub bytes: f64,
+}
+
+/// The files of a project.
+#[napi(object)]
+pub struct ProjectFiles {
+    /// Files that `checkFile` checks, also missing ones.
+    pub checked: Vec<CheckedFile>,
+    /// Paths of files and folders that belong to nothing.
+    pub orphaned: Vec<String>,
+}
+
+/// The result of a check.
+#[napi(object)]
+pub struct FileCheck {
+    /// What is wrong with the file; absent if nothing is, or if the file was replaced since it was listed.
+    pub damage: Option<String>,
 }
 
 /// Statistics of an open project.
@@ -50,6 +78,10 @@ pub struct ProjectIndexStats {
     pub memories: f64,
     /// Number of chunks with a vector.
     pub chunks: f64,
+    /// Number of chunks with postings.
+    pub text_chunks: f64,
+    /// Number of chunks in the entity graph.
+    pub entity_records: f64,
     /// Number of records of the vector log that are no longer valid.
     pub dead_chunks: f64,
     /// Size of the vector log, in bytes.
@@ -172,13 +204,27 @@ impl NativeIndex {
         self.read(env, move |project| Ok(project.reconcile(&expected)))
     }
 
+    /// Lists the files of the project, on a worker thread.
+    #[napi(catch_unwind)]
+    pub fn files<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ProjectFiles>> {
+        self.read(env, Project::files)
+    }
+
+    /// Reads a file that `files` listed, on a worker thread, and resolves to what is wrong with it.
+    #[napi(catch_unwind)]
+    pub fn check_file<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, FileCheck>> {
+        self.read(env, move |project| Ok(FileCheck { damage: project.damage_of(&path)? }))
+    }
+
     /// Returns the current statistics.
     #[napi(catch_unwind)]
     pub fn stats(&self) -> napi::Result<ProjectIndexStats> {
-        let ProjectStats { memories, vectors } = run(|| Ok(self.project()?.stats()))?;
+        let ProjectStats { memories, vectors, text_chunks, entity_records } = run(|| Ok(self.project()?.stats()))?;
         Ok(ProjectIndexStats {
             memories: memories as f64,
             chunks: vectors.chunks as f64,
+            text_chunks: text_chunks as f64,
+            entity_records: entity_records as f64,
             dead_chunks: vectors.dead_chunks as f64,
             log_bytes: vectors.log_bytes as f64,
             hnsw_chunks: vectors.hnsw_chunks as f64,
@@ -246,12 +292,29 @@ impl ToJs for OpenedProject {
     }
 }
 
+impl ToJs for FileCheck {
+    type Js = FileCheck;
+    fn to_js(self) -> FileCheck {
+        self
+    }
+}
+
+impl ToJs for project_files::ProjectFiles {
+    type Js = ProjectFiles;
+    fn to_js(self) -> ProjectFiles {
+        let checked = self.checked.into_iter();
+        let checked = checked.map(|file| CheckedFile { path: file.path, bytes: file.bytes as f64 }).collect();
+        ProjectFiles { checked, orphaned: self.orphaned }
+    }
+}
+
 impl ToJs for project::Differences {
     type Js = Differences;
     fn to_js(self) -> Differences {
         Differences {
             missing_vectors: self.missing_vectors.into(),
             missing_postings: self.missing_postings.into(),
+            missing_entities: self.missing_entities.into(),
             extra_vectors: self.extra_vectors.into(),
             extra_postings: self.extra_postings.into(),
             surplus_memories: self.surplus_memories.into(),

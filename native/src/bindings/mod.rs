@@ -29,5 +29,5 @@ pub mod lock;
 pub mod models;
 pub mod publish;
 pub mod search;
-mod tasks;
+pub mod tasks;
 pub mod vector_model;

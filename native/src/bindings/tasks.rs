@@ -1,16 +1,16 @@
 //! Runs core code for JavaScript: on the calling thread, on a worker thread, or on the writing thread of a project. No
 //! panic leaves these functions. JavaScript gets errors as `<code>: <detail>`.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use napi::bindgen_prelude::{PromiseRaw, ToNapiValue, TypeName};
 use napi::{Env, JsValue, Status, Task};
+use napi_derive::napi;
 
 use crate::error::{Error, Result};
+use crate::panics;
 
 /// Maximum number of changes that wait for a project's writing thread. A correct caller awaits each publication, so
 /// even a hundred waiting changes would mean an error in the caller.
@@ -103,12 +103,14 @@ impl WritingThread {
 
 /// Runs core code and turns a panic into `Error::Bug`. In an asynchronous task, a panic would abort the runtime.
 fn guarded<Output>(work: impl FnOnce() -> Result<Output>) -> Result<Output> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::Bug(panic_message(panic.as_ref()))))
+    panics::keep_off_terminal();
+    panics::catch(work).unwrap_or_else(|message| Err(Error::Bug(format!("panic: {message}"))))
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("panic: {}", text.unwrap_or("without a message"))
+/// Returns the panics of the core since the last call that no call reported, one sentence each.
+#[napi(catch_unwind)]
+pub fn take_panics() -> Vec<String> {
+    panics::take()
 }
 
 /// The JavaScript error for a core error; `addon.ts` splits its message.

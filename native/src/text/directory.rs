@@ -5,6 +5,7 @@
 //! new commit description (`meta.json`) replaces the old one. This is early enough, because nothing refers to the new
 //! files before that.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -19,11 +20,15 @@ use tantivy::directory::{
 };
 
 use crate::error::{Error, Result};
+use crate::files::set_aside;
 
 /// The commit description, which lists the segments that searches read.
-const META: &str = "meta.json";
+pub(crate) const META: &str = "meta.json";
+/// Last line of the commit description on disk, followed by the CRC-32 of what is before it. Tantivy writes no
+/// checksum. Descriptions of earlier versions of Mneme have no such line.
+const META_CHECKSUM: &[u8] = b"\ncrc32 ";
 /// Tantivy's list of the files that it manages and may delete. The list can be out of date, because it is written only
-/// with a commit. `remove_orphaned_segments` removes files that are not in the list.
+/// with a commit. `rewrite_file_list` corrects it when the index is opened.
 const MANAGED: &str = ".managed.json";
 /// Number of hex digits of a segment's name. The file names of a segment begin with it.
 const SEGMENT_NAME_DIGITS: usize = 32;
@@ -84,6 +89,38 @@ impl TextDirectory {
         })
     }
 
+    /// Replaces Tantivy's list of its files by the files that are there. Tantivy checks and deletes only listed files.
+    /// Returns a sentence for the operator if the list is damaged, which does no harm.
+    pub(crate) fn rewrite_file_list(&self) -> Result<Option<String>> {
+        let Ok(_lock) = self.acquire_lock(&INDEX_WRITER_LOCK) else { return Ok(None) };
+        if !self.root.join(META).exists() {
+            return Ok(None);
+        }
+        let path = self.root.join(MANAGED);
+        let failed = |cause: &io::Error| Error::from_io(&format!("listing {}", self.root.display()), cause);
+        let entries = fs::read_dir(&self.root).map_err(|cause| failed(&cause))?.flatten();
+        let names = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let listed: BTreeSet<String> = names.filter(|name| !name.starts_with('.')).collect();
+        let stored = fs::read_to_string(&path);
+        let known = stored.as_ref().ok().and_then(|text| decode_file_list(text));
+        if known.as_ref() == Some(&listed) {
+            return Ok(None);
+        }
+        let is_damaged = known.is_none() && !matches!(&stored, Err(cause) if cause.kind() == io::ErrorKind::NotFound);
+        let repair = if is_damaged {
+            let aside = set_aside(&path)?;
+            let (path, aside) = (path.display(), aside.display());
+            Some(format!("{path} is damaged (it is no list of files); it was set aside as {aside} and written again"))
+        } else {
+            None
+        };
+        self.files
+            .atomic_write(Path::new(MANAGED), encode_file_list(&listed).as_bytes())
+            .map_err(|cause| failed(&cause))?;
+        Ok(repair)
+    }
+
     /// Syncs all pending files to disk and waits for that. The commit description is not among them.
     fn sync_pending(&self) -> io::Result<()> {
         let (files, managed) = {
@@ -119,8 +156,10 @@ impl Directory for TextDirectory {
         }
         if path == Path::new(META) {
             self.sync_pending()?;
+            self.files.atomic_write(path, &with_checksum(content))?;
+        } else {
+            self.files.atomic_write(path, content)?;
         }
-        self.files.atomic_write(path, content)?;
         self.files.sync_directory()
     }
 
@@ -141,7 +180,14 @@ impl Directory for TextDirectory {
 
     fn atomic_read(&self, path: &Path) -> std::result::Result<Vec<u8>, OpenReadError> {
         let listed = self.pending().managed.clone().filter(|_| path == Path::new(MANAGED));
-        listed.map_or_else(|| self.files.atomic_read(path), Ok)
+        if let Some(listed) = listed {
+            return Ok(listed);
+        }
+        let content = self.files.atomic_read(path)?;
+        if path != Path::new(META) {
+            return Ok(content);
+        }
+        without_checksum(content).map_err(|cause| OpenReadError::wrap_io_error(cause, path.to_owned()))
     }
 
     fn get_file_handle(&self, path: &Path) -> std::result::Result<Arc<dyn FileHandle>, OpenReadError> {
@@ -165,6 +211,37 @@ impl Directory for TextDirectory {
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
         self.files.watch(callback)
     }
+}
+
+fn with_checksum(content: &[u8]) -> Vec<u8> {
+    let checksum = format!("{:08x}\n", crc32fast::hash(content));
+    [content, META_CHECKSUM, checksum.as_bytes()].concat()
+}
+
+/// Removes the checksum of a commit description. Fails with `InvalidData` if it is wrong.
+fn without_checksum(mut content: Vec<u8>) -> io::Result<Vec<u8>> {
+    let Some(end) = memchr::memmem::rfind(&content, META_CHECKSUM) else { return Ok(content) };
+    if with_checksum(&content[..end]) != content {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it has a wrong checksum"));
+    }
+    content.truncate(end);
+    Ok(content)
+}
+
+/// The list as JSON. No name has characters that JSON escapes.
+fn encode_file_list(names: &BTreeSet<String>) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    format!("[{}]\n", quoted.join(","))
+}
+
+fn decode_file_list(text: &str) -> Option<BTreeSet<String>> {
+    let names = text.trim_end().strip_prefix('[')?.strip_suffix(']')?;
+    let name = |quoted: &str| {
+        let name = quoted.trim().strip_prefix('"')?.strip_suffix('"')?;
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        is_plain.then(|| name.to_owned())
+    };
+    if names.is_empty() { Some(BTreeSet::new()) } else { names.split(',').map(name).collect() }
 }
 
 /// A file that is being written. Once complete, it is added to `Pending`, which is synced later.
@@ -218,7 +295,8 @@ mod tests {
         assert!(directory.pending().files.is_empty() && directory.pending().managed.is_none());
         assert_eq!(fs::read(folder.path().join("b.store")).expect("read"), b"content");
         assert_eq!(fs::read(folder.path().join(MANAGED)).expect("read"), b"[]");
-        assert_eq!(fs::read(folder.path().join(META)).expect("read"), b"{}");
+        assert_eq!(fs::read(folder.path().join(META)).expect("read"), b"{}\ncrc32 a3a6bf43\n");
+        assert_eq!(directory.atomic_read(Path::new(META)).expect("read"), b"{}");
     }
 
     #[test]
@@ -243,6 +321,50 @@ mod tests {
         directory.remove_orphaned_segments(&FxHashSet::from_iter([known.to_owned()])).expect("removed");
         assert_eq!(count_left(), 3);
         assert!(!folder.path().join(&names[1]).exists() && !folder.path().join(&names[2]).exists());
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_commit_description_is_noticed_and_one_without_a_checksum_is_read() {
+        let folder = TempDir::new("directory");
+        let directory = TextDirectory::open(folder.path()).expect("opened");
+        let content = br#"{"segments":[],"opstamp":7}"#;
+        fs::write(folder.path().join(META), content).expect("written");
+        assert_eq!(directory.atomic_read(Path::new(META)).expect("read"), content);
+        directory.atomic_write(Path::new(META), content).expect("committed");
+        let stored = fs::read(folder.path().join(META)).expect("read");
+        for bit in 0..stored.len() * 8 {
+            let mut flipped = stored.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            fs::write(folder.path().join(META), &flipped).expect("written");
+            // Where the last line is not recognised, Tantivy finds bytes after the JSON.
+            let read = directory.atomic_read(Path::new(META));
+            assert!(read.map_or(true, |read| read == flipped), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn the_list_of_files_is_made_from_the_folder_and_damage_of_it_is_reported() {
+        let folder = TempDir::new("directory");
+        let directory = TextDirectory::open(folder.path()).expect("opened");
+        let path = folder.path().join(MANAGED);
+        assert_eq!(directory.rewrite_file_list().expect("nothing to do"), None);
+        assert!(!path.exists(), "an empty folder has no list");
+        for name in [META, "b.store", "a.idx"] {
+            fs::write(folder.path().join(name), "").expect("written");
+        }
+        let expected = "[\"a.idx\",\"b.store\",\"meta.json\"]\n";
+        for (stored, is_damage) in [(None, false), (Some(r#"["a.idx"]"#), false), (Some("["), true), (Some(""), true)] {
+            match stored {
+                Some(text) => fs::write(&path, text).expect("written"),
+                None => fs::remove_file(&path).unwrap_or_default(),
+            }
+            assert_eq!(directory.rewrite_file_list().expect("rewritten").is_some(), is_damage, "{stored:?}");
+            assert_eq!(fs::read_to_string(&path).expect("read"), expected);
+        }
+        let _writer_lock = directory.acquire_lock(&INDEX_WRITER_LOCK).expect("free");
+        fs::write(&path, "[]").expect("written");
+        assert_eq!(directory.rewrite_file_list().expect("skipped"), None);
+        assert_eq!(fs::read_to_string(&path).expect("read"), "[]", "a writer has the folder open");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The full-text index of one project: posting lists and stored passages, kept by the library Tantivy. `analysis`
 //! splits texts into terms, `bm25` computes scores, `writer` writes commits.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -13,11 +12,13 @@ use crate::files::set_aside;
 use crate::filters::memory_set::MemorySet;
 use crate::filters::memory_table::{Admissible, MemoryTable};
 use crate::hit::Hit;
+use crate::panics;
 use crate::text::analysis::Analyzer;
+use crate::text::directory;
 use crate::text::schema::{self, StoredEntityRecord, TextChunk, TextFields};
 use crate::text::snapshot::Snapshot;
 use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
-use crate::text::writer::TextWriter;
+use crate::text::writer::{SegmentFile, TextWriter, damage_of, segment_files};
 
 /// The stored passage of a chunk, and the position of the chunk in its memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,12 +52,12 @@ impl TextIndex {
     /// format, or has a file with a wrong checksum is renamed to `<name>.damaged-<n>` and replaced by an empty one. The
     /// returned sentences report that to the operator.
     pub fn open(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<(TextIndex, Vec<String>)> {
-        let opened = catch_unwind(AssertUnwindSafe(|| TextIndex::open_undamaged(directory, Arc::clone(&memory_table))));
+        let opened = panics::catch(|| TextIndex::open_undamaged(directory, Arc::clone(&memory_table)));
         let reason = match opened {
             Ok(Err(Error::Damaged(reason))) => reason,
-            Ok(other) => return Ok((other?, Vec::new())),
-            // The commit description has no checksum, and Tantivy panics if it contradicts the other files.
-            Err(_) => "its files contradict each other".to_owned(),
+            Ok(other) => return other,
+            // Tantivy panics if the commit description contradicts the other files.
+            Err(panic) => format!("its files contradict each other: {panic}"),
         };
         let aside = set_aside(directory)?;
         let sentence = format!(
@@ -64,24 +65,26 @@ impl TextIndex {
             directory.display(),
             aside.display()
         );
-        Ok((TextIndex::open_undamaged(directory, memory_table)?, vec![sentence]))
+        Ok((TextIndex::open_undamaged(directory, memory_table)?.0, vec![sentence]))
     }
 
     /// Opens or creates the index. Fails with `Damaged` if its files cannot be used.
-    fn open_undamaged(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<TextIndex> {
-        let writer = TextWriter::open(directory)?;
+    fn open_undamaged(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<(TextIndex, Vec<String>)> {
+        let mut writer = TextWriter::open(directory)?;
         writer.verify_checksums()?;
         let (searcher, stemmings) = writer.last_commit()?;
         let (_, fields) = schema::schema();
         let snapshot = Snapshot::new(searcher, stemmings, &fields, &memory_table, None)?;
-        Ok(TextIndex {
+        let repairs = std::mem::take(&mut writer.repairs);
+        let index = TextIndex {
             directory: directory.to_owned(),
             analyzer: Analyzer::default(),
             memory_table,
             fields,
             snapshot: RwLock::new(Arc::new(snapshot)),
             writer: Mutex::new(Some(writer)),
-        })
+        };
+        Ok((index, repairs))
     }
 
     /// Replaces all chunks of the given memories by `chunks` in one commit. When the call returns, the chunks are
@@ -99,6 +102,25 @@ impl TextIndex {
     /// Removes all chunks of the given memories in one commit. Fails like `publish`.
     pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
         self.publish(memory_keys, &[])
+    }
+
+    /// Removes the texts and postings of removed chunks from the files, durably. Returns false if old files could not
+    /// be removed; then the call is to be repeated. Searches can run meanwhile.
+    pub fn erase_removed(&self) -> Result<bool> {
+        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = match slot.take() {
+            Some(writer) => writer,
+            None => TextWriter::open(&self.directory)?,
+        };
+        if let Some(searcher) = taken.rewrite_deleted()? {
+            let stemmings = self.snapshot().stemmings.clone();
+            let earlier = self.snapshot();
+            let snapshot = Snapshot::new(searcher, stemmings, &self.fields, &self.memory_table, Some(&earlier))?;
+            *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        }
+        let is_done = taken.remove_unused_files()?;
+        *slot = Some(taken);
+        Ok(is_done)
     }
 
     /// The `limit` admissible chunks with the highest BM25 scores above 0, best first. Fails with `Invalid` if the set
@@ -164,6 +186,41 @@ impl TextIndex {
     /// All chunks as (chunk key, ordinal of the memory), in no particular order.
     pub fn chunks(&self) -> Vec<(u64, u32)> {
         self.snapshot().chunks()
+    }
+
+    /// Number of chunks.
+    pub(crate) fn chunk_count(&self) -> usize {
+        self.snapshot().chunks as usize
+    }
+
+    /// The files of the last commit, and files of the folder that belong to no segment that Tantivy knows.
+    pub(crate) fn files(&self) -> Result<(Vec<SegmentFile>, Vec<String>)> {
+        let snapshot = self.snapshot();
+        let index = snapshot.searcher.index();
+        let managed = index.directory().list_managed_files();
+        let entries = std::fs::read_dir(&self.directory)
+            .map_err(|cause| Error::from_io(&format!("listing {}", self.directory.display()), &cause))?;
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let orphaned = names.filter(|name| !name.starts_with('.') && !managed.contains(Path::new(name)));
+        Ok((segment_files(index)?, orphaned.collect()))
+    }
+
+    /// Reads a file of the index and returns what is wrong with it. Changes can be made meanwhile.
+    pub(crate) fn damage_of(&self, name: &str) -> Result<Option<String>> {
+        let snapshot = self.snapshot();
+        let index = snapshot.searcher.index();
+        if name == directory::META {
+            return match index.load_metas().map_err(Error::from) {
+                Ok(_) => Ok(None),
+                Err(Error::Damaged(reason)) => Ok(Some(reason)),
+                Err(other) => Err(other),
+            };
+        }
+        // The file may have been deleted by a merge since it was listed.
+        match segment_files(index)?.into_iter().find(|file| file.name == name) {
+            Some(file) => damage_of(index, &file),
+            None => Ok(None),
+        }
     }
 
     /// Closes the files for writing. No change may be made afterwards. Searches in progress finish.
@@ -687,6 +744,39 @@ mod tests {
     }
 
     #[test]
+    fn no_file_has_a_removed_text_after_it_was_erased() {
+        let (mut chance, home) = (Chance::new(), TempDir::new("text"));
+        let mut checked = CheckedIndex::open(home.path());
+        (1..=12).for_each(|memory| checked.publish(&[memory, memory + 20], &mut chance));
+        let secret = plain(900, "Zanzibarwort hides in Qwertzuiop", "en");
+        checked.index.publish(&[1], &[secret]).expect("published");
+        let files_with = |word: &str| {
+            let files = std::fs::read_dir(home.path()).expect("listable").map(|entry| entry.expect("entry").path());
+            let bytes = files.map(|path| std::fs::read(path).expect("readable").to_ascii_lowercase());
+            bytes.filter(|bytes| memchr::memmem::find(bytes, word.as_bytes()).is_some()).count()
+        };
+        assert!(files_with("zanzibar") > 0);
+        checked.publish(&[1], &mut chance);
+        let search = checked.index.snapshot();
+        assert!(checked.index.erase_removed().expect("rewritten"));
+        let held = search.chunks().len();
+        assert_eq!(held, chunk_keys(&checked.index).len(), "a search in progress goes on");
+        drop(search);
+        assert_eq!((files_with("zanzibar"), files_with("qwertzuiop")), (0, 0));
+        check_scores(&checked, "running house", None);
+        checked.reopen();
+        check_scores(&checked, "running house", None);
+        checked.publish(&[2, 3], &mut chance);
+        check_scores(&checked, "running house", None);
+        let all: Vec<u64> = checked.model.keys().copied().collect();
+        checked.index.remove(&all).expect("removed");
+        assert!(checked.index.erase_removed().expect("removed"));
+        assert!(chunk_keys(&checked.index).is_empty());
+        let left = std::fs::read_dir(home.path()).expect("listable").count();
+        assert!(left <= 4, "the commit description, the list of files and the lock files, not {left} files");
+    }
+
+    #[test]
     fn an_index_of_an_older_analysis_is_set_aside_and_replaced() {
         let home = TempDir::new("text");
         let directory = home.path().join("text");
@@ -699,7 +789,8 @@ mod tests {
         let version_note = format!("{} ", crate::text::analysis::ANALYSIS_VERSION);
         // The first version of the analysis wrote no version, only the names of the stemmings.
         assert!(now.contains(&version_note), "{now}");
-        std::fs::write(&description, now.replace(&version_note, "")).expect("writable");
+        let (older, _checksum) = now.split_once("\ncrc32 ").expect("a checksum");
+        std::fs::write(&description, older.replace(&version_note, "")).expect("writable");
 
         let (index, repairs) = TextIndex::open(&directory, Arc::new(MemoryTable::default())).expect("opened");
         assert!(repairs[0].contains("another version of the analysis"), "{repairs:?}");

@@ -25,7 +25,7 @@
 mod analysis;
 mod bm25;
 mod count_cache;
-mod directory;
+pub(crate) mod directory;
 mod document_frequencies;
 pub(crate) mod index;
 mod postings_cursor;

@@ -2,14 +2,22 @@
 //! documents; `directory` syncs files to disk.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustc_hash::FxHashSet;
+use tantivy::directory::error::OpenReadError;
+use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term};
+use tantivy::{
+    Directory, Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError,
+    Term,
+};
 
 use crate::error::{Error, Result};
 use crate::text::analysis::{ANALYSIS_VERSION, Stemming};
-use crate::text::directory::TextDirectory;
+use crate::text::directory::{META, TextDirectory};
 use crate::text::schema::{self, TextFields};
 
 /// Maximum memory in bytes for documents that are not yet written. Tantivy's minimum is 15 MB. Most changes need far
@@ -20,7 +28,15 @@ const WRITER_BYTES: usize = 20_000_000;
 const STORE_CACHE_BLOCKS: usize = 16;
 /// Maximum share of deleted documents in a segment. A segment with more is rewritten by a merge, so that deleted text
 /// does not stay on disk for long.
-const DEAD_SHARE_MAX: f32 = 0.25;
+const DEAD_SHARE_MAX: f32 = 0.2;
+
+/// Files that every segment has, by their content.
+const ALWAYS_THERE: [SegmentComponent; 4] =
+    [SegmentComponent::Postings, SegmentComponent::Terms, SegmentComponent::Store, SegmentComponent::FastFields];
+/// Files that a segment may have.
+const SOMETIMES_THERE: [SegmentComponent; 2] = [SegmentComponent::Positions, SegmentComponent::FieldNorms];
+/// Maximum number of threads that compare checksums when an index is opened.
+const CHECKING_THREADS_MAX: usize = 4;
 
 /// Writes commits of a text index. After an error, drop this object and open a new one: Tantivy's writer is not usable
 /// after a full disk, and the documents that it has buffered must not become part of the next commit.
@@ -31,6 +47,8 @@ pub(crate) struct TextWriter {
     reader: IndexReader,
     /// Tantivy's writer. The first change creates it, so that a project that is only searched has no writer threads.
     writer: Option<IndexWriter>,
+    /// Sentences for the operator about what was repaired at the opening.
+    pub(crate) repairs: Vec<String>,
 }
 
 impl TextWriter {
@@ -42,6 +60,7 @@ impl TextWriter {
         let (schema, fields) = schema::schema();
         let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         let files = TextDirectory::open(directory)?;
+        let repairs = Vec::from_iter(files.rewrite_file_list()?);
         let index = Index::builder().schema(schema).settings(settings).open_or_create(files.clone())?;
         let segments = index.searchable_segment_ids()?.into_iter().map(|segment| segment.uuid_string());
         files.remove_orphaned_segments(&segments.collect())?;
@@ -50,18 +69,33 @@ impl TextWriter {
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(STORE_CACHE_BLOCKS)
             .try_into()?;
-        Ok(TextWriter { files, fields, index, reader, writer: None })
+        Ok(TextWriter { files, fields, index, reader, writer: None, repairs })
     }
 
-    /// Reads every file and compares its checksum. Fails with `Damaged` if one differs. Takes about 1 s per gigabyte.
+    /// Reads every file of the last commit and compares its checksum. Fails with `Damaged` if one differs or is
+    /// missing. Takes about 1 s per gigabyte and thread.
     pub(crate) fn verify_checksums(&self) -> Result<()> {
-        let damaged = self.index.validate_checksum()?;
+        let mut files = segment_files(&self.index)?;
+        files.sort_by_key(|file| std::cmp::Reverse(file.bytes));
+        let next = AtomicUsize::new(0);
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(CHECKING_THREADS_MAX);
+        let check = || {
+            let mut damaged = Vec::new();
+            while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                damaged.extend(damage_of(&self.index, file)?.map(|reason| format!("{} {reason}", file.name)));
+            }
+            Ok::<_, Error>(damaged)
+        };
+        let damaged = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(check)).collect();
+            let mut damaged = check()?;
+            for other in others {
+                damaged.extend(other.join().map_err(|_| Error::Bug("a check of files panicked".to_owned()))??);
+            }
+            Ok::<_, Error>(damaged)
+        })?;
         let Some(first) = damaged.iter().min() else { return Ok(()) };
-        Err(Error::Damaged(format!(
-            "{} of its files have a wrong checksum, the first is {}",
-            damaged.len(),
-            first.display()
-        )))
+        Err(Error::Damaged(format!("{} of its files are damaged: {first}", damaged.len())))
     }
 
     /// The last commit and the stemmings of its documents. Fails with `Damaged` if another version of the analysis
@@ -78,6 +112,43 @@ impl TextWriter {
             |name| Stemming::from_name(name).ok_or_else(|| Error::Damaged(format!("unknown stemming {name}")));
         let stemmings = notes.map(stemming).collect::<Result<_>>()?;
         Ok((self.reader.searcher(), stemmings))
+    }
+
+    /// Rewrites every segment that has deleted documents without them, and waits until that is on disk. Returns `None`
+    /// if there is no such segment. `remove_unused_files` then removes the old files.
+    pub(crate) fn rewrite_deleted(&mut self) -> Result<Option<Searcher>> {
+        if !self.index.searchable_segment_metas()?.iter().any(SegmentMeta::has_deletes) {
+            return Ok(None);
+        }
+        // A merge that is running would refuse to share its segments.
+        if let Some(writer) = self.writer.take() {
+            writer.wait_merging_threads()?;
+        }
+        let writer = self.writer.insert(open_writer(&self.index, &self.fields)?);
+        for segment in self.index.searchable_segment_metas()? {
+            if segment.has_deletes() {
+                writer.merge(&[segment.id()]).wait()?;
+            }
+        }
+        self.reader.reload()?;
+        Ok(Some(self.reader.searcher()))
+    }
+
+    /// Removes the files of segments that the last commit does not use; searches in progress keep them open. Returns
+    /// whether the folder now has files of the last commit only.
+    pub(crate) fn remove_unused_files(&mut self) -> Result<bool> {
+        let used: FxHashSet<PathBuf> =
+            segment_files(&self.index)?.into_iter().map(|file| PathBuf::from(file.name)).collect();
+        let is_unused = |path: &PathBuf| path != Path::new(META) && !used.contains(path);
+        if !self.index.directory().list_managed_files().iter().any(is_unused) {
+            return Ok(true);
+        }
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => self.writer.insert(open_writer(&self.index, &self.fields)?),
+        };
+        writer.garbage_collect_files().wait()?;
+        Ok(!self.index.directory().list_managed_files().iter().any(is_unused))
     }
 
     /// Deletes all documents of the memories, adds the given documents one at a time, and waits until the commit is on
@@ -114,6 +185,51 @@ impl Drop for TextWriter {
     /// delete the segments that it merged, although the last commit still refers to them.
     fn drop(&mut self) {
         self.files.close();
+    }
+}
+
+/// A file of a commit.
+pub(crate) struct SegmentFile {
+    pub(crate) name: String,
+    /// Its size; `None` if the file is missing although every segment has one.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// The files of the last commit.
+pub(crate) fn segment_files(index: &Index) -> Result<Vec<SegmentFile>> {
+    let mut files = Vec::new();
+    for segment in index.load_metas()?.segments {
+        let deletes = segment.has_deletes().then_some(SegmentComponent::Delete);
+        let always = ALWAYS_THERE.into_iter().chain(deletes);
+        let all = always.map(|it| (it, true)).chain(SOMETIMES_THERE.map(|it| (it, false)));
+        for (component, is_always_there) in all {
+            let path = segment.relative_path(component);
+            let bytes = match index.directory().get_file_handle(&path) {
+                Ok(file) => Some(file.len() as u64),
+                Err(OpenReadError::FileDoesNotExist(_)) => None,
+                // A file without a valid footer; the check of its content says what is wrong with it.
+                Err(_) => Some(0),
+            };
+            if bytes.is_some() || is_always_there {
+                files.push(SegmentFile { name: path.to_string_lossy().into_owned(), bytes });
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Reads a file of a commit. Returns what is wrong with it.
+pub(crate) fn damage_of(index: &Index, file: &SegmentFile) -> Result<Option<String>> {
+    if file.bytes.is_none() {
+        return Ok(Some("is missing".to_owned()));
+    }
+    match index.directory().validate_checksum(Path::new(&file.name)) {
+        Ok(true) => Ok(None),
+        Ok(false) => Ok(Some("has a wrong checksum".to_owned())),
+        Err(cause) => match Error::from(TantivyError::from(cause)) {
+            Error::Damaged(_) => Ok(Some("has a damaged end".to_owned())),
+            other => Err(other),
+        },
     }
 }
 

@@ -11,7 +11,7 @@ use half::bf16;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use crate::error::{Error, Result};
-use crate::files::sync_directory;
+use crate::files::{set_aside, sync_directory};
 
 /// Number of links per node (M in the HNSW paper). All measurements were made with this value (docs/measurements.md,
 /// "HNSW").
@@ -25,6 +25,8 @@ const THREADS_MAX: usize = 64;
 /// can run while it does.
 const CAPACITY_MIN: usize = 16_384;
 
+const SNAPSHOT_FILE: &str = "graph.usearch";
+const SIDECAR_FILE: &str = "graph.meta";
 /// First line of a sidecar file, which names its format.
 const SIDECAR_MAGIC: &str = "mneme-graph-1";
 
@@ -141,31 +143,29 @@ impl HnswGraph {
         finished
     }
 
-    /// Checks whether the snapshot belongs to the log and has the checksum that its sidecar file states. Does not load
-    /// it. Takes about 0.3 s per gigabyte.
-    pub fn check_snapshot(directory: &Path, identity: &LogIdentity) -> HnswSnapshot {
-        let path = snapshot_path(directory);
-        let damaged = |reason: &str| {
-            HnswSnapshot::Damaged(format!(
-                "the HNSW snapshot {} {reason}; it is ignored and the graph is rebuilt",
-                path.display()
-            ))
-        };
+    /// Checks whether the snapshot belongs to the log, which has this number of rows, and has the checksum that its
+    /// sidecar file states. Does not load it. Takes about 0.3 s per gigabyte.
+    pub fn check_snapshot(directory: &Path, identity: &LogIdentity, rows: usize) -> HnswSnapshot {
+        let damaged = |reason: &str| HnswSnapshot::Damaged(reason.to_owned());
         let sidecar = match fs::read_to_string(sidecar_path(directory)) {
             Ok(text) => Sidecar::decode(&text),
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return HnswSnapshot::Absent,
             Err(_) => None,
         };
-        let Some(sidecar) = sidecar else { return damaged("has an unreadable sidecar file") };
+        let Some(sidecar) = sidecar else { return damaged("its sidecar file is unreadable") };
         if sidecar.identity != *identity {
             return HnswSnapshot::Absent;
         }
-        match checksum_of(&path) {
+        if sidecar.covered_rows > rows {
+            // Rows that are added later would get numbers that the graph has for other vectors.
+            return damaged("it has rows that the vector log lacks, so the log is older");
+        }
+        match checksum_of(&snapshot_path(directory)) {
             Ok(found) if found == (sidecar.length, sidecar.checksum) => {
                 HnswSnapshot::Valid { covered_rows: sidecar.covered_rows }
             }
-            Ok(_) => damaged("has a wrong checksum"),
-            Err(cause) => damaged(&format!("cannot be read ({cause})")),
+            Ok(_) => damaged("it has a wrong checksum"),
+            Err(cause) => damaged(&format!("it cannot be read: {cause}")),
         }
     }
 
@@ -198,8 +198,20 @@ pub enum HnswSnapshot {
         /// The value of `HnswGraph::covered_rows` when the snapshot was saved.
         covered_rows: usize,
     },
-    /// The snapshot is damaged and must not be loaded. The string tells the operator why.
+    /// The snapshot is damaged and must not be loaded. The string says why.
     Damaged(String),
+}
+
+/// Whether a file in the folder of a set belongs to its snapshot.
+pub fn is_snapshot_file(name: &str) -> bool {
+    name == SNAPSHOT_FILE || name == SIDECAR_FILE
+}
+
+/// Sets a damaged snapshot and its sidecar aside. Returns the new path of the sidecar, or of the snapshot.
+pub fn set_snapshot_aside(directory: &Path) -> Result<PathBuf> {
+    let existing = [snapshot_path(directory), sidecar_path(directory)].into_iter().filter(|path| path.exists());
+    let asides = existing.map(|path| set_aside(&path)).collect::<Result<Vec<PathBuf>>>()?;
+    asides.into_iter().next_back().ok_or_else(|| Error::Bug("no snapshot to set aside".to_owned()))
 }
 
 /// Deletes a snapshot that no longer belongs to the log.
@@ -262,11 +274,11 @@ impl Sidecar {
 }
 
 fn snapshot_path(directory: &Path) -> PathBuf {
-    directory.join("graph.usearch")
+    directory.join(SNAPSHOT_FILE)
 }
 
 fn sidecar_path(directory: &Path) -> PathBuf {
-    directory.join("graph.meta")
+    directory.join(SIDECAR_FILE)
 }
 
 /// The length and CRC-32 of a file. USearch itself has no checksums and would load a file with flipped bits without an
@@ -339,9 +351,12 @@ mod tests {
     fn a_snapshot_is_loaded_completely_or_not_at_all() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("graph"));
         let (graph, vectors) = built(300, &mut chance);
-        assert_eq!(HnswGraph::check_snapshot(directory.path(), &identity()), HnswSnapshot::Absent);
+        assert_eq!(HnswGraph::check_snapshot(directory.path(), &identity(), 300), HnswSnapshot::Absent);
         graph.save_snapshot(directory.path(), &identity()).expect("room on the disk");
-        assert_eq!(HnswGraph::check_snapshot(directory.path(), &identity()), HnswSnapshot::Valid { covered_rows: 300 });
+        assert_eq!(
+            HnswGraph::check_snapshot(directory.path(), &identity(), 300),
+            HnswSnapshot::Valid { covered_rows: 300 }
+        );
         let loaded = HnswGraph::load_snapshot(directory.path(), &identity(), 300).expect("valid");
         assert_eq!(loaded.covered_rows(), 300);
         for row in 0..300 {
@@ -356,14 +371,17 @@ mod tests {
                 let at = chance.below(flipped.len());
                 flipped[at] ^= 1 << chance.below(8);
                 fs::write(&path, &flipped).expect("writable");
-                let found = HnswGraph::check_snapshot(directory.path(), &identity());
+                let found = HnswGraph::check_snapshot(directory.path(), &identity(), 300);
                 assert!(matches!(found, HnswSnapshot::Damaged(_)), "{} flipped at {at}: {found:?}", path.display());
             }
             fs::write(&path, &original[..original.len() / 2]).expect("writable");
-            assert!(matches!(HnswGraph::check_snapshot(directory.path(), &identity()), HnswSnapshot::Damaged(_)));
+            assert!(matches!(HnswGraph::check_snapshot(directory.path(), &identity(), 300), HnswSnapshot::Damaged(_)));
             fs::write(&path, &original).expect("writable");
         }
-        assert_eq!(HnswGraph::check_snapshot(directory.path(), &identity()), HnswSnapshot::Valid { covered_rows: 300 });
+        assert_eq!(
+            HnswGraph::check_snapshot(directory.path(), &identity(), 300),
+            HnswSnapshot::Valid { covered_rows: 300 }
+        );
     }
 
     #[test]
@@ -377,8 +395,10 @@ mod tests {
             LogIdentity { dimensions: 17, ..identity() },
             LogIdentity { damaged_records: 1, ..identity() },
         ] {
-            assert_eq!(HnswGraph::check_snapshot(directory.path(), &other), HnswSnapshot::Absent);
+            assert_eq!(HnswGraph::check_snapshot(directory.path(), &other, 300), HnswSnapshot::Absent);
         }
+        let found = HnswGraph::check_snapshot(directory.path(), &identity(), 49);
+        assert!(matches!(found, HnswSnapshot::Damaged(_)), "the log has fewer rows: {found:?}");
         delete_snapshot(directory.path());
         assert_eq!(fs::read_dir(directory.path()).expect("listable").count(), 0);
     }

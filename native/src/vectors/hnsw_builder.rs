@@ -1,7 +1,8 @@
 //! The thread that keeps the HNSW graph of a project up to date: it loads the graph, adds rows, calibrates the search
 //! breadth and saves snapshots. Only this thread adds rows. Searches scan the rows that are not in the graph yet.
 
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
 use half::bf16;
@@ -83,11 +84,13 @@ fn catch_up(searcher: &Searcher, build: &mut Option<Build>) -> Result<()> {
     };
     if build.as_ref().is_some_and(|build| build.identity != identity) {
         searcher.set_ready_graph(None);
+        let _unchecked = searcher.saving.lock().unwrap_or_else(PoisonError::into_inner);
         delete_snapshot(&searcher.options.directory);
         *build = None;
     }
     if build.is_none() && live_count > searcher.options.hnsw_min_chunks {
         *build = Some(Build::new(HnswGraph::new(identity.dimensions)?, identity));
+        searcher.has_erased_rows.store(false, Ordering::Release); // only live rows are added to the new graph
     }
     let Some(build) = build else { return Ok(()) };
     while !searcher.is_closing() {
@@ -230,6 +233,10 @@ fn save_if_due(searcher: &Searcher, build: &mut Build) {
     }
     // An error is ignored (for example a full disk), because a snapshot only saves work at the next opening. The next
     // snapshot that is due tries again.
+    let _unchecked = searcher.saving.lock().unwrap_or_else(PoisonError::into_inner);
+    if searcher.has_erased_rows.load(Ordering::Acquire) || searcher.rows().identity != build.identity {
+        return;
+    }
     let _ = build.graph.save_snapshot(&searcher.options.directory, &build.identity);
     build.rows_when_saved = covered;
 }

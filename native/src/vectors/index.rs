@@ -1,7 +1,8 @@
 //! One vector set of a project: publishes, removes and searches vectors of one model, and compacts their log.
 //! `searcher` searches the rows, `log` stores them, `hnsw_builder` keeps the HNSW graph up to date.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
@@ -10,10 +11,10 @@ use half::bf16;
 use crate::error::{Error, Result};
 use crate::filters::memory_table::{Admissible, MemoryTable};
 use crate::hit::Hit;
-use crate::vectors::hnsw::{HnswGraph, HnswSnapshot, LogIdentity};
+use crate::vectors::hnsw::{self, HnswGraph, HnswSnapshot, LogIdentity};
 use crate::vectors::hnsw_builder;
 use crate::vectors::kernels;
-use crate::vectors::log::{LOG_FILE, Record, VectorLog, to_bf16};
+use crate::vectors::log::{self, LOG_FILE, Record, VectorLog, to_bf16};
 use crate::vectors::row_table::RowTable;
 pub use crate::vectors::searcher::VectorOptions;
 use crate::vectors::searcher::{BuilderWork, Rows, Searcher};
@@ -21,8 +22,9 @@ use crate::vectors::searcher::{BuilderWork, Rows, Searcher};
 /// Maximum difference of the length of a vector from 1. Vectors of embedding models differ from 1 only by rounding; a
 /// larger difference means that a vector was not normalised.
 const UNIT_TOLERANCE: f32 = 1e-2;
-/// The log is compacted, and the HNSW graph rebuilt, when the share of dead records reaches this.
-const DEAD_SHARE_MAX: f64 = 0.25;
+/// The log is compacted, and the HNSW graph rebuilt, when the share of dead records reaches this. So a log is at most a
+/// quarter larger than a new one.
+const DEAD_SHARE_MAX: f64 = 0.2;
 /// Minimum number of records of a log that is compacted because of dead records.
 const COMPACTION_RECORDS_MIN: u64 = 1_000;
 
@@ -79,15 +81,22 @@ impl VectorIndex {
             damaged_records: repairs.damaged_records,
         };
         let mut sentences = repairs.sentences;
-        let snapshot = HnswGraph::check_snapshot(&options.directory, &identity);
-        if let HnswSnapshot::Damaged(sentence) = &snapshot {
-            sentences.push(sentence.clone());
+        let snapshot = HnswGraph::check_snapshot(&options.directory, &identity, table.len());
+        if let HnswSnapshot::Damaged(reason) = &snapshot {
+            let aside = hnsw::set_snapshot_aside(&options.directory)?;
+            let (directory, aside) = (options.directory.display(), aside.display());
+            sentences.push(format!(
+                "the HNSW snapshot in {directory} is damaged ({reason}); it was set aside as {aside}, and the graph is \
+                 built again"
+            ));
         }
         let searcher = Arc::new(Searcher {
             options,
             memory_table,
             rows: RwLock::new(Rows { identity, reader: log.reader(), table }),
             graph: RwLock::new(None),
+            saving: Mutex::default(),
+            has_erased_rows: AtomicBool::new(false),
             work: Mutex::new(BuilderWork { has_changes: true, is_closing: false }),
             work_changed: Condvar::new(),
             log_records: AtomicU64::new(log.records()),
@@ -171,7 +180,7 @@ impl VectorIndex {
     }
 
     /// Compacts the log if any record is damaged, or if the log has at least `COMPACTION_RECORDS_MIN` records and a
-    /// quarter of them are dead. Returns whether it was compacted. Searches can run meanwhile. The HNSW graph is
+    /// fifth of them are dead. Returns whether it was compacted. Searches can run meanwhile. The HNSW graph is
     /// rebuilt afterwards.
     pub fn compact_if_needed(&self) -> Result<bool> {
         let mut log = self.log();
@@ -191,8 +200,61 @@ impl VectorIndex {
         };
         // The rows have not changed since they were copied, because they change only while the log is locked.
         *self.searcher.rows_mut() = compacted;
+        let _unchecked = self.searcher.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        hnsw::delete_snapshot(&self.searcher.options.directory); // it is of the old rows
+        self.searcher.has_erased_rows.store(false, Ordering::Release);
         self.searcher.note_change(&log);
         Ok(true)
+    }
+
+    /// Removes the vectors of removed chunks from the files, durably. Rows keep their numbers, so searches are as fast
+    /// as before. A snapshot of the HNSW graph is deleted, because it has the vectors too; it is saved again when the
+    /// graph has been rebuilt.
+    pub fn erase_removed(&self) -> Result<()> {
+        self.compact_if_needed()?;
+        let mut log = self.log();
+        let removed = self.searcher.rows().table.rows_to_erase();
+        if removed.is_empty() {
+            return Ok(());
+        }
+        let _unchecked = self.searcher.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        // Before the vectors are erased: if a crash comes in between, the rows are found again and the snapshot is not.
+        self.searcher.has_erased_rows.store(true, Ordering::Release);
+        hnsw::delete_snapshot(&self.searcher.options.directory);
+        let numbers: Vec<u64> = removed.iter().map(|(_, record)| *record).collect();
+        log.erase(&numbers)?;
+        self.searcher.rows_mut().table.mark_erased(removed.into_iter().map(|(row, _)| row));
+        Ok(())
+    }
+
+    /// The folder of the index.
+    pub fn directory(&self) -> &Path {
+        &self.searcher.options.directory
+    }
+
+    /// Reads the log, or the HNSW snapshot with its sidecar, and returns what is wrong with it. Returns `None` for
+    /// other files. Changes can be made meanwhile.
+    pub fn damage_of(&self, name: &str) -> Result<Option<String>> {
+        let VectorOptions { directory, dimensions, fingerprint, .. } = &self.searcher.options;
+        if name == LOG_FILE {
+            // Locked only until the file is open, so that its header and number of records belong together.
+            let log = self.log();
+            let opened = log::open_for_check(&directory.join(name), Some(log.records()))?;
+            drop(log);
+            return log::damage_of_opened(opened, *dimensions, fingerprint);
+        }
+        if !hnsw::is_snapshot_file(name) {
+            return Ok(None);
+        }
+        let _unsaved = self.searcher.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let (identity, rows) = {
+            let rows = self.searcher.rows();
+            (rows.identity.clone(), rows.table.len())
+        };
+        match HnswGraph::check_snapshot(directory, &identity, rows) {
+            HnswSnapshot::Damaged(reason) => Ok(Some(reason)),
+            HnswSnapshot::Absent | HnswSnapshot::Valid { .. } => Ok(None),
+        }
     }
 
     /// Current statistics.
@@ -272,7 +334,7 @@ mod tests {
     use crate::filters::memory_table::{NEVER, NO_USER, VisibleMemory};
     use mneme_testing::{Chance, TempDir, eventually};
     use std::collections::BTreeMap;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     fn chunk_keys(index: &VectorIndex) -> Vec<u64> {
         index.chunks().into_iter().map(|(key, _)| key).collect()
@@ -478,6 +540,37 @@ mod tests {
         let (_, index, repairs) = open(directory.path(), 500);
         assert!(repairs.len() == 1 && repairs[0].contains("snapshot"), "{repairs:?}");
         eventually("the graph is rebuilt", || index.stats().is_hnsw_ready);
+    }
+
+    #[test]
+    fn no_file_has_a_removed_vector_after_it_was_erased_and_rows_keep_their_numbers() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = CheckedIndex::open(directory.path(), 500);
+        checked.publish(&(1..=600).collect::<Vec<_>>(), 2, &mut chance);
+        eventually("a snapshot is written", || directory.path().join("graph.meta").exists());
+        let of = |checked: &CheckedIndex, memory: u64| to_bf16(&checked.model[&memory].1[1].1);
+        let (removed, replaced, kept) = (of(&checked, 7), of(&checked, 9), of(&checked, 8));
+        let files_with = |vector: &[bf16]| {
+            let stored: Vec<u8> = vector.iter().flat_map(|component| component.to_le_bytes()).collect();
+            let files =
+                std::fs::read_dir(directory.path()).expect("listable").map(|entry| entry.expect("entry").path());
+            files
+                .filter(|path| memchr::memmem::find(&std::fs::read(path).expect("readable"), &stored).is_some())
+                .count()
+        };
+        assert_eq!([files_with(&removed), files_with(&replaced), files_with(&kept)], [2, 2, 2], "log and snapshot");
+        checked.remove(&[7]);
+        checked.publish(&[9], 2, &mut chance);
+        checked.index.erase_removed().expect("erased");
+        assert_eq!([files_with(&removed), files_with(&replaced), files_with(&kept)], [0, 0, 1]);
+        assert!(checked.index.stats().is_hnsw_ready, "searches use the graph in memory as before");
+        assert!(checked.recall(20, &[None], &mut chance) >= 0.99);
+        checked.index.erase_removed().expect("nothing to erase");
+        checked.reopen();
+        eventually("the graph is rebuilt", || checked.index.stats().is_hnsw_ready);
+        assert!(checked.recall(20, &[None], &mut chance) >= 0.99);
+        eventually("the new snapshot is saved", || files_with(&kept) == 2);
+        assert_eq!([files_with(&removed), files_with(&replaced)], [0, 0]);
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub const FINGERPRINT_BYTES_MAX: usize = HEADER_BYTES - FINGERPRINT_OFFSET - 4;
 /// Maximum number of dimensions of a vector, which limits the size of a record. Embedding models in use have fewer.
 pub const DIMENSIONS_MAX: usize = 4_096;
 
+/// Chunk key of a record whose vector was erased. No chunk has it.
+pub const ERASED_CHUNK: u64 = 0;
+
 const TAG_PUT: u32 = 0x5055_5431;
 const TAG_REMOVE: u32 = 0x4445_4C31;
 /// Size in bytes of the tag, the chunk key and the memory key, which precede the vector in a record.
@@ -159,6 +162,28 @@ impl VectorLog {
         let first = self.records;
         self.records += records.len() as u64;
         Ok(first)
+    }
+
+    /// Overwrites the vectors of records that store one with zeros, and their chunk keys with 0, durably. The number of
+    /// records does not change. The records must be dead. A crash in between can leave a damaged record, which is
+    /// reported when the log is opened, and does no harm.
+    pub fn erase(&mut self, numbers: &[u64]) -> Result<()> {
+        let zeros = vec![bf16::ZERO; self.file.dimensions];
+        let (mut record, mut vector, mut bytes) = (vec![0; self.file.record_bytes()], Vec::new(), Vec::new());
+        let mut erase_all = || -> io::Result<()> {
+            for number in numbers {
+                let offset = self.file.offset_of(*number);
+                self.file.file.read_exact_at(&mut record, offset)?;
+                if let Some(Record::Put { memory_key, .. }) = decode_record(&record, &mut vector) {
+                    bytes.clear();
+                    let erased = Record::Put { chunk_key: ERASED_CHUNK, memory_key, vector: &zeros };
+                    encode_record(&erased, self.file.dimensions, &mut bytes);
+                    self.file.file.write_all_at(&bytes, offset)?;
+                }
+            }
+            self.file.file.sync_data()
+        };
+        erase_all().map_err(|cause| self.io_error("erasing records of", &cause))
     }
 
     /// Compacts the log: writes a new log with only the given records, in the given order, syncs it, and replaces this
@@ -435,6 +460,50 @@ pub fn model_of_log(directory: &Path) -> Result<Option<(String, usize, u64)>> {
     Ok(Some((header.fingerprint, header.dimensions, bytes.len())))
 }
 
+/// A log that was opened for a check, and what is wrong with its header or its length.
+pub struct OpenedForCheck {
+    file: Option<File>,
+    header: std::result::Result<Header, String>,
+    /// Number of records that the file must have; `None` if that is not known.
+    records: Option<u64>,
+}
+
+/// Opens a log for `damage_of_opened`.
+pub fn open_for_check(path: &Path, records: Option<u64>) -> Result<OpenedForCheck> {
+    let header = read_header(path)?.unwrap_or_else(|| Err("it is missing".to_owned()));
+    let file = match File::open(path) {
+        Ok(file) => Some(file),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+        Err(cause) => return Err(Error::from_io(&format!("opening {}", path.display()), &cause)),
+    };
+    Ok(OpenedForCheck { file, header, records })
+}
+
+/// Reads a log and returns what is wrong with it.
+pub fn damage_of(path: &Path, dimensions: usize, fingerprint: &str, records: Option<u64>) -> Result<Option<String>> {
+    damage_of_opened(open_for_check(path, records)?, dimensions, fingerprint)
+}
+
+/// Reads an opened log of this model and returns what is wrong with it.
+pub fn damage_of_opened(opened: OpenedForCheck, dimensions: usize, fingerprint: &str) -> Result<Option<String>> {
+    let OpenedForCheck { file, header, records } = opened;
+    let (Some(file), Ok(header)) = (file, &header) else { return Ok(header.err()) };
+    if header.dimensions != dimensions || header.fingerprint != fingerprint {
+        return Ok(Some(format!("it has vectors of model {}", header.fingerprint)));
+    }
+    let io_error = |cause: io::Error| Error::from_io("checking a vector log", &cause);
+    let length = file.metadata().map_err(io_error)?.len();
+    let reader = VectorReader { file: std::sync::Arc::new(file), dimensions };
+    let stored = length.saturating_sub(HEADER_BYTES as u64) / reader.record_bytes() as u64;
+    let expected = records.unwrap_or(stored);
+    if stored < expected {
+        return Ok(Some(format!("it ends after {stored} of {expected} records")));
+    }
+    let (_, damaged) = reader.visit_records(expected, &mut |_, _| ()).map_err(io_error)?;
+    let first = damaged.first();
+    Ok(first.map(|first| format!("it has {} damaged record(s), the first at number {first}", damaged.len())))
+}
+
 fn open_for_writing(path: &Path, is_new: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(is_new).truncate(is_new).open(path)
 }
@@ -689,6 +758,29 @@ mod tests {
                 old_reader.read(number, &mut vector).expect("the old file exists for its readers");
                 assert_eq!(vector, stored);
             }
+        }
+    }
+
+    #[test]
+    fn erased_records_keep_their_place_and_their_vectors_are_gone_from_the_file() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
+        let path = directory.path().join("log");
+        let (mut log, _, _) = open(&path).expect("a new log");
+        let vectors: Vec<Vec<bf16>> = (0..3).map(|_| to_bf16(&chance.unit_vector(DIMENSIONS))).collect();
+        let entries: Vec<Entry> = (1..).zip(&vectors).map(|(key, v)| Entry::Put(key, 7, v.clone())).collect();
+        append(&mut log, &entries);
+        append(&mut log, &[Entry::Remove(7)]);
+        log.erase(&[0, 2, 3]).expect("erased");
+        drop(log);
+        let (_, seen, repairs) = open(&path).expect("undamaged");
+        assert!(repairs.sentences.is_empty(), "{:?}", repairs.sentences);
+        let erased = || Entry::Put(ERASED_CHUNK, 7, vec![bf16::ZERO; DIMENSIONS]);
+        let expected = [erased(), entries[1].clone(), erased(), Entry::Remove(7)];
+        assert_eq!(seen, numbered(&expected));
+        let bytes = fs::read(&path).expect("readable");
+        for (at, vector) in vectors.iter().enumerate() {
+            let stored: Vec<u8> = vector.iter().flat_map(|component| component.to_le_bytes()).collect();
+            assert_eq!(memchr::memmem::find(&bytes, &stored).is_some(), at == 1);
         }
     }
 

@@ -21,12 +21,12 @@
 //! | `hnsw_builder` | the thread that builds, calibrates and saves the graph |
 
 mod binary_codes;
-mod hnsw;
+pub(crate) mod hnsw;
 mod hnsw_builder;
 pub(crate) mod index;
 mod int8_matrix;
 mod kernels;
-mod log;
+pub(crate) mod log;
 mod row_blocks;
 mod row_set;
 mod row_table;

@@ -5,7 +5,7 @@ use crate::filters::memory_set::MemorySet;
 use crate::filters::memory_table::MemoryTable;
 use crate::vectors::int8_matrix::Int8Matrix;
 use crate::vectors::kernels::GROUP_ROWS;
-use crate::vectors::log::Record;
+use crate::vectors::log::{ERASED_CHUNK, Record};
 use crate::vectors::row_set::RowSet;
 
 /// If a set contains at least one in this many of all memories, its rows are found by checking every row. For a smaller
@@ -153,6 +153,19 @@ impl RowTable {
     /// See `Int8Matrix::search_without_codes`.
     pub fn search_without_codes(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
         self.vectors.search_without_codes(query, rows, limit)
+    }
+
+    /// The dead rows whose vector is still in the log, with their records.
+    pub fn rows_to_erase(&self) -> Vec<(u32, u64)> {
+        let dead = (0..self.len() as u32).filter(|row| !self.is_live(*row));
+        dead.filter(|row| self.chunk_keys[*row as usize] != ERASED_CHUNK)
+            .map(|row| (row, u64::from(self.records[row as usize])))
+            .collect()
+    }
+
+    /// Notes that the vectors of dead rows were erased from the log.
+    pub fn mark_erased(&mut self, rows: impl Iterator<Item = u32>) {
+        rows.for_each(|row| self.chunk_keys[row as usize] = ERASED_CHUNK);
     }
 
     /// Creates a table of the live rows only, numbered from 0. The record numbers are those that a compaction of the

@@ -2,7 +2,7 @@
 //! changes the rows, and `hnsw_builder` changes the graph.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::error::{Error, Result};
@@ -46,6 +46,10 @@ pub(crate) struct Searcher {
     /// The HNSW graph that searches may use, with the `ef` that its calibration chose; `None` until one was built and
     /// calibrated.
     pub(super) graph: RwLock<Option<ReadyGraph>>,
+    /// Held while the snapshot and its sidecar are replaced, so that a check sees files that belong together.
+    pub(super) saving: Mutex<()>,
+    /// Whether the graph in memory may have vectors that were erased from the files. Then it is not saved.
+    pub(super) has_erased_rows: AtomicBool,
     pub(super) work: Mutex<BuilderWork>,
     pub(super) work_changed: Condvar,
     /// Number of records and of bytes of the log. They are copied here, so that statistics need not wait for a write.

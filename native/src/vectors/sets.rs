@@ -10,17 +10,15 @@ use std::thread::JoinHandle;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Result};
-use crate::files::set_aside;
 use crate::filters::memory_table::MemoryTable;
 use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions};
-use crate::vectors::log::model_of_log;
-use crate::vectors::set_file::{SetEntry, SetFile, VectorModel};
+use crate::vectors::log::{self, LOG_FILE, model_of_log};
+use crate::vectors::set_file::{SET_FILE, SetEntry, SetFile, VectorModel};
 
 /// Folder of a project's first set. Projects from before this file existed have only this folder.
 const FIRST_FOLDER: &str = "vectors";
 /// The folders of later sets are named by this and a number.
 const FOLDER_PREFIX: &str = "vectors-";
-const SET_FILE: &str = "vector-sets";
 
 /// Options for opening the vector sets of a project.
 #[derive(Debug, Clone)]
@@ -88,26 +86,20 @@ impl VectorSets {
     pub fn open(options: SetOptions, memory_table: Arc<MemoryTable>) -> Result<(VectorSets, Vec<String>)> {
         fs::create_dir_all(&options.directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
-        let path = options.directory.join(SET_FILE);
         let mut repairs = Vec::new();
-        let stored = match SetFile::read(&path)? {
-            Some(Ok(file)) => Some(file),
-            Some(Err(reason)) => {
-                let aside = set_aside(&path)?;
-                let (path, aside) = (path.display(), aside.display());
-                repairs.push(format!("{path} is damaged ({reason}); it was set aside as {aside}"));
-                None
-            }
-            None => None,
-        };
+        let stored = SetFile::read_newest(&options.directory, &set_folders(&options.directory), &mut repairs)?;
         let mut file = match stored {
-            Some(file) => file,
-            None => {
-                let file = SetFile { live: largest_set(&options)?, building: None, previous: None };
-                file.write(&path)?;
+            Some(file) if options.directory.join(SET_FILE).exists() => file,
+            other => {
+                let mut file = match other {
+                    Some(file) => file,
+                    None => SetFile { generation: 0, live: largest_set(&options)?, building: None, previous: None },
+                };
+                file.write(&options.directory)?;
                 file
             }
         };
+        file.write_copy(&options.directory)?;
         delete_unnamed_folders(&options.directory, &file);
 
         let (live, sentences) = open_set(&options, &file.live, &memory_table)?;
@@ -124,7 +116,7 @@ impl VectorSets {
                     repairs.push(format!("the vectors of model {} are built again: {error}", entry.model.fingerprint));
                     let folder = options.directory.join(&entry.folder);
                     file.building = None;
-                    file.write(&path)?;
+                    file.write(&options.directory)?;
                     delete_folder(&folder);
                 }
             }
@@ -143,6 +135,42 @@ impl VectorSets {
     /// The models of the sets.
     pub fn models(&self) -> SetModels {
         self.opened().models.clone()
+    }
+
+    /// Names of the folders of all sets, the live one first.
+    pub fn folders(&self) -> Vec<String> {
+        self.file().entries().map(|(_, entry)| entry.folder.clone()).collect()
+    }
+
+    /// Reads a file of a set and returns what is wrong with it. Returns `None` for other files.
+    pub fn damage_of(&self, folder: &str, name: &str) -> Result<Option<String>> {
+        let Some(entry) = self.file().entries().map(|(_, entry)| entry.clone()).find(|entry| entry.folder == folder)
+        else {
+            return Ok(None); // The set was deleted meanwhile.
+        };
+        let directory = self.options.directory.join(folder);
+        if name == SET_FILE {
+            return self.damage_of_set_file(&directory.join(name));
+        }
+        let (live, building) = self.both();
+        match [Some(live), building].into_iter().flatten().find(|set| set.directory() == directory) {
+            Some(set) => set.damage_of(name),
+            // The set that is kept for a rollback is not open.
+            None if name == LOG_FILE => {
+                log::damage_of(&directory.join(name), entry.model.dimensions, &entry.model.fingerprint, None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the file that names the sets, or a copy of it, and returns what is wrong with it.
+    pub fn damage_of_set_file(&self, path: &Path) -> Result<Option<String>> {
+        let _unchanged = self.file();
+        Ok(match SetFile::read(path)? {
+            Some(Err(reason)) => Some(reason),
+            Some(Ok(_)) => None,
+            None => Some("it is missing".to_owned()),
+        })
     }
 
     /// The live set.
@@ -207,6 +235,24 @@ impl VectorSets {
         Ok(live.compact_if_needed()? || of_building)
     }
 
+    /// Removes the vectors of removed chunks from the files of all sets, durably. A set that is kept for a rollback
+    /// loses the memories that the live set does not have.
+    pub fn erase_removed(&self) -> Result<()> {
+        let (live, building) = self.both();
+        live.erase_removed()?;
+        building.map_or(Ok(()), |building| building.erase_removed())?;
+        let Some(kept) = self.file().previous.clone() else { return Ok(()) };
+        // Without a graph: the set is only open for this change.
+        let options = SetOptions { hnsw_min_chunks: usize::MAX, ..self.options.clone() };
+        let (kept, _) = open_set(&options, &kept, &self.memory_table)?;
+        let has_live: FxHashSet<u32> = live.chunks().into_iter().map(|(_, ordinal)| ordinal).collect();
+        let gone = kept.chunks().into_iter().map(|(_, ordinal)| ordinal).filter(|ordinal| !has_live.contains(ordinal));
+        let gone: FxHashSet<u32> = gone.collect();
+        let erased = kept.remove(&self.memory_table.memory_keys(gone.into_iter())).and_then(|()| kept.erase_removed());
+        kept.close();
+        erased
+    }
+
     /// Begins to build a set of this model beside the live one; does nothing if it is being built already. The set that
     /// is kept for a rollback is used if it has this model. Fails with `Invalid` if the model is live, if a set of
     /// another model is being built, or if the model is not possible. The live set does not change.
@@ -232,7 +278,7 @@ impl VectorSets {
         let folder = self.options.directory.join(&entry.folder);
         let opened = open_set(&self.options, &entry, &self.memory_table).and_then(|(set, _)| {
             changed.building = Some(entry);
-            changed.write(&self.path()).map(|()| set)
+            changed.write(&self.options.directory).map(|()| set)
         });
         match opened {
             Ok(set) => {
@@ -316,8 +362,8 @@ impl VectorSets {
         }
         let mut file = self.file();
         let (Some(entry), live) = (file.building.clone(), file.live.clone()) else { return Err(nothing_is_built()) };
-        let changed = SetFile { live: entry, building: None, previous: Some(live) };
-        changed.write(&self.path())?;
+        let mut changed = SetFile { generation: file.generation, live: entry, building: None, previous: Some(live) };
+        changed.write(&self.options.directory)?;
         let forgotten = std::mem::replace(&mut *file, changed).previous;
         let mut open = self.opened_mut();
         let Some(built) = open.building.take() else { return Err(nothing_is_built()) };
@@ -333,7 +379,7 @@ impl VectorSets {
         let mut file = self.file();
         let mut changed = file.clone();
         let Some(entry) = changed.building.take() else { return Ok(()) };
-        changed.write(&self.path())?;
+        changed.write(&self.options.directory)?;
         *file = changed;
         let mut open = self.opened_mut();
         let dropped = open.building.take();
@@ -348,7 +394,7 @@ impl VectorSets {
         let mut file = self.file();
         let mut changed = file.clone();
         let Some(entry) = changed.previous.take() else { return Ok(()) };
-        changed.write(&self.path())?;
+        changed.write(&self.options.directory)?;
         *file = changed;
         self.opened_mut().models = models_of(&file);
         self.retire(None, Some(entry));
@@ -391,10 +437,6 @@ impl VectorSets {
     fn both(&self) -> (Arc<VectorIndex>, Option<Arc<VectorIndex>>) {
         let open = self.opened();
         (Arc::clone(&open.live), open.building.clone())
-    }
-
-    fn path(&self) -> PathBuf {
-        self.options.directory.join(SET_FILE)
     }
 
     fn opened(&self) -> RwLockReadGuard<'_, OpenSets> {
@@ -832,13 +874,21 @@ mod tests {
         assert_eq!(checked.folders(), ["vectors"]);
         checked.expect_live(OLD);
 
-        // The set file is damaged or gone: the set with the most vectors is live.
+        // The set file is damaged: its copy says which set is live; without one, the set with the most vectors is.
         checked.sets.begin(model(NEW)).expect("begun");
         checked.add(&memories[..2], NEW).expect("added");
         checked.sets.close();
-        fs::write(checked.folder.path().join(SET_FILE), "mneme-vector-sets-1\nlive vec").expect("writable");
+        let damage = |path: &Path| fs::write(path.join(SET_FILE), "mneme-vector-sets-1\nlive vec").expect("writable");
+        damage(checked.folder.path());
         let repairs = checked.reopen();
         assert!(repairs.len() == 1 && repairs[0].contains("vector-sets is damaged"), "{repairs:?}");
+        assert_eq!(checked.sets.models().building, Some(model(NEW)), "the copy in the folder of the live set is used");
+        checked.expect_live(OLD);
+        checked.sets.close();
+        damage(checked.folder.path());
+        damage(&checked.folder.path().join("vectors"));
+        let repairs = checked.reopen();
+        assert!(repairs.len() == 2 && repairs.iter().all(|repair| repair.contains("is damaged")), "{repairs:?}");
         checked.expect_live(OLD);
         assert_eq!(checked.folders(), ["vectors"]);
     }

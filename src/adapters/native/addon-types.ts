@@ -29,6 +29,16 @@ export interface NativeAddon {
    * Throws `io` if the operating system refuses.
    */
   stopListening(port: number): number;
+  /** Returns the panics of the core since the last call that no call reported, one sentence each. */
+  takePanics(): readonly string[];
+}
+
+/** A file with a checksum, by its path in the project's folder. */
+export interface CheckedFile {
+  /** Path in the project's folder, with `/`. */
+  readonly path: string;
+  /** Size in bytes; 0 if it is missing. */
+  readonly bytes: number;
 }
 
 /** The texts of a chunk. */
@@ -54,12 +64,20 @@ export interface Differences {
   readonly missingVectors: BigUint64Array;
   /** Keys of expected chunks without postings. */
   readonly missingPostings: BigUint64Array;
+  /** Keys of expected chunks with postings, but without entities. */
+  readonly missingEntities: BigUint64Array;
   /** Keys of chunks that have a vector but are not expected. */
   readonly extraVectors: BigUint64Array;
   /** Keys of chunks that have postings but are not expected. */
   readonly extraPostings: BigUint64Array;
   /** Keys of the memories of all chunks that are not expected. */
   readonly surplusMemories: BigUint64Array;
+}
+
+/** The result of a check. */
+export interface FileCheck {
+  /** What is wrong with the file; absent if nothing is, or if the file was replaced since it was listed. */
+  readonly damage?: string;
 }
 
 /**
@@ -229,6 +247,10 @@ export interface NativeIndex {
    * 100,000 chunks.
    */
   reconcile(expected: BigUint64Array): Promise<Differences>;
+  /** Lists the files of the project, on a worker thread. */
+  files(): Promise<ProjectFiles>;
+  /** Reads a file that `files` listed, on a worker thread, and resolves to what is wrong with it. */
+  checkFile(path: string): Promise<FileCheck>;
   /** Returns the current statistics. */
   stats(): ProjectIndexStats;
   /** Waits for the changes in progress, then releases threads and files. Later calls fail with `closed`. */
@@ -275,13 +297,30 @@ export interface NativeIndex {
     texts: NativeChunkTexts,
     vectors: readonly VectorsOfModel[],
   ): Promise<void>;
+  /**
+   * Publishes memories again that still have exactly these chunks, under the same keys, and skips others. The
+   * arguments are those of `publish`. Resolves to the number of published chunks. Searches find the memories
+   * meanwhile.
+   */
+  rebuild(
+    memories: PublishedMemories,
+    chunkKeys: BigUint64Array,
+    chunkMemoryKeys: BigUint64Array,
+    texts: NativeChunkTexts,
+    vectors: readonly VectorsOfModel[],
+  ): Promise<number>;
   /** Removes all indexed data of the given memories, durably. Unknown keys are ignored. */
   remove(memoryKeys: BigUint64Array): Promise<void>;
   /**
-   * Rewrites a vector log if a quarter of its records is no longer valid or a record is damaged. Resolves to
+   * Rewrites a vector log if a fifth of its records is no longer valid or a record is damaged. Resolves to
    * whether it rewrote one. Searches can run at the same time.
    */
   compactIfNeeded(): Promise<boolean>;
+  /**
+   * Removes the vectors, texts and postings of removed chunks from the files, durably. Resolves to false if old
+   * files could not be removed; then the call is to be repeated.
+   */
+  eraseRemoved(): Promise<boolean>;
   /**
    * Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
    * vector (`[dimensions]`) of the model with this fingerprint. Fails with `other_model` if another model is live.
@@ -330,6 +369,14 @@ export interface Neighbourhood {
   readonly neighbours: readonly Neighbour[];
 }
 
+/** The files of a project. */
+export interface ProjectFiles {
+  /** Files that `checkFile` checks, also missing ones. */
+  readonly checked: readonly CheckedFile[];
+  /** Paths of files and folders that belong to nothing. */
+  readonly orphaned: readonly string[];
+}
+
 /** Options for opening a project. */
 export interface ProjectIndexOptions {
   /** The project's folder. It is created if it does not exist. */
@@ -346,6 +393,10 @@ export interface ProjectIndexStats {
   readonly memories: number;
   /** Number of chunks with a vector. */
   readonly chunks: number;
+  /** Number of chunks with postings. */
+  readonly textChunks: number;
+  /** Number of chunks in the entity graph. */
+  readonly entityRecords: number;
   /** Number of records of the vector log that are no longer valid. */
   readonly deadChunks: number;
   /** Size of the vector log, in bytes. */

@@ -5,6 +5,7 @@ import { addon, translated, translatedAsync } from "./addon.ts";
 import type {
   ChunkText,
   Differences,
+  FileCheck,
   GraphHits,
   Hits,
   IndexModels,
@@ -14,6 +15,7 @@ import type {
   NativeIndex,
   NativeLock,
   Neighbourhood,
+  ProjectFiles,
   ProjectIndexOptions,
   ProjectIndexStats,
   StoredPassage,
@@ -293,17 +295,35 @@ export class ProjectIndex {
     return this.#change(false, () => this.#native.forgetPrevious());
   }
 
+  /** Lists the files of the project: those that `checkFile` can check, and those that nothing refers to. */
+  files(): Promise<ProjectFiles> {
+    return translatedAsync(() => this.#native.files());
+  }
+
+  /** Reads a file that `files` listed; `damage` says what is wrong with it. Changes can run meanwhile. */
+  checkFile(path: string): Promise<FileCheck> {
+    return translatedAsync(() => this.#native.checkFile(path));
+  }
+
   /** Current statistics. */
   stats(): ProjectIndexStats {
     return translated(() => this.#native.stats());
   }
 
   /**
-   * Rewrites a vector log if at least a quarter of its records are dead or any record is damaged. Resolves to true if
+   * Rewrites a vector log if at least a fifth of its records are dead or any record is damaged. Resolves to true if
    * one was rewritten. Searches can run meanwhile.
    */
   compactIfNeeded(): Promise<boolean> {
     return translatedAsync(() => this.#native.compactIfNeeded());
+  }
+
+  /**
+   * Removes the vectors, texts and postings of removed chunks from the files, durably. Resolves to false if old files
+   * could not be removed; then call it again later. Searches can run meanwhile.
+   */
+  eraseRemoved(): Promise<boolean> {
+    return this.#change(false, () => this.#native.eraseRemoved());
   }
 
   /** Waits for the changes in progress, then stops the threads and closes the files. */
@@ -341,4 +361,9 @@ export function lockDirectory(path: string): NativeLock {
  */
 export function stopListening(port: number): void {
   translated(() => addon().stopListening(port));
+}
+
+/** Returns the panics of the core's threads since the last call that no call reported, one sentence each. */
+export function takePanics(): readonly string[] {
+  return translated(() => addon().takePanics());
 }

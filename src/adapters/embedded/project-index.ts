@@ -1,0 +1,410 @@
+// The index of one project: publishes to the archive and the native core, searches in the core, and compares the two.
+// chunk-index.ts opens the projects.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Chunk } from "../../domain/chunk.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Filter } from "../../domain/filter.ts";
+import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
+import type { Eventually } from "../../kit/eventually.ts";
+import type { Log } from "../../kit/log.ts";
+import type {
+  AdmissibleSet,
+  EntityKind,
+  GraphHits,
+  Hits,
+  IndexModel,
+  IndexModels,
+  IndexVerification,
+  MissingVectors,
+  ModelVectors,
+  Neighbourhood,
+  Passage,
+  ProjectIndex,
+  Publication,
+  Reconciliation,
+  Seeds,
+  VisibleMemory,
+} from "../../ports/chunk-index.ts";
+import { NativeError } from "../native/addon.ts";
+import type { MentionedEntity } from "../native/addon-types.ts";
+import type { ProjectIndex as NativeIndex, PublishChunk, PublishChunks } from "../native/core.ts";
+import { filterJson } from "../native/filter-json.ts";
+import { packPlace, unpackPlace } from "./chunk-place.ts";
+import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
+import { checkFiles, compare, findingsOf } from "./index-check.ts";
+import { concatenate, withOtherModel } from "./model-vectors.ts";
+import type { Quarantine } from "./quarantine.ts";
+
+/** Options of `EmbeddedChunkIndex`. */
+export interface EmbeddedIndexParts {
+  /** Folder with one folder per project. */
+  readonly directory: string;
+  readonly archive: Archive;
+  /** Keeps damaged files. */
+  readonly quarantine: Quarantine;
+  readonly log: Log;
+  /**
+   * The installed embedding models; the first is the one of new projects. A project whose live model is not among them
+   * is refused.
+   */
+  readonly models: readonly [IndexModel, ...IndexModel[]];
+  /** The model that a project used before its index was lost; null if that is not known. */
+  readonly earlierModelOf?: (id: ProjectId) => Eventually<IndexModel | null>;
+  /** Number of admissible chunks above which vector search uses HNSW instead of a scan. */
+  readonly hnswMinChunks: number;
+  /** Reserves consecutive chunk keys that were never used. Returns the first. */
+  readonly reserveChunkKeys: (count: number) => Eventually<bigint>;
+}
+
+const ENTITY_KINDS: Readonly<Record<MentionedEntity["kind"], EntityKind>> = {
+  t: "title",
+  c: "name",
+  q: "quote",
+  i: "identifier",
+  d: "date",
+  k: "phrase",
+};
+
+/** A publication whose chunks have keys. */
+interface KeyedPublication {
+  readonly publication: Publication;
+  readonly chunks: readonly { readonly chunkKey: ChunkKey; readonly chunk: Chunk }[];
+}
+
+interface ChunkToPublish {
+  readonly chunkKey: ChunkKey;
+  readonly chunk: Chunk;
+  readonly publication: Publication;
+}
+
+function publishChunk({ chunkKey, chunk, publication: { memoryKey, language, texts } }: ChunkToPublish): PublishChunk {
+  return {
+    chunkKey,
+    memoryKey,
+    own: texts.searchText(chunk),
+    context: texts.contextText(chunk),
+    language,
+    passage: texts.passage(chunk),
+    place: packPlace(chunk),
+  };
+}
+
+/** One project's index. */
+export class EmbeddedProjectIndex implements ProjectIndex {
+  readonly #id: ProjectId;
+  readonly #native: NativeIndex;
+  readonly #parts: EmbeddedIndexParts;
+  readonly #repairs: readonly string[];
+  #started: Promise<void> = Promise.resolve();
+  /** Changes in progress. */
+  readonly #changing = new Set<Promise<void>>();
+
+  constructor(id: ProjectId, native: NativeIndex, parts: EmbeddedIndexParts, repairs: readonly string[]) {
+    this.#id = id;
+    this.#native = native;
+    this.#parts = parts;
+    this.#repairs = repairs;
+  }
+
+  /**
+   * Resolves when all changes requested so far have been passed to archive and native core, which run them in order.
+   */
+  get changesStarted(): Promise<void> {
+    return this.#started;
+  }
+
+  // Texts and derived indexes are written in parallel. A memory becomes completed after both. If a crash leaves only
+  // one of the two, it is replaced when the memory is published again, or found by `reconcile`.
+  publish(publications: readonly Publication[]): Promise<void> {
+    const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
+    return this.#startInOrder(
+      () => this.#parts.reserveChunkKeys(chunkCount),
+      (firstKey) => this.#publish(publications, firstKey),
+    );
+  }
+
+  async #publish(publications: readonly Publication[], firstKey: bigint): Promise<void> {
+    let nextKey = firstKey;
+    const keyed: readonly KeyedPublication[] = publications.map((publication) => ({
+      publication,
+      chunks: publication.chunks.map((chunk) => ({ chunkKey: nextKey++ as ChunkKey, chunk })),
+    }));
+
+    const archived: ArchivedMemory[] = keyed.map(({ publication, chunks }) => ({
+      projectId: this.#id,
+      memoryKey: publication.memoryKey,
+      version: publication.version,
+      content: publication.content,
+      chunks: chunks.map(({ chunkKey, chunk: { ordinal, start, end, headings } }) => {
+        return { chunkKey, ordinal, start, end, headings };
+      }),
+    }));
+    // While a change of the model begins or ends, publications may have vectors of different models.
+    const byModels = Map.groupBy(keyed, ({ publication: { vectors } }) =>
+      vectors.map(({ fingerprint }) => fingerprint).join("\n"),
+    );
+    const toNative = [...byModels.values()].map((group) => this.#publishToNative(group));
+    await Promise.all([this.#parts.archive.replace(archived), ...toNative]);
+  }
+
+  /** Publishes memories that have vectors of the same models. */
+  #publishToNative(keyed: readonly KeyedPublication[]): Promise<void> {
+    const toIndex = keyed.flatMap(({ publication, chunks }) =>
+      chunks.map(({ chunkKey, chunk }) => ({ chunkKey, chunk, publication })),
+    );
+    const indexed: PublishChunks = {
+      length: toIndex.length,
+      // Builds the chunk texts of one slice of chunks at a time: all chunk texts of a large memory take several times
+      // the size of its content.
+      slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
+    };
+    const vectors = (keyed[0]?.publication.vectors ?? []).map(({ fingerprint }, at): ModelVectors => {
+      const parts = keyed.map(({ publication }) => publication.vectors[at]?.vectors ?? new Float32Array(0));
+      return { fingerprint, vectors: concatenate(parts) };
+    });
+    const memoryKeys = BigUint64Array.from(keyed, ({ publication }) => publication.memoryKey);
+    const entities = keyed.map(({ publication }) => publication.entities);
+    return withOtherModel(() => this.#native.publish(memoryKeys, indexed, vectors, entities));
+  }
+
+  retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    return this.#startInOrder(
+      () => undefined,
+      () => this.#native.remove(BigUint64Array.from(memoryKeys)),
+    );
+  }
+
+  /**
+   * Starts changes in the order of their calls, even if some of them have to prepare something first. A change does not
+   * wait until the one before it has ended.
+   */
+  async #startInOrder<T>(prepare: () => Eventually<T>, change: (prepared: T) => Promise<void>): Promise<void> {
+    const before = this.#started;
+    const { promise, resolve: markStarted } = Promise.withResolvers<void>();
+    this.#started = promise;
+    await before;
+    let changing: Promise<void>;
+    try {
+      changing = change(await prepare());
+      this.#changing.add(changing);
+      const forget = () => this.#changing.delete(changing);
+      changing.then(forget, forget);
+    } finally {
+      markStarted();
+    }
+    return changing;
+  }
+
+  show(memories: readonly VisibleMemory[]): void {
+    if (memories.length === 0) return;
+    const attributes = memories.map((memory) => memory.attributes);
+    this.#native.show(...showable(memories), attributes);
+  }
+
+  hide(memoryKeys: readonly MemoryKey[]): void {
+    this.#native.hide(BigUint64Array.from(memoryKeys));
+  }
+
+  admit(userKey: UserKey | null, nowMs: number): AdmissibleSet {
+    return this.#native.admit(userKey, nowMs);
+  }
+
+  async admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet> {
+    try {
+      return await this.#native.admitWithin(userKey, nowMs, filterJson(filter));
+    } catch (cause) {
+      if (!(cause instanceof NativeError) || cause.code !== "too_dear") throw cause;
+      const message = `'filters' is too much work for this project: ${cause.detail}. Use fewer conditions or values, above all with $contains.`;
+      throw new Fault("invalid_filter", message, { param: "filters", cause });
+    }
+  }
+
+  searchVectors(fingerprint: string, vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
+    return withOtherModel(() => this.#native.searchVectors(fingerprint, vector, within, limit));
+  }
+
+  searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
+    return this.#native.searchText(query, within, limit);
+  }
+
+  scoreVectors(
+    fingerprint: string,
+    vector: Float32Array,
+    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
+  ): Promise<Float32Array> {
+    return withOtherModel(() => this.#native.scoreVectors(fingerprint, vector, chunkKeys, memoryKeys));
+  }
+
+  scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
+    return this.#native.scoreText(query, chunkKeys);
+  }
+
+  async searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
+    const { chunkKeys, memoryKeys, scores, certainty, from, via, through } = await this.#native.searchGraph(
+      query,
+      seeds,
+      within,
+      limit,
+    );
+    return {
+      chunkKeys,
+      memoryKeys,
+      scores,
+      certainty,
+      // names of entities are looked up only for the few hits that are shown
+      pathTo: (position) => {
+        const ids = Uint32Array.of(from[position] ?? 0, through[position] ?? 0);
+        const [first = null, second = null] = this.#native.entityNames(ids);
+        const viaKey = via[position] ?? 0n;
+        return { from: first, via: viaKey === 0n ? null : (viaKey as ChunkKey), through: second };
+      },
+    };
+  }
+
+  async neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood> {
+    const { entities, neighbours } = await this.#native.neighbourhood(memoryKey, within, limit);
+    return {
+      entities: entities.map(({ name, kind, mentions, memories, chunkKeys: keys }) => {
+        return { name, kind: ENTITY_KINDS[kind], mentions, memories, chunkKeys: keys };
+      }),
+      neighbours: neighbours.map((neighbour) => ({ ...neighbour, memoryKey: neighbour.memoryKey as MemoryKey })),
+    };
+  }
+
+  async passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
+    const stored = await this.#native.passages(chunkKeys);
+    return stored.map((passage, position) => {
+      if (passage === null) return null;
+      return {
+        chunkKey: (chunkKeys[position] ?? 0n) as ChunkKey,
+        text: passage.text,
+        place: unpackPlace(passage.place),
+      };
+    });
+  }
+
+  models(): IndexModels {
+    return this.#native.models();
+  }
+
+  beginModel(model: IndexModel): Promise<void> {
+    const { fingerprint, dimensions } = model;
+    return this.#native.beginModel({ fingerprint, dimensions });
+  }
+
+  async missingVectors(): Promise<MissingVectors> {
+    const { memoryKeys, missingChunks, chunks } = await this.#native.missingVectors();
+    return { memoryKeys: [...memoryKeys] as MemoryKey[], missingChunks, chunks };
+  }
+
+  addVectors(
+    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
+    vectors: ModelVectors,
+  ): Promise<number> {
+    return withOtherModel(() => this.#native.addVectors(chunkKeys, memoryKeys, vectors));
+  }
+
+  swapModel(): Promise<boolean> {
+    return this.#native.swapModel();
+  }
+
+  dropBuilding(): Promise<void> {
+    return this.#native.dropBuilding();
+  }
+
+  forgetPrevious(): Promise<void> {
+    return this.#native.forgetPrevious();
+  }
+
+  // Attributes of all memories are passed to the native core before any memory is shown, so that filters see every
+  // memory that is searchable.
+  async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
+    const described: Showable[] = [];
+    for await (const memories of completed) {
+      const page = memories.map(({ memoryKey, userKey, expiresAt }) => ({ memoryKey, userKey, expiresAt }));
+      described.push(page);
+      const keys = BigUint64Array.from(page, (memory) => memory.memoryKey);
+      const attributes = memories.map((memory) => memory.attributes);
+      await this.#native.describe(keys, attributes);
+    }
+    const archived = await this.#parts.archive.chunkKeys(this.#id);
+    const visible = new Set<bigint>(described.flatMap((page) => page.map((memory) => memory.memoryKey)));
+    const found = await compare(this.#native, archived, visible);
+    const incomplete = new Set<bigint>(found.missingTexts);
+    for (const keys of [found.missingVectors, found.missingPostings, found.missingEntities]) {
+      for (const owner of found.ownersOf(keys)) incomplete.add(owner);
+    }
+
+    // A crash can leave surplus entries in the native core. Those of completed memories are removed when the memory is
+    // published again, all others now.
+    const foreign = found.surplusMemories.filter((key) => !visible.has(key));
+    if (foreign.length > 0) await this.#native.remove(foreign);
+    for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
+
+    for (const page of described) {
+      this.#native.show(...showable(page.filter((memory) => !incomplete.has(memory.memoryKey))));
+      await nextTurn();
+    }
+    return {
+      incomplete: [...incomplete] as MemoryKey[],
+      removed: foreign.length,
+      repairs: this.#repairs,
+    };
+  }
+
+  async verify(
+    completed: AsyncIterable<readonly Pick<VisibleMemory, "memoryKey">[]>,
+    onProgress: (done: number, total: number) => void,
+  ): Promise<IndexVerification> {
+    const compared = await this.#whileUnchanged(async () => {
+      const keys = new Set<bigint>();
+      for await (const page of completed) for (const { memoryKey } of page) keys.add(memoryKey);
+      const archived = await this.#parts.archive.chunkKeys(this.#id);
+      const found = await compare(this.#native, archived, keys);
+      const { chunks: vectors, textChunks: postings, entityRecords } = this.#native.stats();
+      const counts = { memories: keys.size, chunks: found.chunks, vectors, postings, entityRecords };
+      return { ...counts, findings: findingsOf(found, archived) };
+    });
+    const { findings } = await checkFiles(this.#native, onProgress);
+    return { ...compared, findings: [...compared.findings, ...findings] };
+  }
+
+  /** Runs `work` while no change is in progress. Changes that are requested meanwhile begin after it. */
+  async #whileUnchanged<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#started;
+    const { promise, resolve: markStarted } = Promise.withResolvers<void>();
+    this.#started = promise;
+    try {
+      await before;
+      await Promise.allSettled([...this.#changing]);
+      return await work();
+    } finally {
+      markStarted();
+    }
+  }
+
+  async compact(): Promise<void> {
+    await this.#native.compactIfNeeded();
+  }
+
+  eraseRemoved(): Promise<boolean> {
+    return this.#native.eraseRemoved();
+  }
+
+  async close(): Promise<void> {
+    await this.#started; // changes that were requested earlier must reach the archive first
+    await this.#native.close();
+  }
+}
+
+/** Memories to show, without attributes, because the native core already has those. */
+type Showable = readonly Omit<VisibleMemory, "attributes">[];
+
+function showable(memories: Showable): [BigUint64Array, BigUint64Array, Float64Array] {
+  return [
+    BigUint64Array.from(memories, (memory) => memory.memoryKey),
+    BigUint64Array.from(memories, (memory) => memory.userKey ?? 0n),
+    Float64Array.from(memories, (memory) => memory.expiresAt ?? 0),
+  ];
+}
