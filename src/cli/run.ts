@@ -40,6 +40,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   export: { summary: "Export all that a project owns to a JSONL file", run: runExport },
   backup: { summary: "Back up all data to a folder or an S3 bucket, also while a server runs", run: runBackup },
   restore: { summary: "Restore a backup into an empty folder, list backups, or check one", run: runRestore },
+  forget: { summary: "Erase a memory, a user or a project from all stores at once, with a receipt", run: runForget },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -131,6 +132,11 @@ async function runRestore(argv: readonly string[], distribution: Distribution): 
   return print([await restore(argv, { environment: process.env, place: placeOf(distribution) })]);
 }
 
+async function runForget(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { forgetCommand } = await import("./forget.ts");
+  return print([await forgetCommand(argv, { environment: process.env, place: placeOf(distribution) })]);
+}
+
 async function runAccountsCommand(
   command: AccountsCommand,
   argv: readonly string[],
@@ -177,12 +183,14 @@ async function runVersion(): Promise<number> {
 }
 
 async function runHelp(): Promise<number> {
-  const [{ IMPORT_HELP }, { ACCOUNTS_HELP }, { EXPORT_HELP }, { BACKUP_HELP, RESTORE_HELP }] = await Promise.all([
-    import("./import.ts"),
-    import("./accounts.ts"),
-    import("./project-copy.ts"),
-    import("./backup.ts"),
-  ]);
+  const [{ IMPORT_HELP }, { ACCOUNTS_HELP }, { EXPORT_HELP }, { BACKUP_HELP, RESTORE_HELP }, { FORGET_HELP }] =
+    await Promise.all([
+      import("./import.ts"),
+      import("./accounts.ts"),
+      import("./project-copy.ts"),
+      import("./backup.ts"),
+      import("./forget.ts"),
+    ]);
   const commands = Object.entries(COMMANDS).flatMap(([name, { summary }]) =>
     summary === null ? [] : [[name, summary]],
   );
@@ -208,6 +216,9 @@ async function runHelp(): Promise<number> {
     "",
     "Flags of restore TARGET:",
     ...indent(alignRows(RESTORE_HELP)),
+    "",
+    "Flags of forget memory|user|project ID:",
+    ...indent(alignRows(FORGET_HELP)),
     "",
     "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
     ...indent(alignRows([...ACCOUNTS_HELP, MODEL_CHECK_HELP])),

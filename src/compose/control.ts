@@ -1,5 +1,5 @@
-// What commands ask of the process that has the data directory: exports and imports. The process is a server, which a
-// command reaches through the socket in the directory, or the command itself, if no server runs.
+// What commands ask of the process that has the data directory: exports, imports, backups, erasure. The process is a
+// server, which a command reaches through the socket in the directory, or the command itself, if no server runs.
 
 import type { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { StoreError } from "../adapters/embedded/store-error.ts";
@@ -7,6 +7,7 @@ import { Fault } from "../domain/fault.ts";
 import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
 import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
 import type { Log } from "../kit/log.ts";
+import type { ForgetRequest, Receipt } from "./forget.ts";
 
 /** Answers the requests of commands. Whoever can open the data directory may send any of them. */
 export type Control = (request: Request) => Promise<Response>;
@@ -14,11 +15,18 @@ export type Control = (request: Request) => Promise<Response>;
 /** Bytes of text that are sent at once. */
 const CHUNK_BYTES = 256 * 1024;
 
+/** What only a running server can do. */
+export interface ServerActions {
+  /** Called when there are new memories to index. */
+  readonly wakeIngest: () => void;
+  readonly forget: (request: ForgetRequest) => Promise<Receipt>;
+}
+
 /**
  * @param keeper null if the stores cannot be copied
- * @param wakeIngest called when there are new memories to index
+ * @param server null if no server runs
  */
-export function createControl(keeper: Keeper | null, log: Log, wakeIngest: () => void): Control {
+export function createControl(keeper: Keeper | null, log: Log, server: ServerActions | null): Control {
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);
     try {
@@ -29,7 +37,10 @@ export function createControl(keeper: Keeper | null, log: Log, wakeIngest: () =>
         case "GET /backup":
           return copied(await keeper.copy());
         case "POST /import":
-          return Response.json(await keeper.import(recordsOf(request)).finally(wakeIngest));
+          return Response.json(await keeper.import(recordsOf(request)).finally(() => server?.wakeIngest()));
+        case "POST /forget":
+          if (server === null) return refusal("Start the server first: only it can erase what its index holds.", 400);
+          return Response.json(await server.forget((await request.json()) as ForgetRequest));
         default:
           return refusal(
             `This version of Mneme cannot ${request.method} ${pathname}: use the same version for both.`,

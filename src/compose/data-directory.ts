@@ -31,7 +31,7 @@ export async function openDataDirectory(config: Config, clock: Clock, log: Log):
   const closers = new Closers();
   try {
     const { keeper } = await openEmbeddedStorage({ config, onDeliveries: () => undefined, clock, log }, closers);
-    return { control: createControl(keeper, log, () => undefined), isServed: false, close: () => closers.close() };
+    return { control: createControl(keeper, log, null), isServed: false, close: () => closers.close() };
   } catch (error) {
     await closers.close();
     if (!(error instanceof NativeError) || error.code !== "locked") throw error;

@@ -18,6 +18,7 @@ import { allOperations } from "../api/operations.ts";
 import { createUploads } from "../api/upload.ts";
 import { sourceView } from "../api/views.ts";
 import type { Config } from "../config.ts";
+import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { LlmExtractor } from "../ingest/llm-extraction/extractor.ts";
 import { ModelChanger } from "../ingest/model-change.ts";
@@ -44,6 +45,7 @@ import { WebhookService } from "../services/webhooks.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { Closers } from "./closers.ts";
 import { type Control, createControl } from "./control.ts";
+import { forget } from "./forget.ts";
 import { declareGauges } from "./gauges.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
 import { createPages } from "./pages.ts";
@@ -173,7 +175,15 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     clock,
   });
   const handle = createHandle(surroundings, { storage, models, metrics, operations });
-  const control = createControl(storage.keeper, log, () => worker.wake());
+  const control = createControl(storage.keeper, log, {
+    wakeIngest: () => worker.wake(),
+    forget: (request) => {
+      const { files, transactions, traces } = storage;
+      if (traces === null) throw new Fault("invalid_state", "These stores cannot be searched for traces.");
+      const { retirement } = stores;
+      return forget({ retirement, index, files, log, traces, transactions, projects, clock }, request);
+    },
+  });
   return { handle, control, ready: whenReady(models, log), firstKey, stopListening, close: () => closers.close() };
 }
 

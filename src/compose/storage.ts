@@ -8,6 +8,7 @@ import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { giveUpUnfinishedImports } from "../adapters/embedded/keeping/project-import.ts";
 import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writer.ts";
+import { TraceFinder } from "../adapters/embedded/keeping/traces.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
 import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
@@ -43,6 +44,8 @@ export interface Storage {
   readonly freeSpace: () => Promise<Space>;
   /** Copies the stores; null if they cannot be copied. */
   readonly keeper: Keeper | null;
+  /** Finds what the stores hold of a memory, user or project; null if they cannot be searched. */
+  readonly traces: TraceFinder | null;
   /** Converts an error of these stores to the Fault that the caller gets; null if the caller gets status 500. */
   readonly explainFailure: (error: unknown) => Fault | null;
 }
@@ -102,6 +105,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   };
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, explainFailure: faultOfStore },
+    traces: new TraceFinder(stores, archive),
     keeper: new Keeper({ stores, archive, files, clock, newWebhookSecret }),
     freeSpace: () => freeSpace(config.dataDir),
   };

@@ -37,7 +37,16 @@ export function inMemoryPorts(script: Script): PortParts {
         return index;
       };
       const freeSpace = async () => ({ diskBytes: 1e12, memoryBytes: 1e12 });
-      return { stores, transactions, files, openIndex, freeSpace, explainFailure: () => null, keeper: null };
+      return {
+        stores,
+        transactions,
+        files,
+        openIndex,
+        freeSpace,
+        explainFailure: () => null,
+        keeper: null,
+        traces: null,
+      };
     },
     startModels: async ({ config, log }, closers) => {
       const models = new WordModels();

@@ -1,0 +1,119 @@
+// `mneme forget`: nothing of a memory, user or project is left in any store, and the receipt says what was erased
+// where.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { forgetCommand } from "../../src/cli/forget.ts";
+import { listenForCommands } from "../../src/compose/control-socket.ts";
+import { startService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  service = await startService();
+  stop = listenForCommands(service.dataDir, service.service.control);
+}, 60_000);
+afterAll(async () => {
+  await stop?.();
+  await service?.stop();
+});
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-forget-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const start = { environment: {}, place: { workingDirectory: folder, shippedModelsDirectory: () => folder } };
+const forget = async (...argv: string[]) =>
+  JSON.parse(await forgetCommand([...argv, "--data-dir", service.dataDir], start));
+const failureOf = async (...argv: string[]) => String(await forget(...argv).catch(String));
+
+/** Number of rows of any table with a column whose text contains `word`. */
+const rowsWith = (word: string): number => {
+  const database = openDatabase(join(service.dataDir, "mneme.sqlite"));
+  const tables = database
+    .prepare<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all({});
+  const rows = tables.flatMap(({ name }) => database.prepare<Record<string, unknown>>(`SELECT * FROM ${name}`).all({}));
+  database.close();
+  return rows.filter((row) => Object.values(row).some((value) => String(value).includes(word))).length;
+};
+const found = async (query: string) => {
+  const { body } = await service.call("POST", "/v1/memories/search", { query, mode: "precise" });
+  return body.results.map(({ memory_id }: { memory_id: string }) => memory_id);
+};
+
+test("a memory leaves no trace, whether it was deleted before or not, and the receipt counts what was erased", async () => {
+  const hook = { url: "https://1.1.1.1/hook", events: ["memory.completed", "memory.deleted"] };
+  await service.call("POST", "/v1/webhooks", hook);
+  const body = { content: "The zyzzogeton sleeps under the porch.", tags: ["zyzzogeton"], title: "A zyzzogeton" };
+  const headers = { "idempotency-key": "once" };
+  const { body: kept } = await service.store({ content: "The dog sleeps under the porch." });
+  const accepted = await service.call("POST", "/v1/memories", body, headers);
+  await service.settled(accepted.body.id);
+  const { body: deleted } = await service.store({ ...body, content: "A second zyzzogeton was deleted long ago." });
+  await service.call("DELETE", `/v1/memories/${deleted.id}`);
+  const chat = await service.call("POST", "/v1/chats", {});
+  await service.call("POST", `/v1/chats/${chat.body.id}/messages`, { message: "What sleeps under the porch?" });
+
+  const receipt = await forget("memory", accepted.body.id);
+  expect(receipt).toMatchObject({
+    receipt: "mneme-forget",
+    subject: { kind: "memory", id: accepted.body.id },
+    erased: {
+      "mneme.sqlite": { memories: 1, memory_tags: 1, message_sources: 1, idempotency_records: 1, deliveries: 1 },
+      "memories.duckdb": { texts: 1, chunks: 1 },
+      projects: { chunks: 1 },
+      uploads: { files: 0 },
+    },
+  });
+  expect(receipt.notes[0]).toContain("Backups and exports that were made before are not covered");
+  expect(receipt.notes[1]).toContain("1 answers in chats");
+  expect((await forget("memory", deleted.id)).erased["mneme.sqlite"]).toMatchObject({ memories: 1 });
+  // what is left is the answer, which the receipt names
+  const answers = await service.call("GET", `/v1/chats/${chat.body.id}/messages`);
+  const named = JSON.stringify(answers.body).includes("zyzzogeton") ? 1 : 0;
+  expect(rowsWith("zyzzogeton")).toBe(named);
+  expect(await found("zyzzogeton porch")).toEqual([kept.id]);
+  expect(await failureOf("memory", accepted.body.id)).toContain("not even a deleted one");
+}, 60_000);
+
+test("a user leaves no trace: memories, chats, events, keys and profile; others keep theirs", async () => {
+  await service.call("POST", "/v1/users", { id: "quixotic", name: "Quixotic Person" });
+  await service.call("POST", "/v1/users/quixotic/events", { type: "t", data: { a: "quixotic" } });
+  await service.store({ content: "A quixotic note.", userId: "quixotic" });
+  const { body: other } = await service.store({ content: "A note of somebody else.", userId: "other" });
+  const chat = await service.call("POST", "/v1/chats", { userId: "quixotic" });
+  await service.call("POST", `/v1/chats/${chat.body.id}/messages`, { message: "Any quixotic note?" });
+  service.addKey(["memories:read"], undefined, { userId: "quixotic" });
+  const receipt = await forget("user", "quixotic");
+  expect(receipt.erased["mneme.sqlite"]).toMatchObject({
+    ...{ memories: 1, users: 1, user_events: 1, chats: 1, messages: 2, api_keys: 1 },
+  });
+  expect(rowsWith("quixotic") + rowsWith("Quixotic")).toBe(0);
+  expect((await service.call("GET", `/v1/memories/${other.id}`)).status).toBe(200);
+  expect(await failureOf("user", "quixotic")).toContain('There is no user "quixotic"');
+}, 60_000);
+
+test("a project leaves no trace; the default one and unknown ones are refused", async () => {
+  const { body: made } = await service.call("POST", "/v1/projects", { name: "Borogoves", plan: "enterprise" });
+  const headers = { authorization: `Bearer ${made.key}` };
+  const stored = await service.call("POST", "/v1/memories", { content: "All mimsy were the borogoves." }, headers);
+  expect(stored.status).toBe(202);
+  await service.call("POST", "/v1/users", { id: "slithy" }, headers);
+  const receipt = await forget("project", "Borogoves");
+  expect(receipt.subject).toEqual({ kind: "project", id: made.id, projectId: made.id });
+  expect(receipt.erased["mneme.sqlite"]).toMatchObject({ projects: 1, memories: 1, users: 1, api_keys: 1 });
+  expect(rowsWith("orogoves") + rowsWith("slithy") + rowsWith(made.id)).toBe(0);
+  expect(await failureOf("project", "Borogoves")).toContain('There is no project "Borogoves"');
+  expect(await failureOf("project", "default")).toContain("The default project cannot be deleted");
+  expect(await failureOf("planet", "x")).toContain("Only a memory, user, project can be forgotten");
+  expect(await failureOf("memory")).toContain("Missing what to forget");
+}, 60_000);
+
+test("needs a running server, and says so", async () => {
+  const dataDir = join(folder, "stopped");
+  await (await startService({ dataDir, waitsForModels: false })).stop();
+  const failure = forgetCommand(["memory", "mem_x", "--data-dir", dataDir], start).catch(String);
+  expect(String(await failure)).toContain("Start the server first");
+}, 60_000);
