@@ -7,6 +7,7 @@ import { type Manifest, Repository, takenAt } from "../backup/repository.ts";
 import { S3Target } from "../backup/s3.ts";
 import type { KeySource } from "../backup/seal.ts";
 import type { Target } from "../backup/target.ts";
+import { lowerPriority } from "../children/priority.ts";
 import type { CopyLine, CopyPart } from "../compose/control.ts";
 import { openDataDirectory } from "../compose/data-directory.ts";
 import { restoreInto } from "../compose/restore.ts";
@@ -25,6 +26,9 @@ export interface BackupStart {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly place: StartPlace;
 }
+
+/** Priority of the process that makes a backup: the lowest. */
+const NICENESS = 19;
 
 const KEY_HELP = [
   ["--key-file FILE", "Encrypt with this key of at least 32 random bytes"],
@@ -64,7 +68,9 @@ export async function backup(argv: readonly string[], start: BackupStart): Promi
   const key = keyOf(flags, start);
   const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
   const config = parseConfig(ofData.flat(), start.environment, start.place);
-  const directory = await openDataDirectory(config, systemClock, createLog("warn"));
+  const log = createLog("warn");
+  lowerPriority(process.pid, NICENESS, log); // hashing and compressing must not delay the server's searches
+  const directory = await openDataDirectory(config, systemClock, log);
   try {
     const repository = await Repository.openOrCreate(target, key);
     const response = await accepted(directory.control(new Request("http://mneme/backup")));
