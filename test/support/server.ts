@@ -95,6 +95,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       "the server is ready",
       async () => {
         if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`);
+        if (child.signalCode !== null) throw new Error(`the server was ended by ${child.signalCode}`);
         const address = /^listening on (http:\/\/\S+)$/m.exec(stdout())?.[1];
         return address !== undefined && (await isReady(address)) ? address : false;
       },

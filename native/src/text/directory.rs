@@ -5,13 +5,12 @@
 //! new commit description (`meta.json`) replaces the old one. This is early enough, because nothing refers to the new
 //! files before that.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashSet;
 use tantivy::Directory;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
@@ -67,10 +66,11 @@ impl TextDirectory {
         self.pending().is_closed = true;
     }
 
-    /// Removes the files of all segments except the given ones, which are named by 32 hex digits. A process that ends
-    /// during a commit or a merge leaves files of segments that no commit contains. Does nothing while a writer has the
+    /// Removes the files of segments, whose names begin with 32 hex digits, except the given ones. A process that ends
+    /// during a commit or a merge leaves segments, and lists of deleted documents, that no commit contains. The next
+    /// commit could not write such a list, because it may have the same name. Does nothing while a writer has the
     /// folder open.
-    pub(crate) fn remove_orphaned_segments(&self, segments: &FxHashSet<String>) -> Result<()> {
+    pub(crate) fn remove_orphaned_files(&self, committed: &HashSet<PathBuf>) -> Result<()> {
         let Ok(_lock) = self.acquire_lock(&INDEX_WRITER_LOCK) else { return Ok(()) };
         let removed = fs::read_dir(&self.root).and_then(|entries| {
             for entry in entries {
@@ -78,14 +78,14 @@ impl TextDirectory {
                 let name = entry.file_name();
                 let segment = name.to_str().and_then(|name| name.get(..SEGMENT_NAME_DIGITS)).unwrap_or_default();
                 let is_segment = segment.len() == SEGMENT_NAME_DIGITS && segment.bytes().all(|b| b.is_ascii_hexdigit());
-                if is_segment && !segments.contains(segment) {
+                if is_segment && !committed.contains(Path::new(&name)) {
                     fs::remove_file(entry.path())?;
                 }
             }
             Ok(())
         });
         removed.map_err(|cause| {
-            Error::from_io(&format!("removing orphaned segments from {}", self.root.display()), &cause)
+            Error::from_io(&format!("removing orphaned files from {}", self.root.display()), &cause)
         })
     }
 
@@ -300,27 +300,25 @@ mod tests {
     }
 
     #[test]
-    fn only_files_of_unknown_segments_are_removed_and_never_during_writing() {
+    fn only_files_that_no_commit_contains_are_removed_and_never_during_writing() {
         let folder = TempDir::new("directory");
         let (known, orphaned) = ("0123456789abcdef0123456789abcdef", "ffffffffffffffffffffffffffffffff");
-        let names = [
-            format!("{known}.store"),
-            format!("{orphaned}.store"),
-            format!("{orphaned}.12.del"),
-            META.into(),
-            "note".into(),
-        ];
-        names.iter().for_each(|name| fs::write(folder.path().join(name), "").expect("written"));
+        let committed = [format!("{known}.store"), format!("{known}.7.del")];
+        let others = [META.to_owned(), "note".to_owned()];
+        let removed = [format!("{known}.12.del"), format!("{orphaned}.store"), format!("{orphaned}.12.del")];
+        let exists = |name: &String| folder.path().join(name).exists();
+        let all = || committed.iter().chain(&others).chain(&removed);
+        all().for_each(|name| fs::write(folder.path().join(name), "").expect("written"));
         let directory = TextDirectory::open(folder.path()).expect("opened");
-        let count_left = || names.iter().filter(|name| folder.path().join(name).exists()).count();
+        let kept: HashSet<PathBuf> = committed.iter().map(PathBuf::from).collect();
         {
             let _writer_lock = directory.acquire_lock(&INDEX_WRITER_LOCK).expect("free");
-            directory.remove_orphaned_segments(&FxHashSet::from_iter([known.to_owned()])).expect("removed");
-            assert_eq!(count_left(), 5, "the writer lock is held");
+            directory.remove_orphaned_files(&kept).expect("removed");
+            assert!(all().all(exists), "the writer lock is held");
         }
-        directory.remove_orphaned_segments(&FxHashSet::from_iter([known.to_owned()])).expect("removed");
-        assert_eq!(count_left(), 3);
-        assert!(!folder.path().join(&names[1]).exists() && !folder.path().join(&names[2]).exists());
+        directory.remove_orphaned_files(&kept).expect("removed");
+        assert!(committed.iter().chain(&others).all(exists));
+        assert!(!removed.iter().any(exists));
     }
 
     #[test]

@@ -62,8 +62,7 @@ impl TextWriter {
         let files = TextDirectory::open(directory)?;
         let repairs = Vec::from_iter(files.rewrite_file_list()?);
         let index = Index::builder().schema(schema).settings(settings).open_or_create(files.clone())?;
-        let segments = index.searchable_segment_ids()?.into_iter().map(|segment| segment.uuid_string());
-        files.remove_orphaned_segments(&segments.collect())?;
+        files.remove_orphaned_files(&index.load_metas()?.list_segment_files())?;
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)

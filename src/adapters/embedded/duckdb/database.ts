@@ -1,7 +1,8 @@
 // Opens, reads, writes, reopens and closes the DuckDB file: the only file that imports `@duckdb/node-api`. The tables
 // are in schema.ts, the queries in archive.ts.
 
-import { statSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import {
   type DuckDBAppender,
   type DuckDBConnection,
@@ -74,6 +75,7 @@ export class DuckDatabase {
    * @throws StoreError if the file cannot be used
    */
   static async open(options: DuckDatabaseOptions): Promise<DuckDatabase> {
+    if (!existsSync(options.path)) await createFile(options);
     const database = new DuckDatabase(options);
     const hadLog = (statSync(`${options.path}.wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
     await database.#ready();
@@ -374,6 +376,21 @@ class Session {
     }
     // the log is merged now, because the first log entries of a table are expensive to replay
     if (version < versionMax) await this.checkpoint();
+  }
+}
+
+// The file gets its name when its tables are in it: DuckDB refuses a file whose creation a crash interrupted.
+async function createFile(options: DuckDatabaseOptions): Promise<void> {
+  const path = `${options.path}.creating`;
+  for (const leftover of [path, `${path}.wal`]) rmSync(leftover, { force: true });
+  try {
+    await (await Session.open({ ...options, path })).close();
+    renameSync(path, options.path);
+    const folder = openSync(dirname(path), "r");
+    fsyncSync(folder);
+    closeSync(folder);
+  } catch (error) {
+    throw toStoreError(options.path, error);
   }
 }
 

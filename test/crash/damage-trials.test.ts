@@ -1,0 +1,38 @@
+// Damaged files of a data directory, after a clean stop and after kill -9: each trial ends with everything repaired, or
+// with a refusal in one line. MNEME_TEST_DAMAGE sets the number of trials, and prints a table of their verdicts.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { seeded } from "../support/seeded.ts";
+import { chooseTrials, type Fixture, makeFixtures, nameOf, type Outcome, runTrial, tableOf } from "./damage-trials.ts";
+
+const COUNT = Number(process.env.MNEME_TEST_DAMAGE ?? 20);
+/** What the short form damages. The files of the rows, of the texts and of uploads are in the long form. */
+const SHORT = /^projects\/|^lock$/;
+const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+const TRIAL_MS = 120_000;
+
+const home = mkdtempSync(join(tmpdir(), "mneme-damage-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+let fixtures: readonly Fixture[] = [];
+beforeAll(async () => {
+  fixtures = await makeFixtures(home, SEED);
+}, TRIAL_MS);
+
+test(
+  `${COUNT} damaged files: repaired, or refused with one line (MNEME_TEST_SEED=${SEED})`,
+  async () => {
+    const random = seeded(SEED);
+    const outcomes: Outcome[] = [];
+    const isLong = process.env.MNEME_TEST_DAMAGE !== undefined;
+    const trials = chooseTrials(fixtures, COUNT, random, isLong ? /./ : SHORT);
+    for (const trial of trials) outcomes.push(await runTrial(home, trial, random));
+    if (isLong) process.stdout.write(`${tableOf(outcomes)}\n`);
+    expect(outcomes).toHaveLength(COUNT);
+    const wrong = outcomes.filter(({ verdict }) => verdict === "untidy" || verdict === "silent loss");
+    expect(wrong.map(({ trial, verdict, note }) => `${verdict}: ${nameOf(trial)}\n${note}`).join("\n\n")).toBe("");
+  },
+  TRIAL_MS * COUNT,
+);

@@ -1,0 +1,37 @@
+// kill -9 at every named crash point: after the next start nothing acknowledged is lost, nothing deleted is back, every
+// text is the newest, and every memory ends its processing. A point that is never reached fails.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { whyNoFaults } from "./faults/faults.ts";
+import { describe as textOf } from "./oracle/oracle.ts";
+import { CRASH_POINTS } from "./points.ts";
+import { Stage } from "./stage.ts";
+
+const TIMEOUT_MS = 240_000;
+const reason = whyNoFaults();
+if (reason !== null) process.stdout.write(`skipped: ${reason}\n`);
+
+const seed = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+const chosen = process.env.MNEME_TEST_POINT;
+const points = CRASH_POINTS.filter(({ name }) => chosen === undefined || name.includes(chosen));
+
+describe.skipIf(reason !== null)(`killed at a crash point (seed ${seed})`, () => {
+  let stage: Stage | null = null;
+  afterAll(() => stage?.close());
+
+  for (const point of points) {
+    test(
+      `${point.work}: ${point.name}`,
+      async () => {
+        // a first start needs a directory of its own
+        if (point.work === "first start" || stage === null) {
+          await stage?.close();
+          stage = new Stage(seed);
+        }
+        expect(await stage.reach(point)).toBeTrue();
+        expect(textOf(await stage.judge())).toBe("");
+      },
+      TIMEOUT_MS,
+    );
+  }
+});

@@ -1,0 +1,230 @@
+// A data directory over many crashes: servers with faults, writers, and the oracle that judges every restart.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
+import { Faults } from "./faults/faults.ts";
+import { callerOf, ifAnswered, isWithin } from "./oracle/calls.ts";
+import { type Finding, Oracle } from "./oracle/oracle.ts";
+import { MIX, newWriters, WRITER_ENVIRONMENT, Writer, writeAll } from "./oracle/writers.ts";
+import type { CrashPoint, Work } from "./points.ts";
+
+const WRITERS = 8;
+/** Maximum time for a server to reach a point. */
+const REACHED_MS = 45_000;
+const READY_TIMEOUT_MS = 90_000;
+/** Maximum time for a process to be gone after it was killed. */
+const GONE_MS = 20_000;
+/** Searches per check, each of some tens of milliseconds. */
+const SEARCHES_MAX = 25;
+/** Acknowledged changes before the work of most points. */
+const CHANGES = 40;
+/** Upper limit of changes, for writers that write until the server is killed. */
+const UNLIMITED = 1_000_000;
+
+/** A data directory, its server, and what is known of it. */
+export class Stage {
+  readonly dataDir: string;
+  readonly oracle = new Oracle();
+  readonly faults: Faults;
+  readonly #writers: readonly Writer[];
+  readonly #quiet: Writer;
+  #server: RunningServer | null = null;
+
+  constructor(seed: number) {
+    this.dataDir = mkdtempSync(join(tmpdir(), "mneme-stage-"));
+    this.faults = new Faults(this.dataDir);
+    this.#writers = newWriters(this.oracle, WRITERS, seed);
+    this.#quiet = new Writer(this.oracle, "quiet", seed + WRITERS);
+  }
+
+  /** Kills the server and removes the data directory. */
+  async close(): Promise<void> {
+    await this.#server?.kill();
+    this.faults.close();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** The running server; starts one if there is none. */
+  async server(): Promise<RunningServer> {
+    this.#server ??= await startServer({
+      dataDir: this.dataDir,
+      environment: { ...WRITER_ENVIRONMENT, MNEME_EMBEDDER: ENGLISH, ...this.faults.environment },
+      flags: ["--log-level", "warn"],
+      readyTimeoutMs: READY_TIMEOUT_MS,
+    });
+    return this.#server;
+  }
+
+  /** Kills the server. */
+  async kill(): Promise<void> {
+    await this.#server?.kill();
+    this.#server = null;
+  }
+
+  /** Starts a server without faults and compares it with the oracle. */
+  async judge(): Promise<readonly Finding[]> {
+    this.faults.disarm();
+    return this.oracle.check(callerOf(await this.server()), { searchesMax: SEARCHES_MAX });
+  }
+
+  /** Lets all writers write until `changes` more are acknowledged or the server is gone. */
+  async write(changes: number): Promise<void> {
+    await writeAll(this.#writers, this.oracle, callerOf(await this.server()), changes);
+  }
+
+  /** Brings a server to a point, at which it is killed. Returns whether it was reached. */
+  async reach(point: CrashPoint): Promise<boolean> {
+    await this.#prepare(point.work);
+    const { at, when, skip, after } = point;
+    this.faults.arm({ ...at, action: { kind: "kill", when }, skip: skip ?? 0, ...(after && { after }) });
+    const isReached = isWithin(() => this.faults.acted > 0, REACHED_MS);
+    const working = this.#work(point.work);
+    if (!(await isReached)) {
+      await this.kill();
+      await working;
+      return false;
+    }
+    await working;
+    const server = this.#server;
+    this.#server = null;
+    return server === null || (await isWithin(() => isGone(server.pid), GONE_MS));
+  }
+
+  /** Does what has to be done before the fault is armed. */
+  async #prepare(work: Work): Promise<void> {
+    if (work === "first start") {
+      await this.kill();
+      for (const name of readdirSync(this.dataDir)) rmSync(join(this.dataDir, name), { recursive: true });
+      return;
+    }
+    if (work === "writes" || work === "upload") return void (await this.server());
+    if (work === "start after a kill") {
+      await this.write(CHANGES);
+      return this.kill();
+    }
+    if (work === "stop" || work === "model change") await this.write(CHANGES);
+    if (work === "one memory" || work === "purge" || work === "sweep" || work === "compaction") {
+      while (this.oracle.living.length < CHANGES) await this.write(CHANGES);
+    }
+    await this.#settle();
+    if (work === "sweep") {
+      // the sweep of the next start retracts what was deleted since the last one
+      for (let n = 0; n < 3; n++) await this.#quiet.create(callerOf(await this.server()));
+      await this.#settle();
+      for (let n = 0; n < 3; n++) await this.#quiet.remove(callerOf(await this.server()));
+      await this.kill();
+    }
+    if (work === "compaction") {
+      await this.kill();
+      this.#damageVectors();
+    }
+    if (work === "purge") {
+      await this.#quiet.create(callerOf(await this.server()));
+      await this.#settle();
+    }
+    if (work === "return to the previous model") await this.#changeModel(true);
+    if (work === "forget the previous model") await this.#changeModel(true);
+  }
+
+  /** Makes the server do its work. Resolves when it is done, or when the server is gone. */
+  async #work(work: Work): Promise<void> {
+    switch (work) {
+      case "first start":
+      case "start after a kill":
+      case "sweep":
+      case "compaction":
+        return this.#startUntilKilled();
+      case "writes":
+        return this.write(UNLIMITED);
+      case "upload":
+        return writeAll(
+          [new Writer(this.oracle, "uploader", 1, { ...NOTHING, upload: 1 })],
+          this.oracle,
+          callerOf(await this.server()),
+          UNLIMITED,
+        );
+      case "one memory":
+        return void (await this.#quiet.create(callerOf(await this.server())));
+      case "purge":
+        return void (await this.#quiet.purge(callerOf(await this.server())));
+      case "stop":
+        return void (await (await this.server()).stop());
+      case "model change":
+      case "return to the previous model":
+        return this.#changeModel(false);
+      case "forget the previous model": {
+        const server = await this.server();
+        await ifAnswered(server.call("DELETE", `/v1/projects/${await this.#project()}/embedder/previous`));
+      }
+    }
+  }
+
+  async #startUntilKilled(): Promise<void> {
+    try {
+      await this.server();
+    } catch (error) {
+      if (this.faults.acted === 0) throw error; // otherwise it was killed while it started
+    }
+  }
+
+  async #settle(): Promise<void> {
+    const server = await this.server();
+    const isDone = async () => {
+      const { body } = await server.call("GET", "/v1/memories?status=processing&limit=1");
+      return (body as { readonly data: readonly unknown[] }).data.length === 0;
+    };
+    if (!(await isWithin(isDone, REACHED_MS))) throw new Error("memories are still processing");
+  }
+
+  async #project(): Promise<string> {
+    const { body } = await (await this.server()).call("GET", "/v1/project");
+    return (body as { readonly id: string }).id;
+  }
+
+  /** Asks for the other model; if `waits`, waits until it is live. */
+  async #changeModel(waits: boolean): Promise<void> {
+    const server = await this.server();
+    const read = async () => {
+      const { body } = await server.call("GET", "/v1/project/embedder");
+      return body as { readonly model: string; readonly change: { readonly state: string; model: string } | null };
+    };
+    const { model, change } = await read();
+    const isChanging = change?.state === "building";
+    const wanted = isChanging ? change.model : model === ENGLISH ? MULTILINGUAL : ENGLISH;
+    const path = `/v1/projects/${await this.#project()}/embedder`;
+    const answer = await ifAnswered(server.call("PUT", path, { model: wanted }));
+    if (!waits || answer === null) return;
+    const isLive = async () => {
+      const now = await read();
+      return now.model === wanted && now.change?.state !== "building";
+    };
+    if (!(await isWithin(isLive, READY_TIMEOUT_MS))) throw new Error(`${wanted} is not live`);
+  }
+
+  /** Damages a vector that is not the last one, so that the first sweep compacts the log. */
+  #damageVectors(): void {
+    const [project = ""] = readdirSync(join(this.dataDir, "projects"));
+    const folder = join(this.dataDir, "projects", project);
+    for (const name of readdirSync(folder).filter((each) => each.startsWith("vectors"))) {
+      const path = join(folder, name, "vectors.log");
+      const bytes = readFileSync(path);
+      const at = Math.floor(bytes.length / 2);
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      writeFileSync(path, bytes);
+    }
+  }
+}
+
+const NOTHING = Object.fromEntries(Object.keys(MIX).map((action) => [action, 0])) as Record<keyof typeof MIX, 0>;
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true; // no such process
+  }
+}
