@@ -80,7 +80,7 @@ function start(dataDir: string): Promise<RunningServer> {
 export async function makeFixtures(home: string, seed: number): Promise<readonly Fixture[]> {
   const live = join(home, "live");
   const copyTo = (name: string) => {
-    cpSync(live, join(home, name), { recursive: true });
+    copyFiles(live, join(home, name));
     return join(home, name);
   };
   const oracle = new Oracle();
@@ -109,6 +109,11 @@ export async function makeFixtures(home: string, seed: number): Promise<readonly
     ...{ ended: "killed", folder: copyTo("killed"), olderFolder: beforeKill, oracle },
   };
   return [stopped, killed];
+}
+
+/** Copies a data directory without the sockets of its server. */
+function copyFiles(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (path) => !statSync(path).isSocket() });
 }
 
 /** Changes a server, and waits until everything is searchable. */
@@ -154,9 +159,7 @@ export function trialsOf(fixture: Fixture): readonly Trial[] {
   });
 }
 
-/**
- * `count` trials of files whose paths match, in a random order. Kinds of files and damages take turns, so that each has about as many trials as the others.
- */
+/** Trials of files whose paths match, in a random order. Kinds of files and damages take turns. */
 export function chooseTrials(
   fixtures: readonly Fixture[],
   count: number,
@@ -189,7 +192,7 @@ export async function runTrial(home: string, trial: Trial, random: () => number)
   const { fixture, path, damage } = trial;
   const dataDir = join(home, "trial");
   rmSync(dataDir, { recursive: true, force: true });
-  cpSync(fixture.folder, dataDir, { recursive: true });
+  copyFiles(fixture.folder, dataDir);
   inflict(damage, join(dataDir, path), join(fixture.olderFolder, path), random);
   const failure = { server: null as RunningServer | null, message: "" };
   try {
