@@ -40,6 +40,7 @@ export const BACKUP_HELP: readonly (readonly [string, string])[] = [
   ["--data-dir DIRECTORY", "Data directory, whether or not a server is running (default: as for serve)"],
   ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
   ["--rate NUMBER[K|M|G]", "Read at most this many bytes per second (default: unlimited)"],
+  ["--with-index", "Also keep the index, so that a restored server need not compute vectors again (larger)"],
   ["--keep NUMBER", "Afterwards remove all backups but this many, the newest (default: remove none)"],
   ...KEY_HELP,
 ];
@@ -61,6 +62,7 @@ export const RESTORE_HELP: readonly (readonly [string, string])[] = [
 export async function backup(argv: readonly string[], start: BackupStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--data-dir": "value", "--config": "value", "--rate": "value", "--keep": "value", "--key-file": "value" },
+    "--with-index": "switch",
   });
   const target = targetOf(positionals, start, "mneme backup TARGET");
   const limit = new RateLimit(rateOf(flags.get("--rate")), systemClock);
@@ -73,7 +75,9 @@ export async function backup(argv: readonly string[], start: BackupStart): Promi
   const directory = await openDataDirectory(config, systemClock, log);
   try {
     const repository = await Repository.openOrCreate(target, key);
-    const response = await accepted(directory.control(new Request("http://mneme/backup")));
+    const response = await accepted(
+      directory.control(new Request(`http://mneme/backup${flags.has("--with-index") ? "?index=1" : ""}`)),
+    );
     const startedAt = performance.now();
     const copy = await readCopy(response);
     const progress = new Progress("backing up");
@@ -134,19 +138,21 @@ export async function restore(argv: readonly string[], start: BackupStart): Prom
   await restoreInto(dataDir, manifest.summary, parts, createLog("warn"));
   return [
     `Backup ${id} of ${takenAt(manifest)} is restored to ${dataDir}: ${took()}.`,
-    "The server indexes the memories again when it starts; searches find each one when its status is completed.",
+    manifest.summary.has_index
+      ? "The index is part of it; memories that it lacks are indexed again when the server starts."
+      : "The server indexes the memories again when it starts; searches find each one when its status is completed.",
   ].join("\n");
 }
 
 function listOf(manifests: readonly Manifest[]): string {
   if (manifests.length === 0) return "There are no complete backups.";
   const rows = manifests.map((manifest) => {
-    const { counts, mneme } = manifest.summary;
+    const { counts, mneme, has_index } = manifest.summary;
     const bytes = manifest.parts.reduce((sum, part) => sum + part.bytes, 0);
     const numbers = [counts.projects, counts.memories, counts.users, counts.chats, counts.uploads].map(String);
-    return [manifest.id, takenAt(manifest), ...numbers, megabytes(bytes), mneme];
+    return [manifest.id, takenAt(manifest), ...numbers, megabytes(bytes), has_index ? "yes" : "no", mneme];
   });
-  const titles = ["BACKUP", "TIME", "PROJECTS", "MEMORIES", "USERS", "CHATS", "UPLOADS", "SIZE", "VERSION"];
+  const titles = ["BACKUP", "TIME", "PROJECTS", "MEMORIES", "USERS", "CHATS", "UPLOADS", "SIZE", "INDEX", "VERSION"];
   return alignRows([titles, ...rows]).join("\n");
 }
 

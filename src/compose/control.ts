@@ -35,7 +35,7 @@ export function createControl(keeper: Keeper | null, log: Log, server: ServerAct
         case "GET /export":
           return await streamed(keeper.export(searchParams.get("project")));
         case "GET /backup":
-          return copied(await keeper.copy());
+          return copied(await keeper.copy(searchParams.get("index") === "1"));
         case "POST /import":
           return Response.json(await keeper.import(recordsOf(request)).finally(() => server?.wakeIngest()));
         case "POST /forget":

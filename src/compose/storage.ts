@@ -1,6 +1,6 @@
 // Opens the stores of a data directory and repairs what a crash left behind.
 
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
 import { Archive } from "../adapters/embedded/duckdb/archive.ts";
@@ -82,6 +82,9 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   giveUpUnfinishedImports(stores, clock.now());
   const files = openSpool(join(config.dataDir, "uploads"), { clock, log });
 
+  const linkFolder = join(config.dataDir, "snapshots");
+  rmSync(linkFolder, { recursive: true, force: true }); // what a crash left of a backup
+
   const archivePath = join(config.dataDir, "memories.duckdb");
   if (!existsSync(archivePath)) refuseLostTexts(archivePath, (await stores.memories.counts()).completed);
   const archive = await Archive.open({ path: archivePath, log });
@@ -106,7 +109,10 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, explainFailure: faultOfStore },
     traces: new TraceFinder(stores, archive),
-    keeper: new Keeper({ stores, archive, files, clock, newWebhookSecret }),
+    keeper: new Keeper({
+      ...{ stores, archive, files, clock, newWebhookSecret, linkFolder },
+      indexFolder: join(config.dataDir, "projects"),
+    }),
     freeSpace: () => freeSpace(config.dataDir),
   };
 }

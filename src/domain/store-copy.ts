@@ -23,6 +23,8 @@ export interface StoreSummary {
     /** Uploaded files that have not been read yet. */
     readonly uploads: number;
   };
+  /** Whether the index is part of it. */
+  readonly has_index: boolean;
   /** Approximate size of the parts in bytes, for the progress. */
   readonly bytes_estimated: number;
 }
@@ -36,7 +38,9 @@ export type StorePart =
       /** Number of rows: lines, each a JSON array. */
       readonly rows: number;
     }
-  | { readonly kind: "upload"; readonly name: string; readonly offset: number };
+  | { readonly kind: "upload"; readonly name: string; readonly offset: number }
+  /** Piece of a file of the index. `path` is relative to the folder of all projects, with `/`. */
+  | { readonly kind: "index"; readonly path: string; readonly offset: number };
 
 /** A part and its bytes. */
 export interface FilledPart {

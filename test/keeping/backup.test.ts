@@ -64,7 +64,8 @@ test(
     for (let round = 0; round < BACKUPS; round++) {
       await until("more is acknowledged", () => acknowledged.size >= (round + 1) * 40);
       const before = new Map(acknowledged);
-      const said = await backup([target, "--data-dir", server.dataDir], start());
+      const index = round % 3 === 1 ? ["--with-index"] : []; // while it is written
+      const said = await backup([target, "--data-dir", server.dataDir, ...index], start());
       made.push({ id: /Backup (\S+) is complete/.exec(said)?.[1] ?? "", before });
     }
     isStopped = true;
@@ -106,7 +107,7 @@ describe("a backup", () => {
       service,
       Array.from({ length: 100 }, (_, n) => n),
     );
-    await service.store({ content: "ü".repeat(60_000), metadata: { a: [1, null, "x"] }, userId: "ada" });
+    await service.store({ content: "ü".repeat(6_000), metadata: { a: [1, null, "x"] }, userId: "ada" });
     await service.call("POST", "/v1/chats", { userId: "ada" });
     for (let event = 0; event < 100; event++) {
       const data = { random: Buffer.from(crypto.getRandomValues(new Uint8Array(4_500))).toString("hex") };
@@ -167,6 +168,26 @@ describe("a backup", () => {
       expect(await embedderOf(restored)).toBe(config.embedder);
       const found = await restored.call("POST", "/v1/memories/search", { query: note(7), mode: "fast" });
       expect(found.body.results[0].memory_id).toBe(stored.id);
+    } finally {
+      await restored.stop();
+    }
+  }, 60_000);
+
+  test("with the index restores memories that are found at once, and computes nothing again", async () => {
+    await service.call("DELETE", `/v1/memories/${(await service.store({ content: "Deleted before." })).body.id}`);
+    await backup([path("indexed"), "--data-dir", service.dataDir, "--with-index"], start());
+    expect(readdirSync(join(service.dataDir, "snapshots"))).toEqual([]);
+    const again = await backup([path("indexed"), "--data-dir", service.dataDir, "--with-index"], start());
+    expect(Number(/^([\d.]+) MB were new/m.exec(again)?.[1])).toBeLessThan(0.3);
+    await restore([path("indexed"), "--data-dir", path("indexed-copy")], start());
+    const restored = await startService({ dataDir: path("indexed-copy"), waitsForModels: false });
+    try {
+      expect((await restored.call("GET", "/v1/memories?status=processing&limit=1")).body.data).toEqual([]);
+      await restored.service.ready;
+      for (const n of [1, 42, 99]) {
+        const found = await restored.call("POST", "/v1/memories/search", { query: note(n), mode: "hybrid" });
+        expect(found.body.results[0].content).toBe(note(n));
+      }
     } finally {
       await restored.stop();
     }

@@ -60,10 +60,13 @@ export class Keeper {
   /**
    * A copy of all stores at one moment: what it contains, and its parts. The parts have to be read to their end, or
    * returned.
+   * @param withIndex whether the copy contains the index, so that a restore need not compute it again
    * @throws StoreError if a store cannot be read
    */
-  async copy(): Promise<{ readonly summary: StoreSummary; readonly parts: AsyncGenerator<FilledPart> }> {
-    const snapshot = await takeSnapshot(this.#parts);
+  async copy(
+    withIndex: boolean,
+  ): Promise<{ readonly summary: StoreSummary; readonly parts: AsyncGenerator<FilledPart> }> {
+    const snapshot = await takeSnapshot(this.#parts, withIndex);
     try {
       const summary = await summaryOf(snapshot, this.#parts.clock.now());
       return { summary, parts: closing(partsOf(snapshot), snapshot) };

@@ -2,7 +2,7 @@
 // that a change of some rows changes the few parts around them only. store-writer.ts makes stores of parts.
 
 import { open } from "node:fs/promises";
-import { type FilledPart, STORE_COPY_VERSION, type StoreSummary } from "../../../domain/store-copy.ts";
+import { type FilledPart, STORE_COPY_VERSION, type StorePart, type StoreSummary } from "../../../domain/store-copy.ts";
 import { isoTime } from "../../../kit/clock.ts";
 import { VERSION } from "../../../kit/version.ts";
 import type { Cell } from "../duckdb/snapshot.ts";
@@ -35,7 +35,7 @@ const TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT
 const COLUMNS = "SELECT name, pk FROM pragma_table_info($table) ORDER BY cid";
 
 /** What the copy of a snapshot contains. */
-export async function summaryOf({ rows, texts }: Snapshot, now: number): Promise<StoreSummary> {
+export async function summaryOf({ rows, texts, index }: Snapshot, now: number): Promise<StoreSummary> {
   const number = (sql: string) =>
     Number(Object.values(rows.prepare<Record<string, bigint>>(sql).get({}) ?? {})[0] ?? 0n);
   const counts = Object.fromEntries(Object.entries(COUNTS).map(([name, sql]) => [name, number(sql)]));
@@ -46,11 +46,13 @@ export async function summaryOf({ rows, texts }: Snapshot, now: number): Promise
   for await (const found of texts.rows<readonly [bigint]>("SELECT (count(*) * 1200)::UBIGINT FROM texts")) {
     textBytes = Number(found[0]?.[0] ?? 0n);
   }
+  const indexBytes = index.reduce((sum, { bytes }) => sum + bytes, 0);
   return {
+    has_index: index.length > 0,
     ...{ version: STORE_COPY_VERSION, mneme: VERSION, taken_at: isoTime(now) },
     ...{ rows_version: number("PRAGMA user_version"), texts_version: textsVersion },
     counts: counts as StoreSummary["counts"],
-    bytes_estimated: number("PRAGMA page_count") * number("PRAGMA page_size") + textBytes,
+    bytes_estimated: number("PRAGMA page_count") * number("PRAGMA page_size") + textBytes + indexBytes,
   };
 }
 
@@ -65,7 +67,13 @@ export async function* partsOf(snapshot: Snapshot): AsyncGenerator<FilledPart> {
     tables.push(...found.map(([name]) => name));
   }
   for (const table of tables) yield* textParts(snapshot, table);
-  for (const { name } of snapshot.rows.prepare<{ name: string }>(UPLOADS).all({})) yield* fileParts(snapshot, name);
+  for (const { name } of snapshot.rows.prepare<{ name: string }>(UPLOADS).all({})) {
+    const whole = { path: snapshot.pathOf(name), bytes: Number.MAX_SAFE_INTEGER };
+    yield* fileParts(whole, (offset) => ({ kind: "upload", name, offset }));
+  }
+  for (const { path, link, bytes } of snapshot.index) {
+    yield* fileParts({ path: link, bytes }, (offset) => ({ kind: "index", path, offset }));
+  }
 }
 
 async function* rowParts({ rows }: Snapshot, table: string): AsyncGenerator<FilledPart> {
@@ -133,13 +141,18 @@ async function* windowQueries(
   }
 }
 
-async function* fileParts(snapshot: Snapshot, name: string): AsyncGenerator<FilledPart> {
-  const file = await open(snapshot.pathOf(name), "r");
+/** The first `bytes` bytes of a file. An empty file has one empty part. */
+async function* fileParts(
+  { path, bytes }: { readonly path: string; readonly bytes: number },
+  toPart: (offset: number) => StorePart,
+): AsyncGenerator<FilledPart> {
+  const file = await open(path, "r");
   try {
     for (let offset = 0; ; ) {
-      const { bytesRead, buffer } = await file.read(new Uint8Array(PART_BYTES_MAX), 0, PART_BYTES_MAX, offset);
+      const length = Math.min(PART_BYTES_MAX, bytes - offset);
+      const { bytesRead, buffer } = await file.read(new Uint8Array(length), 0, length, offset);
       if (bytesRead === 0 && offset > 0) return;
-      yield { part: { kind: "upload", name, offset }, bytes: buffer.subarray(0, bytesRead) };
+      yield { part: toPart(offset), bytes: buffer.subarray(0, bytesRead) };
       if (bytesRead === 0) return;
       offset += bytesRead;
     }

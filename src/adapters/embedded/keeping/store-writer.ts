@@ -1,7 +1,7 @@
 // Makes the stores of an empty folder from the parts of a copy (domain/store-copy.ts).
 
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { basename, join } from "node:path";
+import { dirname, join } from "node:path";
 import { type FilledPart, STORE_COPY_VERSION, type StoreSummary } from "../../../domain/store-copy.ts";
 import type { Log } from "../../../kit/log.ts";
 import { DuckDatabase } from "../duckdb/database.ts";
@@ -16,6 +16,7 @@ import { decodeRow } from "./row-lines.ts";
 export const RESTORING = "restoring";
 const ROWS_FILE = "mneme.sqlite";
 const TEXTS_FILE = "memories.duckdb";
+const INDEX_FOLDER = "projects";
 
 /** @throws StoreError if a restore into this data directory has begun, but not ended */
 export function refuseUnfinishedRestore(dataDir: string): void {
@@ -48,7 +49,7 @@ export class StoreWriter {
     const folder = join(dataDir, RESTORING);
     if (existsSync(folder)) {
       // what a restore that did not end has moved to its place already
-      for (const name of [ROWS_FILE, TEXTS_FILE, "uploads"])
+      for (const name of [ROWS_FILE, TEXTS_FILE, "uploads", INDEX_FOLDER])
         rmSync(join(dataDir, name), { recursive: true, force: true });
       rmSync(folder, { recursive: true });
     }
@@ -61,7 +62,8 @@ export class StoreWriter {
 
   /** @throws Error if the part does not fit to the schema */
   async write({ part, bytes }: FilledPart): Promise<void> {
-    if (part.kind === "upload") return this.#writeUpload(part.name, part.offset, bytes);
+    if (part.kind === "upload") return this.#writeFile(`uploads/${part.name}`, part.offset, bytes);
+    if (part.kind === "index") return this.#writeFile(`${INDEX_FOLDER}/${part.path}`, part.offset, bytes);
     const lines = new TextDecoder().decode(bytes).trimEnd().split("\n");
     const values = lines.map(decodeRow);
     if (values.length !== part.rows)
@@ -94,7 +96,8 @@ export class StoreWriter {
     await this.texts.close();
     const folder = join(this.dataDir, RESTORING);
     // mneme.sqlite comes last: without it, no server starts on the directory
-    for (const name of ["uploads", TEXTS_FILE, ROWS_FILE]) renameSync(join(folder, name), join(this.dataDir, name));
+    const names = [...(this.summary.has_index ? [INDEX_FOLDER] : []), "uploads", TEXTS_FILE, ROWS_FILE];
+    for (const name of names) renameSync(join(folder, name), join(this.dataDir, name));
     syncFolder(this.dataDir);
     rmSync(folder, { recursive: true });
     syncFolder(this.dataDir);
@@ -120,9 +123,12 @@ export class StoreWriter {
     return columns;
   }
 
-  #writeUpload(name: string, offset: number, bytes: Uint8Array): void {
-    if (name !== basename(name) || name === "") throw new Error(`${JSON.stringify(name)} is not the name of a file`);
-    const file = openSync(join(this.dataDir, RESTORING, "uploads", name), offset === 0 ? "wx" : "r+", 0o600);
+  #writeFile(name: string, offset: number, bytes: Uint8Array): void {
+    const isPlain = name.split("/").every((step) => /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/.test(step));
+    if (!isPlain) throw new Error(`${JSON.stringify(name)} is not the name of a file of Mneme`);
+    const path = join(this.dataDir, RESTORING, name);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const file = openSync(path, offset === 0 ? "wx" : "r+", 0o600);
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, offset + at);
       fsyncSync(file);
