@@ -106,9 +106,9 @@ function report(samples: readonly ScoreSample[]): void {
   }
   const header = ["signals", "curve or store", "questions", ...Object.values(COLUMNS)];
   process.stdout.write(`${alignRows([header, ...rows]).join("\n")}\n\ncurves of ${EMBEDDER_ID}:\n`);
-  const lines = fitted.map(([name, { slope, gapSlope, offset }]) => {
-    const [a, b, c] = [slope, gapSlope, offset].map((value) => Number(value.toFixed(2)));
-    return `   ${JSON.stringify(name)}: { "slope": ${a}, "gap_slope": ${b}, "offset": ${c} }`;
+  const lines = fitted.map(([name, { slope, gapSlope, sizeSlope, offset }]) => {
+    const [a, b, c, d] = [slope, gapSlope, sizeSlope, offset].map((value) => Number(value.toFixed(2)));
+    return `   ${JSON.stringify(name)}: { "slope": ${a}, "gap_slope": ${b}, "size_slope": ${c}, "offset": ${d} }`;
   });
   process.stdout.write(`${lines.join(",\n")}\n`);
 }

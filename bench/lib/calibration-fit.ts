@@ -29,24 +29,27 @@ export interface CalibrationFigures {
 const ANSWERED_SHARE = 0.93;
 const CALIBRATION_BINS = 15;
 
+/** Weight of the best result of a question: that of the nine others together, since thresholds are compared with it. */
+const BEST_WEIGHT = 9;
+
 /**
  * Fits a curve. Every kind of store, and every collection, counts the same, however many questions it has.
  * @param samples of one combination of signals
  */
 export function fitCurve(samples: readonly ScoreSample[]): Curve {
   const kinds = Map.groupBy(samples, kindOf);
-  const observations = samples.flatMap(({ results, ...sample }): Observation[] => {
+  const observations = samples.flatMap(({ results, admissible, ...sample }): Observation[] => {
     const best = results[0]?.final ?? 0;
     const weight = 1 / (kinds.get(kindOf(sample))?.length ?? 1);
-    return results.map(({ final, isRelevant }) => ({
-      features: [final, Math.min(0, final - best)],
+    return results.map(({ final, isRelevant }, at) => ({
+      features: [final, Math.min(0, final - best), -Math.log(admissible)],
       isRelevant,
-      weight,
+      weight: at === 0 ? BEST_WEIGHT * weight : weight,
     }));
   });
   const { coefficients, offset } = fitRegression(observations);
-  const [slope = 0, gapSlope = 0] = coefficients;
-  return { slope, gapSlope, offset };
+  const [slope = 0, gapSlope = 0, sizeSlope = 0] = coefficients;
+  return { slope, gapSlope, sizeSlope, offset };
 }
 
 /** Figures of a curve, computed for each group of samples with a curve that was fitted to the other groups. */
@@ -99,10 +102,11 @@ function figuresOf(scored: readonly ScoredSample[]): CalibrationFigures {
 /** Number of results of a question whose calibration is judged. */
 const RESULTS_JUDGED = 10;
 
-function scoresOf({ results }: ScoreSample, curve: Curve): number[] {
+function scoresOf({ results, admissible }: ScoreSample, curve: Curve): number[] {
   return calibrate(
     results.map(({ final }) => ({ finalScore: final }) as Candidate),
     curve,
+    admissible,
   );
 }
 

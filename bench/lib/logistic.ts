@@ -8,9 +8,15 @@ const NEWTON_STEPS = 50;
 /**
  * Inverse of the calibration curve: the final scores for the calibrated scores of a list, best first. The scores must
  * be between 0 and 1, both excluded.
+ * @param memories number of memories that the search could find
  */
-export function finalScores(calibrated: readonly number[], { slope, gapSlope, offset }: Curve): number[] {
-  const logits = calibrated.map((score) => Math.log(score / (1 - score)) - offset);
+export function finalScores(
+  calibrated: readonly number[],
+  { slope, gapSlope, sizeSlope, offset }: Curve,
+  memories: number,
+): number[] {
+  const base = offset - sizeSlope * Math.log(memories);
+  const logits = calibrated.map((score) => Math.log(score / (1 - score)) - base);
   const best = (logits[0] ?? 0) / slope;
   return logits.map((logit) => (logit + gapSlope * best) / (slope + gapSlope));
 }

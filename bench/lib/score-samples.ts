@@ -316,7 +316,7 @@ async function ask(
   };
   if (actual.text !== signals.text || actual.graph !== signals.graph || actual.rerank !== signals.rerank) return null;
   const scores = ranking.results.map(({ score }) => score);
-  const finals = finalScores(scores, calibrationCurve(signals, benchEmbedder().tuning));
+  const finals = finalScores(scores, calibrationCurve(signals, benchEmbedder().tuning), ranking.admissible);
   return {
     ...named,
     combination: name,

@@ -52,7 +52,8 @@ export interface ProjectSettings {
   readonly retention_days: number;
   /**
    * Score in 0..1. If the best result has a lower score, there is no evidence for an answer. null: the default of the
-   * model of the project's index (`RetrievalTuning.evidenceMin`). 0: a question is answered whatever was found.
+   * model of the project's index for the mode of the search (`RetrievalTuning.evidenceMin`). 0: a question is answered
+   * whatever was found.
    */
   readonly min_evidence: number | null;
   /** Mode of searches, queries and chat messages that name none. */

@@ -96,6 +96,6 @@ export interface Ranking {
   readonly asOf: number;
   /** The time that the question names; null if it names none. */
   readonly time: NamedTime | null;
-  /** Default score, 0..1, below which a passage is no evidence for an answer, with the model of the searched index. */
+  /** Default score, 0..1, below which a passage is no evidence for an answer, for this mode and the index's model. */
   readonly evidenceMin: number;
 }

@@ -28,14 +28,20 @@ export const SIGNAL_COMBINATIONS = [
 export type SignalCombination = (typeof SIGNAL_COMBINATIONS)[number];
 
 /**
- * Calibration curve: probability of relevance = 1 / (1 + exp(-(slope * score + gapSlope * gap + offset))), where `gap`
- * is the score minus the best score of the search: 0 for the best passage, otherwise negative. The probability rises
- * with the score, so it keeps the order. Scores of different questions are less comparable than those of one question;
- * with `gapSlope` 0, the curve would be too flat within a list, and too low for the best passage.
+ * Calibration curve: probability of relevance = 1 / (1 + exp(-logit)), logit = slope * score + gapSlope * gap -
+ * sizeSlope * ln(memories) + offset. The probability rises with the score, so it keeps the order.
+ *
+ * `gap` is the score minus the best score of the search: 0 for the best passage, otherwise negative. Scores of
+ * different questions are less comparable than those of one question; with `gapSlope` 0, the curve would be too flat
+ * within a list, and too low for the best passage.
+ *
+ * `memories` is the number of memories that the search could find. The best of many unrelated passages scores higher
+ * than the best of few, so the same score says less in a large store.
  */
 export interface Curve {
   readonly slope: number;
   readonly gapSlope: number;
+  readonly sizeSlope: number;
   readonly offset: number;
 }
 
@@ -54,6 +60,6 @@ export interface RetrievalTuning {
   readonly typicalCosine: number;
   /** One curve for each combination of signals, shared by all modes. */
   readonly curves: Readonly<Record<SignalCombination, Curve>>;
-  /** Default of the score below which a passage is no evidence for an answer, 0..1. */
-  readonly evidenceMin: number;
+  /** Default of the score below which a passage is no evidence for an answer, 0..1, by mode of the search. */
+  readonly evidenceMin: Readonly<Record<ModeName, number>>;
 }

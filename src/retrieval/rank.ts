@@ -237,14 +237,20 @@ function graphDamping({ certainty }: GraphScores, { graphCertaintyDamping }: Mod
 /**
  * Turns final scores into probabilities of relevance, 0..1. Down the list, they stay equal or fall, even if a candidate
  * behind the reranked head has a higher final score than the head.
+ * @param memories number of memories that the search could find, at least 1
  * @returns one per candidate, in their order
  */
-export function calibrate(candidates: readonly Candidate[], { slope, gapSlope, offset }: Curve): number[] {
+export function calibrate(
+  candidates: readonly Candidate[],
+  { slope, gapSlope, sizeSlope, offset }: Curve,
+  memories: number,
+): number[] {
   const best = candidates[0]?.finalScore ?? 0;
+  const base = offset - sizeSlope * Math.log(memories);
   let ceiling = 1;
   return candidates.map(({ finalScore }) => {
     const gap = Math.min(0, finalScore - best);
-    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(slope * finalScore + gapSlope * gap + offset))));
+    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(slope * finalScore + gapSlope * gap + base))));
     return ceiling;
   });
 }

@@ -71,7 +71,7 @@ async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
   const ranking = (results: readonly RankedPassage[], admissible: number, time: NamedTime | null): Ranking => {
-    const { evidenceMin } = embedder.tuning;
+    const evidenceMin = embedder.tuning.evidenceMin[request.mode];
     return { mode: request.mode, results, stages: watch.stages, admissible, asOf, time, evidenceMin };
   };
   if (within === null || within.memories === 0) return ranking([], 0, null);
@@ -158,7 +158,7 @@ async function show(running: Search, recalled: Recalled, ranked: RankedCandidate
   };
   const curve = calibrationCurve(parts, running.embedder.tuning);
   const shown = candidates.filter((candidate) => valid.has(candidate.chunkKey));
-  const scores = calibrate(shown, curve);
+  const scores = calibrate(shown, curve, running.within.memories);
   const results: RankedPassage[] = [];
   for (const [position, candidate] of shown.entries()) {
     const score = scores[position] ?? 0;

@@ -13,6 +13,7 @@ import {
   type Usage,
 } from "../domain/project.ts";
 import type { ModeName } from "../domain/ranking.ts";
+import type { RetrievalTuning } from "../domain/retrieval-tuning.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
@@ -48,8 +49,8 @@ export interface ProjectServiceParts {
   readonly accounts: AccountStore;
   readonly index: ChunkIndex;
   readonly guard: AddressGuard;
-  /** Default of `min_evidence`: that of the embedding model of the project's index. */
-  readonly evidenceMinOf: (id: ProjectId) => Eventually<number>;
+  /** Defaults of `min_evidence` by mode: those of the embedding model of the project's index. */
+  readonly evidenceMinOf: (id: ProjectId) => Eventually<RetrievalTuning["evidenceMin"]>;
   readonly log: Log;
 }
 
@@ -129,7 +130,7 @@ export class ProjectService {
 
   async #inForce(project: Project): Promise<ProjectInForce> {
     const { settings } = project;
-    const evidenceMin = settings.min_evidence ?? (await this.#parts.evidenceMinOf(project.id));
+    const evidenceMin = settings.min_evidence ?? (await this.#parts.evidenceMinOf(project.id))[settings.default_mode];
     return { ...project, settings: { ...settings, min_evidence: evidenceMin } };
   }
 

@@ -34,7 +34,7 @@ const DEFAULTS = {
   llm: { base_url: null, model: null, temperature: null, max_output_tokens: null },
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
-  min_evidence: DEFAULT_EMBEDDER.tuning.evidenceMin,
+  min_evidence: DEFAULT_EMBEDDER.tuning.evidenceMin.balanced,
   default_mode: "balanced",
 };
 

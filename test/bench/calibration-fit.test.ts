@@ -5,15 +5,17 @@ import { figuresOfOtherGroups, figuresWith, fitCurve } from "../../bench/lib/cal
 import type { ScoreSample } from "../../bench/lib/score-samples.ts";
 import { seeded } from "../support/seeded.ts";
 
-const CURVE = { slope: 3, gapSlope: 4, offset: -2 };
+const CURVE = { slope: 3, gapSlope: 4, sizeSlope: 0.5, offset: -2 };
 const chance = seeded(31);
 
 function drawn(group: string, store: string, count: number, offset = CURVE.offset): ScoreSample[] {
   return Array.from({ length: count }, (_, at) => {
+    const admissible = 6 * 10 ** (at % 3);
     const finals = Array.from({ length: 6 }, () => 2 * chance()).sort((left, right) => right - left);
     const best = finals[0] ?? 0;
     const results = finals.map((final) => {
-      const logit = CURVE.slope * final + CURVE.gapSlope * (final - best) + offset;
+      const size = CURVE.sizeSlope * Math.log(admissible);
+      const logit = CURVE.slope * final + CURVE.gapSlope * (final - best) - size + offset;
       return { final, isRelevant: chance() < 1 / (1 + Math.exp(-logit)), signals: {} };
     });
     const isAnswerable = results.some(({ isRelevant }) => isRelevant);
@@ -25,7 +27,7 @@ function drawn(group: string, store: string, count: number, offset = CURVE.offse
       kind,
       isAnswerable,
       combination: "vector",
-      admissible: 6,
+      admissible,
       results,
     };
   });
@@ -33,9 +35,10 @@ function drawn(group: string, store: string, count: number, offset = CURVE.offse
 
 describe("a fitted curve", () => {
   test("is the one that the samples were drawn from", () => {
-    const { slope, gapSlope, offset } = fitCurve(drawn("p01", "all notes", 1_500));
+    const { slope, gapSlope, sizeSlope, offset } = fitCurve(drawn("p01", "all notes", 1_500));
     expect(Math.abs(slope - CURVE.slope)).toBeLessThan(0.6);
     expect(Math.abs(gapSlope - CURVE.gapSlope)).toBeLessThan(0.8);
+    expect(Math.abs(sizeSlope - CURVE.sizeSlope)).toBeLessThan(0.2);
     expect(Math.abs(offset - CURVE.offset)).toBeLessThan(0.8);
   });
   test("counts every kind of store the same, however many questions it has", () => {
@@ -73,7 +76,7 @@ describe("figures", () => {
     const probability = (final: number) => 1 / (1 + Math.exp(-final));
     const answerable = Array.from({ length: 100 }, (_, at) => question(at / 10, "direct"));
     const others = [question(0.55, "off"), question(0.65, "off"), question(0.2, "near"), question(5, "near")];
-    const figures = figuresWith([...answerable, ...others], { slope: 1, gapSlope: 0, offset: 0 });
+    const figures = figuresWith([...answerable, ...others], { slope: 1, gapSlope: 0, sizeSlope: 0, offset: 0 });
     expect(figures.threshold).toBeCloseTo(probability(0.6), 6);
     expect(figures.refusedOff).toBe(0.5);
     expect(figures.refusedNear).toBe(0.5);

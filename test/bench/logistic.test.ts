@@ -49,15 +49,15 @@ describe("inverting a curve", () => {
       for (const rerank of [false, true]) {
         test(`gives the final scores: ${JSON.stringify({ text, graph, rerank })}`, () => {
           const curve = calibrationCurve({ text, graph, rerank }, ENGLISH_TUNING);
-          const found = finalScores(calibrate(candidates, curve), curve);
+          const found = finalScores(calibrate(candidates, curve, 40), curve, 40);
           for (const [at, final] of finals.entries()) expect(found[at]).toBeCloseTo(final, 6);
         });
       }
     }
   }
-  test("gives the final scores of a curve with a slope for the distance to the best", () => {
-    const curve = { slope: 1.5, gapSlope: 2.5, offset: -1 };
-    const found = finalScores(calibrate(candidates, curve), curve);
+  test("gives the final scores of a curve with slopes for the distance to the best and for the number of memories", () => {
+    const curve = { slope: 1.5, gapSlope: 2.5, sizeSlope: 0.3, offset: -1 };
+    const found = finalScores(calibrate(candidates, curve, 40), curve, 40);
     for (const [at, final] of finals.entries()) expect(found[at]).toBeCloseTo(final, 6);
   });
 });

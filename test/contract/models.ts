@@ -53,7 +53,7 @@ export function modelContracts(implementation: string, open: OpenModels): void {
   describe(`${implementation} as Embedder`, () => {
     test("describes its model", () => {
       expect(embedder.id).not.toBe("");
-      expect(embedder.tuning.evidenceMin).toBeGreaterThanOrEqual(0);
+      for (const evidenceMin of Object.values(embedder.tuning.evidenceMin)) expect(evidenceMin).toBeWithin(0, 1);
       expect(embedder.dimensions).toBeGreaterThan(1);
       expect(embedder.tokensMax).toBeGreaterThan(1);
       expect(embedder.fingerprint).not.toBe("");

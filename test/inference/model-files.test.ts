@@ -79,12 +79,12 @@ describe("the shipped models", () => {
       unsupportedScript: { vectorWeight: 0.02, graphWeight: 0.5 },
       typicalCosine: 0.5,
       curves: {
-        vector: { slope: 12.55, gapSlope: 0, offset: -8.57 },
-        "vector graph": { slope: 1.74, gapSlope: 0, offset: -3.16 },
-        "vector text": { slope: 5.52, gapSlope: 0, offset: -6.9 },
-        "vector text graph": { slope: 2.95, gapSlope: 0, offset: -5.16 },
-        "vector text rerank": { slope: 4, gapSlope: 0, offset: -5.26 },
-        "vector text graph rerank": { slope: 2.77, gapSlope: 0, offset: -4.89 },
+        vector: { slope: 12.55, gapSlope: 0, sizeSlope: 0, offset: -8.57 },
+        "vector graph": { slope: 1.74, gapSlope: 0, sizeSlope: 0, offset: -3.16 },
+        "vector text": { slope: 5.52, gapSlope: 0, sizeSlope: 0, offset: -6.9 },
+        "vector text graph": { slope: 2.95, gapSlope: 0, sizeSlope: 0, offset: -5.16 },
+        "vector text rerank": { slope: 4, gapSlope: 0, sizeSlope: 0, offset: -5.26 },
+        "vector text graph rerank": { slope: 2.77, gapSlope: 0, sizeSlope: 0, offset: -4.89 },
       },
     });
   });
@@ -148,8 +148,8 @@ describe("a manifest that is not valid gives one line with its path, the field a
     ],
     [
       "evidence above 1",
-      (m) => Object.assign(m.retrieval, { min_evidence: 2 }),
-      ": retrieval.min_evidence must be a number from 0 to 1, not 2",
+      (m) => Object.assign(m.retrieval, { min_evidence: { fast: 0, hybrid: 2, balanced: 0, precise: 0 } }),
+      ": retrieval.min_evidence.hybrid must be a number from 0 to 1, not 2",
     ],
   ];
   for (const [what, change, problem] of cases) {

@@ -318,28 +318,36 @@ describe("blendRerank", () => {
 
 describe("calibrate", () => {
   test("is the sigmoid of the curve", () => {
-    const curve = { slope: 2, gapSlope: 0, offset: -1 };
-    expect(calibrate([candidate(1, 0.5)], curve)).toEqual([0.5]);
-    expect(calibrate([candidate(1, 1)], curve)[0]).toBeCloseTo(1 / (1 + Math.exp(-1)));
+    const curve = { slope: 2, gapSlope: 0, sizeSlope: 0, offset: -1 };
+    expect(calibrate([candidate(1, 0.5)], curve, 1)).toEqual([0.5]);
+    expect(calibrate([candidate(1, 1)], curve, 1)[0]).toBeCloseTo(1 / (1 + Math.exp(-1)));
   });
 
   test("adds the slope for the distance to the best", () => {
-    const curve = { slope: 2, gapSlope: 3, offset: -1 };
-    const [best, next] = calibrate([candidate(1, 1), candidate(2, 0.5)], curve);
+    const curve = { slope: 2, gapSlope: 3, sizeSlope: 0, offset: -1 };
+    const [best, next] = calibrate([candidate(1, 1), candidate(2, 0.5)], curve, 1);
     expect(best).toBeCloseTo(1 / (1 + Math.exp(-1)));
     expect(next).toBeCloseTo(1 / (1 + Math.exp(1.5)));
   });
 
   test("counts no distance for a score above that of the first", () => {
-    const curve = { slope: 2, gapSlope: 3, offset: -1 };
-    const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve);
-    expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve)).toEqual([first, first]);
+    const curve = { slope: 2, gapSlope: 3, sizeSlope: 0, offset: -1 };
+    const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve, 1);
+    expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve, 1)).toEqual([first, first]);
+  });
+
+  test("falls with the number of memories that the search could find", () => {
+    const curve = { slope: 2, gapSlope: 3, sizeSlope: 0.5, offset: -1 };
+    const at = (memories: number) => calibrate([candidate(1, 1), candidate(2, 0.5)], curve, memories);
+    expect(at(1)).toEqual(calibrate([candidate(1, 1), candidate(2, 0.5)], { ...curve, sizeSlope: 0 }, 1));
+    expect(at(1_000)[0]).toBeCloseTo(1 / (1 + Math.exp(-1 + 0.5 * Math.log(1_000))));
+    expect(at(1_000)[1]).toBeCloseTo(1 / (1 + Math.exp(1.5 + 0.5 * Math.log(1_000))));
   });
 
   test("never rises down the list, even if the scores do", () => {
     const curve = calibrationCurve({ text: true, graph: false, rerank: true }, tuning);
-    const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve);
-    expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve)).toEqual([first, first]);
+    const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve, 1);
+    expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve, 1)).toEqual([first, first]);
   });
 });
 
@@ -349,6 +357,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   const drawnCurve = () => ({
     ...calibrationCurve({ text: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 }, tuning),
     gapSlope: 4 * below(3),
+    sizeSlope: below(3) / 4,
   });
   // Few distinct values, so that equal scores are common.
   const cosine = () => below(9) / 4 - 1;
@@ -401,6 +410,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
         const scores = calibrate(
           blendRerank(rankByHybridScore(hits(cosines), words, mode), logits, mode),
           drawnCurve(),
+          1 + below(1_000),
         );
         for (const [at, score] of scores.entries()) {
           expect(score).toBeGreaterThanOrEqual(0);

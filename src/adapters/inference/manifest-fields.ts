@@ -111,6 +111,19 @@ export class ManifestFields {
     });
   }
 
+  /** An object with one number for each of these names. */
+  numbers<const Name extends string>(
+    name: string,
+    names: readonly Name[],
+    least: number,
+    most: number,
+  ): Readonly<Record<Name, number>> {
+    return this.object(name, (fields) => {
+      const entries = names.map((each) => [each, fields.number(each, least, most)] as const);
+      return Object.fromEntries(entries) as Record<Name, number>;
+    });
+  }
+
   private static take<Result>(
     path: string,
     place: string,

@@ -165,9 +165,10 @@ function readTuning(fields: ManifestFields): RetrievalTuning {
     curves: fields.objects("curves", SIGNAL_COMBINATIONS, (curve) => ({
       slope: curve.number("slope", 0),
       gapSlope: curve.number("gap_slope", 0),
+      sizeSlope: curve.number("size_slope", 0),
       offset: curve.number("offset"),
     })),
-    evidenceMin: fields.number("min_evidence", 0, 1),
+    evidenceMin: fields.numbers("min_evidence", MODE_NAMES, 0, 1),
   };
 }
 

@@ -93,7 +93,7 @@ const settings = {
       maximum: 1,
       description:
         "a question whose best result has a lower score is not answered; 0: every question is answered; " +
-        "null: the calibrated default of the embedding model",
+        "null: the calibrated default of the embedding model for the mode of the search",
     }),
   ),
   default_mode: Optional(
@@ -121,7 +121,7 @@ const projectFields = {
   smart_ingestion: Type.Object({ enabled: Type.Boolean(), daily_token_limit: Nullable(Type.Integer()) }),
   retention_days: Type.Integer(),
   min_evidence: Type.Number({
-    description: "the number in force: that of the project, or the default of its embedding model",
+    description: "the number in force: that of the project, or the default of its embedding model for default_mode",
   }),
   default_mode: OneOf(MODE_NAMES),
   created_at: Time,
