@@ -148,8 +148,6 @@ const USED_FROM_OUTSIDE: Readonly<Record<string, string>> = {
   "EmbeddedChunkIndex.verify": "the command that checks a data directory calls it",
   "EmbeddedProjectIndex.verify": "see EmbeddedChunkIndex.verify",
   "ChunkIndex.verify": "see EmbeddedChunkIndex.verify",
-  "NativeIndex.rebuild": "the command that rebuilds indexes calls it",
-  rebuild: "see NativeIndex.rebuild",
 };
 
 describe("house rules", () => {

@@ -378,45 +378,6 @@ impl Project {
         self.text.erase_removed()
     }
 
-    /// Publishes memories again whose live chunks are exactly the given ones, under the same keys; searches find them
-    /// meanwhile. Others were changed or removed, and are skipped. Returns the number of published chunks.
-    pub fn rebuild(
-        &self,
-        memory_keys: &[u64],
-        known: &[EntitySources<'_>],
-        chunks: &[TextChunk<'_>],
-        vectors: &[ModelVectors<'_>],
-    ) -> Result<usize> {
-        self.checked(memory_keys, chunks, vectors)?;
-        let live = self.vectors.live();
-        let mut given: FxHashMap<u64, Vec<u64>> = memory_keys.iter().map(|key| (*key, Vec::new())).collect();
-        chunks.iter().for_each(|chunk| given.entry(chunk.memory_key).or_default().push(chunk.chunk_key));
-        given.retain(|memory_key, keys| {
-            let mut live_keys = live.memory_chunks(*memory_key);
-            live_keys.sort_unstable();
-            keys.sort_unstable();
-            !keys.is_empty() && *keys == live_keys
-        });
-        let (memory_keys, known): (Vec<u64>, Vec<EntitySources<'_>>) =
-            memory_keys.iter().copied().zip(known.iter().copied()).filter(|(key, _)| given.contains_key(key)).unzip();
-        let is_kept: Vec<bool> = chunks.iter().map(|chunk| given.contains_key(&chunk.memory_key)).collect();
-        let kept = |at: &usize| is_kept[*at];
-        let kept_chunks: Vec<TextChunk<'_>> = (0..chunks.len()).filter(kept).map(|at| chunks[at]).collect();
-        let kept_vectors: Vec<Vec<f32>> = vectors
-            .iter()
-            .map(|given| {
-                let dimensions = given.vectors.len() / chunks.len().max(1);
-                let of = |at: usize| &given.vectors[at * dimensions..(at + 1) * dimensions];
-                (0..chunks.len()).filter(kept).flat_map(of).copied().collect()
-            })
-            .collect();
-        let kept_vectors = vectors.iter().zip(&kept_vectors);
-        let kept_vectors: Vec<ModelVectors<'_>> =
-            kept_vectors.map(|(given, vectors)| ModelVectors { fingerprint: given.fingerprint, vectors }).collect();
-        self.publish(&memory_keys, &known, &kept_chunks, &kept_vectors)?;
-        Ok(kept_chunks.len())
-    }
-
     /// Ends the threads and releases the files. Searches in progress finish normally. The project must not be used
     /// after this call.
     pub fn close(&self) {

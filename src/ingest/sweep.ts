@@ -21,8 +21,8 @@ export interface SweepParts {
 
 /**
  * Retracts deleted and expired memories from the indexes, purges texts and rows whose retention has ended, then
- * compacts the indexes. If the index of a project fails, this is logged, and the next sweep tries it again; other
- * projects and the purge continue.
+ * compacts the indexes and erases what purged memories left in the files. If the index of a project fails, this is
+ * logged, and the next sweep tries it again; other projects and the purge continue.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
   await retractRetired(parts);
@@ -33,6 +33,7 @@ export async function sweep(parts: SweepParts): Promise<void> {
     for (const file of await parts.retirement.erase(keys)) await parts.files.remove(file);
   }
   await parts.index.compact();
+  await parts.retirement.eraseTraces();
 }
 
 // The loop terminates, because each pass retracts memories or adds a project to `failing`.

@@ -36,4 +36,9 @@ export interface RetirementStore {
    * remembered answers about them. Returns the uploaded files that no row refers to any more.
    */
   erase(keys: readonly MemoryKey[]): Eventually<readonly string[]>;
+  /**
+   * Removes what erased rows left in the files of the store. When it resolves to true, no file has their data; false if
+   * that was not possible at this moment.
+   */
+  eraseTraces(): Eventually<boolean>;
 }

@@ -54,6 +54,11 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect((await accept()).memory.key).toBeGreaterThan(kept.key);
       });
 
+      test("leaves no traces of what was erased, and can be asked again", async () => {
+        expect(await retirement.eraseTraces()).toBe(true);
+        expect(await retirement.eraseTraces()).toBe(true);
+      });
+
       test("waits for the project's retention, to the millisecond", async () => {
         await setRetention(other, 7);
         const [here, there] = [(await accept()).memory, (await accept({}, other)).memory];

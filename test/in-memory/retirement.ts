@@ -50,6 +50,10 @@ export class InMemoryRetirement implements RetirementStore {
     return erased.flatMap(({ file }) => file ?? []);
   }
 
+  eraseTraces(): boolean {
+    return true;
+  }
+
   #deleted(keys: readonly MemoryKey[]): MemoryRow[] {
     const asked = new Set(keys);
     return this.session.tables.memories.rows(({ key, deletedAt }) => asked.has(key) && deletedAt !== null);

@@ -1,7 +1,17 @@
 // Tests the archive: complete writes that survive a crash, unchanged texts, and correct error codes if the file fails.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { closeSync, existsSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { Archive, type ArchivedMemory } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { DuckDatabase } from "../../src/adapters/embedded/duckdb/database.ts";
@@ -164,6 +174,40 @@ describe("replace", () => {
     }
     await writing;
   });
+});
+
+test("eraseRemoved overwrites removed texts and headings in the file, and changes nothing else", async () => {
+  const chance = seeded(7);
+  const word = () => Array.from({ length: 12 }, () => String.fromCharCode(97 + Math.floor(chance() * 26))).join("");
+  const text = () => Array.from({ length: 20 }, word).join(" ");
+  const [words, heading] = [`${word()} ${word()}`, word()];
+  const chunk = (headings: readonly string[]) => ({
+    chunkKey: 500n as ChunkKey,
+    ordinal: 0,
+    start: 0,
+    end: 9,
+    headings,
+  });
+  const kept = Array.from({ length: 60 }, (_, at) => memory(at + 1, { content: text() }));
+  await archive.replace(kept);
+  await archive.replace([memory(99, { content: `${text()} ${words} ${text()}`, chunks: [chunk([heading])] })]);
+  await archive.checkpoint();
+  const isStored = (trace: string) =>
+    [path, `${path}.wal`].some((file) => existsSync(file) && readFileSync(file).includes(trace));
+  expect([isStored(words), isStored(heading)]).toEqual([true, true]);
+  expect(await archive.eraseRemoved()).toBe(true); // nothing was removed yet
+  await archive.remove([key(99)]);
+  const reading = archive.contents(kept.map(({ memoryKey }) => memoryKey));
+  expect(await archive.eraseRemoved()).toBe(true);
+  expect([isStored(words), isStored(heading)]).toEqual([false, false]);
+  const expected = new Map(kept.map(({ memoryKey, content }) => [memoryKey, content]));
+  expect(await reading).toEqual(expected);
+  await archive.replace([memory(100)]);
+  await archive.close();
+  archive = await Archive.open({ path, log });
+  expect(await archive.contents(kept.map(({ memoryKey }) => memoryKey))).toEqual(expected);
+  expect(await contentOf(100)).toBe(memory(100).content);
+  expect(await archive.eraseRemoved()).toBe(true);
 });
 
 test("remove deletes the texts and chunks of the given memories for good, and no others", async () => {

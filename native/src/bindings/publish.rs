@@ -9,7 +9,7 @@ use crate::bindings::conversions::optional_text;
 use crate::bindings::index::NativeIndex;
 use crate::bindings::vector_model::VectorsOfModel;
 use crate::entities::mentions::EntitySources;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::project::Project;
 use crate::text::schema::TextChunk;
 use crate::vectors::sets::ModelVectors;
@@ -85,28 +85,33 @@ impl NativeIndex {
         texts: &mut NativeChunkTexts,
         vectors: Vec<VectorsOfModel>,
     ) -> napi::Result<PromiseRaw<'env, ()>> {
-        let given = Given::read(memories, &chunk_keys, &chunk_memory_keys, texts, vectors);
+        let (memory_keys, chunk_keys) = (memories.memory_keys.to_vec(), chunk_keys.to_vec());
+        let entities = memories.entities;
+        let chunk_memory_keys = chunk_memory_keys.to_vec();
+        let vectors: Vec<(String, Vec<f32>)> =
+            vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect();
+        let texts = std::mem::take(&mut texts.texts);
         self.change(env, move |project| {
-            given.with(|keys, known, chunks, vectors| project.publish(keys, known, chunks, vectors))
-        })
-    }
-
-    /// Publishes memories again that still have exactly these chunks, under the same keys, and skips others. The
-    /// arguments are those of `publish`. Resolves to the number of published chunks. Searches find the memories
-    /// meanwhile.
-    #[napi(catch_unwind)]
-    pub fn rebuild<'env>(
-        &self,
-        env: &'env Env,
-        memories: PublishedMemories,
-        chunk_keys: BigUint64ArraySlice<'_>,
-        chunk_memory_keys: BigUint64ArraySlice<'_>,
-        texts: &mut NativeChunkTexts,
-        vectors: Vec<VectorsOfModel>,
-    ) -> napi::Result<PromiseRaw<'env, u32>> {
-        let given = Given::read(memories, &chunk_keys, &chunk_memory_keys, texts, vectors);
-        self.change(env, move |project| {
-            given.with(|keys, known, chunks, vectors| Ok(project.rebuild(keys, known, chunks, vectors)? as u32))
+            if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
+                return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
+            }
+            let known = entities
+                .iter()
+                .map(|known| EntitySources { title: optional_text(&known.title), phrases: &known.phrases });
+            let keys = chunk_keys.iter().zip(&chunk_memory_keys);
+            let chunks = keys.zip(&texts).map(|((chunk_key, memory_key), text)| TextChunk {
+                chunk_key: *chunk_key,
+                memory_key: *memory_key,
+                own: &text.own,
+                context: optional_text(&text.context),
+                language: &text.language,
+                passage: &text.passage,
+                place: &text.place,
+                entity_record: &[],
+            });
+            let vectors: Vec<ModelVectors<'_>> =
+                vectors.iter().map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors }).collect();
+            project.publish(&memory_keys, &known.collect::<Vec<_>>(), &chunks.collect::<Vec<_>>(), &vectors)
         })
     }
 
@@ -133,63 +138,5 @@ impl NativeIndex {
     #[napi(catch_unwind)]
     pub fn erase_removed<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.change(env, Project::erase_removed)
-    }
-}
-
-/// The arguments of `publish`, copied from JavaScript.
-struct Given {
-    memory_keys: Vec<u64>,
-    chunk_keys: Vec<u64>,
-    chunk_memory_keys: Vec<u64>,
-    texts: Vec<ChunkText>,
-    entities: Vec<KnownEntities>,
-    vectors: Vec<(String, Vec<f32>)>,
-}
-
-impl Given {
-    fn read(
-        memories: PublishedMemories,
-        chunk_keys: &[u64],
-        chunk_memory_keys: &[u64],
-        texts: &mut NativeChunkTexts,
-        vectors: Vec<VectorsOfModel>,
-    ) -> Given {
-        Given {
-            memory_keys: memories.memory_keys.to_vec(),
-            entities: memories.entities,
-            chunk_keys: chunk_keys.to_vec(),
-            chunk_memory_keys: chunk_memory_keys.to_vec(),
-            texts: std::mem::take(&mut texts.texts),
-            vectors: vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect(),
-        }
-    }
-
-    /// Calls `change(memory keys, known entities, chunks, vectors)`. Fails with `Invalid` if the arguments differ in
-    /// number.
-    fn with<Output>(
-        &self,
-        change: impl FnOnce(&[u64], &[EntitySources<'_>], &[TextChunk<'_>], &[ModelVectors<'_>]) -> Result<Output>,
-    ) -> Result<Output> {
-        if self.chunk_keys.len() != self.texts.len() || self.chunk_memory_keys.len() != self.texts.len() {
-            return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
-        }
-        let known = self.entities.iter();
-        let known = known.map(|known| EntitySources { title: optional_text(&known.title), phrases: &known.phrases });
-        let keys = self.chunk_keys.iter().zip(&self.chunk_memory_keys);
-        let chunks = keys.zip(&self.texts).map(|((chunk_key, memory_key), text)| TextChunk {
-            chunk_key: *chunk_key,
-            memory_key: *memory_key,
-            own: &text.own,
-            context: optional_text(&text.context),
-            language: &text.language,
-            passage: &text.passage,
-            place: &text.place,
-            entity_record: &[],
-        });
-        let vectors = self.vectors.iter();
-        let vectors = vectors.map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors });
-        let (known, chunks, vectors) =
-            (known.collect::<Vec<_>>(), chunks.collect::<Vec<_>>(), vectors.collect::<Vec<_>>());
-        change(&self.memory_keys, &known, &chunks, &vectors)
     }
 }

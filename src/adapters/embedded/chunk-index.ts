@@ -17,12 +17,17 @@ import { ProjectIndex as NativeIndex, takePanics } from "../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "./project-index.ts";
 import { StoreError } from "./store-error.ts";
 
+/** Erasing texts rests for this multiple of its duration above the milliseconds. */
+const REST_FACTOR = 20;
+const REST_AFTER_MS = 1_000;
+
 /** ChunkIndex on DuckDB and the native core. */
 export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #parts: EmbeddedIndexParts;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();
   /** Projects whose files may have data of removed chunks. All are, until the first sweep of this process. */
   readonly #toErase = new Set<ProjectId>();
+  #textsRestUntil = 0;
   /** Projects that were dropped: a caller that still has the id must not create the folder again. */
   readonly #dropped = new Set<ProjectId>();
 
@@ -90,7 +95,24 @@ export class EmbeddedChunkIndex implements ChunkIndex {
       this.#toErase.delete(id); // before the call, so that a purge during it is not forgotten
       if (!(await this.#erase(index))) this.#toErase.add(id);
     }
+    await this.#eraseTexts();
     for (const panic of takePanics()) this.#parts.log.error({ panic }, "a thread of the native core failed");
+  }
+
+  /**
+   * Erases removed texts from the archive. All texts are written again, so this rests for a multiple of the time that
+   * it took: the first purge after a while is erased at once, and steady purges cost a small share of the disk's time.
+   */
+  async #eraseTexts(): Promise<void> {
+    const startedAt = performance.now();
+    if (startedAt < this.#textsRestUntil) return;
+    try {
+      await this.#parts.archive.eraseRemoved();
+    } catch (err) {
+      this.#parts.log.warn({ err }, "texts of removed memories could not be erased yet; trying again later");
+    }
+    const endedAt = performance.now();
+    this.#textsRestUntil = endedAt + (endedAt - startedAt - REST_AFTER_MS) * REST_FACTOR;
   }
 
   /** Returns whether no file has data of removed chunks any more. */

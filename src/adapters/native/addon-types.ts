@@ -297,18 +297,6 @@ export interface NativeIndex {
     texts: NativeChunkTexts,
     vectors: readonly VectorsOfModel[],
   ): Promise<void>;
-  /**
-   * Publishes memories again that still have exactly these chunks, under the same keys, and skips others. The
-   * arguments are those of `publish`. Resolves to the number of published chunks. Searches find the memories
-   * meanwhile.
-   */
-  rebuild(
-    memories: PublishedMemories,
-    chunkKeys: BigUint64Array,
-    chunkMemoryKeys: BigUint64Array,
-    texts: NativeChunkTexts,
-    vectors: readonly VectorsOfModel[],
-  ): Promise<number>;
   /** Removes all indexed data of the given memories, durably. Unknown keys are ignored. */
   remove(memoryKeys: BigUint64Array): Promise<void>;
   /**

@@ -4,6 +4,7 @@
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { StoredChunk, StoredMemory } from "../../../ports/chunk-index.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
+import { NOTE_REMOVAL, NOTED_REMOVAL } from "./rewriting.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
 import type { DuckSnapshot } from "./snapshot.ts";
 
@@ -81,6 +82,7 @@ export class Archive {
         await writer.run(`DELETE FROM texts WHERE ${condition}`);
         await writer.run(`DELETE FROM chunks WHERE ${condition}`);
       }
+      await writer.run(NOTE_REMOVAL);
     });
   }
 
@@ -151,6 +153,18 @@ export class Archive {
   /** See DuckDatabase.snapshot. */
   snapshot(): Promise<DuckSnapshot> {
     return this.database.snapshot();
+  }
+
+  /**
+   * Overwrites what `remove` left in the file, if it was called since. Returns whether the file has nothing of removed
+   * memories any more; false if a backup reads the file.
+   * @throws StoreError if the file cannot be used
+   */
+  async eraseRemoved(): Promise<boolean> {
+    const isNoted = async () => (await this.database.rows(NOTED_REMOVAL)).length > 0;
+    if (!(await isNoted())) return true;
+    await this.database.rewrite(["texts", "chunks"]);
+    return !(await isNoted());
   }
 
   /** Merges the write-ahead log into the file. Takes up to a second, so it is for idle times. */

@@ -14,6 +14,7 @@ import {
 import { invariant } from "../../../domain/fault.ts";
 import type { Log } from "../../../kit/log.ts";
 import { refuseNewerVersion, StoreError, type StoreFileCode, storeError } from "../store-error.ts";
+import { rewriteTables } from "./rewriting.ts";
 import { MIGRATIONS } from "./schema.ts";
 import { type Cell, DuckSnapshot } from "./snapshot.ts";
 
@@ -118,6 +119,14 @@ export class DuckDatabase {
    */
   checkpoint(): Promise<void> {
     return this.#afterWrites((session) => session.checkpoint());
+  }
+
+  /**
+   * Rewrites tables after all earlier writes, so that removed rows are gone from the bytes of the file (rewriting.ts).
+   * Does nothing while a snapshot is open, because the file keeps its rows. Reads go on meanwhile.
+   */
+  rewrite(tables: readonly string[]): Promise<void> {
+    return this.#afterWrites((session) => session.rewrite(tables));
   }
 
   /**
@@ -307,6 +316,18 @@ class Session {
 
   async checkpoint(): Promise<void> {
     await this.writer.run("CHECKPOINT");
+  }
+
+  async rewrite(tables: readonly string[]): Promise<void> {
+    if (this.#snapshots.size > 0) return;
+    const run = async (sql: string) => void (await this.writer.run(sql));
+    const rows = async (sql: string) => (await this.writer.run(sql)).getRows();
+    try {
+      await rewriteTables({ run, rows }, tables);
+    } catch (error) {
+      await this.#rollBack(error);
+      throw error;
+    }
   }
 
   async snapshot(path: string): Promise<DuckSnapshot> {

@@ -50,6 +50,8 @@ export class ChangeCount {
  */
 export class SqliteDatabase {
   readonly #statements = new Map<string, Statement<unknown, Bindings>>();
+  /** Whether the write-ahead log may have erased rows. It may at first: the last process may have ended before. */
+  #mustEmptyLog = true;
   /** Effects of the open transaction, in the order of registration. */
   #effects: Effect[] = [];
 
@@ -136,6 +138,27 @@ export class SqliteDatabase {
   freeze(): void {
     this.#run("BEGIN");
     this.prepare("SELECT count(*) FROM sqlite_schema").get({}); // the first read takes the snapshot
+  }
+
+  /** Notes that rows were erased for good, for `emptyLog`. */
+  noteErasure(): void {
+    this.#mustEmptyLog = true;
+  }
+
+  /**
+   * Moves the write-ahead log into the file and empties it if `noteErasure` was called since, because the log has
+   * earlier versions of pages. Returns false if another connection reads or writes at this moment.
+   */
+  emptyLog(): boolean {
+    if (!this.#mustEmptyLog) return true;
+    this.#run("PRAGMA busy_timeout = 0"); // waiting would block this thread
+    try {
+      const result = this.prepare<{ busy: bigint }>("PRAGMA wal_checkpoint(TRUNCATE)").get({});
+      this.#mustEmptyLog = result?.busy !== 0n;
+      return !this.#mustEmptyLog;
+    } finally {
+      this.#run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 
   /** Closes the file. A second call does nothing. */
@@ -288,6 +311,8 @@ function configure(connection: Database): void {
   connection.run("PRAGMA synchronous = FULL");
   connection.run("PRAGMA foreign_keys = ON");
   connection.run("PRAGMA temp_store = MEMORY");
+  // deleted content is overwritten with zeros, also in pages that become free
+  connection.run("PRAGMA secure_delete = ON");
   connection.run(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
 }
 

@@ -193,6 +193,7 @@ export class ProjectRows {
 
   /** See AccountStore.eraseMemoriesOfRemoved. */
   eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): void {
+    this.database.noteErasure();
     this.database
       .prepare<never, { project: string; keys: string }>(ERASE_MEMORIES)
       .run({ project: id, keys: keyList(keys) });

@@ -73,9 +73,15 @@ export class SqliteRetirementStore implements RetirementStore {
   }
 
   erase(keys: readonly MemoryKey[]): readonly string[] {
+    this.#database.noteErasure();
     return this.#database
       .prepare<Pick<MemoryRow, "source">, { keys: string }>(ERASE)
       .all({ keys: keyList(keys) })
       .flatMap((row) => uploadedFileOf(row)?.name ?? []);
+  }
+
+  // Pages of the file have zeros instead of erased rows (secure_delete), but the write-ahead log has the pages before.
+  eraseTraces(): boolean {
+    return this.#database.emptyLog();
   }
 }

@@ -1,0 +1,120 @@
+// Erasure: after a purge and one sweep, no byte of a file of the data directory is of the purged memory: not its text,
+// words, title, tags, metadata or vectors.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import { until } from "../support/until.ts";
+import { type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
+
+/** Sweeps run at this interval. */
+const SWEEP_MS = 30_000;
+/** Header and record of a vector log (native/src/vectors/log.rs), in bytes. */
+const HEADER_BYTES = 512;
+const RECORD_HEAD_BYTES = 20;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+let folder: string;
+let harness: IngestHarness;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "mneme-erasure-"));
+  harness = await openIngestHarness(null, { folder });
+});
+afterEach(async () => {
+  await harness.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const SECRET: MemoryDraft = {
+  content: "Quixotryl hides the Zanzibarwort under the Vexillumgate, said Brobdingnax. ".repeat(30),
+  title: "Plumbagothrix ledger",
+  tags: ["marzipanolith"],
+  metadata: { Grindelwortkey: "Fnordlingvalue" },
+};
+const WORDS = ["Quixotryl", "Zanzibarwort", "Vexillumgate", "Brobdingnax", "Plumbagothrix", "marzipanolith"];
+const TRACES = [...WORDS, "Grindelwortkey", "Fnordlingvalue"];
+
+/** Names of the files that contain one of these byte strings. Words count in any case. */
+function filesWith(traces: readonly (string | Buffer)[]): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.flatMap((name) => {
+    const bytes = bytesOf(join(folder, name));
+    const lower = Buffer.from(bytes.toString("latin1").toLowerCase(), "latin1");
+    const found = traces.filter((trace) =>
+      typeof trace === "string" ? lower.includes(trace.toLowerCase()) : bytes.includes(trace),
+    );
+    return found.map((trace) => `${name}: ${typeof trace === "string" ? trace : "a vector"}`);
+  });
+}
+
+/** Content of a file; empty for a folder, and for a file that was removed since it was listed. */
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : "";
+    if (code === "ENOENT" || code === "EISDIR") return Buffer.alloc(0);
+    throw error;
+  }
+}
+
+/** The stored vectors of a memory, from the vector logs. */
+function vectorsOf({ key }: Memory): Buffer[] {
+  const recordBytes = RECORD_HEAD_BYTES + harness.embedder.dimensions * 2 + 4;
+  const projects = join(folder, "projects");
+  const logs = readdirSync(projects, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".log"));
+  return logs.flatMap((name) => {
+    const bytes = readFileSync(join(projects, name));
+    const vectors: Buffer[] = [];
+    for (let at = HEADER_BYTES; at + recordBytes <= bytes.length; at += recordBytes) {
+      const isOfMemory = bytes.readBigUInt64LE(at + 12) === (key as bigint) && bytes.readBigUInt64LE(at + 4) !== 0n;
+      if (isOfMemory) vectors.push(bytes.subarray(at + RECORD_HEAD_BYTES, at + recordBytes - 4));
+    }
+    return vectors;
+  });
+}
+
+/** Publishes the secret among other memories. Returns it, and the byte strings that must go. */
+async function published(): Promise<{ readonly secret: Memory; readonly traces: readonly (string | Buffer)[] }> {
+  const others = (from: number) =>
+    Array.from({ length: 40 }, (_, at) => ({ content: `Kettle ${from + at} boils near the harbour of Lisbon.` }));
+  const before = harness.accept(...others(0));
+  const [secret] = harness.accept(SECRET);
+  const after = harness.accept(...others(100));
+  for (const memory of [...before, secret, ...after]) await harness.settled(memory);
+  const traces = [...TRACES, ...vectorsOf(secret)];
+  expect(traces.length).toBeGreaterThan(TRACES.length);
+  expect(new Set(filesWith(traces).map((found) => found.split(": ")[1])).size).toBeGreaterThan(TRACES.length / 2);
+  return { secret, traces };
+}
+
+/** Waits until a sweep has erased the row of a memory, then, without another sweep, until the files are clean. */
+async function expectErased({ key }: Memory, traces: readonly (string | Buffer)[]): Promise<void> {
+  const rows = harness.database.prepare<{ n: bigint }, { key: bigint }>(
+    "SELECT count(*) AS n FROM memories WHERE memory_key = $key",
+  );
+  await until("the row is gone", () => {
+    harness.clock.advance(SWEEP_MS);
+    return rows.get({ key })?.n === 0n;
+  });
+  await until("the files are clean", () => filesWith(traces).length === 0).catch(() => {
+    expect(filesWith(traces)).toEqual([]);
+  });
+}
+
+test("deleted with purge: one sweep later no file has anything of it, and the others are found", async () => {
+  const { secret, traces } = await published();
+  harness.database.transaction(() => harness.memories.remove(harness.projectId, secret.id, { purges: true }));
+  await expectErased(secret, traces);
+  expect(await harness.searchable()).toHaveLength(80);
+}, 60_000);
+
+test("at the end of the retention: one sweep later no file has anything of it", async () => {
+  const { secret, traces } = await published();
+  harness.database.transaction(() => harness.memories.remove(harness.projectId, secret.id));
+  harness.clock.advance(40 * DAY_MS);
+  await expectErased(secret, traces);
+}, 60_000);
