@@ -12,8 +12,10 @@ import type { ForgetRequest, Receipt } from "./forget.ts";
 /** Answers the requests of commands. Whoever can open the data directory may send any of them. */
 export type Control = (request: Request) => Promise<Response>;
 
-/** Bytes of text that are sent at once. */
-const CHUNK_BYTES = 256 * 1024;
+/** Length of the text that is sent at once. */
+const CHUNK_CHARACTERS = 256 * 1024;
+/** Time in milliseconds after which an answer ends that nobody reads. */
+const UNREAD_MS_MAX = 10 * 60 * 1000;
 
 /** What only a running server can do. */
 export interface ServerActions {
@@ -63,33 +65,18 @@ export interface StreamFailure {
 /** An answer with lines. A failure before the first line rejects; a later one becomes the last line. */
 async function streamed(lines: AsyncGenerator<string>): Promise<Response> {
   const first = await lines.next();
-  const encoder = new TextEncoder();
-  let pending = first.done ? "" : first.value;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        while (pending.length < CHUNK_BYTES) {
-          const next = await lines.next();
-          if (next.done) {
-            controller.enqueue(encoder.encode(pending));
-            controller.close();
-            return;
-          }
-          pending += next.value;
-        }
-        controller.enqueue(encoder.encode(pending));
-        pending = "";
-      } catch (error) {
-        const failure: StreamFailure = { type: "error", message: messageOf(error) };
-        controller.enqueue(encoder.encode(`${pending}${JSON.stringify(failure)}\n`));
-        controller.close();
-      }
-    },
-    async cancel() {
-      await lines.return(undefined);
-    },
-  });
-  return new Response(body, { headers: { "content-type": "application/x-ndjson" } });
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    const encoder = new TextEncoder();
+    let pending = first.done ? "" : first.value;
+    for await (const line of lines) {
+      pending += line;
+      if (pending.length < CHUNK_CHARACTERS) continue;
+      yield encoder.encode(pending);
+      pending = "";
+    }
+    yield encoder.encode(pending);
+  }
+  return new Response(bodyOf(pieces()), { headers: { "content-type": "application/x-ndjson" } });
 }
 
 /** First line of a copy of the stores. */
@@ -113,34 +100,54 @@ export type CopyLine = CopyHeader | CopyPart | CopyEnd | StreamFailure;
 
 /** An answer with a copy of the stores: lines, each line of a part followed by its bytes. */
 function copied({ summary, parts }: Awaited<ReturnType<Keeper["copy"]>>): Response {
-  const encode = (line: CopyLine) => new TextEncoder().encode(`${JSON.stringify(line)}\n`);
-  let count = 0;
-  let isOpen = true;
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encode({ type: "copy", summary })),
-    async pull(controller) {
-      try {
-        const next = await parts.next();
-        if (!isOpen) return;
-        if (next.done) controller.enqueue(encode({ type: "end", parts: count }));
-        else {
-          const { part, bytes } = next.value;
-          count += 1;
-          controller.enqueue(encode({ type: "part", part, bytes: bytes.length }));
-          controller.enqueue(bytes);
-          return;
+  const line = (value: CopyLine) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    yield line({ type: "copy", summary });
+    let count = 0;
+    for await (const { part, bytes } of parts) {
+      count += 1;
+      yield line({ type: "part", part, bytes: bytes.length });
+      yield bytes;
+    }
+    yield line({ type: "end", parts: count });
+  }
+  return new Response(bodyOf(pieces()), { headers: { "content-type": "application/octet-stream" } });
+}
+
+/**
+ * A body with these pieces. A failure becomes its last line. If nobody reads for a while, the pieces end, so that a
+ * command that hangs does not hold a snapshot for ever.
+ */
+export function bodyOf(pieces: AsyncGenerator<Uint8Array>, unreadMsMax = UNREAD_MS_MAX): ReadableStream<Uint8Array> {
+  let timer: Timer | null = null;
+  const stopTimer = () => {
+    if (timer !== null) clearTimeout(timer);
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        stopTimer();
+        try {
+          const next = await pieces.next();
+          if (next.done) return controller.close();
+          controller.enqueue(next.value);
+          timer = setTimeout(() => {
+            controller.error(new Error("the command did not read"));
+            void pieces.return(undefined);
+          }, unreadMsMax);
+        } catch (error) {
+          const failure: StreamFailure = { type: "error", message: messageOf(error) };
+          controller.enqueue(new TextEncoder().encode(`${JSON.stringify(failure)}\n`));
+          controller.close();
         }
-      } catch (error) {
-        controller.enqueue(encode({ type: "error", message: messageOf(error) }));
-      }
-      controller.close();
+      },
+      async cancel() {
+        stopTimer();
+        await pieces.return(undefined);
+      },
     },
-    async cancel() {
-      isOpen = false;
-      await parts.return(undefined);
-    },
-  });
-  return new Response(body, { headers: { "content-type": "application/octet-stream" } });
+    { highWaterMark: 0 },
+  );
 }
 
 /** The records in a body: one per line. */

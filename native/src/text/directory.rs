@@ -84,9 +84,8 @@ impl TextDirectory {
             }
             Ok(())
         });
-        removed.map_err(|cause| {
-            Error::from_io(&format!("removing orphaned files from {}", self.root.display()), &cause)
-        })
+        removed
+            .map_err(|cause| Error::from_io(&format!("removing orphaned files from {}", self.root.display()), &cause))
     }
 
     /// Replaces Tantivy's list of its files by the files that are there. Tantivy checks and deletes only listed files.
