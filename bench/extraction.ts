@@ -55,7 +55,8 @@ async function main(): Promise<void> {
   const tokenizer = benchTokenizer();
   const extract = ({ text }: Passage): ExtractedAttributes => {
     const input = { content: text, title: null, type: null, tags: null, language: null, date: null, createdAt: null };
-    return prepare(input, { countTokens: (part) => tokenizer.count(part) }).extracted;
+    const { extracted } = prepare(input, { countTokens: (part) => tokenizer.count(part) });
+    return { ...extracted, title: extracted.title ?? "" };
   };
 
   const all: (readonly [Passage, ExtractedAttributes])[] = [];

@@ -39,6 +39,8 @@ const WORDS = `the committee agreed that river levels near old harbour would ris
 /** Other work of the server. `isDone` says when it has ended; null: it goes on for longer than the measurement. */
 interface Situation {
   readonly name: string;
+  /** Whether all short texts belong to another project than the other work; otherwise only every second one does. */
+  readonly isOfOneProject?: boolean;
   start(server: RunningServer): Promise<{ isDone: () => Promise<boolean> } | null>;
 }
 
@@ -61,7 +63,7 @@ async function main(): Promise<void> {
     { name: "text", start: (server) => sendText(server, number("--text", 60)) },
     { name: "whole", start: (server) => sendWhole(server, number("--whole", 4)) },
     { name: "deleted", start: (server) => sendAndDelete(server, number("--deleted", 99)) },
-    { name: "import", start: (server) => importNotes(server, number("--notes", 5_000)) },
+    { name: "import", isOfOneProject: true, start: (server) => importNotes(server, number("--notes", 5_000)) },
     { name: "upload", start: (server) => upload(server, number("--upload", 20)) },
   ];
   const wanted = flags.get("--only")?.split(",") ?? all.map(({ name }) => name);
@@ -79,7 +81,7 @@ async function main(): Promise<void> {
   if (flags.has("--record")) process.stdout.write(`written to ${writeRows("fair-ingest", rows)}\n`);
 }
 
-async function measure({ name, start }: Situation, durationMs: number): Promise<Row> {
+async function measure({ name, isOfOneProject = false, start }: Situation, durationMs: number): Promise<Row> {
   await using server = await startServer({
     environment: { MNEME_LOG_LEVEL: "error", MNEME_RATE_LIMITS: "off" },
   });
@@ -90,8 +92,8 @@ async function measure({ name, start }: Situation, durationMs: number): Promise<
   const sent: Promise<Note>[] = [];
   let otherSeconds = Number.NaN;
   for (;;) {
-    // every second text belongs to another project than the other work
-    sent.push(sendNote(sent.length % 2 === 0 ? new Client(server.url, server.key) : other));
+    const isOfOther = isOfOneProject || sent.length % 2 === 1;
+    sent.push(sendNote(isOfOther ? other : new Client(server.url, server.key)));
     await systemClock.sleep(NOTE_EVERY_MS);
     const elapsedMs = performance.now() - startedAt;
     if (work !== null && Number.isNaN(otherSeconds) && (await work.isDone())) otherSeconds = elapsedMs / 1_000;

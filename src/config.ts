@@ -8,6 +8,7 @@ import { parseRateLimits, RATE_LIMITS, type RateLimitTable } from "./account/rat
 import { MODEL_RUNTIMES, type ModelRuntime } from "./adapters/inference/lane-protocol.ts";
 import { AllowList } from "./adapters/outbound/addresses.ts";
 import { parseOrigins } from "./api/cors.ts";
+import { PLAN_NAMES, type Plan } from "./domain/project.ts";
 import { parseCommandLine, UsageError } from "./kit/flags.ts";
 import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
@@ -45,6 +46,8 @@ export interface Config {
   /** Maximum number of chunks per second while the model of a project changes; null: no limit. */
   readonly embedderChangeRate: number | null;
   readonly hnswMinChunks: number;
+  /** Plan of new projects for which no plan is given. */
+  readonly defaultPlan: Plan;
   readonly rateLimits: RateLimitTable;
   readonly trustedProxies: TrustedProxies;
   readonly corsOrigins: readonly string[];
@@ -172,6 +175,17 @@ export const SETTINGS = {
     "NUMBER",
     "Number of chunks in scope above which vector search uses HNSW instead of a scan",
     integer(1, 1_000_000_000, 1_000_000),
+  ),
+  defaultPlan: setting<Plan>(
+    "default-plan",
+    "PLAN",
+    "Plan of new projects for which no plan is given; `enterprise` has no quotas",
+    {
+      defaultValue: () => "enterprise",
+      defaultText: "enterprise",
+      expects: `one of ${PLAN_NAMES.join(", ")}`,
+      parse: (text) => PLAN_NAMES.find((plan) => plan === text),
+    },
   ),
   rateLimits: setting<RateLimitTable>(
     "rate-limits",
@@ -313,6 +327,7 @@ export function parseConfig(
     lanes: read(SETTINGS.lanes),
     modelRuntime: read(SETTINGS.modelRuntime),
     embedderUpgrade: read(SETTINGS.embedderUpgrade),
+    defaultPlan: read(SETTINGS.defaultPlan),
     embedderChangeRate: read(SETTINGS.embedderChangeRate),
     hnswMinChunks: read(SETTINGS.hnswMinChunks),
     rateLimits: read(SETTINGS.rateLimits),

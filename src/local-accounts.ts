@@ -46,7 +46,7 @@ export interface Accounts {
   /** All projects, as one list of the API. */
   listProjects(): Promise<object>;
   /** Creates a project; returns it with its first key. */
-  createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object>;
+  createProject(body: { readonly name: string; readonly plan?: Plan }): Promise<object>;
   changePlan(projectId: string, plan: Plan): Promise<object>;
   removeProject(projectId: string): Promise<void>;
   /** The installed embedding models, as a list of the API. */
@@ -71,7 +71,7 @@ export interface ModelsPlace {
  * Opens the accounts of a data directory.
  * @throws UsageError if the directory contains no data of Mneme; StoreError if its file cannot be used
  */
-export function openLocalAccounts(dataDir: string, clock: Clock, models: ModelsPlace): Accounts {
+export function openLocalAccounts(dataDir: string, clock: Clock, models: ModelsPlace, defaultPlan: Plan): Accounts {
   const path = join(dataDir, "mneme.sqlite");
   if (!existsSync(path)) {
     throw new UsageError(
@@ -79,7 +79,7 @@ export function openLocalAccounts(dataDir: string, clock: Clock, models: ModelsP
         "or start a server first.",
     );
   }
-  return new LocalAccounts(openStores({ path, clock, newWebhookSecret }), clock, models);
+  return new LocalAccounts(openStores({ path, clock, newWebhookSecret }), clock, models, defaultPlan);
 }
 
 class LocalAccounts implements Accounts {
@@ -89,6 +89,7 @@ class LocalAccounts implements Accounts {
     private readonly stores: SqliteStores,
     private readonly clock: Clock,
     private readonly models: ModelsPlace,
+    private readonly defaultPlan: Plan,
   ) {
     this.#accounts = stores.accounts;
   }
@@ -121,9 +122,10 @@ class LocalAccounts implements Accounts {
     return listView(await everyPage((listing) => this.#accounts.listProjects(listing)), storedProjectView);
   }
 
-  async createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object> {
+  async createProject({ name, plan }: { readonly name: string; readonly plan?: Plan }): Promise<object> {
     return this.stores.transactions.run(async ({ accounts }) => {
-      const project = await accounts.createProject({ ...body, settings: DEFAULT_SETTINGS });
+      const settings = DEFAULT_SETTINGS;
+      const project = await accounts.createProject({ name, plan: plan ?? this.defaultPlan, settings });
       return { ...storedProjectView(project), key: (await accounts.issueKey(project.id, FIRST_KEY)).secret };
     });
   }

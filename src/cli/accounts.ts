@@ -4,7 +4,7 @@
 
 import { parseConfig, type StartPlace } from "../config.ts";
 import { LIMITS } from "../domain/limits.ts";
-import { PLAN_NAMES } from "../domain/project.ts";
+import { PLAN_NAMES, type Plan } from "../domain/project.ts";
 import { KEY_SCOPES } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
@@ -35,7 +35,7 @@ export interface AccountsStart {
   readonly place: StartPlace;
   readonly clock: Clock;
   /** Opens the accounts of a data directory. */
-  readonly openLocal: (dataDir: string, clock: Clock, models: ModelsPlace) => Accounts;
+  readonly openLocal: (dataDir: string, clock: Clock, models: ModelsPlace, defaultPlan: Plan) => Accounts;
 }
 
 const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>>> = {
@@ -107,7 +107,7 @@ const FLAGS_HELP: readonly (readonly [string, string])[] = [
     `How long the old secret of a rotated key stays valid, up to ${LIMITS.graceSeconds} (default: 0)`,
   ],
   ["--wait", "Show the progress until the change has ended"],
-  ["--plan PLAN", `One of ${PLAN_NAMES.join(", ")} (default: free)`],
+  ["--plan PLAN", `One of ${PLAN_NAMES.join(", ")} (default for new projects: the setting default-plan)`],
   ["--data-dir DIRECTORY", "Data directory to work on, whether or not a server is running (default: as for serve)"],
   ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
   ["--url URL", "Use this server instead of a data directory, with the key in MNEME_API_KEY or MNEME_ADMIN_KEY"],
@@ -184,8 +184,8 @@ function open(command: AccountsCommand, { flags }: Call, start: AccountsStart): 
   const url = flags.get("--url");
   const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
   if (url === undefined) {
-    const { dataDir, modelsDir, embedder } = parseConfig(ofData.flat(), start.environment, start.place);
-    return start.openLocal(dataDir, start.clock, { directory: modelsDir, defaultId: embedder });
+    const { dataDir, modelsDir, embedder, defaultPlan } = parseConfig(ofData.flat(), start.environment, start.place);
+    return start.openLocal(dataDir, start.clock, { directory: modelsDir, defaultId: embedder }, defaultPlan);
   }
   const [conflict] = ofData;
   if (conflict !== undefined) throw new UsageError(`--url and ${conflict[0]} cannot be used together.`);
@@ -251,12 +251,13 @@ async function listProjects(accounts: Accounts, call: Call): Promise<string> {
 
 async function createProject(accounts: Accounts, call: Call): Promise<string> {
   const { flags } = call;
-  const plan = flags.has("--plan") ? planOf(flags) : "free";
-  const project = fieldsOf(await accounts.createProject({ name: nameOf(flags), plan }));
+  const name = nameOf(flags);
+  const project = fieldsOf(
+    await accounts.createProject(flags.has("--plan") ? { name, plan: planOf(flags) } : { name }),
+  );
   if (flags.has("--json")) return json(project);
-  const { id, name } = project;
   return secretLines(
-    `${shown(id)} (${shown(name)}) is on plan ${shown(project.plan)}; its first key allows *.`,
+    `${shown(project.id)} (${shown(project.name)}) is on plan ${shown(project.plan)}; its first key allows *.`,
     project,
   );
 }

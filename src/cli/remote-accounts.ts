@@ -40,7 +40,7 @@ export class RemoteAccounts implements Accounts {
     return this.#listAll("/v1/projects", {});
   }
 
-  createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object> {
+  createProject(body: { readonly name: string; readonly plan?: Plan }): Promise<object> {
     return this.client.send("POST", "/v1/projects", body, ONCE);
   }
 

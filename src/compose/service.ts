@@ -143,6 +143,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     accounts: stores.accounts,
     index,
     guard,
+    defaultPlan: config.defaultPlan,
     evidenceMinOf: async (id) => {
       const live = (await stores.projectModels.get(id))?.live ?? null;
       return installedOrDefault(models.embedders, live).tuning.evidenceMin;

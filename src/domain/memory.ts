@@ -135,10 +135,13 @@ export interface MemoryDraft {
   readonly occurredAt?: number;
 }
 
-/** Result of the extraction for attributes that the caller did not provide. */
+/**
+ * Result of the extraction for attributes that the caller did not provide. Title and type are null, and there are no
+ * tags, if the project's smart ingestion is off.
+ */
 export interface Extracted {
-  readonly title: string;
-  readonly type: string;
+  readonly title: string | null;
+  readonly type: string | null;
   readonly tags: readonly string[];
   readonly language: string;
 }

@@ -2,10 +2,17 @@
 // tokens being embedded, and chunks waiting to be published. worker.ts claims jobs only while all counts are below
 // their limits.
 
+import type { ProjectId } from "../domain/ids.ts";
+
 /**
  * No more jobs are claimed while at least this many tokens are being embedded: about two seconds of work for two lanes.
  */
 const EMBEDDING_TOKENS_MAX = 48_000;
+/**
+ * Up to this factor of `EMBEDDING_TOKENS_MAX`, jobs are claimed of projects that have little in progress. So a note
+ * does not wait for the next claim of another project's import, which comes a second later.
+ */
+const SMALL_PROJECTS_FACTOR = 2;
 /**
  * Maximum number of tokens that one memory counts towards `EMBEDDING_TOKENS_MAX`. A memory is embedded in slices that
  * take turns with other memories. So three long books do not stop the claiming of other callers' short notes.
@@ -33,6 +40,7 @@ export class Capacity {
   #waitingFiles = 0;
   #embeddingMemories = 0;
   #embeddingTokens = 0;
+  readonly #embeddingTokensOf = new Map<ProjectId, number>();
 
   /**
    * @param publishingChunks returns the number of chunks that wait to be published
@@ -44,11 +52,19 @@ export class Capacity {
   }
 
   /**
-   * Whether more jobs may be claimed: all claimed texts are prepared, and the steps after preparation are below their
-   * limits.
+   * Whether more jobs may be claimed, apart from those of `fullProjects`: all claimed texts are prepared, and the steps
+   * after preparation are below their limits.
    */
   get hasRoomForJobs(): boolean {
-    return this.#preparing === 0 && this.#waitingFiles < WAITING_FILES_MAX && this.hasRoomForTexts;
+    const isPrepared = this.#preparing === 0 && this.#waitingFiles < WAITING_FILES_MAX;
+    const hasRoom = this.#embeddingTokens < SMALL_PROJECTS_FACTOR * EMBEDDING_TOKENS_MAX;
+    return isPrepared && hasRoom && this.#publishingChunks() < PUBLISHING_CHUNKS_MAX;
+  }
+
+  /** Projects with so much in progress that no more of their jobs may be claimed now. */
+  get fullProjects(): readonly ProjectId[] {
+    if (this.#embeddingTokens < EMBEDDING_TOKENS_MAX) return [];
+    return [...this.#embeddingTokensOf].flatMap(([id, tokens]) => (tokens >= MEMORY_TOKENS_MAX ? [id] : []));
   }
 
   /** Whether embedding and publishing are below their limits, so that another text may follow. */
@@ -78,15 +94,22 @@ export class Capacity {
   }
 
   /** Takes a slot for a memory whose chunks are being embedded. */
-  takeEmbedding(tokens: number): Slot {
+  takeEmbedding(projectId: ProjectId, tokens: number): Slot {
     const counted = Math.min(tokens, MEMORY_TOKENS_MAX);
     const memories = tokens < MEMORY_TOKENS_MAX ? 1 : 0;
     this.#embeddingMemories += memories;
-    this.#embeddingTokens += counted;
+    this.#addTokens(projectId, counted);
     return this.#slot(() => {
       this.#embeddingMemories -= memories;
-      this.#embeddingTokens -= counted;
+      this.#addTokens(projectId, -counted);
     });
+  }
+
+  #addTokens(projectId: ProjectId, tokens: number): void {
+    this.#embeddingTokens += tokens;
+    const left = (this.#embeddingTokensOf.get(projectId) ?? 0) + tokens;
+    if (left > 0) this.#embeddingTokensOf.set(projectId, left);
+    else this.#embeddingTokensOf.delete(projectId);
   }
 
   #slot(release: () => void): Slot {

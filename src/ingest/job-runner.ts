@@ -75,7 +75,11 @@ export class JobRunner {
 
   /** Jobs that may be claimed now. */
   get claimFilter(): JobFilter {
-    return { except: this.#parts.extractor.saturatedProjects(), textBytesMax: this.#parts.large.claimableBytesMax };
+    const { extractor, capacity, large } = this.#parts;
+    return {
+      except: [...extractor.saturatedProjects(), ...capacity.fullProjects],
+      textBytesMax: large.claimableBytesMax,
+    };
   }
 
   /**
@@ -164,19 +168,20 @@ export class JobRunner {
       isHeld: () => this.#isHeld(job),
       onNote: (note) => held.update(job, { note }),
     });
-    if (!started.isPending) return { ...read, extraction: started.extraction };
+    const { isSmart } = started;
+    if (!started.isPending) return { ...read, isSmart, extraction: started.extraction };
     if (large.end(job)) wake();
     slot.release();
     const extraction: LlmExtraction | null = await started.extraction;
     wake(); // the project may no longer be saturated
     if (!(await this.#isHeld(job))) throw new LeaseLost();
     this.#postponeIfLarge(job, read.content); // the store keeps the extraction for the next attempt
-    return { ...read, extraction };
+    return { ...read, isSmart, extraction };
   }
 
   async #prepare(extracted: ExtractedJob): Promise<Prepared> {
     const { job, marks } = extracted;
-    const input = withExtraction(prepareInputOf(extracted), extracted.extraction);
+    const input = withExtraction(prepareInputOf(extracted, extracted.isSmart), extracted.extraction);
     const outcome = this.#parts.large.isCurrent(job)
       ? await this.#whileHeld(job, async (signal) => (await this.#parts.preparer.prepare([input], signal))[0])
       : await this.#unlessStopped(this.#preparation.add(input));
@@ -194,7 +199,7 @@ export class JobRunner {
     const tokensOf = ({ tokensMax }: Embedder) =>
       chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, tokensMax), 0);
     const tokens = embedders.reduce((sum, embedder) => sum + tokensOf(embedder), 0);
-    const slot = capacity.takeEmbedding(tokens);
+    const slot = capacity.takeEmbedding(job.projectId, tokens);
     held.enterStage(job, "embedding", 0, chunks.length);
     try {
       const ofModels: ModelVectors[] = [];

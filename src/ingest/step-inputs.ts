@@ -25,6 +25,8 @@ export interface ReadJob {
 
 /** A job after LLM extraction, which may have been skipped. */
 export interface ExtractedJob extends ReadJob {
+  /** Whether preparation extracts the attributes that are still missing. */
+  readonly isSmart: boolean;
   /** null: everything is extracted locally. */
   readonly extraction: LlmExtraction | null;
 }
@@ -37,13 +39,18 @@ export function textBytesOf(content: string): number {
 /**
  * Input of preparation without LLM extraction: values from the caller and the file, or those that the memory had when
  * it was completed before; null where preparation must extract one.
+ * @param isSmart whether the project's smart ingestion is on; if not, the title in a file's metadata is not used
  */
-export function prepareInputOf({ job: { memory, isReindexed }, content, title }: ReadJob): PrepareInput {
+export function prepareInputOf(
+  { job: { memory, isReindexed }, content, title }: ReadJob,
+  isSmart: boolean,
+): PrepareInput {
   // An extracted type is found again: it decides how the text is cut, and a language model may have replaced it.
   const kept = new Set<ExtractedField>(isReindexed ? ["title", "tags", "language", ...memory.given] : memory.given);
   return {
     content,
-    title: kept.has("title") ? memory.title : title,
+    isSmart,
+    title: kept.has("title") ? memory.title : isSmart ? title : null,
     type: kept.has("type") ? memory.type : null,
     tags: kept.has("tags") ? memory.tags : null,
     language: kept.has("language") ? memory.language : null,

@@ -158,7 +158,9 @@ export class VectorBuilder {
         const { title = null, marks = [] } = job.facts ?? {};
         const isByLlm = job.memory.state.status === "completed" && job.memory.state.extraction === "llm";
         const extraction = isByLlm ? ((await extractions.previous(job))?.extraction ?? null) : null;
-        return withExtraction(prepareInputOf({ job, content, title, marks }), extraction);
+        // a memory that was stored without smart ingestion has no title
+        const isSmart = job.memory.title !== null;
+        return withExtraction(prepareInputOf({ job, content, title, marks }, isSmart), extraction);
       }),
     );
     const prepared = inputs.length === 0 ? [] : await preparer.prepare(inputs);

@@ -23,11 +23,13 @@ export interface Relation {
   readonly object: string;
 }
 
+type ExtractedByLlm = { readonly [Field in keyof Extracted]?: NonNullable<Extracted[Field]> };
+
 /**
  * What a language model extracted from a memory. An attribute is absent if it was not requested, or if the reply had no
  * valid value for it. Entities and relations are always requested, for the knowledge graph.
  */
-export interface LlmExtraction extends Partial<Extracted> {
+export interface LlmExtraction extends ExtractedByLlm {
   readonly entities: readonly Entity[];
   readonly relations: readonly Relation[];
 }

@@ -19,6 +19,11 @@ export const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
 /** A text to prepare, with the attributes that the caller gave. Attributes that are null are extracted. */
 export interface PrepareInput {
   readonly content: string;
+  /**
+   * Whether title, type and tags that are null are extracted. Otherwise they stay null, and there are no tags; the
+   * language is always detected. Default: true.
+   */
+  readonly isSmart?: boolean | undefined;
   readonly title: string | null;
   readonly type: string | null;
   readonly tags: readonly string[] | null;
@@ -34,7 +39,7 @@ export interface PrepareInput {
 
 /** A prepared text. */
 export interface Prepared {
-  /** All attributes: the given ones, and extracted ones for those that were null. */
+  /** The given attributes, and extracted ones for those that were null. */
   readonly extracted: Extracted;
   readonly chunks: readonly Chunk[];
   readonly texts: ChunkTexts;

@@ -30,14 +30,15 @@ export interface TokenSettings {
 export const PART_BYTES_MAX = 32 * 1024 * 1024;
 
 /** One text of a `prepare` request: its length in bytes and the attributes that the caller gave. */
-interface InputHeader extends Omit<PrepareInput, "content"> {
+interface InputHeader extends Omit<PrepareInput, "content" | "isSmart"> {
   readonly bytes: number;
+  readonly isSmart: boolean;
 }
 
 /** The result for one text, except for the numbers of its ranges, which are in the payload. */
 interface ResultHeader {
-  readonly title: string;
-  readonly type: string;
+  readonly title: string | null;
+  readonly type: string | null;
   readonly tags: readonly string[];
   readonly language: string;
   readonly titlePrefix: string;
@@ -65,8 +66,8 @@ const NONE = -1;
 /** The requests that prepare these texts. They must be sent in this order without other requests in between. */
 export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
   const texts = inputs.map(({ content }) => Buffer.from(content, "utf8"));
-  const headers: InputHeader[] = inputs.map(({ content: _, ...given }, position) => {
-    return { bytes: texts[position]?.byteLength ?? 0, ...given };
+  const headers: InputHeader[] = inputs.map(({ content: _, isSmart = true, ...given }, position) => {
+    return { bytes: texts[position]?.byteLength ?? 0, isSmart, ...given };
   });
   const joined = texts.length === 1 ? (texts[0] ?? Buffer.alloc(0)) : Buffer.concat(texts);
   const requests: ChildMessage[] = [];

@@ -49,6 +49,8 @@ export interface ProjectServiceParts {
   readonly accounts: AccountStore;
   readonly index: ChunkIndex;
   readonly guard: AddressGuard;
+  /** Plan of new projects for which no plan is given. */
+  readonly defaultPlan: Plan;
   /** Defaults of `min_evidence` by mode: those of the embedding model of the project's index. */
   readonly evidenceMinOf: (id: ProjectId) => Eventually<RetrievalTuning["evidenceMin"]>;
   readonly log: Log;
@@ -102,7 +104,8 @@ export class ProjectService {
     update: ProjectUpdate & { readonly name: string },
   ): Promise<{ readonly project: ProjectInForce; readonly issued: IssuedKey }> {
     const settings = merged(DEFAULT_SETTINGS, update, true);
-    const project = await accounts.createProject({ name: update.name, plan: update.plan ?? "free", settings });
+    const plan = update.plan ?? this.#parts.defaultPlan;
+    const project = await accounts.createProject({ name: update.name, plan, settings });
     return { project: await this.#inForce(project), issued: await accounts.issueKey(project.id, FIRST_KEY) };
   }
 

@@ -30,7 +30,7 @@ const DEFAULT_EMBEDDER = embedderOf(
   SETTINGS.embedder.defaultValue({ workingDirectory: "", shippedModelsDirectory: () => MODELS_DIR }),
 );
 const DEFAULTS = {
-  plan: "free",
+  plan: "enterprise",
   llm: { base_url: null, model: null, temperature: null, max_output_tokens: null },
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
@@ -46,6 +46,15 @@ const put = (path: string, body: unknown, headers?: Record<string, string>) => m
 const own = (headers?: Record<string, string>) => mneme.call("GET", "/v1/project", undefined, headers);
 
 describe("createProject", () => {
+  test("without a plan, the project gets the plan that the operator set, and a plan in the request counts more", async () => {
+    const service = await startService({ config: { defaultPlan: "starter" }, waitsForModels: false });
+    const planOf = async (body: object) => (await service.call("POST", "/v1/projects", body)).body.plan;
+    expect(await planOf({ name: "one" })).toBe("starter");
+    expect(await planOf({ name: "two", plan: "pro" })).toBe("pro");
+    expect((await service.call("GET", "/v1/project")).body.plan).toBe("enterprise");
+    await service.stop();
+  });
+
   test("201: the defaults, and the project's first key with the scopes *", async () => {
     const { status, body } = await create({ name: "Acme" });
     expect(status).toBe(201);

@@ -143,14 +143,18 @@ describe("on a data directory, while a server uses it", () => {
     expect(run("keys", ["revoke", keyId])).rejects.toThrow(`There is no key ${keyId}.`);
   });
 
-  test("projects create makes a project with its first key, on the requested plan or the smallest", async () => {
+  test("projects create makes a project with its first key, on the requested plan or the operator's", async () => {
     const text = await run("projects", ["create", "--name", "acme", "--plan", "pro"]);
     const principal = principalOf(secretOf(text));
     expect(linesOf(text)[0]).toBe(`${principal.projectId} (acme) is on plan pro; its first key allows *.`);
     expect(principal).toMatchObject({ userId: null, scopes: ["*"] });
     expect(accounts.project(principal.projectId)).toMatchObject({ name: "acme", plan: "pro", isDefault: false });
-    const small = principalOf(secretOf(await run("projects", ["create", "--name", "small"])));
-    expect(accounts.project(small.projectId)?.plan).toBe("free");
+    const planOf = async (environment: Readonly<Record<string, string>>) => {
+      const made = await run("projects", ["create", "--name", "small"], { MNEME_DATA_DIR: dataDir, ...environment });
+      return accounts.project(principalOf(secretOf(made)).projectId)?.plan;
+    };
+    expect(await planOf({})).toBe("enterprise");
+    expect(await planOf({ MNEME_DEFAULT_PLAN: "starter" })).toBe("starter");
   });
 
   test("projects list shows all of them, --json like the API", async () => {
@@ -331,7 +335,7 @@ describe("through a server", () => {
     ]);
     const made = Response.json({ ...PROJECT, key: SECRET }, { status: 201 });
     expect(secretOf(await through([made], "projects", "create", "--name", "acme"))).toBe(SECRET);
-    expect(asked).toMatchObject([{ method: "POST", path: "/v1/projects", body: { name: "acme", plan: "free" } }]);
+    expect(asked).toMatchObject([{ method: "POST", path: "/v1/projects", body: { name: "acme" } }]);
     const changed = Response.json({ ...PROJECT, plan: "pro" });
     const text = await through([page([PROJECT]), changed], "projects", "set-plan", "acme", "--plan", "pro");
     expect(text).toBe("prj_1 (acme) is on plan pro.\n");

@@ -83,12 +83,24 @@ describe("a memory", () => {
     expect(requests).toEqual([]);
   });
 
-  test("of a project without smart ingestion, or without a model, is extracted locally", async () => {
-    change({ smart_ingestion: { enabled: false, daily_token_limit: null } });
-    expect(await extractionOf({ content: "Some text." })).toBe("local");
+  test("of a project without a model is extracted locally", async () => {
     await harness.close();
     harness = await openIngestHarness();
     expect(await extractionOf({ content: "Some text." })).toBe("local");
+    expect(requests).toEqual([]);
+  });
+
+  test("of a project without smart ingestion is not extracted, only its language is detected", async () => {
+    change({ smart_ingestion: { enabled: false, daily_token_limit: null } });
+    const content = "# The harbour\n\nThe engineers measured the water level near the old harbour every day.";
+    const embedded: string[] = [];
+    harness.embedder.before = (texts) => {
+      embedded.push(...texts);
+    };
+    expect(await stored({ content })).toMatchObject({ title: null, type: null, tags: [], language: "en" });
+    expect(embedded).toEqual([content]);
+    const given = { title: "Water", type: "note", tags: ["river"] };
+    expect(await stored({ content, ...given })).toMatchObject({ ...given, language: "en" });
     expect(requests).toEqual([]);
   });
 

@@ -51,7 +51,7 @@ test("if too much text of a project waits, more is extracted locally at once, an
   await first.started;
   const second = extract(extractor, "prj_a", "A note.");
   const other = extract(extractor, "prj_b", "A note.");
-  expect(await second.started).toEqual({ isPending: false, extraction: null });
+  expect(await second.started).toEqual({ isSmart: true, isPending: false, extraction: null });
   expect(second.notes).toEqual(["Too much text waits for the language model: extracted locally."]);
   expect(extractor.saturatedProjects()).toEqual(["prj_a"] as never);
   release();

@@ -23,6 +23,32 @@ afterEach(() => harness.close());
 const contentOf = async ({ key }: Memory) => (await harness.index.contents([key])).get(key);
 const chunksInIndex = () => harness.storedChunks();
 
+test("a note is completed while another project's import fills the models, and no more of the import is claimed", async () => {
+  const gate = new Gate();
+  let held = 0;
+  harness.embedder.before = (texts) => {
+    if (!texts.some((text) => text.includes("entry"))) return;
+    held += 1;
+    return gate.pass();
+  };
+  const words = Array.from({ length: 200 }, (_, at) => `harbour ${at}`).join(" ");
+  const entries = Array.from({ length: 400 }, (_, at) => ({ content: `entry ${at} ${words}` }));
+  const last = harness.accept(...entries).at(-1);
+  const { id } = harness.accounts.createProject({ name: "other", plan: "enterprise", settings: DEFAULT_SETTINGS });
+  const store = async (content: string) => {
+    const [accepted] = harness.memories.accept(id, [{ content }]);
+    if (accepted === undefined || !("memory" in accepted)) throw new Error("nothing was accepted");
+    harness.worker.wake();
+    await until("it is completed", () => harness.memories.get(id, accepted.memory.id)?.state.status === "completed");
+  };
+  await until("much of the import is being embedded", () => held > 100);
+  await store("A note.");
+  await store("Another note.");
+  expect(held).toBeLessThan(400);
+  gate.open();
+  if (last !== undefined) await harness.settled(last);
+});
+
 describe("a text of many chunks", () => {
   // About 75,000 tokens in at least five slices, more than may be embedded at the same time.
   const BOOK = Array.from({ length: 6_000 }, (_, at) => `Kettle ${at} boils at noon, and pot ${at * 7} at night.`).join(

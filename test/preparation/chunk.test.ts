@@ -259,7 +259,7 @@ describe("hostile texts are prepared like any other text", () => {
         expect(passage.length).toBeLessThanOrEqual(UNITS_PER_TOKEN_MAX * CHUNK_TOKENS);
         expect(tokens).toBeLessThanOrEqual(CHUNK_TOKENS);
       }
-      expect(Array.from(prepared.extracted.title).length).toBeLessThanOrEqual(80);
+      expect(Array.from(prepared.extracted.title ?? "").length).toBeLessThanOrEqual(80);
     }, 30_000);
   }
 });

@@ -176,7 +176,7 @@ describe("between server and preparation process", () => {
       requests.at(-1)?.header ?? {},
       requests.map(({ payload }) => payload ?? new Uint8Array()),
     );
-    expect(arrived).toEqual(inputs);
+    expect(arrived).toEqual(inputs.map((each) => ({ ...each, isSmart: true })));
     const answer = encodeResults(arrived.map((each) => prepareRanges(each, models)));
     const results = decodeResults({ ...answer, header: JSON.parse(JSON.stringify(answer.header)) });
     for (const [position, each] of inputs.entries()) {

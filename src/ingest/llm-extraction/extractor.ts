@@ -77,7 +77,10 @@ export interface ExtractionContext {
 }
 
 /** A started extraction. */
-type StartedExtraction =
+type StartedExtraction = {
+  /** Whether attributes that the caller did not give are extracted: the project's setting `smart_ingestion.enabled`. */
+  readonly isSmart: boolean;
+} & (
   | {
       readonly isPending: false;
       /** Result of an earlier attempt; null if there is none, so that everything is extracted locally. */
@@ -87,9 +90,11 @@ type StartedExtraction =
       readonly isPending: true;
       /** Resolves when the language model has answered; with null if everything is extracted locally. */
       readonly extraction: Promise<LlmExtraction | null>;
-    };
+    }
+);
 
-const LOCAL_ONLY: StartedExtraction = { isPending: false, extraction: null };
+const LOCAL_ONLY: StartedExtraction = { isSmart: true, isPending: false, extraction: null };
+const NO_EXTRACTION: StartedExtraction = { isSmart: false, isPending: false, extraction: null };
 
 /** Extracts attributes of memories with language models. */
 export class LlmExtractor {
@@ -129,15 +134,19 @@ export class LlmExtractor {
     const missing = EXTRACTED_FIELDS.filter(
       (field) => !given.includes(field) && !(field === "title" && title !== null),
     );
-    if (missing.length === 0) return LOCAL_ONLY;
+    if (missing.length === 0 && title === null) return LOCAL_ONLY;
     const previous = await this.#parts.extractions.previous(job);
-    if (job.isReindexed) return { isPending: false, extraction: previous?.extraction ?? null };
-    if (previous !== null) {
-      const isUseful = missing.some((field) => previous.extraction?.[field] !== undefined);
-      return { isPending: false, extraction: isUseful ? previous.extraction : null };
+    if (job.isReindexed) {
+      // A memory that was stored without smart ingestion has no title.
+      return { isSmart: job.memory.title !== null, isPending: false, extraction: previous?.extraction ?? null };
     }
     const settings = (await this.#parts.accounts.project(job.projectId))?.settings;
-    if (settings === undefined || !settings.smart_ingestion.enabled) return LOCAL_ONLY;
+    if (settings?.smart_ingestion.enabled === false) return NO_EXTRACTION;
+    if (settings === undefined || missing.length === 0) return LOCAL_ONLY;
+    if (previous !== null) {
+      const isUseful = missing.some((field) => previous.extraction?.[field] !== undefined);
+      return { isSmart: true, isPending: false, extraction: isUseful ? previous.extraction : null };
+    }
     const endpoint = endpointOf(settings.llm, this.#parts.operator);
     if (endpoint === null) return LOCAL_ONLY;
     if (!this.#fitsBuffer(input)) {
@@ -145,7 +154,7 @@ export class LlmExtractor {
       return LOCAL_ONLY;
     }
     const request = new ExtractionRequest(job, missing, endpoint, settings);
-    return { isPending: true, extraction: this.#extractBuffered(input, request, context) };
+    return { isSmart: true, isPending: true, extraction: this.#extractBuffered(input, request, context) };
   }
 
   #fitsBuffer({ job, content }: ExtractionInput): boolean {

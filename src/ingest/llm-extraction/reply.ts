@@ -2,7 +2,7 @@
 // omit fields. Each value must be within our own limits; invalid values are dropped.
 
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
-import type { Extracted, ExtractedField, Json } from "../../domain/memory.ts";
+import type { ExtractedField, Json } from "../../domain/memory.ts";
 import { shortTitle } from "../../domain/title.ts";
 import type { Entity, LlmExtraction, Relation } from "../../ports/llm-extraction-store.ts";
 import { GRAPH_ITEMS_MAX } from "./prompt.ts";
@@ -31,7 +31,7 @@ export interface UnusableReply {
 export function parseReply(text: string, missing: readonly ExtractedField[]): ParsedReply | UnusableReply {
   const object = objectIn(text);
   if (object === null) return { problem: "it contains no complete JSON object" };
-  const attributes: Partial<Extracted> = Object.fromEntries(
+  const attributes: Omit<LlmExtraction, "entities" | "relations"> = Object.fromEntries(
     missing.flatMap((field) => {
       const value = object[field] === undefined ? null : PARSERS[field](object[field]);
       return value === null ? [] : [[field, value]];
