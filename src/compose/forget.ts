@@ -69,7 +69,7 @@ export async function forget(parts: ForgetParts, { kind, id, project }: ForgetRe
     }
     left = await traces.count(subject);
   }
-  await traces.mergeLogs();
+  await sweep(parts); // erases what the last steps left in the bytes of the files
   if (isAnythingLeft(left)) throw new Error(`Not everything could be erased yet: ${JSON.stringify(left)}. Try again.`);
   const chunks = before["memories.duckdb"]?.chunks ?? 0;
   return {

@@ -16,6 +16,8 @@ import { until } from "../support/until.ts";
 
 /** Number of backups under write load; MNEME_TEST_BACKUPS=20 for the long form. */
 const BACKUPS = Number(process.env.MNEME_TEST_BACKUPS ?? 3);
+/** Number of these in which a search has to find the memories, too. */
+const BACKUPS_SEARCHED = 3;
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-backup-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -72,7 +74,7 @@ test(
     await Promise.all(writers);
 
     expect(await restore([target, "--list"], start()).then((text) => text.split("\n").length)).toBe(BACKUPS + 1);
-    for (const { id, before } of made) {
+    for (const [round, { id, before }] of made.entries()) {
       const dataDir = path(`restored-${id}`);
       await restore([target, "--backup", id, "--data-dir", dataDir], start());
       const restored = await startService({ dataDir });
@@ -89,7 +91,8 @@ test(
         if (n !== null && acknowledged.get(memoryId) !== null)
           expect([memoryId, present.has(memoryId)]).toEqual([memoryId, true]);
       }
-      await expectWhole(restored, ids);
+      // the search of every one would compute the vectors of many thousand memories
+      if (round < BACKUPS_SEARCHED) await expectWhole(restored, ids);
       await restored.stop();
       rmSync(dataDir, { recursive: true });
     }

@@ -2,7 +2,7 @@
 // where.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
@@ -38,6 +38,15 @@ const rowsWith = (word: string): number => {
   database.close();
   return rows.filter((row) => Object.values(row).some((value) => String(value).includes(word))).length;
 };
+/**
+ * Files of the data directory whose bytes contain `word`. Rows are left out (`rowsWith`): SQLite may keep a copy of an
+ * erased row in the unused bytes of a page that it rebuilt.
+ */
+const filesWith = (word: string): readonly string[] =>
+  readdirSync(service.dataDir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith("mneme.sqlite"))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => readFileSync(file).includes(word));
 const found = async (query: string) => {
   const { body } = await service.call("POST", "/v1/memories/search", { query, mode: "precise" });
   return body.results.map(({ memory_id }: { memory_id: string }) => memory_id);
@@ -91,6 +100,7 @@ test("a user leaves no trace: memories, chats, events, keys and profile; others 
     ...{ memories: 1, users: 1, user_events: 1, chats: 1, messages: 2, api_keys: 1 },
   });
   expect(rowsWith("quixotic") + rowsWith("Quixotic")).toBe(0);
+  expect([...filesWith("quixotic"), ...filesWith("Quixotic")]).toEqual([]);
   expect((await service.call("GET", `/v1/memories/${other.id}`)).status).toBe(200);
   expect(await failureOf("user", "quixotic")).toContain('There is no user "quixotic"');
 }, 60_000);
@@ -105,6 +115,7 @@ test("a project leaves no trace; the default one and unknown ones are refused", 
   expect(receipt.subject).toEqual({ kind: "project", id: made.id, projectId: made.id });
   expect(receipt.erased["mneme.sqlite"]).toMatchObject({ projects: 1, memories: 1, users: 1, api_keys: 1 });
   expect(rowsWith("orogoves") + rowsWith("slithy") + rowsWith(made.id)).toBe(0);
+  expect([...filesWith("orogoves"), ...filesWith("slithy")]).toEqual([]);
   expect(await failureOf("project", "Borogoves")).toContain('There is no project "Borogoves"');
   expect(await failureOf("project", "default")).toContain("The default project cannot be deleted");
   expect(await failureOf("planet", "x")).toContain("Only a memory, user, project can be forgotten");

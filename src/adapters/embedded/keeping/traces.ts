@@ -72,7 +72,7 @@ const OF_PROJECT: Readonly<Record<string, string>> = {
 export class TraceFinder {
   constructor(
     private readonly stores: Pick<SqliteStores, "write">,
-    private readonly archive: Pick<Archive, "stored" | "checkpoint">,
+    private readonly archive: Pick<Archive, "stored">,
   ) {}
 
   /**
@@ -156,11 +156,6 @@ export class TraceFinder {
       }
       database.prepare<never, Bindings>("DELETE FROM users WHERE user_key = $user").run({ user });
     });
-  }
-
-  /** Merges the logs of both databases, so that they do not keep what was erased. */
-  async mergeLogs(): Promise<void> {
-    await this.archive.checkpoint();
   }
 }
 
