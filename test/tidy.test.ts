@@ -67,7 +67,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   preparation: ["children", "ports"],
   "adapters/embedded": ["adapters/native", "ports"],
   "adapters/inference": ["adapters/native", "children", "ports"],
-  "adapters/native": [],
+  "adapters/native": ["ports"],
   "adapters/llm": ["adapters/outbound", "ports"],
   "adapters/outbound": ["ports"],
   "adapters/uploads": ["ports"],

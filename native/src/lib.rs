@@ -10,6 +10,7 @@
 //! | `entities` | which entities does a chunk mention, and to which other chunks do these entities lead? |
 //! | `bindings` | how does JavaScript call all of this? No other module knows Node-API. |
 //! | `hit` | which data has a hit of a search, and in which order are hits returned? |
+//! | `json` | how is a JSON body checked and taken apart before JavaScript sees it? |
 //! | `listener` | how does the server stop to accept connections? |
 //! | `lock` | is this process the only one that works on a data directory? |
 //! | `files` | how are damaged files moved out of the way, and how does a rename become durable? |
@@ -25,6 +26,7 @@ mod error;
 mod files;
 mod filters;
 mod hit;
+mod json;
 mod listener;
 mod lock;
 mod panics;

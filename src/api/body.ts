@@ -2,23 +2,152 @@
 // compares the values with a schema.
 
 import { Fault } from "../domain/fault.ts";
+import { LIMITS } from "../domain/limits.ts";
+import {
+  type ArrivingJson,
+  type JsonBodies,
+  type JsonLimit,
+  type JsonLimits,
+  JsonRefused,
+} from "../ports/json-bodies.ts";
+
+/** The size and shape that a body can have. */
+export interface BodyBounds {
+  readonly bytesMax: number;
+  readonly json: JsonLimits;
+}
+
+/** The content of memories in a body: that of one memory, or of a list of memories. */
+export type CarriedContent = "of one memory" | "of a list";
+
+/** Bounds of a body by the content that it carries. */
+export function bodyBounds(carriesContent: CarriedContent | undefined): BodyBounds {
+  const { bodyBytes, smallBodyBytes, jsonDepth: depth, jsonValues: values, memoryJsonValues } = LIMITS;
+  const carries = carriesContent !== undefined;
+  return {
+    bytesMax: carries ? bodyBytes : smallBodyBytes,
+    json: {
+      depth,
+      values,
+      partValues: carries ? memoryJsonValues : values,
+      partMembers: LIMITS.jsonMembers,
+      areItemsParts: carriesContent === "of a list",
+    },
+  };
+}
 
 /**
- * Reads and parses the body of a request.
- * @throws Fault `unsupported_media_type`; `payload_too_large`; `overloaded` if too many large bodies are in memory;
- *   `invalid_request` if the body is not valid JSON or UTF-8, or contains a value that cannot be stored
+ * Larger bodies are parsed outside of the JavaScript thread. Parsing this many bytes within the limits takes up to 40
+ * ms there.
  */
-export async function readJson(request: Request, bytesMax: number, reserved: BodyReservation): Promise<unknown> {
-  const mediaType = (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
-  if (mediaType !== "application/json") {
-    throw new Fault("unsupported_media_type", `Send the body as Content-Type: application/json, not '${mediaType}'.`);
+const LARGE_BODY_BYTES = 1024 * 1024;
+
+/** Bodies up to this size are parsed without counting first: they are too small to exceed a limit but that of depth. */
+const UNCOUNTED_BYTES = 8 * 1024;
+
+/** Reads JSON bodies. */
+export class BodyReader {
+  constructor(private readonly bodies: JsonBodies) {}
+
+  /**
+   * Reads and parses the body of a request. Depth, values and members are checked on the bytes: those of a large body
+   * while it arrives, those of any other one before it is parsed.
+   * @throws Fault `unsupported_media_type`; `payload_too_large`; `overloaded` if too many large bodies are in memory;
+   *   `invalid_request` if the body exceeds a limit, is not valid JSON or UTF-8, or contains a value that cannot be
+   *   stored
+   */
+  async read(request: Request, bounds: BodyBounds, reserved: BodyReservation): Promise<unknown> {
+    const mediaType = (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
+    if (mediaType !== "application/json") {
+      throw new Fault("unsupported_media_type", `Send the body as Content-Type: application/json, not '${mediaType}'.`);
+    }
+    const received = await this.#receive(request, bounds, reserved);
+    return received instanceof Uint8Array ? this.#parse(received, bounds) : parseLarge(received);
   }
-  const text = decode(await readBytes(request, bytesMax, reserved));
+
+  /** The bytes of the body; or the body itself if it is large. */
+  async #receive(request: Request, bounds: BodyBounds, reserved: BodyReservation): Promise<Uint8Array | ArrivingJson> {
+    const { bytesMax } = bounds;
+    const tooLarge = () =>
+      new Fault("payload_too_large", `The body is larger than ${bytesMax} bytes. Send it in parts.`);
+    if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
+    if (request.body === null) return new Uint8Array();
+    const parts: Uint8Array[] = [];
+    let large: ArrivingJson | null = null;
+    let bytes = 0;
+    try {
+      for await (const part of request.body) {
+        bytes += part.byteLength;
+        reserved.add(part.byteLength);
+        if (bytes > bytesMax) throw tooLarge();
+        if (large === null) parts.push(part);
+        else refuseExceeded(large.add(part), bounds);
+        if (large !== null || bytes <= LARGE_BODY_BYTES) continue;
+        large = this.bodies.begin(bounds.json);
+        for (const earlier of parts.splice(0)) refuseExceeded(large.add(earlier), bounds);
+      }
+    } catch (cause) {
+      if (cause instanceof Fault) throw cause;
+      throw new Fault("invalid_request", "The body was cut off before its end.", { cause });
+    }
+    if (large !== null) return large;
+    return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, bytes);
+  }
+
+  #parse(bytes: Uint8Array, bounds: BodyBounds): unknown {
+    if (bytes.byteLength > UNCOUNTED_BYTES) refuseExceeded(this.bodies.exceeded(bytes, bounds.json), bounds);
+    const text = decode(bytes);
+    try {
+      return parseStorable(text);
+    } catch (cause) {
+      if (cause instanceof Fault) throw cause;
+      throw new Fault("invalid_request", `The body is not valid JSON: ${jsonProblem(cause)}.`, { cause });
+    }
+  }
+}
+
+function refuseExceeded(limit: JsonLimit | null, { json }: BodyBounds): void {
+  if (limit === null) return;
+  const part = json.areItemsParts ? "A memory of the body" : "The body";
+  switch (limit) {
+    case "depth":
+      throw new Fault("invalid_request", `The body is nested deeper than ${json.depth} levels.`);
+    case "values":
+      throw new Fault("invalid_request", `The body has more than ${json.values} JSON values.`);
+    case "partValues":
+      throw new Fault("invalid_request", `${part} has more than ${json.partValues} JSON values.`);
+    case "partMembers":
+      throw new Fault("invalid_request", `${part} has more than ${json.partMembers} JSON members.`);
+  }
+}
+
+async function parseLarge(body: ArrivingJson): Promise<unknown> {
   try {
-    return parseStorable(text);
+    return await body.parse();
   } catch (cause) {
-    if (cause instanceof Fault) throw cause;
-    throw new Fault("invalid_request", `The body is not valid JSON: ${jsonProblem(cause)}.`, { cause });
+    if (cause instanceof JsonRefused) throw refusalOf(cause);
+    throw cause;
+  }
+}
+
+function refusalOf(cause: JsonRefused): Fault {
+  switch (cause.flaw) {
+    case "syntax":
+      return new Fault("invalid_request", `The body is not valid JSON: ${cause.message}.`, { cause });
+    case "nul":
+      return unstorable(cause.path, "The text", "contains a NUL character");
+    case "surrogate":
+      return unstorable(cause.path, "The text", "contains a lone surrogate");
+    case "number":
+      return unstorable(cause.path, "The number", "is too large for a double");
+    case "longPart":
+      return unstorable(
+        cause.path,
+        "The value",
+        `has more than ${LIMITS.memoryJsonBytes} bytes of JSON besides texts over 64 KB`,
+      );
+    case "longName":
+      return unstorable(cause.path, "The text", "has a name of more than 1,024 bytes in its path");
   }
 }
 
@@ -31,26 +160,6 @@ export function parseStorable(text: string, param?: string): unknown {
   const value: unknown = JSON.parse(text);
   refuseUnstorable(value, SUSPICIOUS_ESCAPE.test(text), param === undefined ? [] : [param]);
   return value;
-}
-
-async function readBytes(request: Request, bytesMax: number, reserved: BodyReservation): Promise<Uint8Array> {
-  const tooLarge = () => new Fault("payload_too_large", `The body is larger than ${bytesMax} bytes. Send it in parts.`);
-  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
-  if (request.body === null) return new Uint8Array();
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    for await (const part of request.body) {
-      bytes += part.byteLength;
-      reserved.add(part.byteLength);
-      if (bytes > bytesMax) throw tooLarge();
-      parts.push(part);
-    }
-  } catch (cause) {
-    if (cause instanceof Fault) throw cause;
-    throw new Fault("invalid_request", "The body was cut off before its end.", { cause });
-  }
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, bytes);
 }
 
 function decode(bytes: Uint8Array): string {
@@ -66,12 +175,6 @@ function jsonProblem(cause: unknown): string {
   const message = cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, "") : "unexpected end";
   return message.slice(0, 120);
 }
-
-/**
- * Maximum nesting depth of a body. No real request needs more, and recursive functions that read a checked body stay
- * within the call stack.
- */
-const JSON_DEPTH_MAX = 64;
 
 /**
  * Matches JSON escapes that can put a NUL or a lone surrogate into a parsed text. Only escapes can do that: the body is
@@ -91,10 +194,10 @@ function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: read
     } else if (typeof value === "number") {
       if (!Number.isFinite(value)) throw unstorable(path, "The number", "is too large for a double");
     } else if (typeof value === "object" && value !== null) {
-      if (path.length === JSON_DEPTH_MAX) {
+      if (path.length === LIMITS.jsonDepth) {
         const [param] = at;
         const what = param === undefined ? "The body" : `'${param}'`;
-        throw new Fault("invalid_request", `${what} is nested deeper than ${JSON_DEPTH_MAX} levels.`, {
+        throw new Fault("invalid_request", `${what} is nested deeper than ${LIMITS.jsonDepth} levels.`, {
           ...(param !== undefined && { param }),
         });
       }

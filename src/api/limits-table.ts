@@ -24,7 +24,13 @@ export function planRows(): readonly (readonly string[])[] {
 /** The bounds of a request; field names are in backticks. */
 export function requestBoundRows(): readonly (readonly [what: string, atMost: string])[] {
   return [
-    ["JSON body", byteText(LIMITS.bodyBytes)],
+    ["JSON body with the content of memories", byteText(LIMITS.bodyBytes)],
+    ["any other JSON body", byteText(LIMITS.smallBodyBytes)],
+    ["depth of a JSON body", `${LIMITS.jsonDepth} levels`],
+    ["values of a JSON body", count(LIMITS.jsonValues)],
+    ["values in the JSON of a memory", count(LIMITS.memoryJsonValues)],
+    ["members in the JSON of a memory, or in a body without content", count(LIMITS.jsonMembers)],
+    ["JSON of a memory without its texts over 64 KB", byteText(LIMITS.memoryJsonBytes)],
     ["uploaded file", byteText(LIMITS.uploadBytes)],
     ["memories per batch", count(LIMITS.memoriesPerBatch)],
     ["tags per memory", count(LIMITS.tagsPerMemory)],

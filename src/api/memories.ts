@@ -42,6 +42,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       scope: "memories:write",
       query: NoQuery,
       body: schema.CreateMemory,
+      carriesContent: "of one memory",
       answers: { 200: schema.Memory, 202: schema.Memory },
       faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
@@ -69,6 +70,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       scope: "memories:write",
       query: NoQuery,
       body: schema.BatchCreate,
+      carriesContent: "of a list",
       answers: { 202: schema.BatchResult },
       faults: ["batch_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
@@ -146,6 +148,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       scope: "memories:write",
       query: NoQuery,
       body: schema.UpdateMemory,
+      carriesContent: "of one memory",
       answers: { 200: schema.Memory, 202: schema.Memory },
       faults: [
         "memory_not_found",

@@ -8,8 +8,9 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
+import type { JsonBodies } from "../ports/json-bodies.ts";
 import type { Transactions } from "../ports/transactions.ts";
-import { BodyBudget, readJson } from "./body.ts";
+import { BodyBudget, BodyReader, type BodyReservation, bodyBounds } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
 import type { Admission, Gate } from "./gate.ts";
 import type { Answer, Call, Operation, ReplayCall } from "./operation.ts";
@@ -24,6 +25,7 @@ export interface OperationRunnerParts {
   readonly idempotency: Idempotency;
   readonly transactions: Transactions;
   readonly uploads: Uploads;
+  readonly jsonBodies: JsonBodies;
 }
 
 /** A request that was routed to an operation. */
@@ -42,10 +44,12 @@ type Commit = Call<unknown, unknown>["commit"];
 export class OperationRunner {
   readonly #parts: OperationRunnerParts;
   readonly #bodies = new BodyBudget(LIMITS.bodiesInFlightBytes);
+  readonly #reader: BodyReader;
   readonly #commit: Commit;
 
   constructor(parts: OperationRunnerParts) {
     this.#parts = parts;
+    this.#reader = new BodyReader(parts.jsonBodies);
     this.#commit = (work) => parts.transactions.run(work);
   }
 
@@ -74,7 +78,8 @@ export class OperationRunner {
     let upload: Upload | null = null;
     try {
       if (operation.takesFile) upload = await this.#parts.uploads.receive(request);
-      const body = upload === null ? await bodyOf(operation, schema, request, reserved) : check(schema, upload.fields);
+      const body =
+        upload === null ? await this.#bodyOf(operation, schema, request, reserved) : check(schema, upload.fields);
       // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
       const principal = await this.#parts.gate.confirm(request);
       authorise(operation, principal);
@@ -83,6 +88,12 @@ export class OperationRunner {
       reserved.release();
       await upload?.discard();
     }
+  }
+
+  async #bodyOf(operation: Operation, schema: TSchema, request: Request, reserved: BodyReservation): Promise<unknown> {
+    const isEmpty = request.body === null || request.headers.get("content-length") === "0";
+    if (operation.isBodyOptional === true && isEmpty) return {};
+    return check(schema, await this.#reader.read(request, bodyBounds(operation.carriesContent), reserved));
   }
 
   #perform(routed: RoutedRequest, call: ReceivedCall): Eventually<Response> {
@@ -115,17 +126,6 @@ function authorise(operation: Operation, principal: Principal): void {
       `This key is confined to one user, and ${operation.name} concerns all users of the project.`,
     );
   }
-}
-
-async function bodyOf(
-  operation: Operation,
-  schema: TSchema,
-  request: Request,
-  reserved: ReturnType<BodyBudget["reserve"]>,
-): Promise<unknown> {
-  const isEmpty = request.body === null || request.headers.get("content-length") === "0";
-  if (operation.isBodyOptional === true && isEmpty) return {};
-  return check(schema, await readJson(request, LIMITS.bodyBytes, reserved));
 }
 
 /** The parts of a call that are known before its body is read. */

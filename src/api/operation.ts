@@ -6,6 +6,7 @@ import type { FaultCode } from "../domain/fault.ts";
 import type { KeyScope, Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Transaction } from "../ports/transactions.ts";
+import type { CarriedContent } from "./body.ts";
 import type { SseEvent, StreamEnd } from "./sse.ts";
 import type { Upload } from "./upload.ts";
 
@@ -89,6 +90,8 @@ interface Declared {
   readonly faults?: readonly FaultCode[];
   /** Whether the body may be empty; it then counts as `{}`. */
   readonly isBodyOptional?: boolean;
+  /** The content in the body, which can then have 100 MB. Any other JSON body is small. */
+  readonly carriesContent?: CarriedContent;
   /** Whether it supports an Idempotency-Key. */
   readonly isIdempotent?: boolean;
 }

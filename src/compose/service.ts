@@ -7,6 +7,7 @@ import { RATE_WINDOW_MS, RateBuckets } from "../account/rate-limits.ts";
 import { SlidingWindow } from "../account/sliding-window.ts";
 import { fileFormats } from "../adapters/documents/formats.ts";
 import { stopListening } from "../adapters/native/core.ts";
+import { nativeJsonBodies } from "../adapters/native/json-bodies.ts";
 import { createAddressGuard } from "../adapters/outbound/guard.ts";
 import { createOutboundSender } from "../adapters/outbound/sender.ts";
 import { queryLanguage } from "../adapters/preparation/query-language.ts";
@@ -212,6 +213,7 @@ function createHandle(
     idempotency: new Idempotency({ store: stores.idempotency, transactions }),
     transactions,
     uploads: createUploads({ files, formats: fileFormats }),
+    jsonBodies: nativeJsonBodies,
     metrics: new RequestMetrics(metrics),
     explainFailure: storage.explainFailure,
     authenticate: (secret) => stores.accounts.authenticate(secret),

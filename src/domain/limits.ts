@@ -6,8 +6,26 @@ const MiB = 1024 * KiB;
 
 /** Limits of the HTTP API. */
 export const LIMITS = {
-  /** Maximum size of a JSON body. */
+  /** Maximum size of a JSON body with the content of memories. */
   bodyBytes: 100 * MiB,
+  /** Maximum size of any other JSON body. */
+  smallBodyBytes: MiB,
+  /** Maximum nesting depth of a JSON body. Recursive functions that read a checked body stay within the call stack. */
+  jsonDepth: 64,
+  /** Maximum number of values in a JSON body. */
+  jsonValues: 1_000_000,
+  /**
+   * Maximum number of values in the JSON of a memory: one with 50 tags and metadata of 10 KB has 5,200. JavaScript
+   * takes about 10 ms to parse so many.
+   */
+  memoryJsonValues: 20_000,
+  /**
+   * Maximum size of the JSON of a memory without its texts over 64 KiB. Applies to bodies over 1 MiB;
+   * native/src/json/split.rs enforces it.
+   */
+  memoryJsonBytes: MiB,
+  /** Maximum number of members of all objects in the JSON of a memory, or in a body without content. */
+  jsonMembers: 10_000,
   /** Maximum total size of the JSON bodies that are read or processed at the same time. */
   bodiesInFlightBytes: 400 * MiB,
   /** Maximum size of `metadata` as compact UTF-8 JSON. */

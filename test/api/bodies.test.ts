@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { BodyBudget } from "../../src/api/body.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { OPERATIONS } from "./contract.ts";
 import { expectFault } from "./faults.ts";
 
 let mneme: TestService;
@@ -95,6 +96,22 @@ describe("size", () => {
     expectFault(await post(padded(LIMITS.bodyBytes + 1)), 413, "payload_too_large");
   });
 
+  test("a body without content may have 1 MB, one byte more is 413", async () => {
+    const send = (path: string, method: string, length: number) => {
+      const body = '{"query":"x","message":"x","id":"u","name":"n"}'.padEnd(length);
+      const headers = { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" };
+      return mneme.send(new Request(`http://mneme.test/v1${path}`, { method, headers, body }));
+    };
+    const carriers = ["/memories", "/memories/{}", "/memories/batch", "/memories/upload"];
+    const paths = OPERATIONS.filter(({ path, body }) => body !== null && !carriers.includes(path));
+    expect(paths.length).toBeGreaterThan(12);
+    for (const { method, path } of paths) {
+      const at = path.replaceAll("{}", "x");
+      expect([at, (await send(at, method, LIMITS.smallBodyBytes)).status]).not.toEqual([at, 413]);
+      expectFault(await send(at, method, LIMITS.smallBodyBytes + 1), 413, "payload_too_large");
+    }
+  });
+
   test("a body that is cut off is a client error, not a server error", async () => {
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -168,11 +185,49 @@ describe("nesting and number of values", () => {
     expectFault(await post(nested(500_000)), 400, "invalid_request");
   });
 
-  test("millions of invalid values are refused without blocking other requests", async () => {
-    const zeros = `{"content":"x","tags":[${"0,".repeat(3e6)}0]}`;
-    expectFault(await post(zeros), 400, "invalid_request", "tags[0]");
-    const fields = Array.from({ length: 200_000 }, (_, at) => `"f${at}":0`).join(",");
-    expectFault(await post(`{${fields}}`), 400, "invalid_request", "f0");
+  const tags = (count: number) => `{"content":"x","tags":[${'"t",'.repeat(count - 1)}"t"]}`;
+  const fields = (count: number) => Array.from({ length: count }, (_, at) => `"f${at}":0`).join(",");
+  const postTo = (path: string, body: string) =>
+    mneme.send(
+      new Request(`http://mneme.test/v1${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" },
+        body,
+      }),
+    );
+
+  test("a memory has at most 20,000 values, and at most 10,000 members", async () => {
+    expectFault(await post(tags(LIMITS.memoryJsonValues - 3)), 400, "too_many_tags", "tags");
+    const past = await post(tags(LIMITS.memoryJsonValues - 2));
+    expectFault(past, 400, "invalid_request", undefined);
+    expect(past.body.error.message).toBe("The body has more than 20000 JSON values.");
+    expectFault(await post(`{${fields(LIMITS.jsonMembers)}}`), 400, "invalid_request", "f0");
+    const members = await post(`{${fields(LIMITS.jsonMembers + 1)}}`);
+    expect(members.body.error.message).toBe("The body has more than 10000 JSON members.");
+  });
+
+  test("in a batch, these limits are those of each memory", async () => {
+    const item = `{"content":"x","metadata":{${fields(LIMITS.jsonMembers - 2)}}}`;
+    const most = await postTo("/memories/batch", `{"memories":[${`${item},`.repeat(9)}${item}]}`);
+    expectFault(most, 400, "invalid_request");
+    expect(most.body.error.items[9].error).toMatchObject({ code: "metadata_too_large" });
+    const past = await postTo("/memories/batch", `{"memories":[${item},{${fields(LIMITS.jsonMembers + 1)}}]}`);
+    expectFault(past, 400, "invalid_request", undefined);
+    expect(past.body.error.message).toBe("A memory of the body has more than 10000 JSON members.");
+  });
+
+  test("a body has at most 1,000,000 values", async () => {
+    const batch = (items: number) => postTo("/memories/batch", `{"memories":[${"0,".repeat(items - 1)}0]}`);
+    expectFault(await batch(LIMITS.jsonValues - 2), 400, "batch_too_large", "memories");
+    const past = await batch(LIMITS.jsonValues - 1);
+    expectFault(past, 400, "invalid_request", undefined);
+    expect(past.body.error.message).toBe("The body has more than 1000000 JSON values.");
+  });
+
+  test("200 conditions of 1,000 values are accepted in filters", async () => {
+    const condition = `{"metadata.n":{"$in":[${Array.from({ length: 1000 }, (_, at) => at).join(",")}]}}`;
+    const filters = `{"$or":[${`${condition},`.repeat(199)}${condition}]}`;
+    expect((await postTo("/memories/search", `{"query":"x","filters":${filters}}`)).status).toBe(200);
   });
 });
 

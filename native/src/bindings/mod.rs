@@ -15,6 +15,7 @@
 //! | `search` | vector search, full-text search, stored passages |
 //! | `graph` | graph search, and the graph around a memory |
 //! | `encoder` | the model encoder |
+//! | `json` | JSON bodies |
 //! | `listener` | listening sockets |
 //! | `lock` | the lock on a data directory |
 
@@ -24,6 +25,7 @@ mod conversions;
 pub mod encoder;
 pub mod graph;
 pub mod index;
+pub mod json;
 pub mod listener;
 pub mod lock;
 pub mod models;

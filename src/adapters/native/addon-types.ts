@@ -15,6 +15,13 @@ export interface NativeAddon {
     /** Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2. */
     open(path: string): NativeEncoder;
   };
+  /** A JSON body that arrives in pieces. When it is complete, it is parsed on a worker thread. */
+  readonly NativeJsonBody: {
+    /** Creates an empty body. */
+    new (limits: JsonLimits): NativeJsonBody;
+  };
+  /** Counts a JSON text. Returns the limit that is exceeded; null if there is none. */
+  exceededJsonLimit(bytes: Uint8Array, limits: JsonLimits): "depth" | "values" | "partValues" | "partMembers" | null;
   /** Whether `NativeEncoder` is faster than a general runtime on this processor. */
   isEncoderMadeForThisProcessor(): boolean;
   /**
@@ -114,6 +121,47 @@ export interface IndexModels {
   readonly building: VectorModel | null;
   /** Model that was live before the last swap, if its vectors are still stored. */
   readonly previous: VectorModel | null;
+}
+
+/** An array in the outermost object that is taken out in groups of items. */
+export interface JsonGroupedArray {
+  /** Path of the array as a JSON array with one name. */
+  readonly path: string;
+  /** Number of groups. */
+  readonly groups: number;
+}
+
+/** Limits of a JSON text. */
+export interface JsonLimits {
+  /** Maximum nesting depth of objects and arrays. */
+  readonly depth: number;
+  /** Maximum number of values, containers included. */
+  readonly values: number;
+  /** Maximum number of values of a part. */
+  readonly partValues: number;
+  /** Maximum number of members of all objects of a part. */
+  readonly partMembers: number;
+  /**
+   * Whether each item of an array that is a member of the outermost object is a part. Otherwise the whole text is
+   * the only part.
+   */
+  readonly areItemsParts: boolean;
+}
+
+/** The parts of a body; or why it is refused. */
+export interface JsonParts {
+  /**
+   * JSON without what is taken out. In the place of a long text is the text `"\u0000text N"`, in that of an array
+   * `"\u0000array N"`. No other text contains NUL.
+   */
+  readonly skeleton: string;
+  /** Paths of the long texts, each as a JSON array of names and positions. */
+  readonly texts: readonly string[];
+  readonly arrays: readonly JsonGroupedArray[];
+  /** null if the body is valid. */
+  readonly refusal: "syntax" | "nul" | "surrogate" | "number" | "longPart" | "longName" | null;
+  /** With the refusal `syntax`, what was expected where; with another one, the path of the value as a JSON array. */
+  readonly detail: string;
 }
 
 /** Title and phrases of a memory, which give entities besides those that its text names. */
@@ -334,6 +382,18 @@ export interface NativeIndex {
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /** Returns the stored passages of chunks, in the order of the keys; `null` for a chunk that does not exist. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (StoredPassage | null)[]>;
+}
+
+/** A JSON body that arrives in pieces. When it is complete, it is parsed on a worker thread. */
+export interface NativeJsonBody {
+  /** Adds the next bytes. Returns the limit that is exceeded; null if there is none. */
+  add(bytes: Uint8Array): "depth" | "values" | "partValues" | "partMembers" | null;
+  /** Parses the complete body on a worker thread. Call it once. */
+  split(): Promise<JsonParts>;
+  /** The items of a group of an array, as a JSON array. */
+  group(array: number, group: number): string;
+  /** A long text, decoded on a worker thread. */
+  text(text: number): Promise<string>;
 }
 
 /** A lock on a directory, held until `release` or the end of the process. */

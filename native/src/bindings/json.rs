@@ -1,0 +1,210 @@
+//! JSON bodies for JavaScript.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use napi::Env;
+use napi::bindgen_prelude::{Either, Null, PromiseRaw, Uint8ArraySlice};
+use napi_derive::napi;
+
+use crate::bindings::conversions::or_null;
+use crate::bindings::tasks::{ToJs, run, run_on_worker};
+use crate::error::{Error, Result};
+use crate::json::body::{ArrivingBody, SplitBody, path_json};
+use crate::json::counter::{Counter, Exceeded, Limits};
+use crate::json::split::{GroupedArray, Refusal, Step};
+
+/// Limits of a JSON text.
+#[napi(object)]
+pub struct JsonLimits {
+    /// Maximum nesting depth of objects and arrays.
+    pub depth: u32,
+    /// Maximum number of values, containers included.
+    pub values: u32,
+    /// Maximum number of values of a part.
+    pub part_values: u32,
+    /// Maximum number of members of all objects of a part.
+    pub part_members: u32,
+    /// Whether each item of an array that is a member of the outermost object is a part. Otherwise the whole text is
+    /// the only part.
+    pub are_items_parts: bool,
+}
+
+/// An array in the outermost object that is taken out in groups of items.
+#[napi(object)]
+pub struct JsonGroupedArray {
+    /// Path of the array as a JSON array with one name.
+    pub path: String,
+    /// Number of groups.
+    pub groups: u32,
+}
+
+/// The parts of a body; or why it is refused.
+#[napi(object)]
+pub struct JsonParts {
+    /// JSON without what is taken out. In the place of a long text is the text `"\u0000text N"`, in that of an array
+    /// `"\u0000array N"`. No other text contains NUL.
+    pub skeleton: String,
+    /// Paths of the long texts, each as a JSON array of names and positions.
+    pub texts: Vec<String>,
+    pub arrays: Vec<JsonGroupedArray>,
+    /// null if the body is valid.
+    #[napi(ts_type = "'syntax' | 'nul' | 'surrogate' | 'number' | 'longPart' | 'longName' | null")]
+    pub refusal: Either<String, Null>,
+    /// With the refusal `syntax`, what was expected where; with another one, the path of the value as a JSON array.
+    pub detail: String,
+}
+
+/// A JSON body that arrives in pieces. When it is complete, it is parsed on a worker thread.
+#[napi]
+pub struct NativeJsonBody {
+    state: Arc<Mutex<State>>,
+}
+
+enum State {
+    Arriving(ArrivingBody),
+    /// The body is being parsed, or it was refused.
+    Gone,
+    Complete(Arc<SplitBody>),
+}
+
+#[napi]
+impl NativeJsonBody {
+    /// Creates an empty body.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(limits: JsonLimits) -> NativeJsonBody {
+        NativeJsonBody { state: Arc::new(Mutex::new(State::Arriving(ArrivingBody::new(limits.into())))) }
+    }
+
+    /// Adds the next bytes. Returns the limit that is exceeded; null if there is none.
+    #[napi(catch_unwind, ts_return_type = "'depth' | 'values' | 'partValues' | 'partMembers' | null")]
+    pub fn add(&self, bytes: Uint8ArraySlice<'_>) -> napi::Result<Either<String, Null>> {
+        run(|| match &mut *locked(&self.state) {
+            State::Arriving(body) => Ok(or_null(body.add(&bytes).err().map(exceeded_name))),
+            State::Gone | State::Complete(_) => Err(Error::invalid("the body is complete")),
+        })
+    }
+
+    /// Parses the complete body on a worker thread. Call it once.
+    #[napi(catch_unwind, ts_return_type = "Promise<JsonParts>")]
+    pub fn split<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, JsonParts>> {
+        let state = Arc::clone(&self.state);
+        run_on_worker(env, move || {
+            let State::Arriving(body) = std::mem::replace(&mut *locked(&state), State::Gone) else {
+                return Err(Error::invalid("the body was parsed already"));
+            };
+            Ok(match body.complete() {
+                Ok(body) => {
+                    let body = Arc::new(body);
+                    *locked(&state) = State::Complete(Arc::clone(&body));
+                    Parsed { skeleton: body.skeleton(), body: Some(body), refusal: None }
+                }
+                Err((refusal, bytes)) => {
+                    Parsed { skeleton: String::new(), body: None, refusal: Some(shown(refusal, &bytes)) }
+                }
+            })
+        })
+    }
+
+    /// The items of a group of an array, as a JSON array.
+    #[napi(catch_unwind)]
+    pub fn group(&self, array: u32, group: u32) -> napi::Result<String> {
+        run(|| self.complete()?.group(array as usize, group as usize))
+    }
+
+    /// A long text, decoded on a worker thread.
+    #[napi(catch_unwind)]
+    pub fn text<'env>(&self, env: &'env Env, text: u32) -> napi::Result<PromiseRaw<'env, String>> {
+        let body = run(|| self.complete())?;
+        run_on_worker(env, move || Ok(Text(body.text(text as usize)?)))
+    }
+}
+
+impl NativeJsonBody {
+    fn complete(&self) -> Result<Arc<SplitBody>> {
+        match &*locked(&self.state) {
+            State::Complete(body) => Ok(Arc::clone(body)),
+            State::Arriving(_) | State::Gone => Err(Error::invalid("the body was not parsed")),
+        }
+    }
+}
+
+/// Counts a JSON text. Returns the limit that is exceeded; null if there is none.
+#[napi(catch_unwind, ts_return_type = "'depth' | 'values' | 'partValues' | 'partMembers' | null")]
+pub fn exceeded_json_limit(bytes: Uint8ArraySlice<'_>, limits: JsonLimits) -> Either<String, Null> {
+    or_null(Counter::new(limits.into()).add(&bytes).err().map(exceeded_name))
+}
+
+/// A body that was parsed, or the kind and the detail of its refusal.
+struct Parsed {
+    skeleton: String,
+    body: Option<Arc<SplitBody>>,
+    refusal: Option<(&'static str, String)>,
+}
+
+impl ToJs for Parsed {
+    type Js = JsonParts;
+
+    fn to_js(self) -> JsonParts {
+        let (refusal, detail) = self.refusal.map_or((None, String::new()), |(kind, detail)| (Some(kind), detail));
+        let mut parts = JsonParts {
+            skeleton: self.skeleton,
+            texts: Vec::new(),
+            arrays: Vec::new(),
+            refusal: or_null(refusal.map(str::to_owned)),
+            detail,
+        };
+        if let Some(body) = self.body {
+            parts.texts = body.parts().texts.iter().map(|text| path_json(body.bytes(), &text.path)).collect();
+            let name = |range: &Range<usize>| path_json(body.bytes(), &[Step::Name(range.clone())]);
+            let array =
+                |array: &GroupedArray| JsonGroupedArray { path: name(&array.name), groups: array.groups.len() as u32 };
+            parts.arrays = body.parts().arrays.iter().map(array).collect();
+        }
+        parts
+    }
+}
+
+struct Text(String);
+
+impl ToJs for Text {
+    type Js = String;
+
+    fn to_js(self) -> String {
+        self.0
+    }
+}
+
+/// The kind of a refusal, and its detail.
+fn shown(refusal: Refusal, bytes: &[u8]) -> (&'static str, String) {
+    let (kind, path) = match refusal {
+        Refusal::Syntax(message) => return ("syntax", message),
+        Refusal::Nul(path) => ("nul", path),
+        Refusal::LoneSurrogate(path) => ("surrogate", path),
+        Refusal::Number(path) => ("number", path),
+        Refusal::LongPart(path) => ("longPart", path),
+        Refusal::LongName(path) => ("longName", path),
+    };
+    (kind, path_json(bytes, &path))
+}
+
+fn exceeded_name(exceeded: Exceeded) -> String {
+    let name = match exceeded {
+        Exceeded::Depth => "depth",
+        Exceeded::Values => "values",
+        Exceeded::PartValues => "partValues",
+        Exceeded::PartMembers => "partMembers",
+    };
+    name.to_owned()
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<JsonLimits> for Limits {
+    fn from(limits: JsonLimits) -> Limits {
+        let JsonLimits { depth, values, part_values, part_members, are_items_parts } = limits;
+        Limits { depth, values, part_values, part_members, are_items_parts }
+    }
+}

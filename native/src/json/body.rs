@@ -1,0 +1,109 @@
+//! The bytes of a body, and their parts once it is complete.
+
+use crate::error::{Error, Result};
+use crate::json::counter::{Counter, Exceeded, Limits};
+use crate::json::split::{Refusal, Split, Step, split};
+use crate::json::text::decode;
+
+/// A body that is arriving.
+pub struct ArrivingBody {
+    counter: Counter,
+    bytes: Vec<u8>,
+}
+
+impl ArrivingBody {
+    pub fn new(limits: Limits) -> ArrivingBody {
+        ArrivingBody { counter: Counter::new(limits), bytes: Vec::new() }
+    }
+
+    /// Adds the next bytes. Stops at the first limit that is exceeded.
+    pub fn add(&mut self, bytes: &[u8]) -> std::result::Result<(), Exceeded> {
+        self.counter.add(bytes)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Parses the complete body. Takes 0.2 to 1 s for 100 MB.
+    pub fn complete(self) -> std::result::Result<SplitBody, (Refusal, Vec<u8>)> {
+        match split(&self.bytes) {
+            Ok(parts) => Ok(SplitBody { bytes: self.bytes, parts }),
+            Err(refusal) => Err((refusal, self.bytes)),
+        }
+    }
+}
+
+/// A complete body and its parts.
+pub struct SplitBody {
+    bytes: Vec<u8>,
+    parts: Split,
+}
+
+impl SplitBody {
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn parts(&self) -> &Split {
+        &self.parts
+    }
+
+    pub fn skeleton(&self) -> String {
+        self.parts.skeleton(&self.bytes)
+    }
+
+    /// The items of a group of an array, as a JSON array.
+    pub fn group(&self, array: usize, group: usize) -> Result<String> {
+        let range = self.parts.arrays.get(array).and_then(|array| array.groups.get(group));
+        let range = range.ok_or_else(|| Error::invalid(format!("there is no group {group} of array {array}")))?;
+        Ok(self.parts.group(&self.bytes, range))
+    }
+
+    /// A long text without its escapes.
+    pub fn text(&self, text: usize) -> Result<String> {
+        let found = self.parts.texts.get(text).ok_or_else(|| Error::invalid(format!("there is no text {text}")))?;
+        let raw = &self.bytes[found.raw.clone()];
+        let mut decoded = Vec::with_capacity(raw.len());
+        decode(raw, |slice| decoded.extend_from_slice(slice))
+            .map_err(|_| Error::Bug("a checked text is malformed".to_owned()))?;
+        String::from_utf8(decoded).map_err(|_| Error::Bug("a checked text is not UTF-8".to_owned()))
+    }
+}
+
+/// Maximum number of bytes of a name in a path. A longer one is shown as three dots.
+const SHOWN_NAME_BYTES: usize = 1024;
+
+/// A path as a JSON array of names and positions.
+pub fn path_json(bytes: &[u8], path: &[Step]) -> String {
+    let steps: Vec<String> = path
+        .iter()
+        .map(|step| match step {
+            Step::Name(raw) if raw.len() > SHOWN_NAME_BYTES => "\"…\"".to_owned(),
+            Step::Name(raw) => format!("\"{}\"", String::from_utf8_lossy(&bytes[raw.clone()])),
+            Step::Item(item) => item.to_string(),
+        })
+        .collect();
+    format!("[{}]", steps.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::split::LONG_TEXT_BYTES;
+
+    const LIMITS: Limits =
+        Limits { depth: 64, values: 1000, part_values: 1000, part_members: 1000, are_items_parts: false };
+
+    #[test]
+    fn a_long_text_is_returned_without_escapes() {
+        let text = "é\n\u{1f600}\"".repeat(LONG_TEXT_BYTES / 4);
+        let json = format!("{{\"content\":\"{}\"}}", text.replace('"', "\\\"").replace('\n', "\\n"));
+        let mut arriving = ArrivingBody::new(LIMITS);
+        for piece in json.as_bytes().chunks(1001) {
+            arriving.add(piece).expect("within the limits");
+        }
+        let body = arriving.complete().map_err(|(refusal, _)| refusal).expect("JSON");
+        assert_eq!(body.text(0), Ok(text));
+        assert_eq!(path_json(body.bytes(), &body.parts().texts[0].path), r#"["content"]"#);
+        assert!(body.text(1).is_err());
+    }
+}
