@@ -4,7 +4,7 @@
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { StoredChunk, StoredMemory } from "../../../ports/chunk-index.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
-import { NOTE_REMOVAL, NOTED_REMOVAL } from "./rewriting.ts";
+import { isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, USE_OF_FILE } from "./rewriting.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
 import type { DuckSnapshot } from "./snapshot.ts";
 
@@ -156,13 +156,13 @@ export class Archive {
   }
 
   /**
-   * Overwrites what `remove` left in the file, if it was called since. Returns whether the file has nothing of removed
-   * memories any more; false if a backup reads the file.
+   * Overwrites what `remove` left in the file, if it was called since, and makes the file smaller if much of it is
+   * unused. Returns whether the file has nothing of removed memories any more; false if a backup reads the file.
    * @throws StoreError if the file cannot be used
    */
   async eraseRemoved(): Promise<boolean> {
     const isNoted = async () => (await this.database.rows(NOTED_REMOVAL)).length > 0;
-    if (!(await isNoted())) return true;
+    if (!(await isNoted()) && !isWasteful((await this.database.rows(USE_OF_FILE))[0])) return true;
     await this.database.rewrite(["texts", "chunks"]);
     return !(await isNoted());
   }
