@@ -5,6 +5,8 @@
 const MARKER = "removed_rows";
 /** Table that fills the free blocks. */
 const FILLER = "free_blocks";
+/** Tables that exist only while there are bytes of removed rows. A copy of the file does not need them. */
+export const TRANSIENT_TABLES: readonly string[] = [MARKER, FILLER];
 /** 64-bit numbers in a block of 256 KiB. */
 const NUMBERS_PER_BLOCK = 32_768;
 

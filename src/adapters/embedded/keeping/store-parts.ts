@@ -5,6 +5,7 @@ import { open } from "node:fs/promises";
 import { type FilledPart, STORE_COPY_VERSION, type StorePart, type StoreSummary } from "../../../domain/store-copy.ts";
 import { isoTime } from "../../../kit/clock.ts";
 import { VERSION } from "../../../kit/version.ts";
+import { TRANSIENT_TABLES } from "../duckdb/rewriting.ts";
 import type { Cell } from "../duckdb/snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { encodeRow } from "./row-lines.ts";
@@ -60,13 +61,7 @@ export async function summaryOf({ rows, texts, index }: Snapshot, now: number): 
 export async function* partsOf(snapshot: Snapshot): AsyncGenerator<FilledPart> {
   for (const { name } of snapshot.rows.prepare<{ name: string }>(TABLES).all({})) yield* rowParts(snapshot, name);
   yield* rowParts(snapshot, "sqlite_sequence"); // the last: inserting into other tables changes it
-  const tables: string[] = [];
-  for await (const found of snapshot.texts.rows<readonly [string]>(
-    "SELECT table_name FROM duckdb_tables() ORDER BY 1",
-  )) {
-    tables.push(...found.map(([name]) => name));
-  }
-  for (const table of tables) yield* textParts(snapshot, table);
+  for (const table of await textTables(snapshot)) yield* textParts(snapshot, table);
   for (const { name } of snapshot.rows.prepare<{ name: string }>(UPLOADS).all({})) {
     const whole = { path: snapshot.pathOf(name), bytes: Number.MAX_SAFE_INTEGER };
     yield* fileParts(whole, (offset) => ({ kind: "upload", name, offset }));
@@ -97,7 +92,17 @@ async function* rowParts({ rows }: Snapshot, table: string): AsyncGenerator<Fill
   if (last !== null) yield { part: { kind: "rows", table, columns: names, rows: last.rows }, bytes: last.bytes };
 }
 
-async function* textParts({ texts }: Snapshot, table: string): AsyncGenerator<FilledPart> {
+/** The tables of the texts, without those that exist only while removed texts are erased from the file. */
+export async function textTables({ texts }: Pick<Snapshot, "texts">): Promise<readonly string[]> {
+  const tables: string[] = [];
+  for await (const found of texts.rows<readonly [string]>("SELECT table_name FROM duckdb_tables() ORDER BY 1")) {
+    tables.push(...found.map(([name]) => name).filter((name) => !TRANSIENT_TABLES.includes(name)));
+  }
+  return tables;
+}
+
+/** The parts of one table of the texts. */
+export async function* textParts({ texts }: Pick<Snapshot, "texts">, table: string): AsyncGenerator<FilledPart> {
   const names: string[] = [];
   const order: string[] = [];
   const sql = `SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = '${table}' ORDER BY column_index`;
