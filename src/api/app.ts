@@ -6,6 +6,7 @@ import type { Idempotency } from "../account/idempotency.ts";
 import type { RateBuckets } from "../account/rate-limits.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
+import type { DiskSpace } from "../ports/disk-space.ts";
 import type { JsonBodies } from "../ports/json-bodies.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import { type Admission, Gate, type GateParts, type SocketAddress } from "./gate.ts";
@@ -24,6 +25,7 @@ export interface AppParts extends GateParts, ResponsesParts {
   readonly buckets: RateBuckets;
   readonly idempotency: Idempotency;
   readonly transactions: Transactions;
+  readonly disk: DiskSpace;
   readonly uploads: Uploads;
   readonly jsonBodies: JsonBodies;
   readonly metrics: RequestMetrics;

@@ -7,7 +7,8 @@ import type { Bucket } from "../account/rate-limits.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
-import { andThen, type Eventually } from "../kit/eventually.ts";
+import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
+import type { DiskSpace } from "../ports/disk-space.ts";
 import type { JsonBodies } from "../ports/json-bodies.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import { BodyBudget, BodyReader, type BodyReservation, bodyBounds } from "./body.ts";
@@ -25,6 +26,7 @@ export interface OperationRunnerParts {
   readonly idempotency: Idempotency;
   readonly transactions: Transactions;
   readonly uploads: Uploads;
+  readonly disk: DiskSpace;
   readonly jsonBodies: JsonBodies;
 }
 
@@ -60,6 +62,7 @@ export class OperationRunner {
     invariant(principal, "a request reaches an operation only with a valid key");
     this.#parts.gate.count(admission, principal, bucket);
     authorise(operation, principal);
+    if (this.#parts.disk.isFull && storesData(operation)) throw this.#parts.disk.fault;
     const known: KnownBeforeBody = {
       principal,
       params: checkedParameters(parameters),
@@ -100,7 +103,19 @@ export class OperationRunner {
     const { operation, request, admission } = routed;
     const key = operation.isIdempotent === true ? request.headers.get("idempotency-key") : null;
     if (key !== null) return this.#performOnce(routed, call, key);
-    return andThen(operation.run(call), (answer) => this.#parts.responses.of(request, admission, answer));
+    return andThen(this.#run(operation, call), (answer) => this.#parts.responses.of(request, admission, answer));
+  }
+
+  /** A deletion that finds the disk full is run again when there is room for it: it must be able to free space. */
+  #run(operation: Operation, call: ReceivedCall): Eventually<Answer> {
+    if (operation.method !== "DELETE") return operation.run(call);
+    return orElse(
+      () => operation.run(call),
+      (error) => {
+        if (this.#parts.disk.makeRoom(error)) return operation.run(call);
+        throw error;
+      },
+    );
   }
 
   async #performOnce({ operation, request, admission }: RoutedRequest, call: ReceivedCall, key: string) {
@@ -126,6 +141,11 @@ function authorise(operation: Operation, principal: Principal): void {
       `This key is confined to one user, and ${operation.name} concerns all users of the project.`,
     );
   }
+}
+
+/** Whether an operation adds data to the stores. Those that read with a body count queries only. */
+function storesData({ method, scope }: Operation): boolean {
+  return method !== "GET" && method !== "DELETE" && !scope.endsWith(":read") && scope !== "query";
 }
 
 /** The parts of a call that are known before its body is read. */

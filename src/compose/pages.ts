@@ -11,16 +11,20 @@ import { METRICS_CONTENT_TYPE, type Metrics } from "../kit/metrics.ts";
 import { once } from "../kit/once.ts";
 import { INTERFACE_VERSION } from "../kit/version.ts";
 
+/** Status at `/ready` on a full disk. */
+const DISK_FULL = "the disk is full: new data is refused; delete memories, or free space on the server's disk";
+
 /** What the pages need. */
 export interface PageParts {
   readonly operations: readonly Operation[];
   readonly buckets: RateBuckets;
   readonly metrics: Metrics;
   readonly laneStatus: () => readonly LaneStatus[];
+  readonly disk: { readonly isFull: boolean };
 }
 
 /** The pages by path. */
-export function createPages({ operations, buckets, metrics, laneStatus }: PageParts): AppParts["pages"] {
+export function createPages({ operations, buckets, metrics, laneStatus, disk }: PageParts): AppParts["pages"] {
   // Built at the first request, so that starting the server does not take longer.
   const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));
   const docs = once(
@@ -29,7 +33,7 @@ export function createPages({ operations, buckets, metrics, laneStatus }: PagePa
   const consolePage = createConsole();
   return {
     "/health": () => ({ status: 200, body: { status: "ok" } }),
-    "/ready": () => readiness(laneStatus()),
+    "/ready": () => readiness(laneStatus(), disk.isFull),
     "/metrics": async () => ({ status: 200, body: new Page(METRICS_CONTENT_TYPE, await metrics.text()) }),
     "/openapi.json": () => ({ status: 200, body: document() }),
     "/docs": () => ({ status: 200, body: docs() }),
@@ -40,11 +44,12 @@ export function createPages({ operations, buckets, metrics, laneStatus }: PagePa
   };
 }
 
-// Whether the server can answer. Only the models can be unavailable: the stores are open as long as the process runs.
-function readiness(lanes: readonly LaneStatus[]): Answer {
-  const isReady = lanes.some(({ status }) => status === "up" || status === "draining");
-  const body = { status: isReady ? "ready" : "waiting for the models", lanes: lanes.map(laneView) };
-  return { status: isReady ? 200 : 503, body };
+// Whether the server can do all of its work: the models are up, and the disk has space. The stores are open as long as
+// the process runs.
+function readiness(lanes: readonly LaneStatus[], isDiskFull: boolean): Answer {
+  const areModelsUp = lanes.some(({ status }) => status === "up" || status === "draining");
+  const reason = isDiskFull ? DISK_FULL : areModelsUp ? null : "waiting for the models";
+  return { status: reason === null ? 200 : 503, body: { status: reason ?? "ready", lanes: lanes.map(laneView) } };
 }
 
 // The state of a lane as shown to operators. The reason why a lane refused its models is only in the log, because it

@@ -204,7 +204,7 @@ function createHandle(
   const buckets = new RateBuckets(config.rateLimits, operations);
   return createApp({
     operations,
-    pages: createPages({ operations, buckets, metrics, laneStatus: models.laneStatus }),
+    pages: createPages({ operations, buckets, metrics, laneStatus: models.laneStatus, disk: storage.disk }),
     buckets,
     cors: createCors(config.corsOrigins),
     callers: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_KEYS_MAX }),
@@ -216,6 +216,7 @@ function createHandle(
     jsonBodies: nativeJsonBodies,
     metrics: new RequestMetrics(metrics),
     explainFailure: storage.explainFailure,
+    disk: storage.disk,
     authenticate: (secret) => stores.accounts.authenticate(secret),
     newRequestId: () => Bun.randomUUIDv7(),
     clock,
@@ -249,6 +250,7 @@ function createWorker(
     embedders,
     clock,
     log,
+    hasSpace: () => !parts.storage.disk.isFull,
   });
 }
 

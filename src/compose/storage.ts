@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
+import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { Archive } from "../adapters/embedded/duckdb/archive.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
@@ -23,6 +24,7 @@ import { removeUnreferencedFiles } from "../ingest/sweep.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, VisibleMemory } from "../ports/chunk-index.ts";
+import type { DiskSpace } from "../ports/disk-space.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedders } from "../ports/models.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
@@ -48,6 +50,7 @@ export interface Storage {
   readonly traces: TraceFinder | null;
   /** Converts an error of these stores to the Fault that the caller gets; null if the caller gets status 500. */
   readonly explainFailure: (error: unknown) => Fault | null;
+  readonly disk: DiskSpace;
 }
 
 /** How to open the storage. */
@@ -82,6 +85,9 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   giveUpUnfinishedImports(stores, clock.now());
   const files = openSpool(join(config.dataDir, "uploads"), { clock, log });
 
+  const disk = new DiskReserve({ path: join(config.dataDir, "reserve"), log });
+  closers.add(disk.watch(clock));
+
   const linkFolder = join(config.dataDir, "snapshots");
   rmSync(linkFolder, { recursive: true, force: true }); // what a crash left of a backup
 
@@ -107,7 +113,12 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     return index;
   };
   return {
-    ...{ stores, transactions: stores.transactions, files, openIndex, explainFailure: faultOfStore },
+    ...{ stores, transactions: stores.transactions, files, openIndex, disk },
+    explainFailure: (error) => {
+      const fault = faultOfStore(error);
+      if (fault !== null) disk.makeRoom(error);
+      return fault;
+    },
     traces: new TraceFinder(stores, archive),
     keeper: new Keeper({
       ...{ stores, archive, files, clock, newWebhookSecret, linkFolder },

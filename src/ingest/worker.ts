@@ -60,6 +60,8 @@ export interface IngestParts {
   readonly embedders: Pick<Embedders, "withFingerprint">;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether the disk has space for new data. Without it, jobs wait. */
+  readonly hasSpace: () => boolean;
   /** Texts with more UTF-8 bytes than this are large (large-texts.ts); tests use a small number. */
   readonly largeTextBytes?: number | undefined;
 }
@@ -135,7 +137,7 @@ export class IngestWorker {
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController(); // before the claim, so that a wake during the claim ends the sleep after it
       try {
-        const claimed = this.#capacity.hasRoomForJobs ? await this.#claim() : 0;
+        const claimed = this.#capacity.hasRoomForJobs && this.#parts.hasSpace() ? await this.#claim() : 0;
         if (claimed === 0) await clock.sleep(await this.#idleMs(), this.#wake.signal);
       } catch (err) {
         log.error({ err }, "jobs could not be claimed; trying again");
@@ -146,6 +148,7 @@ export class IngestWorker {
 
   /** Milliseconds until the next job is due. Without room, a released slot wakes the loop earlier. */
   async #idleMs(): Promise<number> {
+    if (!this.#parts.hasSpace()) return STORE_RETRY_MS;
     if (!this.#capacity.hasRoomForJobs) return SWEEP_MS;
     const dueInMs = (await this.#parts.stores.jobs.nextJobInMs(this.#runner.claimFilter)) ?? SWEEP_MS;
     return Math.min(Math.max(dueInMs, 1), SWEEP_MS);

@@ -24,7 +24,7 @@ export async function within<T>(value: Eventually<T>, ms: number, message: strin
 }
 
 /** Returns the result of `work`, or `recover(error)` if it throws or rejects. */
-export function orElse<T>(work: () => Eventually<T>, recover: (error: unknown) => T): Eventually<T> {
+export function orElse<T>(work: () => Eventually<T>, recover: (error: unknown) => Eventually<T>): Eventually<T> {
   try {
     const value = work();
     return value instanceof Promise ? value.catch(recover) : value;

@@ -68,6 +68,43 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     expect(await running.stop()).toBe(0);
   }, 120_000);
 
+  test("full: memories can be deleted, `/ready` says why it is not ready, and new data is refused in one way", async () => {
+    running = await startServer({ dataDir });
+    server = running;
+    const ready = async () => {
+      const response = await fetch(`${running.url}/ready`);
+      return { status: response.status, body: await response.text() };
+    };
+    const remove = async (n: number, id: string) => {
+      const answer = await running.call("DELETE", `/v1/memories/${id}${n % 2 === 0 ? "?purge=true" : ""}`);
+      expect([n, answer.status]).toEqual([n, 204]);
+      stored.delete(n);
+    };
+    const doomed = [...stored].slice(0, 60);
+    leaveRoom(0);
+    // at once, before the server looks at the free space
+    for (const [n, id] of doomed.slice(0, 5)) await remove(n, id);
+    await until("it is noticed", async () => (await ready()).status === 503);
+    expect((await ready()).body).toContain("the disk is full");
+    for (const path of ["/v1/memories", "/v1/chats", "/v1/users"]) {
+      const refused = await running.call("POST", path, { content: note(5_500), title: "T", id: "ada" });
+      const message = expect.stringContaining("disk is full");
+      expect(refused.status).toBe(503);
+      expect(refused.body).toMatchObject({ error: { code: "overloaded", message } });
+    }
+    const [first] = [...stored].slice(-1);
+    expect(await timesFound(running, first?.[1] ?? "", first?.[0] ?? 0)).toBe(1);
+    for (const [n, id] of doomed.slice(5)) await remove(n, id);
+    expect((await ready()).status).toBe(503);
+    rmSync(ballast);
+    await until("it is ready again", async () => (await ready()).status === 200);
+    const accepted = await running.call("POST", "/v1/memories", { content: note(5_501) });
+    expect(accepted.status).toBe(202);
+    stored.set(5_501, (accepted.body as { id: string }).id);
+    await expectWhole(running, stored);
+    expect(await running.stop()).toBe(0);
+  }, 120_000);
+
   test("killed while full: the next start, with space, has everything that was acknowledged", async () => {
     running = await startServer({ dataDir });
     server = running;

@@ -24,6 +24,11 @@ const CHANGES = 40;
 /** Upper limit of changes, for writers that write until the server is killed. */
 const UNLIMITED = 1_000_000;
 
+/** Upper limit of the changes that a random kill waits for, and of the file operations of a start and of work. */
+const RANDOM_CHANGES = 60;
+const START_OPERATIONS = 60;
+const WORK_OPERATIONS = 4_000;
+
 /** A data directory, its server, and what is known of it. */
 export class Stage {
   readonly dataDir: string;
@@ -91,6 +96,39 @@ export class Stage {
     const server = this.#server;
     this.#server = null;
     return server === null || (await isWithin(() => isGone(server.pid), GONE_MS));
+  }
+
+  /**
+   * Kills the server or one of its children under eight writers. `operation`: the server at a random file operation;
+   * `start`: at one while it starts; `moment`: after a random number of acknowledged changes; `child`: a random child.
+   * Returns what was killed.
+   */
+  async killAtRandom(kind: "operation" | "start" | "moment" | "child", random: () => number): Promise<string> {
+    const die = (operations: number) =>
+      this.faults.arm({
+        operations: ["write", "sync", "truncate", "rename", "create", "unlink"],
+        action: { kind: "kill", when: random() < 0.5 ? "before" : "after" },
+        skip: Math.floor(random() * operations),
+      });
+    const changes = 5 + Math.floor(random() * RANDOM_CHANGES);
+    if (kind === "start") {
+      await this.write(changes);
+      await this.kill();
+      die(START_OPERATIONS);
+      await this.#startUntilKilled();
+    }
+    if (kind === "child") {
+      const { pid } = await this.server();
+      const writing = this.write(changes + RANDOM_CHANGES);
+      const [name, child] = (await childOf(pid, random)) ?? ["no child", null];
+      if (child !== null) killIfAlive(child);
+      await writing;
+      return name;
+    }
+    if (kind !== "moment") die(WORK_OPERATIONS);
+    if (this.#server !== null || kind !== "start") await this.write(changes + (kind === "moment" ? 0 : UNLIMITED));
+    await this.kill();
+    return this.faults.acted > 0 ? `server, ${kind}` : "server, moment";
   }
 
   /** Does what has to be done before the fault is armed. */
@@ -215,6 +253,31 @@ export class Stage {
       bytes[at] = (bytes[at] ?? 0) ^ 1;
       writeFileSync(path, bytes);
     }
+  }
+}
+
+/** A child of the server, chosen at random; waits until there is one. Returns its name and process id. */
+async function childOf(pid: number, random: () => number): Promise<readonly [name: string, pid: number] | null> {
+  let found: readonly (readonly [string, number])[] = [];
+  const look = () => {
+    found = childrenOf(pid);
+    return found.length > 0;
+  };
+  if (!(await isWithin(look, REACHED_MS))) return null;
+  return found[Math.floor(random() * found.length)] ?? null;
+}
+
+/** The processes that a server has started, with the kind of each: `mneme child <kind> …`. */
+function childrenOf(pid: number): readonly (readonly [name: string, pid: number])[] {
+  const listed = Bun.spawnSync(["ps", "-o", "pid=,args=", "--ppid", String(pid)]).stdout.toString();
+  return [...listed.matchAll(/^\s*(\d+) .*\bchild (\w+)/gm)].map(([, id, kind]) => [`child ${kind}`, Number(id)]);
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (!isGone(pid)) throw error; // it may have ended by itself
   }
 }
 

@@ -8,6 +8,7 @@ import { embedderOf, readModels } from "../../src/adapters/inference/model-files
 import { createPreparationProcess } from "../../src/adapters/preparation/preparation-process.ts";
 import { memoryAttributes } from "../../src/api/views.ts";
 import type { PortParts } from "../../src/compose/service.ts";
+import { Fault } from "../../src/domain/fault.ts";
 import type { Embedders } from "../../src/ports/models.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { InMemoryChunkIndex } from "./chunk-index.ts";
@@ -44,6 +45,7 @@ export function inMemoryPorts(script: Script): PortParts {
         openIndex,
         freeSpace,
         explainFailure: () => null,
+        disk: { isFull: false, fault: new Fault("overloaded", "full"), makeRoom: () => false },
         keeper: null,
         traces: null,
       };

@@ -316,6 +316,7 @@ export async function openIngestHarness(
     const extractor = new LlmExtractor({ accounts, extractions, model: model ?? NO_MODEL, operator, clock, log });
     return new IngestWorker({
       ...{ stores, transactions, files, index, documents, extractor, preparer, embedders, clock, log },
+      hasSpace: () => true,
       ...limits,
     });
   };

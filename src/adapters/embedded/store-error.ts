@@ -36,7 +36,7 @@ export function faultOfStore(error: unknown): Fault | null {
 }
 
 /** Retry hint for callers: a person has to free disk space first, which takes a while. */
-const FULL_DISK_RETRY_SECONDS = 60;
+export const FULL_DISK_RETRY_SECONDS = 60;
 
 /** The codes whose message depends on nothing but the path. */
 export type StoreFileCode = Exclude<StoreErrorCode, "newer_version" | "other_model">;
