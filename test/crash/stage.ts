@@ -3,6 +3,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CHILD_KINDS } from "../../src/children/command.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { Faults } from "./faults/faults.ts";
@@ -24,6 +25,8 @@ const CHANGES = 40;
 /** Upper limit of changes, for writers that write until the server is killed. */
 const UNLIMITED = 1_000_000;
 
+/** Maximum time to wait for a child of a kind. Documents have one only while a file is read. */
+const CHILD_MS = 3_000;
 /** Upper limit of the changes that a random kill waits for, and of the file operations of a start and of work. */
 const RANDOM_CHANGES = 60;
 const START_OPERATIONS = 60;
@@ -125,7 +128,7 @@ export class Stage {
       await writing;
       return name;
     }
-    if (kind !== "moment") die(WORK_OPERATIONS);
+    if (kind === "operation") die(WORK_OPERATIONS);
     if (this.#server !== null || kind !== "start") await this.write(changes + (kind === "moment" ? 0 : UNLIMITED));
     await this.kill();
     return this.faults.acted > 0 ? `server, ${kind}` : "server, moment";
@@ -256,14 +259,15 @@ export class Stage {
   }
 }
 
-/** A child of the server, chosen at random; waits until there is one. Returns its name and process id. */
+/** A child of the server of a random kind, or of another kind if there is none for a while. Null if there is none. */
 async function childOf(pid: number, random: () => number): Promise<readonly [name: string, pid: number] | null> {
+  const wanted = `child ${CHILD_KINDS[Math.floor(random() * CHILD_KINDS.length)]}`;
   let found: readonly (readonly [string, number])[] = [];
   const look = () => {
     found = childrenOf(pid);
-    return found.length > 0;
+    return found.some(([name]) => name === wanted);
   };
-  if (!(await isWithin(look, REACHED_MS))) return null;
+  if (await isWithin(look, CHILD_MS)) found = found.filter(([name]) => name === wanted);
   return found[Math.floor(random() * found.length)] ?? null;
 }
 
