@@ -73,16 +73,20 @@ export class Contract {
   /** The operation that a request calls; null if there is none. HEAD calls the operation of GET. */
   operationOf(method: string, pathname: string): Documented | null {
     const asked = method === "HEAD" ? "GET" : method;
-    const given = pathname.split("/");
-    const candidates = this.operations.filter(({ method, path }) => method === asked && matches(path, given));
-    // literal segments take precedence over parameters: /memories/search is not the memory `search`
-    return candidates.sort((left, right) => parametersIn(left.path) - parametersIn(right.path))[0] ?? null;
+    return this.#operationsOf(pathname).find(({ method }) => method === asked) ?? null;
   }
 
   /** Methods that the document defines for a path. */
   methodsOf(pathname: string): readonly string[] {
+    return this.#operationsOf(pathname).map(({ method }) => method);
+  }
+
+  // literal segments take precedence over parameters, for every method: /memories/search is not the memory `search`
+  #operationsOf(pathname: string): readonly Documented[] {
     const given = pathname.split("/");
-    return this.operations.filter(({ path }) => matches(path, given)).map(({ method }) => method);
+    const candidates = this.operations.filter(({ path }) => matches(path, given));
+    const parameters = Math.min(...candidates.map(({ path }) => parametersIn(path)));
+    return candidates.filter(({ path }) => parametersIn(path) === parameters);
   }
 
   /** Whether a JSON value is valid for a schema of the document. Callers may send every such value. */
