@@ -168,7 +168,8 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
         });
         invariant(changed, "what was committed was changed");
         const { memory }: Accepted = changed;
-        const content = change.content ?? (await memories.withContents([memory]))[0]?.content ?? "";
+        const content =
+          change.content ?? (await memories.withContents(principal.projectId, [memory]))[0]?.content ?? "";
         return { status, body: view(memory, content) };
       },
     }),

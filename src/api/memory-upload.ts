@@ -47,7 +47,7 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
       invariant(answer, "what was stored was answered");
       const { status }: Answer = answer;
       if (outcome !== "updated") return answer;
-      const [shown] = await memories.withContents([memory]);
+      const [shown] = await memories.withContents(principal.projectId, [memory]);
       return { status, body: view(memory, shown?.content ?? "") };
     },
     // With status 202, the file had not been read yet, so the first answer had no content either.

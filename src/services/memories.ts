@@ -23,9 +23,11 @@ export interface MemoryWithContent {
   readonly content: string;
 }
 
+const NONE: ReadonlySet<MemoryKey> = new Set();
+
 /** What the service needs. */
 export interface MemoryServiceParts {
-  readonly memories: Pick<MemoryStore, "get" | "list" | "waitingContents">;
+  readonly memories: Pick<MemoryStore, "get" | "getMany" | "list" | "waitingContents">;
   readonly retirement: Pick<RetirementStore, "markRetracted" | "erase">;
   readonly files: Pick<UploadFiles, "keep" | "remove">;
   readonly index: ChunkIndex;
@@ -47,16 +49,20 @@ export class MemoryService {
     this.#parts = parts;
   }
 
-  /** Reads the contents of memories that the caller has just read, in their order. */
-  async withContents(memories: readonly Memory[]): Promise<readonly MemoryWithContent[]> {
-    const cached = new Map<MemoryKey, string>();
+  /**
+   * Reads the contents of memories of a project that the caller has just read, in their order. Memories that were
+   * deleted meanwhile may be left out.
+   */
+  async withContents(projectId: ProjectId, memories: readonly Memory[]): Promise<readonly MemoryWithContent[]> {
+    const contents = new Map<MemoryKey, string>();
     for (const memory of memories) {
       const content = this.#contents.get(memory);
-      if (content !== null) cached.set(memory.key, content);
+      if (content !== null) contents.set(memory.key, content);
     }
-    const missing = memories.filter((memory) => !cached.has(memory.key));
-    const read = missing.length === 0 ? cached : await this.#read(missing);
-    return memories.map((memory) => ({ memory, content: cached.get(memory.key) ?? read.get(memory.key) ?? "" }));
+    const missing = memories.filter((memory) => !contents.has(memory.key));
+    const gone = missing.length === 0 ? NONE : await this.#read(projectId, missing, contents);
+    const present = gone.size === 0 ? memories : memories.filter(({ key }) => !gone.has(key));
+    return present.map((memory) => ({ memory, content: contents.get(memory.key) ?? "" }));
   }
 
   /**
@@ -68,7 +74,7 @@ export class MemoryService {
       if (memory === null) return null;
       const content = this.#contents.get(memory);
       if (content !== null) return { memory, content };
-      return this.withContents([memory]).then(([shown]) => shown ?? null);
+      return this.withContents(viewer.projectId, [memory]).then(([shown]) => shown ?? null);
     });
   }
 
@@ -84,7 +90,7 @@ export class MemoryService {
       ...(userId !== undefined && { userId }),
       contentBytesMax: LIMITS.pageContentBytes,
     });
-    return { items: await this.withContents(page.items), cursor: page.cursor };
+    return { items: await this.withContents(viewer.projectId, page.items), cursor: page.cursor };
   }
 
   /**
@@ -190,18 +196,30 @@ export class MemoryService {
     }
   }
 
-  // Reads contents. Contents of memories that are not yet published are in the rows; they are not cached, because rows
-  // are fast to read.
-  async #read(memories: readonly Memory[]): Promise<ReadonlyMap<MemoryKey, string>> {
+  // Adds the contents of memories to `contents`. Contents of memories that are not yet published are in the rows; they
+  // are not cached, because rows are fast to read. Returns memories that were deleted meanwhile: the index may have lost
+  // their text already, or may have an earlier text if they were not published.
+  async #read(
+    projectId: ProjectId,
+    memories: readonly Memory[],
+    contents: Map<MemoryKey, string>,
+  ): Promise<ReadonlySet<MemoryKey>> {
     const waiting = await this.#parts.memories.waitingContents(memories.map((memory) => memory.key));
+    for (const [key, content] of waiting) contents.set(key, content);
     const published = memories.filter((memory) => !waiting.has(memory.key));
-    if (published.length === 0) return waiting;
+    if (published.length === 0) return NONE;
     const archived = await this.#parts.index.contents(published.map((memory) => memory.key));
+    const isDoubtful = ({ key, state }: Memory) => !archived.has(key) || state.status !== "completed";
+    const doubtful = published.filter(isDoubtful).map(({ key }) => key);
+    const rows = doubtful.length === 0 ? null : await this.#parts.memories.getMany(projectId, doubtful);
+    const gone = new Set(doubtful.filter((key) => rows?.has(key) !== true));
     for (const memory of published) {
       const content = archived.get(memory.key);
-      if (content !== undefined) this.#contents.put(memory, content);
+      if (content === undefined || gone.has(memory.key)) continue;
+      contents.set(memory.key, content);
+      this.#contents.put(memory, content);
     }
-    return new Map([...waiting, ...archived]);
+    return gone;
   }
 
   #follow(transaction: Transaction, projectId: ProjectId, { memory, outcome, releasedFile }: Accepted): void {

@@ -321,8 +321,44 @@ describe("cached contents", () => {
     await service.get(everybody, second.id);
     await harness.worker.stop();
     const waiting = acceptedMemory((await changesOf(everybody).create([{ content: "Waiting." }]))[0]);
-    const shown = await service.withContents([waiting, first, second]);
+    const shown = await service.withContents(harness.projectId, [waiting, first, second]);
     expect(shown.map(({ content }) => content)).toEqual(["Waiting.", "First.", "Second."]);
+  });
+});
+
+describe("a memory that is deleted while it is read", () => {
+  /** Deletes and purges a memory before its content is read from the index. */
+  const purgeBeforeContent = (memory: Memory) => {
+    const read = harness.index.contents.bind(harness.index);
+    harness.index.contents = async (keys) => {
+      harness.index.contents = read;
+      await changesOf(everybody).remove(memory.id, { purges: true });
+      await service.purgeNow(harness.projectId, [memory.key]);
+      return read(keys);
+    };
+  };
+
+  test("is not returned without its text", async () => {
+    const memory = await completed({ content: "Gone soon." });
+    purgeBeforeContent(memory);
+    expect(await service.get(everybody, memory.id)).toBeNull();
+  });
+
+  test("is left out of a list", async () => {
+    const other = await completed({ content: "Stays." });
+    const memory = await completed({ content: "Gone soon." });
+    purgeBeforeContent(memory);
+    const { items } = await service.list(everybody, { limit: 10 });
+    expect(items.map(({ memory: { id }, content }) => [id, content])).toEqual([[other.id, "Stays."]]);
+  });
+
+  test("is not returned with an earlier text", async () => {
+    const before = await completed({ content: "The first text." });
+    await harness.worker.stop();
+    const rewritten = await changesOf(everybody).change(before.id, { content: "The second text." });
+    const memory = acceptedMemory(rewritten);
+    await changesOf(everybody).remove(memory.id, { purges: false });
+    expect(await service.withContents(harness.projectId, [memory])).toEqual([]);
   });
 });
 
