@@ -172,7 +172,7 @@ export class IngestWorker {
 
   /** Processes a job and stores its result. Never rejects. */
   async #process(job: Job): Promise<void> {
-    const { stores, files, log } = this.#parts;
+    const { stores, log } = this.#parts;
     try {
       // every earlier attempt ended without a stored result, so each probably crashed the server
       if (job.attempt > ATTEMPTS_MAX) {
@@ -180,7 +180,7 @@ export class IngestWorker {
       }
       await this.#runner.run(job);
       this.#release(job);
-      if (job.upload !== null) await files.remove(job.upload.name);
+      if (job.upload !== null) await this.#removeUnreferenced(job.upload.name);
     } catch (error) {
       if (error instanceof LeaseLost) this.#release(job);
       else if (this.#stop.signal.aborted) return;
@@ -203,6 +203,13 @@ export class IngestWorker {
       }
     }
     this.wake();
+  }
+
+  // Removes the file of a job that ended. If the lease expired, because the machine was suspended for example, a later job
+  // of the same memory still needs the file.
+  async #removeUnreferenced(name: string): Promise<void> {
+    const { stores, files } = this.#parts;
+    for (const file of await stores.memories.unreferencedFiles([name])) await files.remove(file);
   }
 
   #release(job: Job): void {

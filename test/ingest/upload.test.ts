@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { mediaTypeOf } from "../../src/documents/detect.ts";
 import type { Memory, MemoryDraft, PageProgress, ReceivedFile } from "../../src/domain/memory.ts";
 import { removeUnreferencedFiles } from "../../src/ingest/sweep.ts";
+import type { Job } from "../../src/ports/job-store.ts";
 import { oleContainer, zipOf } from "../documents/fixtures/containers.ts";
 import { archiveOf, references, xml } from "../documents/office/office-file.ts";
 import { buildPdf } from "../documents/pdf/build-pdf.ts";
@@ -55,6 +56,30 @@ const delayReading = () => {
   harness.documents.before = () => gate.pass();
   return gate;
 };
+
+test("a file is kept until its memory is completed, even if its job lost the lease to a later one", async () => {
+  let later: readonly Job[] = [];
+  harness.index.before = () => {
+    harness.index.before = () => undefined;
+    harness.jobs.voidLeases(); // as if the lease had expired while the machine was suspended
+    later = harness.jobs.claim({ jobs: 1, contentBytes: 1, leaseMs: 60_000 });
+  };
+  const memory = await upload("plan.txt", "Buy milk.");
+  const { promise: refused, resolve: onRefused } = Promise.withResolvers<void>();
+  const complete = harness.jobs.complete.bind(harness.jobs);
+  harness.jobs.complete = (completions) => {
+    const completed = complete(completions);
+    if (completed.length === 0) onRefused();
+    return completed;
+  };
+  await refused;
+  await harness.worker.stop();
+  for (const job of later) harness.jobs.retryLater(job, 0);
+  harness.startWorker();
+  const done = await harness.settled(memory);
+  expect(await contentOf(done)).toBe("Buy milk.");
+  await until("the file is removed", async () => (await harness.files.names(0)).length === 0);
+});
 
 describe("a file that can be read", () => {
   const formats: readonly (readonly [filename: string, content: string | Uint8Array, text: string, title: string])[] = [
