@@ -1,7 +1,7 @@
 // Makes memories searchable in rounds of many memories (group commit). Each step of a round can be repeated after a
 // crash.
 
-import type { ProjectId } from "../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, ProjectIndex, Publication, VisibleMemory } from "../ports/chunk-index.ts";
 import type { Completion, Job } from "../ports/job-store.ts";
@@ -28,6 +28,8 @@ export interface PublisherParts {
   readonly transactions: Transactions;
   /** Extends the leases of jobs. Returns those that are still held. */
   readonly renew: (jobs: readonly Job[]) => Promise<readonly Job[]>;
+  /** Returns the memories among these that still have a row, deleted ones included. */
+  readonly withRows: (projectId: ProjectId, keys: readonly MemoryKey[]) => Promise<readonly MemoryKey[]>;
   readonly index: ChunkIndex;
   readonly log: Log;
   /** Whether more memories will be ready soon, so that waiting for them is worthwhile. */
@@ -161,6 +163,10 @@ async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting
   if (refused.length === 0) return;
   try {
     await index.retract(refused);
+    // A memory may have been purged between the renewal and the publication. Nothing else would remove its text.
+    const existing = new Set(await parts.withRows(projectId, refused));
+    const erased = refused.filter((key) => !existing.has(key));
+    if (erased.length > 0) await parts.index.purge(erased);
   } catch (err) {
     // The jobs have ended. The sweep retracts deleted memories again, and a rewritten memory is published again.
     parts.log.warn({ project: projectId, err }, "memories that changed meanwhile could not be retracted yet");

@@ -92,6 +92,7 @@ export class IngestWorker {
     this.#publisher = new Publisher({
       transactions,
       renew: async (renewed) => jobs.renew(renewed, LEASE_MS),
+      withRows: async (id, keys) => (await jobs.published(id, keys)).map(({ memory }) => memory.key),
       index,
       log,
       isMoreComing: () => this.#capacity.isEmbedding,

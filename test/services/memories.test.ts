@@ -12,6 +12,7 @@ import type { Accepted } from "../../src/ports/memory-store.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { MemoryService } from "../../src/services/memories.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
+import { until } from "../support/until.ts";
 
 let harness: IngestHarness;
 let service: MemoryService;
@@ -324,6 +325,21 @@ describe("cached contents", () => {
     const shown = await service.withContents(harness.projectId, [waiting, first, second]);
     expect(shown.map(({ content }) => content)).toEqual(["Waiting.", "First.", "Second."]);
   });
+});
+
+test("a memory that is purged just before it is published leaves no text", async () => {
+  const { promise: published, resolve: onPublished } = Promise.withResolvers<void>();
+  harness.index.before = async ([publication]) => {
+    const memory = harness.memories.list(harness.projectId, { limit: 1 }).items[0];
+    if (memory?.key !== publication?.memoryKey || memory === undefined) return;
+    await changesOf(everybody).remove(memory.id, { purges: true });
+    await service.purgeNow(harness.projectId, [memory.key]);
+  };
+  harness.index.after = () => onPublished();
+  const memory = acceptedMemory((await changesOf(everybody).create([{ content: "Gone soon." }]))[0]);
+  await published;
+  await until("the text is purged", async () => (await harness.index.contents([memory.key])).size === 0);
+  expect(await harness.searchable()).toEqual([]);
 });
 
 describe("a memory that is deleted while it is read", () => {
