@@ -139,7 +139,11 @@ function refuseLostTexts(path: string, completed: number): void {
 }
 
 /** Repairs what a crash left behind: unreferenced files, leases of earlier processes, gaps in the indexes. */
-export async function repair({ stores, files }: Storage, index: ChunkIndex, log: Log): Promise<void> {
+export async function repair(
+  { stores, files }: Pick<Storage, "stores" | "files">,
+  index: ChunkIndex,
+  log: Log,
+): Promise<void> {
   const unreferenced = await removeUnreferencedFiles(files, stores.memories, 0);
   if (unreferenced > 0) log.info({ files: unreferenced }, "uploaded files that no memory refers to were removed");
   await stores.jobs.voidLeases(); // this process holds the lock of the directory, so no process works on these jobs

@@ -2,6 +2,7 @@
 // crash.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, ProjectIndex, Publication, VisibleMemory } from "../ports/chunk-index.ts";
 import type { Completion, Job } from "../ports/job-store.ts";
@@ -31,6 +32,7 @@ export interface PublisherParts {
   /** Returns the memories among these that still have a row, deleted ones included. */
   readonly withRows: (projectId: ProjectId, keys: readonly MemoryKey[]) => Promise<readonly MemoryKey[]>;
   readonly index: ChunkIndex;
+  readonly clock: Clock;
   readonly log: Log;
   /** Whether more memories will be ready soon, so that waiting for them is worthwhile. */
   readonly isMoreComing: () => boolean;
@@ -50,7 +52,8 @@ export class Publisher {
   #waiting: Waiting[] = [];
   #waitingChunks = 0;
   #round: Promise<void> | null = null;
-  #timer: Timer | null = null;
+  /** Ends the wait for more memories; null if nothing waits for them. */
+  #waitForMore: AbortController | null = null;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
@@ -69,7 +72,7 @@ export class Publisher {
    */
   publish(ready: ReadyMemory): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ready, sinceMs: performance.now(), resolve, reject });
+      this.#waiting.push({ ready, sinceMs: this.#parts.clock.now(), resolve, reject });
       this.#waitingChunks += ready.publication.chunks.length;
       this.schedule();
     });
@@ -79,26 +82,34 @@ export class Publisher {
   schedule(): void {
     const oldest = this.#waiting[0];
     if (this.#round !== null || oldest === undefined) return;
-    const waitedMs = performance.now() - oldest.sinceMs;
+    const waitedMs = this.#parts.clock.now() - oldest.sinceMs;
     const isDue = this.#waitingChunks >= ROUND_CHUNKS || waitedMs >= ROUND_WAIT_MS || !this.#parts.isMoreComing();
-    if (isDue) {
-      this.#clearTimer();
-      this.#round = this.#publishWaiting().finally(() => {
-        this.#round = null;
-        this.schedule();
-      });
-    } else {
-      this.#timer ??= setTimeout(() => {
-        this.#timer = null;
-        this.schedule();
-      }, ROUND_WAIT_MS - waitedMs);
-    }
+    if (isDue) this.#startRound();
+    else if (this.#waitForMore === null) void this.#startRoundAfter(ROUND_WAIT_MS - waitedMs);
+  }
+
+  #startRound(): void {
+    this.#endWait();
+    this.#round = this.#publishWaiting().finally(() => {
+      this.#round = null;
+      this.schedule();
+    });
+  }
+
+  async #startRoundAfter(ms: number): Promise<void> {
+    const wait = new AbortController();
+    this.#waitForMore = wait;
+    // At most ROUND_WAIT_MS, even if the clock was set back meanwhile.
+    await this.#parts.clock.sleep(Math.min(ms, ROUND_WAIT_MS), wait.signal);
+    if (this.#waitForMore !== wait) return;
+    this.#waitForMore = null;
+    if (this.#round === null && this.#waiting.length > 0) this.#startRound();
   }
 
   /** Stops publishing. Resolves when the running round has ended; memories that wait are rejected. */
   async close(): Promise<void> {
     const waiting = this.#takeWaiting();
-    this.#clearTimer();
+    this.#endWait();
     await this.#round;
     for (const { reject } of waiting) reject(new Error("the publisher was closed"));
   }
@@ -131,9 +142,10 @@ export class Publisher {
     }
   }
 
-  #clearTimer(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+  #endWait(): void {
+    const wait = this.#waitForMore;
+    this.#waitForMore = null;
+    wait?.abort();
   }
 }
 

@@ -94,6 +94,7 @@ export class IngestWorker {
       renew: async (renewed) => jobs.renew(renewed, LEASE_MS),
       withRows: async (id, keys) => (await jobs.published(id, keys)).map(({ memory }) => memory.key),
       index,
+      clock,
       log,
       isMoreComing: () => this.#capacity.isEmbedding,
     });
@@ -206,8 +207,8 @@ export class IngestWorker {
     this.wake();
   }
 
-  // Removes the file of a job that ended. If the lease expired, because the machine was suspended for example, a later job
-  // of the same memory still needs the file.
+  // Removes the file of a job that ended. If the lease expired, because the machine was suspended for example, a later
+  // job of the same memory still needs the file.
   async #removeUnreferenced(name: string): Promise<void> {
     const { stores, files } = this.#parts;
     for (const file of await stores.memories.unreferencedFiles([name])) await files.remove(file);

@@ -197,8 +197,8 @@ export class MemoryService {
   }
 
   // Adds the contents of memories to `contents`. Contents of memories that are not yet published are in the rows; they
-  // are not cached, because rows are fast to read. Returns memories that were deleted meanwhile: the index may have lost
-  // their text already, or may have an earlier text if they were not published.
+  // are not cached, because rows are fast to read. Returns memories that were deleted meanwhile: the index may have
+  // lost their text already, or may have an earlier text if they were not published.
   async #read(
     projectId: ProjectId,
     memories: readonly Memory[],

@@ -31,7 +31,7 @@ import {
   type StoredMemory,
   type VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
-import { Delays } from "./delays.ts";
+import { type Delay, Delays } from "./delays.ts";
 
 interface StoredEntity {
   readonly name: string;
@@ -60,19 +60,21 @@ export class Disk {
 
 /** ChunkIndex in memory. */
 export class InMemoryChunkIndex implements ChunkIndex {
-  readonly #delays = new Delays();
   readonly #projects = new Map<ProjectId, InMemoryProjectIndex>();
   readonly #dropped = new Set<ProjectId>();
-  readonly #calls = new OrderedCalls(this.#delays);
+  readonly #calls: OrderedCalls;
 
   /** @param models the installed models; new projects have the first */
   constructor(
     private readonly models: readonly [IndexModel, ...IndexModel[]],
     private readonly disk = new Disk(),
-  ) {}
+    private readonly delays: Delay = new Delays(),
+  ) {
+    this.#calls = new OrderedCalls(delays);
+  }
 
   async project(id: ProjectId): Promise<InMemoryProjectIndex> {
-    await this.#delays.next();
+    await this.delays.next("index.project", "begin");
     this.#calls.checkOpen();
     if (this.#dropped.has(id)) throw new Fault("project_not_found", `There is no project '${id}' any more.`);
     const opened = this.#projects.get(id) ?? this.#open(id);
@@ -80,18 +82,28 @@ export class InMemoryChunkIndex implements ChunkIndex {
     return opened;
   }
 
+  /** Keys of the visible memories of a project. */
+  visibleKeys(id: ProjectId): ReadonlySet<MemoryKey> {
+    return this.#projects.get(id)?.visibleKeys ?? new Set();
+  }
+
   contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
-    return this.#calls.read(() => new Map([...this.#stored(memoryKeys)].map(([key, { content }]) => [key, content])));
+    return this.#calls.read(
+      "index.contents",
+      () => new Map([...this.#stored(memoryKeys)].map(([key, { content }]) => [key, content])),
+    );
   }
 
   stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>> {
-    return this.#calls.read(() => this.#stored(memoryKeys));
+    return this.#calls.read("index.stored", () => this.#stored(memoryKeys));
   }
 
   purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    return this.#calls.change(() => {
-      for (const key of memoryKeys) this.disk.texts.delete(key);
-    });
+    return this.#calls.change(
+      "index.purge",
+      memoryKeys.map((key) => () => this.disk.texts.delete(key)),
+      () => undefined,
+    );
   }
 
   async reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
@@ -107,17 +119,17 @@ export class InMemoryChunkIndex implements ChunkIndex {
     const keys: MemoryKey[] = [];
     for await (const page of completed) keys.push(...page.map(({ memoryKey }) => memoryKey));
     onProgress(0, 0); // there are no files
-    return this.#calls.change(() => project.compare(keys));
+    return this.#calls.change("index.verify", [], () => project.compare(keys));
   }
 
   /** Does nothing: removed chunks take no space. */
   compact(): Promise<void> {
-    return this.#calls.change(() => undefined);
+    return this.#calls.change("index.compact", [], () => undefined);
   }
 
   drop(id: ProjectId): Promise<void> {
     this.#dropped.add(id);
-    return this.#calls.change(() => {
+    return this.#calls.change("index.drop", [], () => {
       this.#projects.delete(id);
       this.disk.projects.delete(id);
       this.disk.models.delete(id);
@@ -141,26 +153,34 @@ export class InMemoryChunkIndex implements ChunkIndex {
     );
     const isKnown = this.disk.models.has(id);
     if (!isKnown) this.disk.models.set(id, { live: { fingerprint, dimensions }, building: null, previous: null });
-    return new InMemoryProjectIndex(id, this.disk, this.#calls, this.#delays);
+    return new InMemoryProjectIndex(id, this.disk, this.#calls, this.delays);
   }
 }
 
-/** Runs changes in the order of their calls. Reads do not wait for changes. Both are delayed at random. */
+/** Runs changes in the order of their calls. Reads do not wait for changes. Both are delayed. */
 class OrderedCalls {
   #lastChange: Promise<unknown> = Promise.resolve();
   #isOpen = true;
 
-  constructor(private readonly delays: Delays) {}
+  constructor(private readonly delays: Delay) {}
 
   checkOpen(): void {
     invariant(this.#isOpen, "an index was used after it was closed");
   }
 
-  change<T>(work: () => T): Promise<T> {
+  /**
+   * Runs `steps` with delays between them, then `work`, whose result it returns. A crash, or an error of a delay,
+   * leaves the effects of the steps before it.
+   */
+  change<T>(call: string, steps: readonly (() => void)[], work: () => T): Promise<T> {
     const isOpen = this.#isOpen;
     const change = async (): Promise<T> => {
       invariant(isOpen, "an index was used after it was closed");
-      await this.delays.next();
+      await this.delays.next(call, "begin");
+      for (const step of steps) {
+        step();
+        await this.delays.next(call, "end");
+      }
       return work();
     };
     const result = this.#lastChange.then(change, change);
@@ -168,16 +188,16 @@ class OrderedCalls {
     return result;
   }
 
-  async read<T>(work: () => T): Promise<T> {
+  async read<T>(call: string, work: () => T): Promise<T> {
     this.checkOpen();
-    await this.delays.next();
+    await this.delays.next(call, "begin");
     const result = work();
-    await this.delays.next();
+    await this.delays.next(call, "end");
     return result;
   }
 
   async close(): Promise<void> {
-    await this.change(() => undefined);
+    await this.change("index.close", [], () => undefined);
     this.#isOpen = false;
   }
 }
@@ -197,8 +217,13 @@ export class InMemoryProjectIndex implements ProjectIndex {
     private readonly id: ProjectId,
     private readonly disk: Disk,
     private readonly calls: OrderedCalls,
-    private readonly delays: Delays,
+    private readonly delays: Delay,
   ) {}
+
+  /** Keys of the visible memories. */
+  get visibleKeys(): ReadonlySet<MemoryKey> {
+    return new Set(this.#visible.keys());
+  }
 
   publish(publications: readonly Publication[]): Promise<void> {
     // copies everything now: a publication computes its texts on access, and the caller may change its arrays after the
@@ -209,7 +234,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
       const places = chunks.map(({ chunkKey, place: { ordinal, start, end } }) => ({ chunkKey, ordinal, start, end }));
       return { memoryKey, chunks, text: { version, content, chunks: places }, models: publication.vectors };
     });
-    return this.calls.change(() => {
+    const check = () => {
       const { live, building } = this.#models();
       for (const { chunks } of stored) {
         for (const { vectors } of chunks) {
@@ -219,39 +244,44 @@ export class InMemoryProjectIndex implements ProjectIndex {
         }
       }
       for (const { models } of stored) checkModel(live, models.find(isOf(live))?.fingerprint ?? "none");
-      for (const { memoryKey, chunks, text } of stored) {
-        this.disk.texts.set(memoryKey, text);
-        this.#memories().set(memoryKey, chunks);
-      }
-    });
+    };
+    const steps = stored.flatMap(({ memoryKey, chunks, text }) => [
+      () => void this.disk.texts.set(memoryKey, text),
+      () => void this.#memories().set(memoryKey, chunks),
+    ]);
+    return this.calls.change("index.publish", [check, ...steps], () => undefined);
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    return this.calls.change(() => {
-      for (const key of memoryKeys) this.#memories().delete(key);
-    });
+    return this.calls.change(
+      "index.retract",
+      memoryKeys.map((key) => () => this.#memories().delete(key)),
+      () => undefined,
+    );
   }
 
   show(memories: readonly VisibleMemory[]): Promise<void> {
-    return this.calls.change(() => this.#show(memories));
+    return this.calls.change("index.show", [], () => this.#show(memories));
   }
 
   hide(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    return this.calls.change(() => {
+    return this.calls.change("index.hide", [], () => {
       for (const key of memoryKeys) this.#visible.delete(key);
     });
   }
 
   admit(userKey: UserKey | null, nowMs: number): Promise<AdmissibleSet> {
-    return this.calls.read(() => this.#admitted(userKey, nowMs, () => true));
+    return this.calls.read("index.admit", () => this.#admitted(userKey, nowMs, () => true));
   }
 
   admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet> {
-    return this.calls.read(() => this.#admitted(userKey, nowMs, (filtered) => matchesFilter(filter, filtered)));
+    return this.calls.read("index.admitWithin", () =>
+      this.#admitted(userKey, nowMs, (filtered) => matchesFilter(filter, filtered)),
+    );
   }
 
   searchVectors(fingerprint: string, vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.calls.read(() => {
+    return this.calls.read("index.searchVectors", () => {
       checkModel(this.#models().live, fingerprint);
       return toHits(
         this.#chunks(within).map((chunk) => ({ chunk, score: similarity(fingerprint, vector, chunk) })),
@@ -265,7 +295,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
     vector: Float32Array,
     { chunkKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
   ): Promise<Float32Array> {
-    return this.calls.read(() => {
+    return this.calls.read("index.scoreVectors", () => {
       checkModel(this.#models().live, fingerprint);
       const scores = this.#find(chunkKeys).map((chunk) =>
         chunk === null ? Number.NaN : similarity(fingerprint, vector, chunk),
@@ -275,11 +305,11 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   models(): Promise<IndexModels> {
-    return this.calls.read(() => this.#models());
+    return this.calls.read("index.models", () => this.#models());
   }
 
   beginModel({ fingerprint, dimensions }: IndexModel): Promise<void> {
-    return this.calls.change(() => {
+    return this.calls.change("index.beginModel", [], () => {
       const { live, building, previous } = this.#models();
       if (building?.fingerprint === fingerprint) return;
       if (building !== null || live.fingerprint === fingerprint) throw new Error(`${fingerprint} cannot be built now`);
@@ -289,7 +319,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   missingVectors(): Promise<MissingVectors> {
-    return this.calls.change(() => {
+    return this.calls.change("index.missingVectors", [], () => {
       const { fingerprint } = this.#building();
       const memories = [...this.#memories()].sort(([one], [other]) => (one < other ? -1 : 1));
       const missing = memories.filter(([, chunks]) => chunks.some(({ vectors }) => !vectors.has(fingerprint)));
@@ -306,7 +336,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
     { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
     { fingerprint, vectors }: ModelVectors,
   ): Promise<number> {
-    return this.calls.change(() => {
+    return this.calls.change("index.addVectors", [], () => {
       const building = this.#building();
       checkModel(building, fingerprint);
       const { dimensions } = building;
@@ -328,7 +358,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   swapModel(): Promise<boolean> {
-    return this.calls.change(() => {
+    return this.calls.change("index.swapModel", [], () => {
       const building = this.#building();
       const { live, previous } = this.#models();
       const chunks = [...this.#memories().values()].flat();
@@ -340,7 +370,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   dropBuilding(): Promise<void> {
-    return this.calls.change(() => {
+    return this.calls.change("index.dropBuilding", [], () => {
       const { live, building, previous } = this.#models();
       if (building !== null) this.#forget(building);
       this.#setModels({ live, building: null, previous });
@@ -348,7 +378,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   forgetPrevious(): Promise<void> {
-    return this.calls.change(() => {
+    return this.calls.change("index.forgetPrevious", [], () => {
       const { live, building, previous } = this.#models();
       if (previous !== null) this.#forget(previous);
       this.#setModels({ live, building, previous: null });
@@ -356,7 +386,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.calls.read(() =>
+    return this.calls.read("index.searchText", () =>
       toHits(
         this.#chunks(within)
           .map((chunk) => ({ chunk, score: textScore(query, chunk) }))
@@ -367,7 +397,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
-    return this.calls.read(() =>
+    return this.calls.read("index.scoreText", () =>
       Float32Array.from(this.#find(chunkKeys).map((chunk) => (chunk === null ? 0 : textScore(query, chunk)))),
     );
   }
@@ -375,7 +405,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   // Passages that mention an entity of the query get score 0.9. Passages that share another entity with one of them, or
   // with a seed, get 0.45. If no passage mentions an entity of the query, nothing is found.
   searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
-    return this.calls.read(() => {
+    return this.calls.read("index.searchGraph", () => {
       const chunks = this.#chunks(within);
       const asked = ` ${[...wordsOf(query).keys()].join(" ")} `;
       const inQuery = (entity: string) => asked.includes(` ${[...wordsOf(entity).keys()].join(" ")} `);
@@ -413,7 +443,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood> {
-    return this.calls.read(() => {
+    return this.calls.read("index.neighbourhood", () => {
       const others = this.#chunks(within);
       const own = this.#memories().get(memoryKey) ?? [];
       const memoriesWith = (key: string) =>
@@ -447,7 +477,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
-    return this.calls.read(() =>
+    return this.calls.read("index.passages", () =>
       this.#find(chunkKeys).map((chunk) =>
         chunk === null ? null : { chunkKey: chunk.chunkKey, text: chunk.passage, place: chunk.place },
       ),
@@ -481,8 +511,8 @@ export class InMemoryProjectIndex implements ProjectIndex {
   async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     const rows: VisibleMemory[] = [];
     for await (const page of completed) rows.push(...page);
-    await this.delays.next();
-    return this.calls.change(() => {
+    await this.delays.next("index.reconcile", "begin");
+    return this.calls.change("index.reconcile", [], () => {
       const isWhole = ({ memoryKey }: VisibleMemory) =>
         this.disk.texts.has(memoryKey) && this.#memories().has(memoryKey);
       const known = new Set(rows.map(({ memoryKey }) => memoryKey));

@@ -1,10 +1,21 @@
 // Delays of the in-memory implementations. Every call answers a few microtasks or one turn of the event loop later, so
-// that tests find callers that forget `await`. A seeded random generator chooses each delay.
+// that tests find callers that forget `await`. A seeded random generator chooses each delay. The simulation
+// (test/simulation/) decides itself how long each call takes, and whether it fails.
 
 import { seeded } from "../support/seeded.ts";
 
-/** Random delays: a few microtasks, or one turn of the event loop. */
-export class Delays {
+/** Decides how long calls take. */
+export interface Delay {
+  /**
+   * Resolves when the call may continue. If it rejects, the call fails with this error.
+   * @param call name of the port's method, such as `jobs.claim`
+   * @param phase `begin`: the call has had no effect yet; `end`: it took effect
+   */
+  next(call?: string, phase?: "begin" | "end"): Promise<void>;
+}
+
+/** Random delays: a few microtasks, or one turn of the event loop. No call fails. */
+export class Delays implements Delay {
   readonly #random: () => number;
 
   constructor(seed = 20_261_123) {

@@ -4,7 +4,7 @@
 import { Fault } from "../../src/domain/fault.ts";
 import type { Embedder, Embedders, EmbedOptions, Priority, Reranker, Rerankers } from "../../src/ports/models.ts";
 import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
-import { Delays } from "./delays.ts";
+import { type Delay, Delays } from "./delays.ts";
 
 /** Options of `WordModels`. */
 export interface WordModelOptions {
@@ -14,6 +14,8 @@ export interface WordModelOptions {
   readonly tokensMax?: number;
   /** Maximum number of calls that run or wait. */
   readonly callsMax?: number;
+  /** Default: random delays. */
+  readonly delays?: Delay;
 }
 
 interface Waiting {
@@ -32,17 +34,24 @@ export class WordModels implements Embedder, Reranker {
   readonly languages = ["en"];
   readonly embedders: Embedders;
   readonly #callsMax: number;
-  readonly #delays = new Delays();
+  readonly #delays: Delay;
   #waiting: Waiting[] = [];
   #calls = 0;
   #isBusy = false;
 
-  constructor({ id = "hashed-words", dimensions = 64, tokensMax = 256, callsMax = 256 }: WordModelOptions = {}) {
+  constructor({
+    id = "hashed-words",
+    dimensions = 64,
+    tokensMax = 256,
+    callsMax = 256,
+    delays = new Delays(),
+  }: WordModelOptions = {}) {
     this.id = id;
     this.fingerprint = `${id}/1`;
     this.dimensions = dimensions;
     this.tokensMax = tokensMax;
     this.#callsMax = callsMax;
+    this.#delays = delays;
     this.embedders = embeddersOf(this);
   }
 
@@ -80,7 +89,7 @@ export class WordModels implements Embedder, Reranker {
       await this.#leaveQueue(priority, signal);
       try {
         onBegin?.();
-        await this.#delays.next();
+        await this.#delays.next(`${this.id}.${priority}`, "begin");
         signal?.throwIfAborted();
         return work();
       } finally {

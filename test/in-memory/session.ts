@@ -258,6 +258,8 @@ export interface Surroundings {
    * It is not part of any transaction.
    */
   readonly lastUses: Map<KeyId, number>;
+  /** Makes random bytes for ids and secrets. Default: `crypto`. */
+  readonly random?: (count: number) => Uint8Array;
 }
 
 /** The tables that one transaction or one read works on, and the effects to run after the commit. */
@@ -308,7 +310,7 @@ export class Session {
   }
 
   random(count: number): Uint8Array {
-    return crypto.getRandomValues(new Uint8Array(count));
+    return this.surroundings.random?.(count) ?? crypto.getRandomValues(new Uint8Array(count));
   }
 
   newId(prefix: IdPrefix): string {

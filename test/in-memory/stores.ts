@@ -8,7 +8,7 @@ import { type Eventually, within } from "../../src/kit/eventually.ts";
 import { READING_METHODS, type Stores, type Transaction, type Transactions } from "../../src/ports/transactions.ts";
 import { InMemoryAccounts } from "./accounts.ts";
 import { InMemoryChats } from "./chats.ts";
-import { Delays } from "./delays.ts";
+import { type Delay, Delays } from "./delays.ts";
 import { InMemoryIdempotency } from "./idempotency.ts";
 import { InMemoryJobs } from "./jobs.ts";
 import { InMemoryLlmExtractions } from "./llm-extractions.ts";
@@ -23,6 +23,14 @@ import { InMemoryWebhooks } from "./webhooks.ts";
 export interface InMemoryStoreOptions extends Omit<Surroundings, "lastUses"> {
   /** Called with the error of an effect that failed after a commit. */
   readonly onEffectFailure: (error: unknown) => void;
+  /** Default: random delays. */
+  readonly delays?: Delay;
+  /** Tables of stores that were opened before, as of their last commit. Default: empty tables. */
+  readonly tables?: Tables;
+  /** Called within each commit, with the tables as they are after it. */
+  readonly onCommit?: (tables: Tables) => void;
+  /** Undoes a transaction that takes too long. Default: after 10 s of real time. */
+  readonly limit?: <T>(work: Eventually<T>) => Eventually<T>;
 }
 
 /** Open stores, with methods for tests that no port has. */
@@ -56,10 +64,15 @@ const TRANSACTION_MS_MAX = 10_000;
 const OVERDUE = `a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`;
 
 /** Opens empty stores. */
-export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStoreOptions): InMemoryStores {
+export function openInMemoryStores(options: InMemoryStoreOptions): InMemoryStores {
+  const {
+    onEffectFailure,
+    onCommit,
+    delays = new Delays(),
+    limit = (work) => within(work, TRANSACTION_MS_MAX, OVERDUE),
+  } = options;
   const surroundings: Surroundings = { ...options, lastUses: new Map<KeyId, number>() };
-  const delays = new Delays();
-  let committed = emptyTables();
+  let committed = options.tables ?? emptyTables();
   let isOpen = true;
   let lastWriter: Promise<void> = Promise.resolve();
 
@@ -74,6 +87,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
       const session = new Session(committed, surroundings);
       const result = await work(session);
       committed = session.tables;
+      onCommit?.(committed);
       for (const effect of session.effects) {
         try {
           await effect();
@@ -96,11 +110,11 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
 
   const transactions: Transactions = {
     run: async (work) => {
-      await delays.next();
+      await delays.next("transaction", "begin");
       return write(async (session) => {
         let isRunning = true;
         const checkRunning = () => invariant(isRunning, "a transaction was used after its end");
-        const stores = asynchronous(delays, (_name, _method, call) => {
+        const stores = asynchronous(delays, "transaction.", (_name, _method, call) => {
           checkRunning();
           return session.attempt(() => call(session));
         });
@@ -112,7 +126,9 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
           },
         };
         try {
-          return await within(work(transaction), TRANSACTION_MS_MAX, OVERDUE);
+          const result = await limit(work(transaction));
+          await delays.next("commit", "begin");
+          return result;
         } finally {
           isRunning = false;
         }
@@ -120,7 +136,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
     },
   };
   return {
-    ...asynchronous(delays, (name, method, call) => {
+    ...asynchronous(delays, "", (name, method, call) => {
       const reads: readonly string[] = READING_METHODS[name];
       return reads.includes(method) ? read(call) : write((session) => session.attempt(() => call(session)));
     }),
@@ -140,19 +156,20 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
 type Call = (session: Session) => unknown;
 type Run = (name: keyof Stores, method: string, call: Call) => Eventually<unknown>;
 
-/** Creates all stores. Each call of a method goes through `run`, with a random delay before and after it. */
-function asynchronous(delays: Delays, run: Run): Stores {
+/** Creates all stores. Each call of a method goes through `run`, with a delay before and after it. */
+function asynchronous(delays: Delay, prefix: string, run: Run): Stores {
   const store = (name: keyof Stores) => {
     const methods: Record<string, (...parameters: unknown[]) => Promise<unknown>> = {};
     for (const method of Object.getOwnPropertyNames(STORES[name].prototype)) {
       if (method === "constructor") continue;
+      const label = `${prefix}${name}.${method}`;
       methods[method] = async (...parameters) => {
-        await delays.next();
+        await delays.next(label, "begin");
         const answer = await run(name, method, (session) => {
           const target = new STORES[name](session) as unknown as Record<string, (...values: unknown[]) => unknown>;
           return target[method]?.(...parameters);
         });
-        await delays.next();
+        await delays.next(label, "end");
         return answer;
       };
     }

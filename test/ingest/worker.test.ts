@@ -39,7 +39,10 @@ test("a note is completed while another project's import fills the models, and n
     const [accepted] = harness.memories.accept(id, [{ content }]);
     if (accepted === undefined || !("memory" in accepted)) throw new Error("nothing was accepted");
     harness.worker.wake();
-    await until("it is completed", () => harness.memories.get(id, accepted.memory.id)?.state.status === "completed");
+    await until("it is completed", () => {
+      harness.clock.advance(100); // a round waits for more memories
+      return harness.memories.get(id, accepted.memory.id)?.state.status === "completed";
+    });
   };
   await until("much of the import is being embedded", () => held > 100);
   await store("A note.");

@@ -1,0 +1,175 @@
+// A simulated server: the real worker, services and retrieval over simulated ports. A crash drops the process; what was
+// committed stays on its disk, and the next process opens it as a start of the server does (src/compose/service.ts).
+
+import { repair } from "../../src/compose/storage.ts";
+import { LlmExtractor } from "../../src/ingest/llm-extraction/extractor.ts";
+import { ModelChanger } from "../../src/ingest/model-change.ts";
+import { VectorBuilder } from "../../src/ingest/vector-builder.ts";
+import { IngestWorker } from "../../src/ingest/worker.ts";
+import type { Log } from "../../src/kit/log.ts";
+import type { Transaction } from "../../src/ports/transactions.ts";
+import { MemoryService } from "../../src/services/memories.ts";
+import { ProjectModelService } from "../../src/services/project-models.ts";
+import { SearchService } from "../../src/services/search.ts";
+import { UserService } from "../../src/services/users.ts";
+import { Disk, InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
+import { emptyTables, type Tables } from "../in-memory/session.ts";
+import { openInMemoryStores } from "../in-memory/stores.ts";
+import { FileDisk, LinePreparer, SimulatedFiles, SimulatedReader, simulatedModels } from "./ports.ts";
+import { type Scheduler, SimulatedProcess } from "./scheduler.ts";
+
+/** What survives a crash. */
+export class ServerDisk {
+  tables: Tables = emptyTables();
+  readonly index = new Disk();
+  readonly files = new FileDisk();
+}
+
+/** Level of a line in the server's log. */
+export type LogLevel = "info" | "warn" | "error";
+
+/** What a server tells the simulation. */
+export interface ServerListener {
+  /** Called within each commit, after the `onCommit` of a request's transaction. */
+  onCommit(): void;
+  /** Called with each line that the server logs. */
+  onLog(level: LogLevel, line: string, error: unknown): void;
+}
+
+/** Texts with more bytes than this are large here (src/ingest/large-texts.ts), so that some of the texts are. */
+const LARGE_TEXT_BYTES = 120;
+
+/** One process of the server. */
+export class Server {
+  readonly process: SimulatedProcess;
+  readonly index: InMemoryChunkIndex;
+  readonly stores: ReturnType<typeof openInMemoryStores>;
+  readonly files: SimulatedFiles;
+  readonly memories: MemoryService;
+  readonly users: UserService;
+  readonly search: SearchService;
+  readonly models: ProjectModelService;
+  /** Whether requests are accepted. */
+  isServing = false;
+  readonly #worker: IngestWorker;
+  readonly #changer: ModelChanger;
+  readonly #log: Log;
+  /** Run when the transaction that is about to commit commits. */
+  #onCommit: (() => void) | null = null;
+
+  constructor(
+    scheduler: Scheduler,
+    readonly disk: ServerDisk,
+    listener: ServerListener,
+  ) {
+    const process = new SimulatedProcess(scheduler);
+    const clock = process;
+    this.process = process;
+    const log = logTo(listener);
+    this.#log = log;
+    this.stores = openInMemoryStores({
+      clock,
+      newWebhookSecret: () => "whsec_simulated",
+      onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
+      delays: {
+        next: async (call, phase) => {
+          try {
+            await process.next(call, phase);
+          } catch (error) {
+            if (call === "commit") this.#onCommit = null;
+            throw error;
+          }
+        },
+      },
+      tables: disk.tables,
+      onCommit: (tables) => {
+        disk.tables = tables;
+        const apply = this.#onCommit;
+        this.#onCommit = null;
+        apply?.();
+        listener.onCommit();
+      },
+      limit: (work) => work,
+      random: (count) => Uint8Array.from({ length: count }, () => Math.floor(scheduler.random() * 256)),
+    });
+    const { stores } = this;
+    const { transactions } = stores;
+    const { embedders, rerankers } = simulatedModels(process);
+    const installed = embedders.ids.map((id) => embedders.get(id));
+    this.index = new InMemoryChunkIndex([embedders.default, ...installed], disk.index, process);
+    const { index } = this;
+    const files = new SimulatedFiles(process, disk.files);
+    this.files = files;
+    const preparer = new LinePreparer(process);
+    const { accounts, extractions, jobs, memories, retirement, projectModels, users } = stores;
+    const operator = { baseUrl: null, model: null, apiKey: null };
+    const model = { complete: () => Promise.reject(new Error("no language model is configured")) };
+    this.#worker = new IngestWorker({
+      ...{ stores, transactions, files, index, preparer, embedders, clock, log, largeTextBytes: LARGE_TEXT_BYTES },
+      hasSpace: () => !scheduler.chance(scheduler.rates.full),
+      documents: new SimulatedReader(process, disk.files),
+      extractor: new LlmExtractor({ accounts, extractions, model, operator, clock, log }),
+    });
+    this.#changer = new ModelChanger({
+      ...{ store: projectModels, accounts, index, embedders, clock, log },
+      builder: new VectorBuilder({ index, jobs, extractions, preparer, clock, chunksPerSecond: null }),
+      freeSpace: async () => ({ diskBytes: 1e12, memoryBytes: 1e12 }),
+      hnswMinChunks: 1_000,
+      upgrades: false,
+    });
+    const wakeIngest = () => this.#worker.wake();
+    this.memories = new MemoryService({ memories, retirement, files, index, log, wakeIngest });
+    this.users = new UserService({ users, index, wakeIngest });
+    const languageOf = () => "en";
+    this.search = new SearchService({ index, memories, accounts, embedders, rerankers, languageOf, clock });
+    const wakeChanges = () => this.#changer.wake();
+    this.models = new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges });
+  }
+
+  /** Opens the stores as a start does, then accepts requests. Rejects if a call fails: then the process has to end. */
+  async start(): Promise<void> {
+    const { stores, files, index } = this;
+    await repair({ stores, files }, index, this.#log);
+    this.#worker.start();
+    this.#changer.start();
+    this.isServing = true;
+  }
+
+  /** Ends the process as SIGTERM does. */
+  async stop(): Promise<void> {
+    this.isServing = false;
+    await this.#changer.stop();
+    await this.#worker.stop();
+  }
+
+  /**
+   * Runs a transaction of a request. `onCommit` is called at the moment of the commit, with the result and the time at
+   * which the work began.
+   */
+  transaction<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    onCommit: (result: T, beganMs: number) => void,
+  ): Promise<T> {
+    return this.stores.transactions.run(async (transaction) => {
+      const beganMs = this.process.now();
+      const result = await work(transaction);
+      this.#onCommit = () => onCommit(result, beganMs);
+      return result;
+    });
+  }
+}
+
+function logTo({ onLog }: ServerListener): Log {
+  const line = (level: LogLevel) => (fields: unknown, message?: string) => {
+    const error = (fields as { readonly err?: unknown }).err;
+    onLog(level, message ?? String(fields), error);
+  };
+  const log: Log = {
+    debug: () => undefined,
+    info: line("info"),
+    warn: line("warn"),
+    error: line("error"),
+    child: () => log,
+  };
+  return log;
+}
