@@ -219,8 +219,10 @@ class Simulation {
       }
     }
     for (const row of this.#rows()) {
-      const { failure, commit, crash } = this.#plot.trouble;
-      const wasUnlucky = row.error?.message.includes("12 times") === true && failure + commit + crash > 0;
+      // An attempt that a crash ends, or whose lease expires because the time jumps, counts like one that fails.
+      const { failure, commit, crash, slow, jump } = this.#plot.trouble;
+      const hasTrouble = failure + commit + crash + slow + jump > 0;
+      const wasUnlucky = row.error?.message.includes("12 times") === true && hasTrouble;
       const memory = this.#oracle.get(row.id);
       const isExpected = memory !== null && newest(memory).content.includes("unreadable");
       if (row.status === "failed" && row.deletedAt === null && !isExpected && !wasUnlucky) {
