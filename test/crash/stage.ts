@@ -75,12 +75,19 @@ export class Stage {
   /** Starts a server without faults and compares it with the oracle. */
   async judge(): Promise<readonly Finding[]> {
     this.faults.disarm();
+    if (this.#server !== null && isGone(this.#server.pid)) this.#server = null;
     return this.oracle.check(callerOf(await this.server()), { searchesMax: SEARCHES_MAX });
   }
 
   /** Lets all writers write until `changes` more are acknowledged or the server is gone. */
   async write(changes: number): Promise<void> {
     await writeAll(this.#writers, this.oracle, callerOf(await this.server()), changes);
+  }
+
+  /** Lets all writers write until `changes` are acknowledged and `isEnough` says so, or until the server is gone. */
+  async writeUntil(changes: number, isEnough: () => boolean): Promise<void> {
+    do await this.write(changes);
+    while (!isEnough() && this.#server !== null && !isGone(this.#server.pid));
   }
 
   /** Brings a server to a point, at which it is killed. Returns whether it was reached. */
