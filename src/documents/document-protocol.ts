@@ -52,8 +52,8 @@ export function encodeRequest(file: DocumentFile): string {
 
 /** The file of a request. */
 export function decodeRequest(line: string): DocumentFile {
-  const { path, bytes, filename, mediaType } = JSON.parse(line) as DocumentFile;
-  return { path, bytes, filename, mediaType };
+  const { path, bytes, filename, mediaType, contentSha256 } = JSON.parse(line) as DocumentFile;
+  return { path, bytes, filename, mediaType, ...(contentSha256 !== undefined && { contentSha256 }) };
 }
 
 /** The parts of a response with a text. @param pieces pieces of the text; no surrogate pair is split between two */

@@ -1,6 +1,8 @@
 // Reads an uploaded file: its text, title and place marks. detect.ts has found the format when the file was uploaded.
 
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { hashOfFile } from "../domain/file-hash.ts";
 import { type DocumentFile, ReadFailure } from "../ports/document-reader.ts";
 import { ENCRYPTED, type ReadDocument } from "./document.ts";
 import { FileUnavailable } from "./document-protocol.ts";
@@ -20,9 +22,18 @@ export async function readFileText(
   if (bytes === null) {
     return new ReadFailure("processing_error", "The file of this memory is no longer stored. Upload it again.");
   }
+  if (isDamaged(file, bytes)) {
+    return new ReadFailure("unreadable_document", "The stored file of this memory is damaged. Upload it again.");
+  }
   const format = formatOfMediaType(file.mediaType);
   if (isOleContainer(bytes)) return new ReadFailure("unreadable_document", ENCRYPTED);
   return format.read({ bytes, filename: file.filename }, onPages);
+}
+
+/** Whether the bytes are not the ones that were received. */
+function isDamaged({ mediaType, contentSha256 }: DocumentFile, bytes: Uint8Array): boolean {
+  if (contentSha256 === undefined) return false;
+  return hashOfFile(createHash("sha256").update(bytes).digest(), mediaType).toString("hex") !== contentSha256;
 }
 
 /** null if the file does not exist. */

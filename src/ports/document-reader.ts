@@ -21,6 +21,8 @@ export interface DocumentFile {
   /** The name that the uploader gave. */
   readonly filename: string;
   readonly mediaType: string;
+  /** The hash that the file had when it was received (domain/file-hash.ts), in hexadecimal. Absent: not checked. */
+  readonly contentSha256?: string;
 }
 
 /** What document reading finds in a file besides its text. */
@@ -46,8 +48,8 @@ export interface TextMark {
 /** Reads files. */
 export interface DocumentReader {
   /**
-   * Reads a file. A file that cannot be read gives a ReadFailure. Rejects only for temporary reasons outside of the
-   * file.
+   * Reads a file. A file that cannot be read, or has another hash than given, gives a ReadFailure. Rejects only for
+   * temporary reasons outside of the file.
    * @param onPages called from time to time with the number of pages read, if the format has pages
    * @param signal if it aborts, reading stops and the call rejects with `signal.reason`
    */

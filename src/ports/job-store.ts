@@ -28,6 +28,8 @@ export interface UploadedFile {
   /** The name that the uploader gave. */
   readonly filename: string;
   readonly mediaType: string;
+  /** Hash of the bytes and the media type (domain/file-hash.ts) when the file was received, in hexadecimal. */
+  readonly contentSha256: string;
 }
 
 /** A memory to process, under a lease. */

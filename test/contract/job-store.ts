@@ -1,6 +1,7 @@
 // Contract of JobStore (src/ports/job-store.ts). Every implementation must pass it; `open` creates the one to test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { JobStore } from "../../src/ports/job-store.ts";
@@ -233,11 +234,18 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
       });
 
       test("with files name the file; title and place marks from reading it are kept for a later indexing", async () => {
-        const { memory } = await accept(uploadDraft("f1", 7));
+        const draft = uploadDraft("f1", 7);
+        const { memory } = await accept(draft);
         const job = await claimOne();
+        const hash = createHash("sha256")
+          .update(draft.upload?.sha256 ?? "")
+          .update("application/pdf");
         expect(job).toMatchObject({
           content: "",
-          upload: { name: "f1", bytes: 7, filename: "f1.pdf", mediaType: "application/pdf" },
+          upload: {
+            ...{ name: "f1", bytes: 7, filename: "f1.pdf", mediaType: "application/pdf" },
+            contentSha256: hash.digest("hex"),
+          },
           facts: null,
         });
         const read = { contentBytes: 1_234, title: "Of the file", marks: [{ at: 0, place: { page: 1 } }] };

@@ -2,6 +2,7 @@
 // files.
 
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import {
   type DocumentReaderOptions,
 } from "../../src/adapters/documents/document-reader.ts";
 import { decodePages, decodeResponse, encodePages, encodeResponse } from "../../src/documents/document-protocol.ts";
+import { hashOfFile } from "../../src/domain/file-hash.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type DocumentFile, ReadFailure } from "../../src/ports/document-reader.ts";
 import { buildPdf } from "./pdf/build-pdf.ts";
@@ -44,6 +46,22 @@ const failureOf = (outcome: unknown) => {
 };
 
 describe("reading files", () => {
+  test("refuses a file with another hash than it had when it was received", async () => {
+    const reader = open();
+    const file = fileOf("Buy milk.");
+    const contentSha256 = hashOfFile(createHash("sha256").update("Buy milk.").digest(), file.mediaType).toString("hex");
+    expect(await reader.read({ ...file, contentSha256 })).toMatchObject({ content: "Buy milk." });
+    for (const other of [
+      { ...fileOf("Buy silk."), contentSha256 },
+      { ...file, contentSha256, mediaType: "text/html" },
+    ]) {
+      expect(failureOf(await reader.read(other))).toEqual({
+        code: "unreadable_document",
+        message: "The stored file of this memory is damaged. Upload it again.",
+      });
+    }
+  });
+
   test(
     "returns text and title of each file",
     async () => {

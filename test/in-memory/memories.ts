@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { Fault } from "../../src/domain/fault.ts";
+import { hashOfFile } from "../../src/domain/file-hash.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
 import {
   EXTRACTED_FIELDS,
@@ -251,17 +252,14 @@ function foldTitle(title: string): string {
   return title.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
 }
 
-/**
- * Size and hash of a text or file. The hash of a file includes its media type, because the same bytes read as another
- * format give another text.
- */
+/** Size and hash of a text or file. */
 function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, "contentBytes" | "contentHash"> {
-  const hash = createHash("sha256");
   if (upload === undefined) {
-    return { contentBytes: Buffer.byteLength(content), contentHash: hash.update(content).digest("hex") };
+    const contentHash = createHash("sha256").update(content).digest("hex");
+    return { contentBytes: Buffer.byteLength(content), contentHash };
   }
   const { sha256, source } = upload;
-  return { contentBytes: source.bytes, contentHash: hash.update(sha256).update(source.media_type).digest("hex") };
+  return { contentBytes: source.bytes, contentHash: hashOfFile(sha256, source.media_type).toString("hex") };
 }
 
 type Attributes = Pick<

@@ -43,9 +43,10 @@ export function toWork(row: MemoryRow, now: number): Partial<MemoryRow> {
 }
 
 /** The uploaded file of a memory if its text has not been read yet; otherwise null. */
-export function uploadedFileOf({ file, source }: MemoryRow): UploadedFile | null {
+export function uploadedFileOf({ file, source, contentHash }: MemoryRow): UploadedFile | null {
   if (file === null || source === null) return null;
-  return { name: file, bytes: source.bytes, filename: source.filename, mediaType: source.media_type };
+  const { bytes, filename, media_type } = source;
+  return { name: file, bytes, filename, mediaType: media_type, contentSha256: contentHash };
 }
 
 /**

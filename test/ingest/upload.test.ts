@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { mediaTypeOf } from "../../src/documents/detect.ts";
 import type { Memory, MemoryDraft, PageProgress, ReceivedFile } from "../../src/domain/memory.ts";
 import { removeUnreferencedFiles } from "../../src/ingest/sweep.ts";
@@ -247,6 +247,33 @@ describe("a file that cannot be read", () => {
     gate.open();
     expect(errorOf(await harness.settled(memory, "failed"))?.message).toContain("Upload it again");
   });
+
+  const damages: readonly (readonly [string, (bytes: Buffer) => Uint8Array])[] = [
+    ["has a flipped bit", (bytes) => bytes.map((byte, at) => (at === 3 ? byte ^ 1 : byte))],
+    ["is cut", (bytes) => bytes.subarray(0, -1)],
+    ["is empty", () => new Uint8Array()],
+    ["is longer", (bytes) => Buffer.concat([bytes, Buffer.from("!")])],
+  ];
+  for (const [damage, apply] of damages) {
+    test(`because the stored file ${damage} fails with a message that says so, and can be uploaded again`, async () => {
+      const gate = delayReading();
+      const named = { externalId: "e" };
+      const memory = await upload("a.txt", "Hello there.", named);
+      await until("it is about to be read", () => gate.waiting > 0);
+      const [name = ""] = await harness.files.names(0);
+      const path = harness.files.pathOf(name);
+      writeFileSync(path, apply(readFileSync(path)));
+      gate.open();
+      expect(errorOf(await harness.settled(memory, "failed"))).toEqual({
+        code: "unreadable_document",
+        message: "The stored file of this memory is damaged. Upload it again.",
+      });
+      expect(await harness.searchable()).toEqual([]);
+      expect((await upload("a.txt", "Hello there.", named)).id).toBe(memory.id);
+      await harness.settled(memory);
+      expect(await harness.searchable()).toEqual(["Hello there."]);
+    });
+  }
 
   test("because of a transient failure is retried until it succeeds", async () => {
     let left = 3;

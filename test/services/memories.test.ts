@@ -2,6 +2,7 @@
 // commit, no operation bypasses the confinement, and a purge leaves no data.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { Fault } from "../../src/domain/fault.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
@@ -381,10 +382,11 @@ describe("a memory that is deleted while it is read", () => {
 describe("an uploaded file", () => {
   const incoming = async () => {
     const file = await harness.files.begin();
-    await file.write(Buffer.from("Hello."));
+    const bytes = Buffer.from("Hello.");
+    await file.write(bytes);
     await file.end();
     const source = { filename: "a.txt", media_type: "text/plain", bytes: 6 };
-    return { path: file.path, sha256: new Uint8Array(32).fill(7), source };
+    return { path: file.path, sha256: createHash("sha256").update(bytes).digest(), source };
   };
   const store = async (more: Partial<MemoryDraft> = {}) =>
     service.withUpload(await incoming(), async (upload) => {

@@ -42,7 +42,7 @@ const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.p
 
 const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, attempts = attempts + 1
   WHERE memory_key = $key
-  RETURNING ${MEMORY_COLUMNS},
+  RETURNING ${MEMORY_COLUMNS}, memories.content_sha256,
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
 
 /** Condition for a job that is still held (see JobStore): no later claim, no newer version, and the memory is live. */
@@ -204,7 +204,7 @@ export class SqliteJobStore implements JobStore {
   #lease(next: NextJob, claimableAt: number): Job {
     const lease = this.#takeLeaseToken();
     const row = this.database
-      .prepare<MemoryRow & { content: string | null }, { key: bigint; lease: number; claimableAt: number }>(CLAIM)
+      .prepare<ClaimedRow, { key: bigint; lease: number; claimableAt: number }>(CLAIM)
       .get({ key: next.memory_key, lease, claimableAt });
     invariant(row !== null, "a job vanished within its own claim");
     this.database
@@ -300,6 +300,8 @@ type FilterValues = { readonly except: string; readonly textBytesMax: number };
 function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: JobFilter): FilterValues {
   return { except: JSON.stringify(except), textBytesMax };
 }
+
+type ClaimedRow = MemoryRow & { readonly content: string | null; readonly content_sha256: Uint8Array };
 
 type NextJob = {
   readonly memory_key: bigint;

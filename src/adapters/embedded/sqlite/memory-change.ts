@@ -15,7 +15,7 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import { type ContentFingerprint, fingerprintOfFile, unreadSource, uploadedFileOf } from "./memory-files.ts";
+import { type ContentFingerprint, fingerprintOfFile, keptFileOf, unreadSource } from "./memory-files.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
 import {
   foldTitle,
@@ -149,7 +149,7 @@ export class MemoryChanges {
     const memory = toMemory(row);
     if (work === null) this.outbox.record(known.project_key, "memory.updated", memory);
     if (work === null) return { memory, outcome: "updated", releasedFile: null };
-    return { memory, outcome: "rewritten", releasedFile: uploadedFileOf(known)?.name ?? null };
+    return { memory, outcome: "rewritten", releasedFile: keptFileOf(known) };
   }
 
   #find(projectId: ProjectId, id: MemoryId): KnownRow | null {

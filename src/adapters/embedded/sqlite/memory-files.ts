@@ -1,7 +1,7 @@
 // The uploaded file of a memory, as the column `source` of its row describes it. The row has only the file's name; the
 // callers of the stores keep and remove files.
 
-import { createHash } from "node:crypto";
+import { hashOfFile } from "../../../domain/file-hash.ts";
 import type { MemorySource, ReceivedFile } from "../../../domain/memory.ts";
 import type { UploadedFile } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -22,11 +22,20 @@ export function unreadSource({ file, source }: ReceivedFile): string {
   return JSON.stringify(stored);
 }
 
+/** Name of the kept file of a memory; null if there is none. */
+export function keptFileOf(row: Pick<MemoryRow, "source">): string | null {
+  return storedSource(row)?.file ?? null;
+}
+
 /** The file of a memory whose text has to be read; null if there is none. */
-export function uploadedFileOf(row: Pick<MemoryRow, "source">): UploadedFile | null {
+export function uploadedFileOf(
+  row: Pick<MemoryRow, "source"> & { readonly content_sha256: Uint8Array },
+): UploadedFile | null {
   const source = storedSource(row);
   if (source?.file === undefined) return null;
-  return { name: source.file, bytes: source.bytes, filename: source.filename, mediaType: source.media_type };
+  const { file, bytes, filename, media_type } = source;
+  const sha256 = Buffer.from(row.content_sha256).toString("hex");
+  return { name: file, bytes, filename, mediaType: media_type, contentSha256: sha256 };
 }
 
 /** See MemoryStore.unreferencedFiles. */
@@ -41,15 +50,9 @@ export function unreferencedFiles(database: SqliteDatabase, names: readonly stri
   return unreferenced;
 }
 
-/**
- * Size and hash of a file. The hash includes the media type, because the same bytes read as another format give another
- * text.
- */
+/** Size and hash of a file. */
 export function fingerprintOfFile({ sha256, source }: ReceivedFile): ContentFingerprint {
-  return {
-    contentBytes: source.bytes,
-    contentSha256: createHash("sha256").update(sha256).update(source.media_type).digest(),
-  };
+  return { contentBytes: source.bytes, contentSha256: hashOfFile(sha256, source.media_type) };
 }
 
 /** The column `source` after the file was read: without the name of the kept file. */

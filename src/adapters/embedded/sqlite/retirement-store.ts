@@ -7,7 +7,7 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { RetiredMemory, RetirementStore } from "../../../ports/retirement-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
-import { uploadedFileOf } from "./memory-files.ts";
+import { keptFileOf } from "./memory-files.ts";
 import { type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
 import { KEYS, keyList, type MemoryRow } from "./memory-row.ts";
 
@@ -77,7 +77,7 @@ export class SqliteRetirementStore implements RetirementStore {
     return this.#database
       .prepare<Pick<MemoryRow, "source">, { keys: string }>(ERASE)
       .all({ keys: keyList(keys) })
-      .flatMap((row) => uploadedFileOf(row)?.name ?? []);
+      .flatMap((row) => keptFileOf(row) ?? []);
   }
 
   // Pages of the file have zeros instead of erased rows (secure_delete), but the write-ahead log has the pages before.
