@@ -12,6 +12,7 @@ import { PLAN_NAMES, type Plan } from "./domain/project.ts";
 import { parseCommandLine, UsageError } from "./kit/flags.ts";
 import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
+import { readSettingsFile } from "./kit/settings-file.ts";
 import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
 
 /** The values of the setting `embedderUpgrade`. */
@@ -34,6 +35,8 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** Whether to start although a store has lost something. */
+  readonly acceptLoss: boolean;
   readonly adminKey: string | null;
   readonly modelsDir: string;
   /** Id of the default embedder. */
@@ -82,6 +85,8 @@ export interface Setting<Value> {
   readonly parse: (text: string, place: StartPlace) => Value | undefined;
   /** Whether the value is secret; messages do not repeat it then. */
   readonly isSecret: boolean;
+  /** Whether the flag takes no value and means `true`. */
+  readonly isSwitch: boolean;
 }
 
 const DEFAULT_EMBEDDER = "mneme-e5-small";
@@ -101,6 +106,18 @@ export const SETTINGS = {
     expects: "a directory",
     parse: parsePath,
   }),
+  acceptLoss: setting<boolean>(
+    "accept-loss",
+    "true|false",
+    "Start although a stored file is damaged or has lost something; the rest goes to `quarantine/`",
+    {
+      defaultValue: () => false,
+      defaultText: "false",
+      expects: "`true` or `false`",
+      parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
+      isSwitch: true,
+    },
+  ),
   adminKey: setting<string | null>(
     "admin-key",
     "KEY",
@@ -298,7 +315,12 @@ export function parseConfig(
 ): Config {
   const flags = parseFlags(argv);
   refuseUnknownVariables(environment);
-  const file = readSettingsFile(flags.get(CONFIG_FLAG), place);
+  const asked = flags.get(CONFIG_FLAG);
+  const name = asked ?? CONFIG_FILE;
+  const path = resolve(place.workingDirectory, name);
+  const keys = Object.values(SETTINGS).map((setting) => setting.tomlKey);
+  const isAbsent = asked === undefined && !existsSync(path);
+  const file = isAbsent ? { name, values: new Map<string, string>() } : readSettingsFile(name, path, keys);
 
   const read = <Value>(setting: Setting<Value>): Value => {
     const sources = [
@@ -320,6 +342,7 @@ export function parseConfig(
     host: read(SETTINGS.host),
     port: read(SETTINGS.port),
     dataDir,
+    acceptLoss: read(SETTINGS.acceptLoss),
     adminKey: read(SETTINGS.adminKey),
     modelsDir: read(SETTINGS.modelsDir) ?? place.shippedModelsDirectory(dataDir),
     embedder: read(SETTINGS.embedder),
@@ -362,7 +385,7 @@ function parseSetting<Value>(
 /** Help for the settings, as `[flag or variable, description with the default]`. */
 export function settingsHelp(): readonly (readonly [string, string])[] {
   const own = Object.values(SETTINGS).map((setting): [string, string] => [
-    `${setting.flag ?? setting.environment} ${setting.placeholder}`,
+    `${setting.flag ?? setting.environment}${setting.isSwitch ? "" : ` ${setting.placeholder}`}`,
     `${setting.description.replaceAll("`", "")} (default: ${setting.defaultText})`,
   ]);
   return [
@@ -389,8 +412,9 @@ export function settingsMarkdown(): string {
 }
 
 function parseFlags(argv: readonly string[]): ReadonlyMap<string, string> {
-  const known: Record<string, "value"> = { [CONFIG_FLAG]: "value" };
-  for (const { flag } of Object.values(SETTINGS)) if (flag !== null) known[flag] = "value";
+  const known: Record<string, "value" | "switch"> = { [CONFIG_FLAG]: "value" };
+  for (const { flag, isSwitch } of Object.values(SETTINGS))
+    if (flag !== null) known[flag] = isSwitch ? "switch" : "value";
   const { flags, positionals } = parseCommandLine(argv, known);
   if (positionals[0] !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(positionals[0])}.`);
   return flags;
@@ -404,38 +428,8 @@ function refuseUnknownVariables(environment: Readonly<Record<string, string | un
   }
 }
 
-interface SettingsFile {
-  readonly name: string;
-  readonly values: ReadonlyMap<string, string>;
-}
-
-function readSettingsFile(asked: string | undefined, place: StartPlace): SettingsFile {
-  const name = asked ?? CONFIG_FILE;
-  const path = resolve(place.workingDirectory, name);
-  if (asked === undefined && !existsSync(path)) return { name, values: new Map() };
-
-  let entries: [string, unknown][];
-  try {
-    entries = Object.entries(Bun.TOML.parse(readFileSync(path, "utf8")));
-  } catch (cause) {
-    throw new UsageError(`${name} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    });
-  }
-  const known = Object.values(SETTINGS).map((setting) => setting.tomlKey);
-  const values = new Map<string, string>();
-  for (const [key, value] of entries) {
-    if (!known.includes(key)) throw new UsageError(`Unknown setting ${key} in ${name}.${didYouMean(key, known)}`);
-    if (typeof value !== "string" && typeof value !== "number") {
-      throw new UsageError(`${key} in ${name} must be a string or a number.`);
-    }
-    values.set(key, String(value));
-  }
-  return { name, values };
-}
-
 type SettingRest<Value> = Pick<Setting<Value>, "defaultValue" | "defaultText" | "expects" | "parse"> &
-  Partial<Pick<Setting<Value>, "flag" | "isSecret">>;
+  Partial<Pick<Setting<Value>, "flag" | "isSecret" | "isSwitch">>;
 
 // Derives the flag, the variable and the TOML key of a setting from one name.
 function setting<Value>(
@@ -452,6 +446,7 @@ function setting<Value>(
     placeholder,
     description,
     isSecret: false,
+    isSwitch: false,
     ...rest,
   };
 }

@@ -6,6 +6,7 @@ import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { openStores } from "../../src/adapters/embedded/sqlite/stores.ts";
+import { StoreQuarantine } from "../../src/adapters/embedded/store-quarantine.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { lockDirectory } from "../../src/adapters/native/core.ts";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
@@ -91,7 +92,8 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   await using opening = new AsyncDisposableStack();
   const lock = lockDirectory(dataDir);
   opening.defer(() => lock.release());
-  const stores = openStores({ path: join(dataDir, "mneme.sqlite"), clock, newWebhookSecret });
+  const ownership = { log, quarantine: new StoreQuarantine(dataDir, clock.now()), acceptsLoss: false };
+  const stores = openStores({ path: join(dataDir, "mneme.sqlite"), ownership, clock, newWebhookSecret });
   opening.defer(() => stores.close());
   const { memories } = stores;
   const archive = await Archive.open({ path: join(dataDir, "memories.duckdb"), log });

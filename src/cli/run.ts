@@ -41,6 +41,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   backup: { summary: "Back up all data to a folder or an S3 bucket, also while a server runs", run: runBackup },
   restore: { summary: "Restore a backup into an empty folder, list backups, or check one", run: runRestore },
   forget: { summary: "Erase a memory, a user or a project from all stores at once, with a receipt", run: runForget },
+  verify: { summary: "Check that all stores fit together, also while a server runs", run: runVerify },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -132,6 +133,13 @@ async function runRestore(argv: readonly string[], distribution: Distribution): 
   return print([await restore(argv, { environment: process.env, place: placeOf(distribution) })]);
 }
 
+async function runVerify(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { verifyCommand } = await import("./verify.ts");
+  const { text, isSound } = await verifyCommand(argv, { environment: process.env, place: placeOf(distribution) });
+  print([text]);
+  return isSound ? 0 : 1;
+}
+
 async function runForget(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { forgetCommand } = await import("./forget.ts");
   return print([await forgetCommand(argv, { environment: process.env, place: placeOf(distribution) })]);
@@ -183,14 +191,21 @@ async function runVersion(): Promise<number> {
 }
 
 async function runHelp(): Promise<number> {
-  const [{ IMPORT_HELP }, { ACCOUNTS_HELP }, { EXPORT_HELP }, { BACKUP_HELP, RESTORE_HELP }, { FORGET_HELP }] =
-    await Promise.all([
-      import("./import.ts"),
-      import("./accounts.ts"),
-      import("./project-copy.ts"),
-      import("./backup.ts"),
-      import("./forget.ts"),
-    ]);
+  const [
+    { IMPORT_HELP },
+    { ACCOUNTS_HELP },
+    { EXPORT_HELP },
+    { BACKUP_HELP, RESTORE_HELP },
+    { FORGET_HELP },
+    { VERIFY_HELP },
+  ] = await Promise.all([
+    import("./import.ts"),
+    import("./accounts.ts"),
+    import("./project-copy.ts"),
+    import("./backup.ts"),
+    import("./forget.ts"),
+    import("./verify.ts"),
+  ]);
   const commands = Object.entries(COMMANDS).flatMap(([name, { summary }]) =>
     summary === null ? [] : [[name, summary]],
   );
@@ -219,6 +234,9 @@ async function runHelp(): Promise<number> {
     "",
     "Flags of forget memory|user|project ID:",
     ...indent(alignRows(FORGET_HELP)),
+    "",
+    "Flags of verify:",
+    ...indent(alignRows(VERIFY_HELP)),
     "",
     "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
     ...indent(alignRows([...ACCOUNTS_HELP, MODEL_CHECK_HELP])),

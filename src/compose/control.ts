@@ -6,6 +6,7 @@ import { StoreError } from "../adapters/embedded/store-error.ts";
 import { Fault } from "../domain/fault.ts";
 import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
 import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
+import type { IndexDefect, Verification } from "../domain/verification.ts";
 import type { Log } from "../kit/log.ts";
 import type { ForgetRequest, Receipt } from "./forget.ts";
 
@@ -22,6 +23,8 @@ export interface ServerActions {
   /** Called when there are new memories to index. */
   readonly wakeIngest: () => void;
   readonly forget: (request: ForgetRequest) => Promise<Receipt>;
+  /** Checks the indexes of all projects. Publications wait meanwhile. */
+  readonly verifyIndexes: () => Promise<readonly IndexDefect[]>;
 }
 
 /**
@@ -38,6 +41,8 @@ export function createControl(keeper: Keeper | null, log: Log, server: ServerAct
           return await streamed(keeper.export(searchParams.get("project")));
         case "GET /backup":
           return copied(await keeper.copy(searchParams.get("index") === "1"));
+        case "GET /verify":
+          return Response.json(await verification(keeper, server));
         case "POST /import":
           return Response.json(await keeper.import(recordsOf(request)).finally(() => server?.wakeIngest()));
         case "POST /forget":
@@ -54,6 +59,14 @@ export function createControl(keeper: Keeper | null, log: Log, server: ServerAct
       return refusal(messageOf(error), isForOperator(error) ? 400 : 500);
     }
   };
+}
+
+/** The stores of record, and the indexes of all projects if a server has them open. */
+async function verification(keeper: Keeper, server: ServerActions | null): Promise<Verification> {
+  const report = await keeper.verify();
+  if (server === null) return report;
+  const index = await server.verifyIndexes();
+  return { ...report, is_sound: report.is_sound && index.length === 0, index };
 }
 
 /** A failure after the first byte was sent: the last line of a stream. */

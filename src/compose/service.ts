@@ -21,6 +21,7 @@ import { sourceView } from "../api/views.ts";
 import type { Config } from "../config.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
+import type { IndexDefect } from "../domain/verification.ts";
 import { LlmExtractor } from "../ingest/llm-extraction/extractor.ts";
 import { ModelChanger } from "../ingest/model-change.ts";
 import { VectorBuilder } from "../ingest/vector-builder.ts";
@@ -33,6 +34,7 @@ import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
 import type { Embedder, Embedders } from "../ports/models.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
+import type { Stores } from "../ports/transactions.ts";
 import { AnswerService } from "../services/answers.ts";
 import { ChatService } from "../services/chats.ts";
 import { GraphService } from "../services/graph.ts";
@@ -50,7 +52,7 @@ import { forget } from "./forget.ts";
 import { declareGauges } from "./gauges.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
 import { createPages } from "./pages.ts";
-import { openEmbeddedStorage, repair, type Storage } from "./storage.ts";
+import { openEmbeddedStorage, repair, type Storage, visiblePages } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
 
 /**
@@ -179,6 +181,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const handle = createHandle(surroundings, { storage, models, metrics, operations });
   const control = createControl(storage.keeper, log, {
     wakeIngest: () => worker.wake(),
+    verifyIndexes: () => verifyIndexes(stores, index),
     forget: (request) => {
       const { files, transactions, traces } = storage;
       if (traces === null) throw new Fault("invalid_state", "These stores cannot be searched for traces.");
@@ -187,6 +190,19 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     },
   });
   return { handle, control, ready: whenReady(models, log), firstKey, stopListening, close: () => closers.close() };
+}
+
+/** Defects of the indexes of all projects. */
+async function verifyIndexes(
+  { accounts, memories }: Pick<Stores, "accounts" | "memories">,
+  index: ChunkIndex,
+): Promise<readonly IndexDefect[]> {
+  const defects: IndexDefect[] = [];
+  for (const project of await accounts.projects()) {
+    const { findings } = await index.verify(project, visiblePages(project, memories));
+    defects.push(...findings.map(({ kind, count, detail }) => ({ project, kind, count, detail })));
+  }
+  return defects;
 }
 
 /** The HTTP application: operations and pages, with rate limits and idempotency. */

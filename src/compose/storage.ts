@@ -1,7 +1,8 @@
 // Opens the stores of a data directory and repairs what a crash left behind.
 
-import { existsSync, mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { acceptLoss } from "../adapters/embedded/accepted-loss.ts";
 import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
 import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { Archive } from "../adapters/embedded/duckdb/archive.ts";
@@ -12,7 +13,8 @@ import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writ
 import { TraceFinder } from "../adapters/embedded/keeping/traces.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
-import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
+import { faultOfStore, lossError } from "../adapters/embedded/store-error.ts";
+import { StoreQuarantine } from "../adapters/embedded/store-quarantine.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
 import { memoryAttributes } from "../api/views.ts";
@@ -72,8 +74,16 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   refuseUnfinishedRestore(config.dataDir);
   const lock = lockDirectory(config.dataDir);
   closers.add(() => lock.release());
+  const [rowsPath, textsPath] = [join(config.dataDir, "mneme.sqlite"), join(config.dataDir, "memories.duckdb")];
+  const [projectsPath, uploadsPath] = [join(config.dataDir, "projects"), join(config.dataDir, "uploads")];
+  refuseLostRows(rowsPath, [textsPath, projectsPath]);
+  const quarantine = new StoreQuarantine(config.dataDir, clock.now());
+  const acceptsLoss = config.acceptLoss;
+  let archive: Archive | null = null;
   const stores = openStores({
-    path: join(config.dataDir, "mneme.sqlite"),
+    path: rowsPath,
+    ownership: { log, quarantine, acceptsLoss },
+    textsCommits: () => archive?.commits ?? 0,
     clock,
     newWebhookSecret,
     describe: memoryAttributes,
@@ -82,8 +92,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   });
   closers.add(() => stores.close());
   closers.add(() => stores.accounts.flush());
-  giveUpUnfinishedImports(stores, clock.now());
-  const files = openSpool(join(config.dataDir, "uploads"), { clock, log });
+  const files = openSpool(uploadsPath, { clock, log });
 
   const disk = new DiskReserve({ path: join(config.dataDir, "reserve"), log });
   closers.add(disk.watch(clock));
@@ -91,14 +100,20 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   const linkFolder = join(config.dataDir, "snapshots");
   rmSync(linkFolder, { recursive: true, force: true }); // what a crash left of a backup
 
-  const archivePath = join(config.dataDir, "memories.duckdb");
-  if (!existsSync(archivePath)) refuseLostTexts(archivePath, (await stores.memories.counts()).completed);
-  const archive = await Archive.open({ path: archivePath, log });
-  closers.add(() => archive.close());
+  if (isEmpty(textsPath) && !acceptsLoss) refuseLostTexts(textsPath, (await stores.memories.counts()).completed);
+  const texts = await Archive.open({
+    path: textsPath,
+    log,
+    inspection: { rows: stores.record, quarantine, acceptsLoss },
+  });
+  archive = texts;
+  closers.add(() => texts.close());
+  if (acceptsLoss) await acceptLoss(stores, texts, quarantine, { log, now: clock.now() });
+  giveUpUnfinishedImports(stores, clock.now()); // nothing changes before both stores of record were compared
   const openIndex = async (embedders: Embedders): Promise<ChunkIndex> => {
     const index = new EmbeddedChunkIndex({
-      directory: join(config.dataDir, "projects"),
-      archive,
+      directory: projectsPath,
+      archive: texts,
       quarantine: new Quarantine(join(config.dataDir, "quarantine"), clock),
       log,
       models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
@@ -119,23 +134,33 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
       if (fault !== null) disk.makeRoom(error);
       return fault;
     },
-    traces: new TraceFinder(stores, archive),
+    traces: new TraceFinder(stores, texts),
     keeper: new Keeper({
-      ...{ stores, archive, files, clock, newWebhookSecret, linkFolder },
-      indexFolder: join(config.dataDir, "projects"),
+      ...{ stores, archive: texts, files, clock, newWebhookSecret, linkFolder },
+      indexFolder: projectsPath,
     }),
     freeSpace: () => freeSpace(config.dataDir),
   };
 }
 
-// Refuses to start if the file with the texts is missing although there are completed memories. A new, empty file would
-// make all of them fail.
+// Refuses to start if the file with the rows is missing or empty although there are other stores. A new file would be
+// an empty system of record, and everything else would be removed as surplus. A first start creates the rows first.
+function refuseLostRows(path: string, others: readonly string[]): void {
+  const left = others.filter((other) => !isEmpty(other));
+  if (!isEmpty(path) || left.length === 0) return;
+  throw lossError(path, `is missing or empty beside ${left.map((other) => basename(other)).join(" and ")}`);
+}
+
+// Refuses to start if the file with the texts is missing or empty although there are completed memories. A new, empty
+// file would make all of them fail.
 function refuseLostTexts(path: string, completed: number): void {
-  if (completed === 0) return;
-  throw new StoreError(
-    "damaged",
-    `${path} is missing, and it has the texts of ${completed} memories: restore it from a backup.`,
-  );
+  if (completed > 0) throw lossError(path, `is missing or empty, and it has the texts of ${completed} memories`);
+}
+
+function isEmpty(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return true;
+  return found.isDirectory() ? readdirSync(path).length === 0 : found.size === 0;
 }
 
 /** Repairs what a crash left behind: unreferenced files, leases of earlier processes, gaps in the indexes. */

@@ -130,7 +130,10 @@ describe("an invalid setting stops the start with one line that names it and wha
     [{ environment: { MNEME_LLM_API_KEY: "a\nb" } }, "MNEME_LLM_API_KEY must be visible ASCII characters."],
     [{ file: "prot = 1" }, "Unknown setting prot in mneme.toml. Did you mean port?"],
     [{ file: "port = 'high'" }, 'port in mneme.toml must be an integer from 0 to 65535, not "high".'],
-    [{ file: "port = true" }, "port in mneme.toml must be a string or a number."],
+    [{ file: "port = true" }, 'port in mneme.toml must be an integer from 0 to 65535, not "true".'],
+    [{ file: "port = []" }, "port in mneme.toml must be a string, a number, true or false."],
+    [{ environment: { MNEME_ACCEPT_LOSS: "yes" } }, 'MNEME_ACCEPT_LOSS must be `true` or `false`, not "yes".'],
+    [{ argv: ["--accept-loss=true"] }, "--accept-loss takes no value."],
     [{ file: "port = 1.5" }, 'port in mneme.toml must be an integer from 0 to 65535, not "1.5".'],
   ];
   for (const [how, message] of cases) test(message, () => expect(refusal(how)).toBe(message));
@@ -151,6 +154,12 @@ describe("limits hold at their edges", () => {
     expect(start({ argv: ["--port", "0"] }).port).toBe(0);
     expect(start({ argv: ["--port", "65535"] }).port).toBe(65_535);
   });
+  test("accepting a loss as a flag, a variable and a boolean in the file", () => {
+    expect(start({ argv: ["--accept-loss"] }).acceptLoss).toBeTrue();
+    expect(start({ environment: { MNEME_ACCEPT_LOSS: "true" } }).acceptLoss).toBeTrue();
+    expect(start({ file: "accept_loss = true" }).acceptLoss).toBeTrue();
+    expect(start({}).acceptLoss).toBeFalse();
+  });
   test("admin keys of 16 characters", () => {
     expect(start({ environment: { MNEME_ADMIN_KEY: "ctx_0123456789abcde-" } }).adminKey).toBe("ctx_0123456789abcde-");
     expect(refusal({ environment: { MNEME_ADMIN_KEY: "ctx_0123456789abcde" } })).toContain("MNEME_ADMIN_KEY");
@@ -161,7 +170,7 @@ describe("documentation is generated from the settings", () => {
   test("help and table contain every setting", () => {
     for (const { environment, flag } of Object.values(SETTINGS)) {
       expect(settingsMarkdown()).toContain(`\`${environment}\``);
-      expect(settingsHelp().some(([name]) => name.startsWith(`${flag ?? environment} `))).toBe(true);
+      expect(settingsHelp().some(([name]) => `${name} `.startsWith(`${flag ?? environment} `))).toBe(true);
     }
   });
   test("docs/configuration.md contains the table; UPDATE_DOCS=1 writes it", () => {

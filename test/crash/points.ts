@@ -33,6 +33,7 @@ export interface CrashPoint {
 const on = (operation: Operation, ...paths: readonly string[]): Matching => ({ operations: [operation], paths });
 
 const ROWS_LOG = "mneme.sqlite-wal";
+const SUMS = "mneme.sqlite-sums";
 const ROWS = "mneme.sqlite";
 const TEXTS_LOG = "memories.duckdb.wal";
 const TEXTS = "memories.duckdb";
@@ -119,10 +120,13 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   point("compact: the new log is written, not renamed", "compaction", "before", on("rename", VECTORS)),
   point("compact: the new log has its name", "compaction", "after", on("rename", VECTORS)),
 
+  point("checkpoint: the sums of the rows are written, not synced", "stop", "before", on("sync", SUMS)),
+  point("checkpoint: the sums of the rows are durable", "stop", "after", on("sync", SUMS)),
   point("checkpoint: before the rows are written to their file", "stop", "before", on("write", ROWS)),
   point("checkpoint: in the middle of the rows", "stop", "before", on("write", ROWS), 5),
   point("checkpoint: the rows are written, not synced", "stop", "before", on("sync", ROWS)),
-  point("checkpoint: the rows are synced, their log remains", "stop", "before", on("unlink", ROWS_LOG)),
+  point("checkpoint: the rows are synced, their log remains", "stop", "before", on("truncate", ROWS_LOG)),
+  point("checkpoint: the rows are synced, their log is empty", "stop", "after", on("truncate", ROWS_LOG)),
   point("checkpoint: before the texts are written to their file", "stop", "before", on("write", TEXTS)),
   point("checkpoint: in the middle of the texts", "stop", "after", on("write", TEXTS)),
   point("checkpoint: the texts are written, not synced", "stop", "before", on("sync", TEXTS)),

@@ -135,7 +135,10 @@ export class Stage {
       await writing;
       return name;
     }
-    if (kind === "operation") die(WORK_OPERATIONS);
+    if (kind === "operation") {
+      await this.server();
+      die(WORK_OPERATIONS);
+    }
     if (this.#server !== null || kind !== "start") await this.write(changes + (kind === "moment" ? 0 : UNLIMITED));
     await this.kill();
     return this.faults.acted > 0 ? `server, ${kind}` : "server, moment";

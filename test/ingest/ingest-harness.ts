@@ -20,6 +20,7 @@ import { SqliteRetirementStore } from "../../src/adapters/embedded/sqlite/retire
 import { SqliteTransactions, WriteQueue } from "../../src/adapters/embedded/sqlite/transactions.ts";
 import { SqliteUserStore } from "../../src/adapters/embedded/sqlite/user-store.ts";
 import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
+import { StoreQuarantine } from "../../src/adapters/embedded/store-quarantine.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { decodeResponse, encodeResponse } from "../../src/documents/document-protocol.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
@@ -274,7 +275,8 @@ export async function openIngestHarness(
   const folder = kept ?? mkdtempSync(join(tmpdir(), "mneme-ingest-"));
   const clock = new ManualClock();
   const log = createLog("silent");
-  const database = openDatabase(join(folder, "mneme.sqlite"));
+  const quarantine = new StoreQuarantine(folder, clock.now());
+  const database = openDatabase(join(folder, "mneme.sqlite"), { ownership: { log, quarantine, acceptsLoss: false } });
   const files = openSpool(join(folder, "uploads"), { clock, log });
   const memories = new SqliteMemoryStore({ database, clock });
   const jobs = new SqliteJobStore({ database, clock });

@@ -12,9 +12,11 @@ import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-sto
 import { MIGRATIONS } from "../../src/adapters/embedded/sqlite/migrations.ts";
 import { SqliteRetirementStore } from "../../src/adapters/embedded/sqlite/retirement-store.ts";
 import { StoreError, type StoreErrorCode } from "../../src/adapters/embedded/store-error.ts";
+import { StoreQuarantine } from "../../src/adapters/embedded/store-quarantine.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { createLog } from "../../src/kit/log.ts";
 import type { MemoryListing } from "../../src/ports/memory-store.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { NO_MOUNT, remount, smallDisk, temporaryFolder } from "./temporary-folder.ts";
@@ -35,6 +37,12 @@ function failureOf(call: () => unknown): StoreError {
     throw error;
   }
   throw new Error("nothing was thrown");
+}
+
+/** Opens the file as the process that holds the lock of the data directory, which merges the log when it closes. */
+function openOwned(): SqliteDatabase {
+  const quarantine = new StoreQuarantine(folder.path, 0);
+  return openDatabase(path, { ownership: { log: createLog("silent"), quarantine, acceptsLoss: false } });
 }
 
 function storesOf(database: SqliteDatabase) {
@@ -97,7 +105,7 @@ describe("opening", () => {
   }
 
   test('reports "damaged" for a file with overwritten pages, at the latest when they are read', () => {
-    const database = openDatabase(path);
+    const database = openOwned();
     const { project, store } = storesOf(database);
     store.accept(
       project,
@@ -169,7 +177,7 @@ describe("a transaction", () => {
 
 describe("afterCommit", () => {
   const opened = (failures: unknown[] = []) => {
-    const database = openDatabase(path, (error) => failures.push(error));
+    const database = openDatabase(path, { onEffectFailure: (error) => failures.push(error) });
     const done: string[] = [];
     return { database, done, note: (what: string) => database.afterCommit(() => void done.push(what)) };
   };

@@ -4,11 +4,20 @@
 import { Fault } from "../../domain/fault.ts";
 
 /**
- * damaged: the content of the file is invalid. read_only: the file cannot be written. no_space: disk or quota is full.
+ * damaged: the content of the file is invalid. lost: the file lacks something that was stored, or it is not the one
+ * that belongs here. read_only: the file cannot be written. no_space: disk or quota is full.
  * newer_version: a newer version of Mneme wrote it. other_model: it belongs to a model that is not installed. locked:
  * another process uses it. io: any other error of the operating system.
  */
-export type StoreErrorCode = "damaged" | "read_only" | "no_space" | "newer_version" | "other_model" | "locked" | "io";
+export type StoreErrorCode =
+  | "damaged"
+  | "lost"
+  | "read_only"
+  | "no_space"
+  | "newer_version"
+  | "other_model"
+  | "locked"
+  | "io";
 
 /** A store's file cannot be used. `message` is one sentence that names the file and what to do about it. */
 export class StoreError extends Error {
@@ -39,10 +48,10 @@ export function faultOfStore(error: unknown): Fault | null {
 export const FULL_DISK_RETRY_SECONDS = 60;
 
 /** The codes whose message depends on nothing but the path. */
-export type StoreFileCode = Exclude<StoreErrorCode, "newer_version" | "other_model">;
+export type StoreFileCode = Exclude<StoreErrorCode, "lost" | "newer_version" | "other_model">;
 
 const WHAT_TO_DO: Readonly<Record<StoreFileCode, string>> = {
-  damaged: "is damaged or not a database: restore it from a backup, or move it away to start empty.",
+  damaged: "is damaged or not a database: restore a backup with `mneme restore`; `mneme verify` shows more.",
   read_only: "cannot be written: give this user the right to write to the file and its folder.",
   no_space: "could not grow because the disk is full: free some space, then try again.",
   locked: "is in use by another process: end that process, or give this one a data folder of its own.",
@@ -52,6 +61,18 @@ const WHAT_TO_DO: Readonly<Record<StoreFileCode, string>> = {
 /** Creates the error with this code for the file at `path`. */
 export function storeError(code: StoreFileCode, path: string, cause?: unknown): StoreError {
   return new StoreError(code, `${path} ${WHAT_TO_DO[code]}`, cause);
+}
+
+/**
+ * The error for a store that has lost something.
+ * @param what what is missing, as the rest of a sentence about the file
+ */
+export function lossError(path: string, what: string): StoreError {
+  return new StoreError(
+    "lost",
+    `${path} ${what}. Nothing was changed. Put the missing files back, or restore a backup with \`mneme restore\`; ` +
+      "`mneme verify` shows more, and `--accept-loss` starts with what is left.",
+  );
 }
 
 /**

@@ -53,6 +53,11 @@ export class Archive {
     return new Archive(await DuckDatabase.open(options));
   }
 
+  /** Number of the newest commit. Rows that rely on a text record it (opening.ts). */
+  get commits(): number {
+    return this.database.commits;
+  }
+
   /**
    * Replaces what is stored for these memories. If it rejects, nothing was changed. The call can be repeated.
    * @throws StoreError if the file cannot be written; after `no_space` the archive can still be read
@@ -104,6 +109,17 @@ export class Archive {
       }
     }
     return new Map(Array.from(pieces, ([key, texts]) => [key as MemoryKey, texts.join("")]));
+  }
+
+  /**
+   * Versions of all stored texts, by memory key.
+   * @throws StoreError if the file cannot be used
+   */
+  async versions(): Promise<Map<bigint, number>> {
+    const [keys = new BigUint64Array(), versions = new BigUint64Array()] = await this.database.keyColumns(
+      "SELECT memory_key, max(version)::UBIGINT FROM texts GROUP BY memory_key",
+    );
+    return new Map(Array.from(keys, (key, at) => [key, Number(versions[at] ?? 0n)]));
   }
 
   /**

@@ -13,29 +13,14 @@ import {
 } from "@duckdb/node-api";
 import { invariant } from "../../../domain/fault.ts";
 import type { Log } from "../../../kit/log.ts";
-import { refuseNewerVersion, StoreError, type StoreFileCode, storeError } from "../store-error.ts";
+import { lossError, refuseNewerVersion, StoreError } from "../store-error.ts";
+import { toStoreError } from "./errors.ts";
+import { type InspectionOptions, inspectTexts, type RowsRecord, type TextsRecord } from "./opening.ts";
+import { identify, recordOf, settings } from "./record.ts";
 import { rewriteTables } from "./rewriting.ts";
 import { MIGRATIONS } from "./schema.ts";
 import { type Cell, DuckSnapshot } from "./snapshot.ts";
 
-const MiB = 1024 * 1024;
-/**
- * Default limit of DuckDB's memory, in bytes. Enough for a checkpoint of the largest rows (schema.ts). DuckDB's own
- * default is 80 % of the machine's memory.
- */
-const MEMORY_BYTES_DEFAULT = 256 * MiB;
-/**
- * Maximum size of DuckDB's temporary files, in bytes, which it writes if the memory does not suffice. No query here
- * sorts or joins much.
- */
-const SPILL_BYTES_MAX = 1024 * MiB;
-/** Number of DuckDB's threads. A second thread halves the time of scans; more would occupy cores that searches need. */
-const THREADS = 2;
-/**
- * Size in bytes at which the write-ahead log is merged into the file. A larger log would make opening after a crash
- * slower, because it is replayed.
- */
-const WAL_BYTES_MAX = 16 * MiB;
 /**
  * Number of rows that are appended before other work may run. Appending blocks this thread, and 2,048 texts take about
  * 10 ms.
@@ -52,6 +37,11 @@ export interface DuckDatabaseOptions {
   /** Later migrations are not applied; a restore sets it. Default: all are applied. */
   readonly schemaVersionMax?: number;
   readonly log: Log;
+  /**
+   * What the rows know of the texts, and what to do if the file does not fit them. Absent: the file is opened without a
+   * comparison, and commits are not numbered.
+   */
+  readonly inspection?: Pick<InspectionOptions, "rows" | "quarantine" | "acceptsLoss">;
 }
 
 /** Changes the file within one transaction. */
@@ -68,20 +58,37 @@ export class DuckDatabase {
   #opening: Promise<Session> | null = null;
   #writes: Promise<unknown> = Promise.resolve();
   #isClosed = false;
+  #commits = 0;
+  readonly #rows: RowsRecord | null;
 
-  private constructor(private readonly options: DuckDatabaseOptions) {}
+  private constructor(private readonly options: DuckDatabaseOptions) {
+    this.#rows = options.inspection?.rows ?? null;
+  }
 
   /**
    * Opens or creates the file, applies the missing migrations and merges a log that a crash left behind.
-   * @throws StoreError if the file cannot be used
+   * @throws StoreError if the file cannot be used; `lost` if it lacks something that the rows rely on
    */
   static async open(options: DuckDatabaseOptions): Promise<DuckDatabase> {
+    const { path, log, inspection } = options;
+    const hasLost =
+      inspection !== undefined && (await inspectTexts({ ...inspection, path, log }, () => identify(path)));
     if (!existsSync(options.path)) await createFile(options);
     const database = new DuckDatabase(options);
-    const hadLog = (statSync(`${options.path}.wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-    await database.#ready();
-    if (hadLog) await database.#mergeLog();
+    const hadLog = (statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    const session = await database.#ready();
+    if (inspection !== undefined && (hasLost || database.#commits === 0)) {
+      const { storeId, textsCommits, commits } = inspection.rows;
+      database.#commits = Math.max(database.#commits, textsCommits);
+      await session.setRecord({ storeId, commits: database.#commits, rowsCommits: commits() });
+    }
+    if (hadLog || hasLost) await database.#mergeLog();
     return database;
+  }
+
+  /** Number of the newest commit. */
+  get commits(): number {
+    return this.#commits;
   }
 
   /** Returns the rows of a query; each value has the type of its column. `values` are bound to `$1`, `$2`, … */
@@ -111,7 +118,10 @@ export class DuckDatabase {
    * @throws StoreError if the file cannot be used
    */
   write(work: (writer: Writer) => Promise<void>): Promise<void> {
-    return this.#afterWrites((session) => session.transaction(work));
+    return this.#afterWrites(async (session) => {
+      if (this.#rows === null) await session.transaction(work);
+      else this.#commits = await session.write(work, this.#rows.commits());
+    });
   }
 
   /**
@@ -209,8 +219,18 @@ export class DuckDatabase {
   async #open(closed: Promise<void>): Promise<Session> {
     try {
       await closed;
-      this.#session = await Session.open(this.options);
-      return this.#session;
+      const session = await Session.open(this.options);
+      const commits = this.#rows === null ? 0 : (await session.record()).commits;
+      if (commits < this.#commits) {
+        await session.close();
+        throw lossError(
+          this.options.path,
+          `has ${commits} commits after it was opened again, instead of ${this.#commits}`,
+        );
+      }
+      this.#commits = commits;
+      this.#session = session;
+      return session;
     } catch (error) {
       throw toStoreError(this.options.path, error);
     } finally {
@@ -235,24 +255,8 @@ class Session {
     private readonly reader: DuckDBConnection,
   ) {}
 
-  static async open({
-    path,
-    memoryMaxBytes = MEMORY_BYTES_DEFAULT,
-    schemaVersionMax,
-  }: DuckDatabaseOptions): Promise<Session> {
-    const instance = await DuckDBInstance.create(path, {
-      threads: String(THREADS),
-      memory_limit: `${Math.floor(memoryMaxBytes / MiB)}MiB`,
-      temp_directory: `${path}.tmp`,
-      max_temp_directory_size: `${SPILL_BYTES_MAX / MiB}MiB`,
-      wal_autocheckpoint: `${WAL_BYTES_MAX / MiB}MiB`,
-      autoinstall_known_extensions: "false",
-      autoload_known_extensions: "false",
-      // the order matters: temp_directory cannot be set without external access, and after lock_configuration nothing
-      // can be set
-      enable_external_access: "false",
-      lock_configuration: "true",
-    });
+  static async open({ path, memoryMaxBytes, schemaVersionMax }: DuckDatabaseOptions): Promise<Session> {
+    const instance = await DuckDBInstance.create(path, settings(path, memoryMaxBytes));
     const connections: DuckDBConnection[] = [];
     try {
       const writer = await instance.connect();
@@ -291,6 +295,32 @@ class Session {
   async read(sql: string, values: readonly string[]): Promise<readonly DuckDBDataChunk[]> {
     const result = await this.reader.run(sql, [...values]);
     return result.fetchAllChunks();
+  }
+
+  /** The table `store`. */
+  record(): Promise<TextsRecord> {
+    return recordOf(this.reader);
+  }
+
+  async setRecord({ storeId, commits, rowsCommits }: TextsRecord): Promise<void> {
+    await this.writer.run("UPDATE store SET store_id = $1, commits = $2::UBIGINT, rows_commits = $3::UBIGINT", [
+      storeId,
+      String(commits),
+      String(rowsCommits),
+    ]);
+  }
+
+  /** Runs a transaction that counts as a commit of the texts. Returns its number. */
+  async write(work: (writer: Writer) => Promise<void>, rowsCommits: number): Promise<number> {
+    let number = 0;
+    await this.transaction(async (writer) => {
+      await work(writer);
+      const counted = await this.writer.run(
+        `UPDATE store SET commits = commits + 1, rows_commits = ${rowsCommits} RETURNING commits`,
+      );
+      number = Number((await counted.getRows())[0]?.[0] ?? 0);
+    });
+    return number;
   }
 
   async transaction(work: (writer: Writer) => Promise<void>): Promise<void> {
@@ -429,19 +459,3 @@ const UNUSABLE = /FATAL Error|database has been invalidated/i;
 const COMMITTED = /COMMIT succeeded and is durable/i;
 const CONFLICT = /Transaction(Context)? Error/i;
 const NO_TRANSACTION = /no transaction is active/i;
-const CODES: readonly (readonly [RegExp, StoreFileCode])[] = [
-  [/No space left|disk quota|not enough space|File too large/i, "no_space"],
-  [/Could not set lock|Conflicting lock|already (open|attached)/i, "locked"],
-  [/Permission denied|Read-only file system|read-only mode/i, "read_only"],
-  [/not a valid DuckDB database|corrupt|checksum|Serialization Error|enough bytes/i, "damaged"],
-  [/^(Error: )?IO Error/i, "io"],
-];
-
-/**
- * Converts a failure of the file to a StoreError. Other errors, such as a mistake in Mneme's own SQL, stay as they are.
- */
-function toStoreError(path: string, error: unknown): unknown {
-  if (error instanceof StoreError) return error;
-  const known = CODES.find(([pattern]) => pattern.test(String(error)));
-  return known === undefined ? error : storeError(known[1], path, error);
-}

@@ -31,8 +31,21 @@ const TEXTS_AND_CHUNKS: readonly string[] = [
   )`,
 ];
 
+// Identity of the data directory, and numbers that show at the next opening whether a store has lost commits. One row.
+const COMMIT_NUMBERS: readonly string[] = [
+  `CREATE TABLE store (
+    store_id VARCHAR NOT NULL,
+    commits UBIGINT NOT NULL,
+    rows_commits UBIGINT NOT NULL
+  )`,
+  "INSERT INTO store VALUES ('', 0, 0)",
+];
+
+/** Schema version from which on a file has the table `store`. */
+export const VERSION_WITH_COMMIT_NUMBERS = 2;
+
 /**
  * All migrations in order, each a list of statements. Their number is the newest schema version that this program
  * supports.
  */
-export const MIGRATIONS: readonly (readonly string[])[] = [TEXTS_AND_CHUNKS];
+export const MIGRATIONS: readonly (readonly string[])[] = [TEXTS_AND_CHUNKS, COMMIT_NUMBERS];

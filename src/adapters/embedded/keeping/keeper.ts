@@ -9,6 +9,7 @@ import {
   type ExportRecord,
 } from "../../../domain/project-export.ts";
 import type { FilledPart, StoreSummary } from "../../../domain/store-copy.ts";
+import type { Verification } from "../../../domain/verification.ts";
 import { isoTime } from "../../../kit/clock.ts";
 import { VERSION } from "../../../kit/version.ts";
 import { type Snapshot, type SnapshotParts, takeSnapshot } from "../snapshot.ts";
@@ -16,6 +17,7 @@ import type { SqliteStores } from "../sqlite/stores.ts";
 import { ProjectExport } from "./project-export.ts";
 import { type ImportParts, ProjectImport } from "./project-import.ts";
 import { partsOf, summaryOf } from "./store-parts.ts";
+import { verify } from "./verification.ts";
 
 /** What a keeper needs. */
 export type KeeperParts = SnapshotParts & ImportParts & { readonly stores: SqliteStores };
@@ -73,6 +75,20 @@ export class Keeper {
     } catch (error) {
       await snapshot.close();
       throw error;
+    }
+  }
+
+  /**
+   * Compares rows, texts and uploaded files at one moment. Changes nothing.
+   * @throws StoreError if a store cannot be read
+   */
+  async verify(): Promise<Verification> {
+    const uploads = await this.#parts.files.names(0);
+    const snapshot = await takeSnapshot(this.#parts);
+    try {
+      return await verify(snapshot, uploads);
+    } finally {
+      await snapshot.close();
     }
   }
 

@@ -1,19 +1,20 @@
-// Opens, queries and closes the SQLite file: the only file that imports `bun:sqlite`. The tables are in migrations.ts;
+// Opens, queries and closes the SQLite file. The tables are in migrations.ts;
 // asynchronous transactions over several stores are in transactions.ts.
 
-import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite";
-import { chmodSync, closeSync, openSync } from "node:fs";
+import { type Statement as BunStatement, Database, type SQLQueryBindings } from "bun:sqlite";
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import type { Eventually } from "../../../kit/eventually.ts";
-import { refuseNewerVersion, StoreError, type StoreFileCode, storeError } from "../store-error.ts";
+import { refuseNewerVersion, StoreError, storeError } from "../store-error.ts";
+import { Checkpoints, WAL_BYTES_MAX } from "./checkpoints.ts";
+import { CommitWitness } from "./commit-witness.ts";
+import { BUSY_TIMEOUT_MS, checkContent, configure, connectReader, identify } from "./connections.ts";
+import { toStoreError } from "./errors.ts";
 import { FURTHER_STEPS, MIGRATIONS } from "./migrations.ts";
+import { type Inspected, inspect, type Ownership, witnessPath } from "./opening.ts";
+import { PageSums } from "./page-sums.ts";
 
-/**
- * Maximum time in milliseconds that a statement waits for another process, such as a command that runs at the same time
- * as the server.
- */
-const BUSY_TIMEOUT_MS = 5_000;
-/** Size in bytes to which the write-ahead log is truncated after a large transaction. */
-const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
+/** Page size of new files in bytes, SQLite's default. */
+const PAGE_BYTES = 4_096;
 
 /** Values of the named parameters of a statement, by name without `$`. */
 export type Bindings = Readonly<Record<string, string | bigint | number | null | Uint8Array>>;
@@ -44,6 +45,32 @@ export class ChangeCount {
   value = 0;
 }
 
+/** How a database that is opened for writing is opened. */
+export interface OpenOptions {
+  /** Default: an uncaught exception, because a failed effect is a bug that nobody else would see. */
+  readonly onEffectFailure?: EffectFailure;
+  /** Given by the process that holds the lock of the data directory, which also makes the checkpoints. */
+  readonly ownership?: Ownership | null;
+  /** Number of the newest commit of the texts that commits of this file may rely on. */
+  readonly textsCommits?: () => number;
+  /** Later migrations are not applied, and commits are not numbered; a restore sets it. */
+  readonly schemaVersionMax?: number;
+}
+
+/** What numbers the commits of a database. */
+interface Counting {
+  readonly storeId: string;
+  readonly witness: CommitWitness;
+  readonly textsCommits: () => number;
+  readonly checkpoints: Checkpoints | null;
+  /** Keeps the file open, so that SQLite makes no checkpoint of its own when the writing connection closes. */
+  readonly guard: Database;
+  readonly merger: Database | null;
+}
+
+const NEXT_COMMIT = `UPDATE store SET commits = commits + 1, texts_commits = max(texts_commits, $texts)
+  RETURNING commits`;
+
 /**
  * One connection to the SQLite file. Every commit is durable. Other connections and processes may use the file at the
  * same time.
@@ -54,6 +81,11 @@ export class SqliteDatabase {
   #mustEmptyLog = true;
   /** Effects of the open transaction, in the order of registration. */
   #effects: Effect[] = [];
+  #counting: Counting | null = null;
+  #commits = 0;
+  #textsCommits = 0;
+  /** Whether the open transaction has changed rows. */
+  #hasChanged = false;
 
   /** Use `openDatabase` or `openReader`. */
   constructor(
@@ -76,6 +108,21 @@ export class SqliteDatabase {
       this.#statements.set(sql, statement);
     }
     return statement as Statement<Row, Params>;
+  }
+
+  /** Number of the newest commit of this process; other processes may have made later ones. */
+  get commits(): number {
+    return this.#commits;
+  }
+
+  /** Number of the newest commit of the texts that rows relied on when the file was opened. */
+  get textsCommits(): number {
+    return this.#textsCommits;
+  }
+
+  /** Id of the data directory. */
+  get storeId(): string {
+    return this.#counting?.storeId ?? "";
   }
 
   /** Whether a transaction is open on this connection, so that rows read now may still be rolled back. */
@@ -112,16 +159,35 @@ export class SqliteDatabase {
 
   /** Commits the open transaction and returns its effects. The caller must run them now. */
   commit(): readonly Effect[] {
+    const number = this.#hasChanged ? this.#takeNumber() : null;
     this.#run("COMMIT");
+    this.#hasChanged = false;
     this.changes.value += 1;
     const effects = this.#effects;
     this.#effects = [];
+    if (number !== null) this.#committed(number);
     return effects;
+  }
+
+  /**
+   * Merges the log into the file. Without effect on a connection that does not own the data directory.
+   * @throws StoreError `locked` if another process writes for too long
+   */
+  checkpoint(): void {
+    const checkpoints = this.#counting?.checkpoints ?? null;
+    if (checkpoints === null) return;
+    this.begin();
+    try {
+      checkpoints.run();
+    } finally {
+      this.rollback();
+    }
   }
 
   /** Rolls back the open transaction. On a full disk SQLite may have done so already. */
   rollback(): void {
     this.#effects = [];
+    this.#hasChanged = false;
     if (this.connection.inTransaction) this.#run("ROLLBACK");
   }
 
@@ -153,18 +219,43 @@ export class SqliteDatabase {
     if (!this.#mustEmptyLog) return true;
     this.#run("PRAGMA busy_timeout = 0"); // waiting would block this thread
     try {
-      const result = this.prepare<{ busy: bigint }>("PRAGMA wal_checkpoint(TRUNCATE)").get({});
-      this.#mustEmptyLog = result?.busy !== 0n;
+      this.#mustEmptyLog = !(this.#counting?.checkpoints ? this.#restartLog() : this.#truncateLog());
       return !this.#mustEmptyLog;
+    } catch (error) {
+      if (error instanceof StoreError && error.code === "locked") return false;
+      throw error;
     } finally {
       this.#run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
   }
 
-  /** Closes the file. A second call does nothing. */
+  /** Closes the file; its owner merges the log before. A second call does nothing. */
   close(): void {
+    const counting = this.#counting;
+    const mayHaveNewPages = counting?.merger != null && this.#mergeAtEnd();
+    this.#counting = null;
     this.#statements.clear();
     this.connection.close(true);
+    counting?.merger?.close(true);
+    counting?.guard.close(true); // the last one, see Counting
+    counting?.witness.close();
+    if (mayHaveNewPages) counting?.checkpoints?.rewriteSums();
+  }
+
+  /** Numbers all commits from now on. */
+  startCounting(counting: Omit<Counting, "storeId" | "witness">, commitsMin: number): void {
+    this.prepare<never, { least: number }>("UPDATE store SET commits = $least WHERE commits < $least").run({
+      least: commitsMin,
+    });
+    const row = this.prepare<{ store_id: string; commits: bigint; texts_commits: bigint }>("SELECT * FROM store").get(
+      {},
+    );
+    if (row === null) throw storeError("damaged", this.path);
+    this.#commits = Number(row.commits);
+    this.#textsCommits = Number(row.texts_commits);
+    const witness = new CommitWitness(witnessPath(this.path), row.store_id);
+    this.#counting = { ...counting, storeId: row.store_id, witness };
+    for (const number of [this.#commits - 1, this.#commits]) witness.committed(Math.max(0, number));
   }
 
   /**
@@ -203,6 +294,59 @@ export class SqliteDatabase {
     }
   }
 
+  #takeNumber(): number | null {
+    if (this.#counting === null) return null;
+    const row = this.prepare<{ commits: bigint }, { texts: number }>(NEXT_COMMIT).get({
+      texts: this.#counting.textsCommits(),
+    });
+    if (row === null) throw storeError("damaged", this.path);
+    return Number(row.commits);
+  }
+
+  // The commit is durable: nothing that fails here may look like a failed commit.
+  #committed(number: number): void {
+    this.#commits = number;
+    try {
+      this.#counting?.witness.committed(number);
+      if (this.#counting?.checkpoints?.countCommit() === true) this.checkpoint();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === "locked")) this.onEffectFailure(error);
+    }
+  }
+
+  /** Merges the log and empties it. Returns whether it may have had pages whose sums are not known. */
+  #mergeAtEnd(): boolean {
+    const version = this.prepare<{ data_version: bigint }>("PRAGMA data_version");
+    try {
+      this.checkpoint();
+      const before = version.get({})?.data_version;
+      this.#run("PRAGMA wal_checkpoint(TRUNCATE)");
+      return version.get({})?.data_version !== before;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return false; // the log stays, and the next start reads it
+    }
+  }
+
+  #truncateLog(): boolean {
+    return this.prepare<{ busy: bigint }>("PRAGMA wal_checkpoint(TRUNCATE)").get({})?.busy === 0n;
+  }
+
+  // A commit after a complete checkpoint begins the log again. TRUNCATE would also merge pages that another process has
+  // written since the sums were.
+  #restartLog(): boolean {
+    this.checkpoint();
+    this.#run("PRAGMA journal_size_limit = 0");
+    try {
+      this.transaction(() => {
+        this.#hasChanged = true;
+      });
+    } finally {
+      this.#run(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`);
+    }
+    return this.#counting?.checkpoints?.isLogEmpty === true;
+  }
+
   #runEffect(effect: Effect): void {
     try {
       const ending = effect();
@@ -213,26 +357,42 @@ export class SqliteDatabase {
   }
 
   #run(sql: string): void {
-    this.#attempt(() => this.connection.run(sql));
+    this.#attempt(() => this.connection.query(sql).run()); // `query` keeps the compiled statement
   }
 
   #wrapped(statement: BunStatement<unknown, SQLQueryBindings[]>, writes: boolean): Statement<unknown, Bindings> {
+    const call = <Params, Result>(work: (params: Params) => Result, hasChanged: (result: Result) => boolean) => {
+      if (!writes) return (params: Params) => this.#attempt(() => work(params));
+      const change = (params: Params) => {
+        const result = this.#attempt(() => work(params));
+        this.#hasChanged ||= hasChanged(result);
+        return result;
+      };
+      return (params: Params) =>
+        this.connection.inTransaction ? change(params) : this.transaction(() => change(params));
+    };
     return {
-      all: (params) => this.#attempt(() => statement.all(params), writes),
-      get: (params) => this.#attempt(() => statement.get(params) ?? null, writes),
-      iterate: (params) => this.#attempt(() => statement.iterate(params), writes),
-      run: (params) => this.#attempt(() => statement.run(params).changes, writes),
+      iterate: (params) => this.#attempt(() => statement.iterate(params)),
+      all: call(
+        (params: SQLQueryBindings) => statement.all(params),
+        (rows) => rows.length > 0,
+      ),
+      get: call(
+        (params: SQLQueryBindings) => statement.get(params) ?? null,
+        (row) => row !== null,
+      ),
+      run: call(
+        (params: SQLQueryBindings) => statement.run(params).changes,
+        (rows) => rows > 0,
+      ),
     };
   }
 
-  #attempt<T>(call: () => T, writes = false): T {
+  #attempt<T>(call: () => T): T {
     try {
       return call();
     } catch (error) {
       throw toStoreError(this.path, error);
-    } finally {
-      // outside of a transaction the change is committed now, so it is counted here; inside one, `commit` counts it
-      if (writes && !this.connection.inTransaction) this.changes.value += 1;
     }
   }
 }
@@ -240,29 +400,56 @@ export class SqliteDatabase {
 /**
  * Opens the file for writing and applies the missing migrations. Creates the file if it does not exist, readable by its
  * owner only. Its folder must exist.
- * @param onEffectFailure default: an uncaught exception, because a failed effect is a bug that nobody else would see
- * @param schemaVersionMax later migrations are not applied
- * @throws StoreError if the file cannot be used
+ * @throws StoreError if the file cannot be used; `lost` or `damaged` if it lacks something that was committed
  */
-export function openDatabase(
-  path: string,
-  onEffectFailure: EffectFailure = throwUncaught,
-  schemaVersionMax?: number,
-): SqliteDatabase {
-  let connection: Database | null = null;
+export function openDatabase(path: string, options: OpenOptions = {}): SqliteDatabase {
+  const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0, schemaVersionMax } = options;
+  const opened: Database[] = [];
+  const keep = (connection: Database) => {
+    opened.unshift(connection);
+    return connection;
+  };
   try {
+    const inspected = inspect(path, ownership, () => identify(path));
     // SQLite creates its log and shared-memory files with the mode of the main file
-    closeSync(openSync(path, "a", 0o600));
+    if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
     chmodSync(path, 0o600);
-    connection = new Database(path, { readwrite: true, create: true, safeIntegers: true, strict: true });
+    const connection = keep(new Database(path, { readwrite: true, create: true, safeIntegers: true, strict: true }));
     configure(connection);
+    const guard = connectReader(path);
+    opened.push(guard);
+    guard.run("SELECT 1 FROM sqlite_schema"); // from now on it holds a lock
+    if (inspected.isUnproven) checkContent(path, connection);
     const database = new SqliteDatabase(path, connection, onEffectFailure, new ChangeCount());
     database.migrate(schemaVersionMax);
+    if (schemaVersionMax !== undefined) {
+      guard.close(true);
+      return database;
+    }
+    const merger = ownership === null ? null : keep(new Database(path, { readwrite: true }));
+    const checkpoints = createCheckpoints(path, inspected, ownership, merger);
+    database.startCounting({ guard, merger, textsCommits, checkpoints }, inspected.commitsMin);
     return database;
   } catch (error) {
-    connection?.close();
+    for (const connection of opened) connection.close();
     throw toStoreError(path, error);
   }
+}
+
+function createCheckpoints(
+  path: string,
+  { sums }: Inspected,
+  ownership: Ownership | null,
+  merger: Database | null,
+): Checkpoints | null {
+  if (ownership === null || merger === null) return null;
+  configure(merger);
+  return new Checkpoints({
+    path,
+    sums: sums ?? PageSums.empty(PAGE_BYTES),
+    mergeLog: () => void merger.run("PRAGMA wal_checkpoint(PASSIVE)"),
+    log: ownership.log,
+  });
 }
 
 /**
@@ -272,10 +459,7 @@ export function openDatabase(
  */
 export function openReader(writer: SqliteDatabase): SqliteDatabase {
   try {
-    const connection = new Database(writer.path, { readonly: true, safeIntegers: true, strict: true });
-    connection.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    connection.run("PRAGMA temp_store = MEMORY");
-    return new SqliteDatabase(writer.path, connection, throwUncaught, writer.changes);
+    return new SqliteDatabase(writer.path, connectReader(writer.path), throwUncaught, writer.changes);
   } catch (error) {
     throw toStoreError(writer.path, error);
   }
@@ -302,38 +486,4 @@ export function throwUncaught(error: unknown): void {
   queueMicrotask(() => {
     throw error;
   });
-}
-
-function configure(connection: Database): void {
-  connection.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  connection.run("PRAGMA journal_mode = WAL");
-  // FULL: a commit is on the disk before it is acknowledged, so it survives a power cut
-  connection.run("PRAGMA synchronous = FULL");
-  connection.run("PRAGMA foreign_keys = ON");
-  connection.run("PRAGMA temp_store = MEMORY");
-  // deleted content is overwritten with zeros, also in pages that become free
-  connection.run("PRAGMA secure_delete = ON");
-  connection.run(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
-}
-
-const CODES: readonly (readonly [RegExp, StoreFileCode])[] = [
-  [/^SQLITE_(NOTADB|CORRUPT)/, "damaged"],
-  [/^SQLITE_(READONLY|PERM)|^(EACCES|EPERM|EROFS)$/, "read_only"],
-  [/^SQLITE_FULL|^(ENOSPC|EDQUOT)$/, "no_space"],
-  [/^SQLITE_(BUSY|LOCKED)/, "locked"],
-  [/^SQLITE_(CANTOPEN|IOERR|PROTOCOL|NOLFS)|^E[A-Z]+$/, "io"],
-];
-
-/**
- * Converts a failure of the file to a StoreError. Other errors, such as a mistake in Mneme's own SQL, stay as they are.
- */
-function toStoreError(path: string, error: unknown): unknown {
-  if (error instanceof StoreError) return error;
-  const code = error instanceof SQLiteError || isSystemError(error) ? error.code : undefined;
-  const known = CODES.find(([pattern]) => code !== undefined && pattern.test(code));
-  return known === undefined ? error : storeError(known[1], path, error);
-}
-
-function isSystemError(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && "code" in error && typeof error.code === "string";
 }

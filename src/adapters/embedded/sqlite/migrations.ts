@@ -430,6 +430,20 @@ const PROJECT_SECRETS = `
 ALTER TABLE projects ADD COLUMN secret BLOB;
 `;
 
+// Identity of the data directory, and numbers that show at the next opening whether a store has lost commits.
+const COMMIT_NUMBERS = `
+CREATE TABLE store (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  -- random; the other files of the data directory carry it too
+  store_id TEXT NOT NULL,
+  -- number of the newest commit of this file
+  commits INTEGER NOT NULL,
+  -- the newest commit of memories.duckdb that a commit of this file may rely on
+  texts_commits INTEGER NOT NULL
+) STRICT;
+INSERT INTO store (only_row, store_id, commits, texts_commits) VALUES (1, lower(hex(randomblob(16))), 0, 0);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -443,6 +457,7 @@ export const MIGRATIONS: readonly string[] = [
   MIN_EVIDENCE_BY_MODEL,
   REINDEXED_MEMORIES,
   PROJECT_SECRETS,
+  COMMIT_NUMBERS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

@@ -23,7 +23,7 @@ export class RestoringDatabase {
    * @throws StoreError if the file cannot be written
    */
   constructor(path: string, version: number) {
-    this.#database = openDatabase(path, undefined, version);
+    this.#database = openDatabase(path, { schemaVersionMax: version });
     this.#read("PRAGMA foreign_keys = OFF");
     this.#read("PRAGMA synchronous = OFF"); // `finish` makes everything durable at once
     this.#triggers = this.#read(TRIGGERS);

@@ -22,6 +22,7 @@ import { SqliteLlmExtractionStore } from "./llm-extraction-store.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
 import { SqliteMemoryStore } from "./memory-store.ts";
+import type { Ownership } from "./opening.ts";
 import { SqliteOutbox } from "./outbox.ts";
 import { SqliteProjectModelStore } from "./project-model-store.ts";
 import type { RandomBytes } from "./random.ts";
@@ -46,6 +47,10 @@ export interface SqliteStoreOptions {
   readonly onDeliveries?: () => void;
   /** Receives the error of a failed effect. Default: throws it as an uncaught exception, because it is a bug. */
   readonly onEffectFailure?: EffectFailure;
+  /** Given by the process that holds the lock of the data directory. */
+  readonly ownership?: Ownership;
+  /** Number of the newest commit of the texts that commits of these stores may rely on. */
+  readonly textsCommits?: () => number;
 }
 
 /** Open stores. Each call is a transaction of its own; `transactions` runs several calls in one. */
@@ -58,6 +63,8 @@ export interface SqliteStores extends Stores {
   snapshot<T>(alongside: () => Promise<T>): Promise<readonly [SqliteDatabase, T]>;
   /** Runs `write` on the writing connection in one transaction, when its turn comes. It must take milliseconds. */
   write<T>(write: (database: SqliteDatabase) => T): Eventually<T>;
+  /** What the rows know of the texts, for the comparison when those are opened. */
+  readonly record: { readonly storeId: string; readonly textsCommits: number; readonly commits: () => number };
   /** Closes the file. A second call does nothing. */
   close(): void;
 }
@@ -67,8 +74,8 @@ export interface SqliteStores extends Stores {
  * @throws StoreError with a sentence for the operator
  */
 export function openStores(options: SqliteStoreOptions): SqliteStores {
-  const { onEffectFailure = throwUncaught } = options;
-  const writer = openDatabase(options.path, onEffectFailure);
+  const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0 } = options;
+  const writer = openDatabase(options.path, { onEffectFailure, ownership, textsCommits });
   const reader = openReader(writer);
   const lastUses: KeyLastUses = new Map();
   const writing = storesOn(writer, lastUses, options);
@@ -76,6 +83,7 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
   const queue = new WriteQueue();
   return {
     ...routed(reading, writing, queue),
+    record: { storeId: writer.storeId, textsCommits: writer.textsCommits, commits: () => writer.commits },
     transactions: new SqliteTransactions({ database: writer, stores: writing, queue, onEffectFailure }),
     snapshot: (alongside) =>
       queue.hold(async () => {
@@ -89,7 +97,7 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
       }),
     write: (write) => queue.run(() => writer.transaction(() => write(writer))),
     close: () => {
-      reader.close();
+      reader.close(); // before the writer, which holds the file open until its own checkpoint has ended
       writer.close();
     },
   };

@@ -1,0 +1,123 @@
+// Reads the write-ahead log of SQLite (`-wal`): which pages it has, and their checksums. The format is described in
+// https://www.sqlite.org/fileformat.html#the_write_ahead_log. No lock is held on this file, so it may be opened and
+// closed at any time; the main file may not, because closing any handle of it releases SQLite's locks.
+
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
+
+const HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+/** Magic number of a log whose checksums read words in little-endian order; one more: big-endian. */
+const MAGIC = 0x377f0682;
+/** Number of frames that are read at once. */
+const FRAMES_PER_READ = 256;
+
+/** The committed frames of a log. */
+export interface WalContent {
+  /** Number of pages of the database after the last commit; 0 if the log has no commit. */
+  readonly pageCount: number;
+  /** CRC-32 of the newest committed content of each page, by page number from 1. */
+  readonly sums: ReadonlyMap<number, number>;
+}
+
+const EMPTY: WalContent = { pageCount: 0, sums: new Map() };
+
+/**
+ * Reads the committed frames, up to the first frame that is not valid: SQLite reads the same frames when it opens the
+ * database. A missing, empty or unreadable log has none.
+ * @param isTrusted whether this process has the database open, so that SQLite has checked the frames. Their checksums
+ *   are not computed again then, which takes most of the time.
+ */
+export function readWal(path: string, { isTrusted }: { readonly isTrusted: boolean }): WalContent {
+  if (!existsSync(path)) return EMPTY;
+  const file = openSync(path, "r");
+  try {
+    const { pageSize, pageCount, frames } = readFrames(file, isTrusted);
+    const content = Buffer.alloc(pageSize);
+    const sums = new Map<number, number>();
+    for (const [page, at] of frames) {
+      readSync(file, content, 0, pageSize, at);
+      sums.set(page, Bun.hash.crc32(content));
+    }
+    return { pageCount, sums };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Position in the file of the newest committed content of each page. */
+interface Frames {
+  readonly pageSize: number;
+  readonly pageCount: number;
+  readonly frames: ReadonlyMap<number, number>;
+}
+
+const NO_FRAMES: Frames = { pageSize: 0, pageCount: 0, frames: new Map() };
+
+function readFrames(file: number, isTrusted: boolean): Frames {
+  const header = Buffer.alloc(HEADER_BYTES);
+  if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return NO_FRAMES;
+  const magic = header.readUInt32BE(0);
+  const pageSize = header.readUInt32BE(8);
+  if ((magic & ~1) !== MAGIC || pageSize < 512 || pageSize > 65_536) return NO_FRAMES;
+  const sum = new RunningSum(magic === MAGIC);
+  sum.add(header, 0, 24);
+  if (!sum.equals(header, 24)) return NO_FRAMES;
+
+  const committed = new Map<number, number>();
+  const open = new Map<number, number>();
+  let pageCount = 0;
+  const frameBytes = FRAME_HEADER_BYTES + pageSize;
+  const buffer = Buffer.alloc(frameBytes * FRAMES_PER_READ);
+  for (let at = HEADER_BYTES; ; at += buffer.length) {
+    const read = readSync(file, buffer, 0, buffer.length, at);
+    for (let frame = 0; frame + frameBytes <= read; frame += frameBytes) {
+      // the salts change whenever the log begins again from its start, so older frames behind the end are recognised
+      if (buffer.compare(header, 16, 24, frame + 8, frame + 16) !== 0) {
+        return { pageSize, pageCount, frames: committed };
+      }
+      if (!isTrusted) {
+        sum.add(buffer, frame, 8);
+        sum.add(buffer, frame + FRAME_HEADER_BYTES, pageSize);
+        if (!sum.equals(buffer, frame + 16)) return { pageSize, pageCount, frames: committed };
+      }
+      open.set(buffer.readUInt32BE(frame), at + frame + FRAME_HEADER_BYTES);
+      const pagesAfterCommit = buffer.readUInt32BE(frame + 4);
+      if (pagesAfterCommit === 0) continue;
+      pageCount = pagesAfterCommit;
+      for (const [page, position] of open) committed.set(page, position);
+      open.clear();
+    }
+    if (read < buffer.length) return { pageSize, pageCount, frames: committed };
+  }
+}
+
+/** The cumulative checksum of a log. */
+class RunningSum {
+  #first = 0;
+  #second = 0;
+
+  constructor(private readonly isLittleEndian: boolean) {}
+
+  /** Adds bytes; their number is a multiple of 8, and `offset` one of 4. */
+  add(buffer: Buffer, offset: number, length: number): void {
+    const words = this.#words(buffer, offset, length);
+    let first = this.#first;
+    let second = this.#second;
+    for (let at = 0; at < words.length; at += 2) {
+      first = (first + (words[at] ?? 0) + second) | 0;
+      second = (second + (words[at + 1] ?? 0) + first) | 0;
+    }
+    this.#first = first;
+    this.#second = second;
+  }
+
+  /** Whether the eight bytes at `offset` are this checksum. */
+  equals(buffer: Buffer, offset: number): boolean {
+    return buffer.readInt32BE(offset) === this.#first && buffer.readInt32BE(offset + 4) === this.#second;
+  }
+
+  #words(buffer: Buffer, offset: number, length: number): Int32Array {
+    if (this.isLittleEndian) return new Int32Array(buffer.buffer, buffer.byteOffset + offset, length / 4);
+    return Int32Array.from({ length: length / 4 }, (_, at) => buffer.readInt32BE(offset + at * 4));
+  }
+}

@@ -1,0 +1,39 @@
+// The folder `quarantine/<time>/` of a data directory: damaged and surplus files go there instead of being deleted, so
+// that a person can still look into them. Nothing reads it, and nothing removes it.
+
+import { appendFileSync, constants, copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
+import { basename, join } from "node:path";
+
+/** Quarantine of one start. Its folder is created when it is needed. */
+export class StoreQuarantine {
+  readonly directory: string;
+
+  /** @param nowMs names the folder */
+  constructor(dataDir: string, nowMs: number) {
+    this.directory = join(dataDir, "quarantine", new Date(nowMs).toISOString().replaceAll(":", "-"));
+  }
+
+  /** Copies the files that exist. */
+  copy(...paths: readonly string[]): void {
+    for (const path of paths) if (existsSync(path)) copyFileSync(path, this.#place(path), constants.COPYFILE_FICLONE);
+  }
+
+  /** Moves the files and folders that exist. Returns their new paths. */
+  move(...paths: readonly string[]): readonly string[] {
+    return paths.filter(existsSync).map((path) => {
+      const place = this.#place(path);
+      renameSync(path, place);
+      return place;
+    });
+  }
+
+  /** Appends a line to a file of this folder. */
+  append(name: string, line: string): void {
+    appendFileSync(this.#place(name), `${line}\n`, { mode: 0o600 });
+  }
+
+  #place(path: string): string {
+    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+    return join(this.directory, basename(path));
+  }
+}

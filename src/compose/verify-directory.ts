@@ -1,0 +1,33 @@
+// Checks a data directory for `mneme verify`, whether or not a server runs on it.
+
+import { StoreError } from "../adapters/embedded/store-error.ts";
+import { NativeError } from "../adapters/native/addon.ts";
+import type { Config } from "../config.ts";
+import type { Verification } from "../domain/verification.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Log } from "../kit/log.ts";
+import { type DataDirectory, openDataDirectory } from "./data-directory.ts";
+
+/**
+ * @param ask gets the report from an open data directory
+ * @throws UsageError if the directory has no data of Mneme
+ */
+export async function verifyDirectory(
+  config: Config,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  ask: (directory: DataDirectory) => Promise<Verification>,
+): Promise<Verification> {
+  let directory: DataDirectory;
+  try {
+    directory = await openDataDirectory({ ...config, acceptLoss: false }, clock, log); // a check changes nothing
+  } catch (error) {
+    if (!(error instanceof StoreError) && !(error instanceof NativeError)) throw error;
+    const unusable = { kind: "unusable" as const, count: 1, examples: [error.message] };
+    return { is_sound: false, memories: 0, texts: 0, uploads: 0, defects: [unusable] };
+  }
+  try {
+    return await ask(directory);
+  } finally {
+    await directory.close();
+  }
+}
