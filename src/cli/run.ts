@@ -42,6 +42,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   restore: { summary: "Restore a backup into an empty folder, list backups, or check one", run: runRestore },
   forget: { summary: "Erase a memory, a user or a project from all stores at once, with a receipt", run: runForget },
   verify: { summary: "Check that all stores fit together, also while a server runs", run: runVerify },
+  reindex: {
+    summary: "Rebuild vectors, postings and entities from the texts, while searches go on",
+    run: runReindex,
+  },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -145,6 +149,12 @@ async function runForget(argv: readonly string[], distribution: Distribution): P
   return print([await forgetCommand(argv, { environment: process.env, place: placeOf(distribution) })]);
 }
 
+async function runReindex(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { reindexCommand } = await import("./reindex.ts");
+  const { unpack } = distribution;
+  return print([await reindexCommand(argv, { environment: process.env, place: placeOf(distribution), unpack })]);
+}
+
 async function runAccountsCommand(
   command: AccountsCommand,
   argv: readonly string[],
@@ -198,6 +208,7 @@ async function runHelp(): Promise<number> {
     { BACKUP_HELP, RESTORE_HELP },
     { FORGET_HELP },
     { VERIFY_HELP },
+    { REINDEX_HELP },
   ] = await Promise.all([
     import("./import.ts"),
     import("./accounts.ts"),
@@ -205,6 +216,7 @@ async function runHelp(): Promise<number> {
     import("./backup.ts"),
     import("./forget.ts"),
     import("./verify.ts"),
+    import("./reindex.ts"),
   ]);
   const commands = Object.entries(COMMANDS).flatMap(([name, { summary }]) =>
     summary === null ? [] : [[name, summary]],
@@ -237,6 +249,9 @@ async function runHelp(): Promise<number> {
     "",
     "Flags of verify:",
     ...indent(alignRows(VERIFY_HELP)),
+    "",
+    "Flags of reindex:",
+    ...indent(alignRows(REINDEX_HELP)),
     "",
     "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
     ...indent(alignRows([...ACCOUNTS_HELP, MODEL_CHECK_HELP])),

@@ -1,10 +1,12 @@
-// What commands ask of the process that has the data directory: exports, imports, backups, erasure. The process is a
-// server, which a command reaches through the socket in the directory, or the command itself, if no server runs.
+// What commands ask of the process that has the data directory: exports, imports, backups, erasure, reindexing. The
+// process is a server, which a command reaches through the socket in the directory, or the command itself, if no
+// server runs.
 
 import type { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { StoreError } from "../adapters/embedded/store-error.ts";
 import { Fault } from "../domain/fault.ts";
 import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
+import type { ReindexEvent } from "../domain/reindex-event.ts";
 import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
 import type { IndexDefect, Verification } from "../domain/verification.ts";
 import type { Log } from "../kit/log.ts";
@@ -25,6 +27,12 @@ export interface ServerActions {
   readonly forget: (request: ForgetRequest) => Promise<Receipt>;
   /** Checks the indexes of all projects. Publications wait meanwhile. */
   readonly verifyIndexes: () => Promise<readonly IndexDefect[]>;
+  /**
+   * Rebuilds the indexes of a project, or of all.
+   * @param chunksPerSecond null: the server's setting
+   * @throws Fault `project_not_found`
+   */
+  readonly reindex: (project: string | null, chunksPerSecond: number | null) => Promise<AsyncGenerator<ReindexEvent>>;
 }
 
 /**
@@ -48,6 +56,12 @@ export function createControl(keeper: Keeper | null, log: Log, server: ServerAct
         case "POST /forget":
           if (server === null) return refusal("Start the server first: only it can erase what its index holds.", 400);
           return Response.json(await server.forget((await request.json()) as ForgetRequest));
+        case "POST /reindex": {
+          if (server === null) return refusal("Only a process with models can rebuild indexes.", 400);
+          const rate = searchParams.get("rate");
+          const events = await server.reindex(searchParams.get("project"), rate === null ? null : Number(rate));
+          return new Response(bodyOf(linesFor(events)), { headers: { "content-type": "application/x-ndjson" } });
+        }
         default:
           return refusal(
             `This version of Mneme cannot ${request.method} ${pathname}: use the same version for both.`,
@@ -67,6 +81,13 @@ async function verification(keeper: Keeper, server: ServerActions | null): Promi
   if (server === null) return report;
   const index = await server.verifyIndexes();
   return { ...report, is_sound: report.is_sound && index.length === 0, index };
+}
+
+/** Each event as a line, which is sent at once; then a last line. */
+async function* linesFor(events: AsyncGenerator<ReindexEvent>): AsyncGenerator<Uint8Array> {
+  const line = (value: object) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+  for await (const event of events) yield line(event);
+  yield line({ type: "end" });
 }
 
 /** A failure after the first byte was sent: the last line of a stream. */

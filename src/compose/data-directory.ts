@@ -25,9 +25,7 @@ export interface DataDirectory {
  * @throws UsageError if the directory has no data of Mneme; StoreError or NativeError if it cannot be opened
  */
 export async function openDataDirectory(config: Config, clock: Clock, log: Log): Promise<DataDirectory> {
-  if (!existsSync(join(config.dataDir, "mneme.sqlite"))) {
-    throw new UsageError(`${config.dataDir} holds no data of Mneme: give the server's data folder with --data-dir.`);
-  }
+  checkHasData(config);
   const closers = new Closers();
   try {
     const { keeper } = await openEmbeddedStorage({ config, onDeliveries: () => undefined, clock, log }, closers);
@@ -37,4 +35,10 @@ export async function openDataDirectory(config: Config, clock: Clock, log: Log):
     if (!(error instanceof NativeError) || error.code !== "locked") throw error;
     return { control: commandsTo(config.dataDir), isServed: true, close: async () => undefined };
   }
+}
+
+/** @throws UsageError if the data directory has no data of Mneme */
+export function checkHasData({ dataDir }: Config): void {
+  if (existsSync(join(dataDir, "mneme.sqlite"))) return;
+  throw new UsageError(`${dataDir} holds no data of Mneme: give the server's data folder with --data-dir.`);
 }

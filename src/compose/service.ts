@@ -24,6 +24,7 @@ import type { ProjectId } from "../domain/ids.ts";
 import type { IndexDefect } from "../domain/verification.ts";
 import { LlmExtractor } from "../ingest/llm-extraction/extractor.ts";
 import { ModelChanger } from "../ingest/model-change.ts";
+import { Reindexer } from "../ingest/reindexer.ts";
 import { VectorBuilder } from "../ingest/vector-builder.ts";
 import { IngestWorker } from "../ingest/worker.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -178,10 +179,20 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     laneStatus: models.laneStatus,
     clock,
   });
+  const reindexer = createReindexer(surroundings, { storage, index, models, worker });
+  closers.add(() => reindexer.stop());
   const handle = createHandle(surroundings, { storage, models, metrics, operations });
   const control = createControl(storage.keeper, log, {
     wakeIngest: () => worker.wake(),
     verifyIndexes: () => verifyIndexes(stores, index),
+    reindex: async (project, rate) => {
+      const ids = await stores.accounts.projects();
+      const asked = project === null ? ids : ids.filter((id) => id === project);
+      if (project !== null && asked.length === 0) {
+        throw new Fault("project_not_found", `There is no project '${project}'.`);
+      }
+      return reindexer.run(asked, rate ?? config.embedderChangeRate);
+    },
     forget: (request) => {
       const { files, transactions, traces } = storage;
       if (traces === null) throw new Fault("invalid_state", "These stores cannot be searched for traces.");
@@ -284,6 +295,31 @@ function createModelChanger(
   return new ModelChanger({
     ...{ store, accounts, index, embedders, builder },
     ...{ freeSpace, hnswMinChunks, upgrades, clock, log },
+  });
+}
+
+function createReindexer(
+  { clock, log }: Surroundings,
+  parts: {
+    readonly storage: Storage;
+    readonly index: ChunkIndex;
+    readonly models: Models;
+    readonly worker: IngestWorker;
+  },
+): Reindexer {
+  const { memories, jobs, extractions } = parts.storage.stores;
+  const { embedders, preparer } = parts.models;
+  const wakeIngest = () => parts.worker.wake();
+  return new Reindexer({
+    index: parts.index,
+    memories,
+    jobs,
+    extractions,
+    preparer,
+    embedders,
+    wakeIngest,
+    clock,
+    log,
   });
 }
 

@@ -11,16 +11,10 @@ import type { LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import { type Prepared, PrepareFailure, type Preparer } from "../ports/preparer.ts";
 import { embedChunks } from "./embed-chunks.ts";
-import { prepareInputOf, withExtraction } from "./step-inputs.ts";
+import { areSame, batchesOf, prepareAgain } from "./published-texts.ts";
 
 /** Maximum number of memories whose rows are read at once. */
 const PAGE_MEMORIES = 64;
-/**
- * Maximum number of chunks, and of UTF-8 bytes of texts, that are embedded as one batch; a larger memory is a batch of
- * its own. Two lanes take about a second for a batch, so that a stop or a rate limit acts soon.
- */
-const BATCH_CHUNKS_MAX = 64;
-const BATCH_BYTES_MAX = 1024 * 1024;
 /** Maximum difference of the length of a vector from 1, as the index accepts it. */
 const UNIT_TOLERANCE = 1e-2;
 
@@ -148,63 +142,20 @@ export class VectorBuilder {
     jobs: readonly Job[],
     stored: ReadonlyMap<MemoryKey, StoredMemory>,
   ): Promise<readonly Readable[]> {
-    const { preparer, extractions } = this.#parts;
-    const present = jobs.flatMap((job) => {
-      const memory = stored.get(job.memory.key);
-      return memory === undefined || memory.chunks.length === 0 ? [] : [{ job, ...memory }];
-    });
-    const inputs = await Promise.all(
-      present.map(async ({ job, content }) => {
-        const { title = null, marks = [] } = job.facts ?? {};
-        const isByLlm = job.memory.state.status === "completed" && job.memory.state.extraction === "llm";
-        const extraction = isByLlm ? ((await extractions.previous(job))?.extraction ?? null) : null;
-        // a memory that was stored without smart ingestion has no title
-        const isSmart = job.memory.title !== null;
-        return withExtraction(prepareInputOf({ job, content, title, marks }, isSmart), extraction);
-      }),
-    );
-    const prepared = inputs.length === 0 ? [] : await preparer.prepare(inputs);
     const readable: Readable[] = [];
-    for (const [at, { job, chunks: places }] of present.entries()) {
-      const outcome = prepared[at];
+    for (const { job, stored: memory, input, outcome } of await prepareAgain(this.#parts, jobs, stored)) {
+      const { chunks: places } = memory;
+      if (places.length === 0) continue;
       const memoryKey = job.memory.key;
-      if (outcome !== undefined && !(outcome instanceof PrepareFailure) && areSame(outcome.chunks, places)) {
+      if (!(outcome instanceof PrepareFailure) && areSame(outcome.chunks, places)) {
         readable.push({ memoryKey, stored: places, chunks: outcome.chunks, texts: outcome.texts });
       } else {
-        const prefixOf = titlePrefix(job.memory, inputs[at]?.title ?? null, outcome);
-        const fromIndex = await textsOfPassages(project, places, prefixOf);
+        const fromIndex = await textsOfPassages(project, places, titlePrefix(job.memory, input.title, outcome));
         if (fromIndex !== null) readable.push({ memoryKey, stored: places, ...fromIndex });
       }
     }
     return readable;
   }
-}
-
-/** Groups jobs into batches, in order. */
-function batchesOf(jobs: readonly Job[]): readonly (readonly Job[])[] {
-  const batches: Job[][] = [];
-  let [chunks, bytes] = [0, 0];
-  for (const job of jobs) {
-    const { state, contentBytes } = job.memory;
-    const jobChunks = state.status === "completed" ? state.chunkCount : 1;
-    chunks += jobChunks;
-    bytes += contentBytes;
-    const last = batches.at(-1);
-    if (last !== undefined && chunks <= BATCH_CHUNKS_MAX && bytes <= BATCH_BYTES_MAX) {
-      last.push(job);
-    } else {
-      batches.push([job]);
-      [chunks, bytes] = [jobChunks, contentBytes];
-    }
-  }
-  return batches;
-}
-
-function areSame(prepared: readonly Chunk[], stored: readonly StoredChunk[]): boolean {
-  return (
-    prepared.length === stored.length &&
-    prepared.every(({ start, end }, at) => start === stored[at]?.start && end === stored[at]?.end)
-  );
 }
 
 /**
@@ -214,11 +165,11 @@ function areSame(prepared: readonly Chunk[], stored: readonly StoredChunk[]): bo
 function titlePrefix(
   { title }: Memory,
   given: string | null,
-  prepared: Prepared | PrepareFailure | undefined,
+  prepared: Prepared | PrepareFailure,
 ): (passage: string) => string {
   const text = given ?? title ?? "";
-  const isPrepared = prepared !== undefined && !(prepared instanceof PrepareFailure);
-  const prefixes = isPrepared ? prepared.chunks.map((chunk) => prefixIn(prepared.texts, chunk)) : [];
+  const prefixes =
+    prepared instanceof PrepareFailure ? [] : prepared.chunks.map((chunk) => prefixIn(prepared.texts, chunk));
   const prefix = prefixes.find((each) => each !== "") ?? (text.trim() === "" ? "" : `${text.trim()}. `);
   return (passage) => (needsTitle({ text, isGiven: given !== null }, passage) ? prefix : "");
 }
@@ -250,7 +201,7 @@ async function textsOfPassages(
 }
 
 /** @throws UnusableModel unless there is one vector of unit length per chunk */
-function checkVectors({ id, dimensions }: Embedder, vectors: Float32Array, chunks: number): void {
+export function checkVectors({ id, dimensions }: Embedder, vectors: Float32Array, chunks: number): void {
   if (vectors.length !== chunks * dimensions) {
     throw new UnusableModel(
       `The model ${id} computes vectors of ${vectors.length / chunks} components instead of ${dimensions}: check the files in its folder.`,

@@ -96,6 +96,12 @@ export interface Publication {
   readonly entities: KnownEntities;
 }
 
+/** A published memory whose vectors, postings and entities are written again. */
+export interface Rebuild extends Omit<Publication, "version" | "content"> {
+  /** Keys of the chunks, as `ChunkIndex.stored` gave them; parallel to `chunks`. */
+  readonly chunkKeys: readonly ChunkKey[];
+}
+
 /** Entities of a memory that are known before its passages are read. */
 export interface KnownEntities {
   /** The memory's title, given by the caller or extracted. */
@@ -255,6 +261,14 @@ export interface ProjectIndex {
    *   and the caller publishes again with such vectors
    */
   publish(publications: readonly Publication[]): Promise<void>;
+  /**
+   * Replaces vectors of the live model, postings and entities of published memories, durably. Their texts and the keys
+   * of their chunks stay the same. Searches go on: at every moment, they find a memory with its old parts or its new
+   * ones. A memory that does not have exactly these chunks in the index is skipped, because it was changed or retracted
+   * meanwhile, or lacks a vector. Returns the skipped memories.
+   * @throws OtherModel if a memory has no vectors of the live model; nothing has changed then
+   */
+  rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]>;
   /**
    * Removes vectors and postings. When it resolves, the removal is durable. The texts stay until `ChunkIndex.purge`.
    */

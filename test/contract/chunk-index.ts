@@ -20,6 +20,7 @@ import {
   OtherModel,
   type ProjectIndex,
   type Publication,
+  type Rebuild,
   type VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
@@ -426,6 +427,101 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
             seen.add(chunkKey);
           }
         }
+      });
+    });
+
+    describe("rebuilding", () => {
+      /** A memory as `publication` makes it, with the keys of its stored chunks. */
+      const again = async (given: Publication): Promise<Rebuild> => {
+        const chunks = (await index.stored([given.memoryKey])).get(given.memoryKey)?.chunks ?? [];
+        return { ...given, chunkKeys: chunks.map(({ chunkKey }) => chunkKey) };
+      };
+      const nearest = async (number: number, model = MODEL) => {
+        const hits = await project.searchVectors(model.fingerprint, vectorOf(number, model), await all(), 1);
+        return { memory: memoriesOf(hits)[0], chunkKey: hits.chunkKeys[0], score: hits.scores[0] ?? 0 };
+      };
+
+      test("replaces vectors, postings and entities; texts and keys stay, also after a restart", async () => {
+        await publish({ 1: ["old passage", "second passage"], 2: "passage" });
+        const text = (await index.stored([key(1)])).get(key(1));
+        const given = publication(1, ["new passage of Ada Lovelace", "second passage"]);
+        const vectors = [vectorsOf(MODEL, [50, 51])];
+        expect(await project.rebuild([await again({ ...given, vectors })])).toEqual([]);
+        const check = async () => {
+          expect(await found()).toEqual([1, 1, 2]);
+          expect((await index.stored([key(1)])).get(key(1))).toEqual(text);
+          const hit = await nearest(50);
+          expect([hit.memory, hit.chunkKey]).toEqual([1, text?.chunks[0]?.chunkKey]);
+          expect(hit.score).toBeCloseTo(1, 1);
+          expect(memoriesOf(await project.searchText("new", await all(), 5))).toEqual([1]);
+          expect(memoriesOf(await project.searchText("old", await all(), 5))).toEqual([]);
+          const { entities } = await project.neighbourhood(key(1), await all(), 5);
+          expect(entities.map(({ name }) => name)).toEqual(["Ada Lovelace"]);
+        };
+        await check();
+        index = await opened.reopen();
+        project = await index.project(PROJECT);
+        await project.show([visible(1), visible(2)]);
+        await check();
+      });
+
+      test("skips memories that were changed or retracted, and those with other chunks", async () => {
+        await publish({ 1: "old passage", 2: "old passage", 3: ["old passage", "old passage"], 4: "old passage" });
+        const rebuilds = await inTurn([1, 2, 3, 4], (memory) => again(publication(memory, "new passage")));
+        await project.publish([publication(1, "changed passage")]);
+        await project.retract([key(2)]);
+        expect(await project.rebuild(rebuilds)).toEqual([1, 2, 3].map(key));
+        expect(memoriesOf(await project.searchText("new", await all(), 9))).toEqual([4]);
+        expect(memoriesOf(await project.searchText("changed", await all(), 9))).toEqual([1]);
+        expect(await found()).toEqual([1, 3, 3, 4]);
+        expect(await project.rebuild([])).toEqual([]);
+      });
+
+      test("takes effect in the order of the calls", async () => {
+        await publish({ 1: "first passage", 2: "first passage" });
+        const rebuilds = await inTurn([1, 2], (memory) => again(publication(memory, "rebuilt passage")));
+        const [, skipped] = await Promise.all([
+          project.publish([publication(1, "second passage")]),
+          project.rebuild(rebuilds),
+          project.retract([key(2)]),
+        ]);
+        expect(skipped).toEqual([key(1)]);
+        expect(memoriesOf(await project.searchText("passage", await all(), 9))).toEqual([1]);
+        expect(memoriesOf(await project.searchText("second", await all(), 9))).toEqual([1]);
+      });
+
+      test("needs vectors of the live model, and keeps those that are being built", async () => {
+        await publish({ 1: "passage", 2: "passage" });
+        await expect(project.rebuild([await again(publication(1, "new passage", [OTHER_MODEL]))])).rejects.toThrow(
+          OtherModel,
+        );
+        expect(memoriesOf(await project.searchText("new", await all(), 9))).toEqual([]);
+        await project.beginModel(OTHER_MODEL);
+        await project.publish([1, 2].map((memory) => publication(memory, "passage", [MODEL, OTHER_MODEL])));
+        expect(await project.rebuild([await again(publication(1, "new passage"))])).toEqual([]);
+        expect((await project.missingVectors()).memoryKeys).toEqual([]);
+        expect(await project.swapModel()).toBe(true);
+        expect((await nearest(1, OTHER_MODEL)).memory).toBe(1);
+      });
+
+      test("never hides a memory from searches", async () => {
+        const numbers = Array.from({ length: 40 }, (_, at) => at + 1);
+        const passageOf = (memory: number) => (memory < 4 ? "passage of Ada Lovelace" : `passage number ${memory}`);
+        await publish(Object.fromEntries(numbers.map((memory) => [memory, passageOf(memory)])));
+        const rebuilds = await inTurn(numbers, (memory) => again(publication(memory, passageOf(memory))));
+        let goesOn = true;
+        const searching = async () => {
+          const noSeeds = { chunkKeys: new BigUint64Array(), scores: new Float32Array() };
+          for (let round = 0; goesOn || round < 3; round++) {
+            expect(await found()).toEqual(numbers);
+            expect(memoriesOf(await project.searchGraph("Ada Lovelace", noSeeds, await all(), 99))).toEqual([1, 2, 3]);
+          }
+        };
+        const rebuilding = async () => {
+          for (let round = 0; round < 10; round++) expect(await project.rebuild(rebuilds)).toEqual([]);
+          goesOn = false;
+        };
+        await Promise.all([searching(), rebuilding()]);
       });
     });
 

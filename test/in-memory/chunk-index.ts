@@ -26,6 +26,7 @@ import {
   type Passage,
   type ProjectIndex,
   type Publication,
+  type Rebuild,
   type Reconciliation,
   type Seeds,
   type StoredMemory,
@@ -230,7 +231,8 @@ export class InMemoryProjectIndex implements ProjectIndex {
     // call
     const stored = publications.map((publication) => {
       const { memoryKey, version, content } = publication;
-      const chunks = toChunks(publication, this.disk);
+      const chunkKeys = publication.chunks.map(() => this.disk.nextChunkKey++ as ChunkKey);
+      const chunks = toChunks(publication, chunkKeys);
       const places = chunks.map(({ chunkKey, place: { ordinal, start, end } }) => ({ chunkKey, ordinal, start, end }));
       return { memoryKey, chunks, text: { version, content, chunks: places }, models: publication.vectors };
     });
@@ -250,6 +252,34 @@ export class InMemoryProjectIndex implements ProjectIndex {
       () => void this.#memories().set(memoryKey, chunks),
     ]);
     return this.calls.change("index.publish", [check, ...steps], () => undefined);
+  }
+
+  rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]> {
+    const given = memories.map((memory) => ({ ...memory, chunks: toChunks(memory, memory.chunkKeys) }));
+    return this.calls.change("index.rebuild", [], () => {
+      const { live } = this.#models();
+      for (const { vectors } of given) checkModel(live, vectors.find(isOf(live))?.fingerprint ?? "none");
+      const skipped: MemoryKey[] = [];
+      for (const { memoryKey, chunks } of given) {
+        const stored = new Map(
+          this.#memories()
+            .get(memoryKey)
+            ?.map((chunk) => [chunk.chunkKey, chunk]),
+        );
+        const isSame = stored.size === chunks.length && chunks.every(({ chunkKey }) => stored.has(chunkKey));
+        if (!isSame || chunks.length === 0) {
+          skipped.push(memoryKey);
+          continue;
+        }
+        const rebuilt = chunks.map((chunk) => {
+          const vector = chunk.vectors.get(live.fingerprint) ?? new Float32Array();
+          const others = stored.get(chunk.chunkKey)?.vectors ?? [];
+          return { ...chunk, vectors: new Map([...others, [live.fingerprint, vector]]) };
+        });
+        this.#memories().set(memoryKey, rebuilt);
+      }
+      return skipped;
+    });
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
@@ -580,14 +610,15 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 }
 
-function toChunks({ memoryKey, chunks, texts, vectors, entities }: Publication, disk: Disk): readonly StoredChunk[] {
+function toChunks(
+  { memoryKey, chunks, texts, vectors, entities }: Omit<Publication, "version" | "content">,
+  chunkKeys: readonly ChunkKey[],
+): readonly StoredChunk[] {
   return chunks.map((chunk, position) => {
     const { ordinal, start, end, headings, page, slide, sheet, turn } = chunk;
     const passage = texts.passage(chunk);
-    const chunkKey = disk.nextChunkKey as ChunkKey;
-    disk.nextChunkKey += 1n;
     return {
-      chunkKey,
+      chunkKey: chunkKeys[position] ?? (0n as ChunkKey),
       memoryKey,
       vectors: new Map(
         vectors.map((given) => {

@@ -167,6 +167,7 @@ class WatchedIndex implements ChunkIndex {
         await project.publish(publications);
         await this.after(publications);
       },
+      rebuild: (memories) => project.rebuild(memories),
       retract: (keys) => project.retract(keys),
       show: (memories) => project.show(memories),
       hide: (keys) => project.hide(keys),

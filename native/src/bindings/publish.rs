@@ -95,23 +95,42 @@ impl NativeIndex {
             if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
                 return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
             }
-            let known = entities
-                .iter()
-                .map(|known| EntitySources { title: optional_text(&known.title), phrases: &known.phrases });
-            let keys = chunk_keys.iter().zip(&chunk_memory_keys);
-            let chunks = keys.zip(&texts).map(|((chunk_key, memory_key), text)| TextChunk {
-                chunk_key: *chunk_key,
-                memory_key: *memory_key,
-                own: &text.own,
-                context: optional_text(&text.context),
-                language: &text.language,
-                passage: &text.passage,
-                place: &text.place,
-                entity_record: &[],
-            });
-            let vectors: Vec<ModelVectors<'_>> =
-                vectors.iter().map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors }).collect();
+            let known = entities.iter().map(sources_of);
+            let keys = chunk_keys.iter().zip(&chunk_memory_keys).zip(&texts);
+            let chunks = keys.map(|((chunk_key, memory_key), text)| chunk_of(*chunk_key, *memory_key, text));
+            let vectors = model_vectors(&vectors);
             project.publish(&memory_keys, &known.collect::<Vec<_>>(), &chunks.collect::<Vec<_>>(), &vectors)
+        })
+    }
+
+    /// Replaces vectors, postings and entities of memories that still have exactly these chunks in the index, and
+    /// skips the others. The arguments are those of `publish`; only vectors of the live model are replaced. Searches
+    /// find the memories meanwhile. When the promise resolves, the change is durable. It resolves to the positions of
+    /// the skipped memories in `memories`, in ascending order. The call can be repeated with the same effect.
+    #[napi(catch_unwind)]
+    pub fn rebuild<'env>(
+        &self,
+        env: &'env Env,
+        memories: PublishedMemories,
+        chunk_keys: BigUint64ArraySlice<'_>,
+        chunk_memory_keys: BigUint64ArraySlice<'_>,
+        texts: &mut NativeChunkTexts,
+        vectors: Vec<VectorsOfModel>,
+    ) -> napi::Result<PromiseRaw<'env, Vec<u32>>> {
+        let (memory_keys, chunk_keys) = (memories.memory_keys.to_vec(), chunk_keys.to_vec());
+        let entities = memories.entities;
+        let chunk_memory_keys = chunk_memory_keys.to_vec();
+        let vectors: Vec<(String, Vec<f32>)> =
+            vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect();
+        let texts = std::mem::take(&mut texts.texts);
+        self.change(env, move |project| {
+            if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
+                return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
+            }
+            let known: Vec<EntitySources<'_>> = entities.iter().map(sources_of).collect();
+            let keys = chunk_keys.iter().zip(&chunk_memory_keys).zip(&texts);
+            let chunks = keys.map(|((chunk_key, memory_key), text)| chunk_of(*chunk_key, *memory_key, text));
+            project.rebuild(&memory_keys, &known, &chunks.collect::<Vec<_>>(), &model_vectors(&vectors))
         })
     }
 
@@ -139,4 +158,25 @@ impl NativeIndex {
     pub fn erase_removed<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.change(env, Project::erase_removed)
     }
+}
+
+fn sources_of(known: &KnownEntities) -> EntitySources<'_> {
+    EntitySources { title: optional_text(&known.title), phrases: &known.phrases }
+}
+
+fn chunk_of(chunk_key: u64, memory_key: u64, text: &ChunkText) -> TextChunk<'_> {
+    TextChunk {
+        chunk_key,
+        memory_key,
+        own: &text.own,
+        context: optional_text(&text.context),
+        language: &text.language,
+        passage: &text.passage,
+        place: &text.place,
+        entity_record: &[],
+    }
+}
+
+fn model_vectors(vectors: &[(String, Vec<f32>)]) -> Vec<ModelVectors<'_>> {
+    vectors.iter().map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors }).collect()
 }

@@ -455,7 +455,8 @@ impl VectorSets {
 /// The vectors of a publication, by set.
 #[derive(Debug)]
 pub struct CheckedVectors<'data> {
-    live: Vec<VectorChunk<'data>>,
+    /// Of the live set.
+    pub live: Vec<VectorChunk<'data>>,
     building: Option<Vec<VectorChunk<'data>>>,
 }
 

@@ -22,6 +22,7 @@ import type {
   Passage,
   ProjectIndex,
   Publication,
+  Rebuild,
   Reconciliation,
   Seeds,
   VisibleMemory,
@@ -67,15 +68,18 @@ const ENTITY_KINDS: Readonly<Record<MentionedEntity["kind"], EntityKind>> = {
 };
 
 /** A publication whose chunks have keys. */
-interface KeyedPublication {
-  readonly publication: Publication;
+interface KeyedPublication<Given = ToIndex> {
+  readonly publication: Given;
   readonly chunks: readonly { readonly chunkKey: ChunkKey; readonly chunk: Chunk }[];
 }
+
+/** The parts of a publication that the native core indexes. */
+type ToIndex = Omit<Publication, "version" | "content">;
 
 interface ChunkToPublish {
   readonly chunkKey: ChunkKey;
   readonly chunk: Chunk;
-  readonly publication: Publication;
+  readonly publication: ToIndex;
 }
 
 function publishChunk({ chunkKey, chunk, publication: { memoryKey, language, texts } }: ChunkToPublish): PublishChunk {
@@ -126,7 +130,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   async #publish(publications: readonly Publication[], firstKey: bigint): Promise<void> {
     let nextKey = firstKey;
-    const keyed: readonly KeyedPublication[] = publications.map((publication) => ({
+    const keyed: readonly KeyedPublication<Publication>[] = publications.map((publication) => ({
       publication,
       chunks: publication.chunks.map((chunk) => ({ chunkKey: nextKey++ as ChunkKey, chunk })),
     }));
@@ -150,22 +154,30 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   /** Publishes memories that have vectors of the same models. */
   #publishToNative(keyed: readonly KeyedPublication[]): Promise<void> {
-    const toIndex = keyed.flatMap(({ publication, chunks }) =>
-      chunks.map(({ chunkKey, chunk }) => ({ chunkKey, chunk, publication })),
+    const { memoryKeys, chunks, vectors, entities } = forNative(keyed);
+    return withOtherModel(() => this.#native.publish(memoryKeys, chunks, vectors, entities));
+  }
+
+  async rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]> {
+    if (memories.length === 0) return [];
+    const given = forNative(
+      memories.map((publication) => ({
+        publication,
+        chunks: publication.chunks.map((chunk, at) => ({
+          chunkKey: publication.chunkKeys[at] ?? (0n as ChunkKey),
+          chunk,
+        })),
+      })),
     );
-    const indexed: PublishChunks = {
-      length: toIndex.length,
-      // Builds the chunk texts of one slice of chunks at a time: all chunk texts of a large memory take several times
-      // the size of its content.
-      slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
-    };
-    const vectors = (keyed[0]?.publication.vectors ?? []).map(({ fingerprint }, at): ModelVectors => {
-      const parts = keyed.map(({ publication }) => publication.vectors[at]?.vectors ?? new Float32Array(0));
-      return { fingerprint, vectors: concatenate(parts) };
-    });
-    const memoryKeys = BigUint64Array.from(keyed, ({ publication }) => publication.memoryKey);
-    const entities = keyed.map(({ publication }) => publication.entities);
-    return withOtherModel(() => this.#native.publish(memoryKeys, indexed, vectors, entities));
+    let skipped: readonly number[] = [];
+    await this.#startInOrder(
+      () => undefined,
+      async () => {
+        const { memoryKeys, chunks, vectors, entities } = given;
+        skipped = await withOtherModel(() => this.#native.rebuild(memoryKeys, chunks, vectors, entities));
+      },
+    );
+    return skipped.flatMap((at) => memories[at]?.memoryKey ?? []);
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
@@ -396,6 +408,25 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     await this.#started; // changes that were requested earlier must reach the archive first
     await this.#native.close();
   }
+}
+
+/** The arguments of the native core for memories that have vectors of the same models. */
+function forNative(keyed: readonly KeyedPublication[]) {
+  const toIndex = keyed.flatMap(({ publication, chunks }) =>
+    chunks.map(({ chunkKey, chunk }) => ({ chunkKey, chunk, publication })),
+  );
+  const chunks: PublishChunks = {
+    length: toIndex.length,
+    // Builds the chunk texts of one slice of chunks at a time: all chunk texts of a large memory take several times
+    // the size of its content.
+    slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
+  };
+  const vectors = (keyed[0]?.publication.vectors ?? []).map(({ fingerprint }, at): ModelVectors => {
+    const parts = keyed.map(({ publication }) => publication.vectors[at]?.vectors ?? new Float32Array(0));
+    return { fingerprint, vectors: concatenate(parts) };
+  });
+  const memoryKeys = BigUint64Array.from(keyed, ({ publication }) => publication.memoryKey);
+  return { memoryKeys, chunks, vectors, entities: keyed.map(({ publication }) => publication.entities) };
 }
 
 /** Memories to show, without attributes, because the native core already has those. */

@@ -345,6 +345,19 @@ export interface NativeIndex {
     texts: NativeChunkTexts,
     vectors: readonly VectorsOfModel[],
   ): Promise<void>;
+  /**
+   * Replaces vectors, postings and entities of memories that still have exactly these chunks in the index, and
+   * skips the others. The arguments are those of `publish`; only vectors of the live model are replaced. Searches
+   * find the memories meanwhile. When the promise resolves, the change is durable. It resolves to the positions of
+   * the skipped memories in `memories`, in ascending order. The call can be repeated with the same effect.
+   */
+  rebuild(
+    memories: PublishedMemories,
+    chunkKeys: BigUint64Array,
+    chunkMemoryKeys: BigUint64Array,
+    texts: NativeChunkTexts,
+    vectors: readonly VectorsOfModel[],
+  ): Promise<readonly number[]>;
   /** Removes all indexed data of the given memories, durably. Unknown keys are ignored. */
   remove(memoryKeys: BigUint64Array): Promise<void>;
   /**

@@ -143,19 +143,25 @@ export class ProjectIndex {
     known: readonly KnownEntities[] = Array.from(memoryKeys, () => NOTHING_KNOWN),
   ): Promise<void> {
     return this.#change(chunks.length > CROSSING_CHUNKS, async () => {
-      const chunkKeys = new BigUint64Array(chunks.length);
-      const chunkMemoryKeys = new BigUint64Array(chunks.length);
-      const texts = new (addon().NativeChunkTexts)();
-      for (let first = 0; first < chunks.length; first += CROSSING_CHUNKS) {
-        if (first > 0) await new Promise(setImmediate);
-        const slice = chunks.slice(first, first + CROSSING_CHUNKS);
-        for (const [at, { chunkKey, memoryKey }] of slice.entries()) {
-          chunkKeys[first + at] = chunkKey;
-          chunkMemoryKeys[first + at] = memoryKey;
-        }
-        texts.add(slice);
-      }
+      const { chunkKeys, chunkMemoryKeys, texts } = await toNative(chunks);
       return this.#native.publish({ memoryKeys, entities: known }, chunkKeys, chunkMemoryKeys, texts, [...vectors]);
+    });
+  }
+
+  /**
+   * Replaces vectors of the live model, postings and entities of memories that still have exactly these chunks, while
+   * searches find them. The arguments are those of `publish`. Resolves to the positions of the other memories, which
+   * were skipped, in `memoryKeys`.
+   */
+  rebuild(
+    memoryKeys: BigUint64Array,
+    chunks: PublishChunks,
+    vectors: readonly VectorsOfModel[],
+    known: readonly KnownEntities[],
+  ): Promise<readonly number[]> {
+    return this.#change(chunks.length > CROSSING_CHUNKS, async () => {
+      const { chunkKeys, chunkMemoryKeys, texts } = await toNative(chunks);
+      return this.#native.rebuild({ memoryKeys, entities: known }, chunkKeys, chunkMemoryKeys, texts, [...vectors]);
     });
   }
 
@@ -366,4 +372,21 @@ export function stopListening(port: number): void {
 /** Returns the panics of the core's threads since the last call that no call reported, one sentence each. */
 export function takePanics(): readonly string[] {
   return translated(() => addon().takePanics());
+}
+
+/** Passes the texts of chunks to the native core, slice by slice. */
+async function toNative(chunks: PublishChunks) {
+  const chunkKeys = new BigUint64Array(chunks.length);
+  const chunkMemoryKeys = new BigUint64Array(chunks.length);
+  const texts = new (addon().NativeChunkTexts)();
+  for (let first = 0; first < chunks.length; first += CROSSING_CHUNKS) {
+    if (first > 0) await new Promise(setImmediate);
+    const slice = chunks.slice(first, first + CROSSING_CHUNKS);
+    for (const [at, { chunkKey, memoryKey }] of slice.entries()) {
+      chunkKeys[first + at] = chunkKey;
+      chunkMemoryKeys[first + at] = memoryKey;
+    }
+    texts.add(slice);
+  }
+  return { chunkKeys, chunkMemoryKeys, texts };
 }

@@ -1,0 +1,38 @@
+// Opens a data directory for a command that needs models and indexes: the server that has the directory, or one of the
+// command's own, without a port.
+
+import { NativeError } from "../adapters/native/addon.ts";
+import type { Config } from "../config.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Log } from "../kit/log.ts";
+import { commandsTo } from "./control-socket.ts";
+import { checkHasData, type DataDirectory } from "./data-directory.ts";
+import { compose } from "./service.ts";
+
+/** A data directory whose process has its indexes open. */
+export interface IndexingDirectory extends DataDirectory {
+  /** Secret of the admin key if opening created the first one; it is not stored anywhere. */
+  readonly firstKey: string | null;
+}
+
+/**
+ * Opens a data directory and its indexes, whether or not a server runs on it.
+ * @throws UsageError if the directory has no data of Mneme; StoreError, NativeError or ModelError if it cannot be
+ *   opened
+ */
+export async function openIndexingDirectory(config: Config, clock: Clock, log: Log): Promise<IndexingDirectory> {
+  checkHasData(config);
+  try {
+    const { control, ready, firstKey, close } = await compose({ config, clock, log });
+    try {
+      await ready;
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    return { control, isServed: false, firstKey, close };
+  } catch (error) {
+    if (!(error instanceof NativeError) || error.code !== "locked") throw error;
+    return { control: commandsTo(config.dataDir), isServed: true, firstKey: null, close: async () => undefined };
+  }
+}
