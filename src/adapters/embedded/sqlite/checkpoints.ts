@@ -8,10 +8,10 @@ import { PageSums } from "./page-sums.ts";
 import { readWal } from "./wal.ts";
 
 /**
- * Size in bytes above which the log is merged. The same as SQLite's default of 1,000 pages: reading a log takes longer
- * the larger it is, and merging rarely saves writes of pages that change often.
+ * Size in bytes above which the log is merged. SQLite's default is 4 MB. A larger one saves syncs of the disk, but each
+ * checkpoint blocks this thread for longer, and the log must fit into the space that is kept for deletions.
  */
-export const WAL_BYTES_MAX = 4 * 1024 * 1024;
+export const WAL_BYTES_MAX = 6 * 1024 * 1024;
 /** The size of the log is checked after this number of commits, because the check is a system call. */
 const CHECK_COMMITS = 8;
 

@@ -68,8 +68,13 @@ interface Counting {
   readonly merger: Database | null;
 }
 
-const NEXT_COMMIT = `UPDATE store SET commits = commits + 1, texts_commits = max(texts_commits, $texts)
-  RETURNING commits`;
+/** Numbers of a commit, and of the newest commit of the texts that it may rely on. */
+type CommitNumbers = { readonly commit: number; readonly texts: number };
+
+// No row changes if another process has committed in between.
+const NEXT_COMMIT = "UPDATE store SET commits = $next WHERE only_row = 1 AND commits = $next - 1";
+const COMMIT_AFTER_OTHERS = "UPDATE store SET commits = commits + 1 RETURNING commits";
+const TEXTS_COMMITS = "UPDATE store SET texts_commits = max(texts_commits, $texts)";
 
 /**
  * One connection to the SQLite file. Every commit is durable. Other connections and processes may use the file at the
@@ -84,6 +89,8 @@ export class SqliteDatabase {
   #counting: Counting | null = null;
   #commits = 0;
   #textsCommits = 0;
+  /** Number of the newest commit of the texts that the file has recorded. */
+  #textsNoted = 0;
   /** Whether the open transaction has changed rows. */
   #hasChanged = false;
 
@@ -159,13 +166,13 @@ export class SqliteDatabase {
 
   /** Commits the open transaction and returns its effects. The caller must run them now. */
   commit(): readonly Effect[] {
-    const number = this.#hasChanged ? this.#takeNumber() : null;
+    const taken = this.#hasChanged ? this.#takeNumbers() : null;
     this.#run("COMMIT");
     this.#hasChanged = false;
     this.changes.value += 1;
     const effects = this.#effects;
     this.#effects = [];
-    if (number !== null) this.#committed(number);
+    if (taken !== null) this.#committed(taken);
     return effects;
   }
 
@@ -294,20 +301,23 @@ export class SqliteDatabase {
     }
   }
 
-  #takeNumber(): number | null {
+  #takeNumbers(): CommitNumbers | null {
     if (this.#counting === null) return null;
-    const row = this.prepare<{ commits: bigint }, { texts: number }>(NEXT_COMMIT).get({
-      texts: this.#counting.textsCommits(),
-    });
+    const texts = this.#counting.textsCommits();
+    if (texts > this.#textsNoted) this.prepare<never, { texts: number }>(TEXTS_COMMITS).run({ texts });
+    const next = this.#commits + 1;
+    if (this.prepare<never, { next: number }>(NEXT_COMMIT).run({ next }) === 1) return { commit: next, texts };
+    const row = this.prepare<{ commits: bigint }>(COMMIT_AFTER_OTHERS).get({});
     if (row === null) throw storeError("damaged", this.path);
-    return Number(row.commits);
+    return { commit: Number(row.commits), texts };
   }
 
   // The commit is durable: nothing that fails here may look like a failed commit.
-  #committed(number: number): void {
-    this.#commits = number;
+  #committed({ commit, texts }: CommitNumbers): void {
+    this.#commits = commit;
+    this.#textsNoted = texts;
     try {
-      this.#counting?.witness.committed(number);
+      this.#counting?.witness.committed(commit);
       if (this.#counting?.checkpoints?.countCommit() === true) this.checkpoint();
     } catch (error) {
       if (!(error instanceof StoreError && error.code === "locked")) this.onEffectFailure(error);

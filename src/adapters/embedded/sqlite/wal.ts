@@ -9,7 +9,7 @@ const FRAME_HEADER_BYTES = 24;
 /** Magic number of a log whose checksums read words in little-endian order; one more: big-endian. */
 const MAGIC = 0x377f0682;
 /** Number of frames that are read at once. */
-const FRAMES_PER_READ = 256;
+const FRAMES_PER_READ = 64;
 
 /** The committed frames of a log. */
 export interface WalContent {
@@ -31,63 +31,49 @@ export function readWal(path: string, { isTrusted }: { readonly isTrusted: boole
   if (!existsSync(path)) return EMPTY;
   const file = openSync(path, "r");
   try {
-    const { pageSize, pageCount, frames } = readFrames(file, isTrusted);
-    const content = Buffer.alloc(pageSize);
-    const sums = new Map<number, number>();
-    for (const [page, at] of frames) {
-      readSync(file, content, 0, pageSize, at);
-      sums.set(page, Bun.hash.crc32(content));
-    }
-    return { pageCount, sums };
+    return readFrames(file, isTrusted);
   } finally {
     closeSync(file);
   }
 }
 
-/** Position in the file of the newest committed content of each page. */
-interface Frames {
-  readonly pageSize: number;
-  readonly pageCount: number;
-  readonly frames: ReadonlyMap<number, number>;
-}
-
-const NO_FRAMES: Frames = { pageSize: 0, pageCount: 0, frames: new Map() };
-
-function readFrames(file: number, isTrusted: boolean): Frames {
+function readFrames(file: number, isTrusted: boolean): WalContent {
   const header = Buffer.alloc(HEADER_BYTES);
-  if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return NO_FRAMES;
+  if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return EMPTY;
   const magic = header.readUInt32BE(0);
   const pageSize = header.readUInt32BE(8);
-  if ((magic & ~1) !== MAGIC || pageSize < 512 || pageSize > 65_536) return NO_FRAMES;
+  if ((magic & ~1) !== MAGIC || pageSize < 512 || pageSize > 65_536) return EMPTY;
   const sum = new RunningSum(magic === MAGIC);
   sum.add(header, 0, 24);
-  if (!sum.equals(header, 24)) return NO_FRAMES;
+  if (!sum.equals(header, 24)) return EMPTY;
 
+  const [firstSalt, secondSalt] = [header.readUInt32BE(16), header.readUInt32BE(20)];
   const committed = new Map<number, number>();
   const open = new Map<number, number>();
   let pageCount = 0;
   const frameBytes = FRAME_HEADER_BYTES + pageSize;
-  const buffer = Buffer.alloc(frameBytes * FRAMES_PER_READ);
+  const buffer = Buffer.allocUnsafe(frameBytes * FRAMES_PER_READ);
   for (let at = HEADER_BYTES; ; at += buffer.length) {
     const read = readSync(file, buffer, 0, buffer.length, at);
     for (let frame = 0; frame + frameBytes <= read; frame += frameBytes) {
       // the salts change whenever the log begins again from its start, so older frames behind the end are recognised
-      if (buffer.compare(header, 16, 24, frame + 8, frame + 16) !== 0) {
-        return { pageSize, pageCount, frames: committed };
+      if (buffer.readUInt32BE(frame + 8) !== firstSalt || buffer.readUInt32BE(frame + 12) !== secondSalt) {
+        return { pageCount, sums: committed };
       }
       if (!isTrusted) {
         sum.add(buffer, frame, 8);
         sum.add(buffer, frame + FRAME_HEADER_BYTES, pageSize);
-        if (!sum.equals(buffer, frame + 16)) return { pageSize, pageCount, frames: committed };
+        if (!sum.equals(buffer, frame + 16)) return { pageCount, sums: committed };
       }
-      open.set(buffer.readUInt32BE(frame), at + frame + FRAME_HEADER_BYTES);
+      const content = buffer.subarray(frame + FRAME_HEADER_BYTES, frame + frameBytes);
+      open.set(buffer.readUInt32BE(frame), Bun.hash.crc32(content));
       const pagesAfterCommit = buffer.readUInt32BE(frame + 4);
       if (pagesAfterCommit === 0) continue;
       pageCount = pagesAfterCommit;
-      for (const [page, position] of open) committed.set(page, position);
+      for (const [page, crc] of open) committed.set(page, crc);
       open.clear();
     }
-    if (read < buffer.length) return { pageSize, pageCount, frames: committed };
+    if (read < buffer.length) return { pageCount, sums: committed };
   }
 }
 
