@@ -110,11 +110,13 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   closers.add(() => texts.close());
   if (acceptsLoss) await acceptLoss(stores, texts, quarantine, { log, now: clock.now() });
   giveUpUnfinishedImports(stores, clock.now()); // nothing changes before both stores of record were compared
+  const damagedFiles = new Quarantine(join(config.dataDir, "quarantine"), clock);
+  damagedFiles.prune();
   const openIndex = async (embedders: Embedders): Promise<ChunkIndex> => {
     const index = new EmbeddedChunkIndex({
       directory: projectsPath,
       archive: texts,
-      quarantine: new Quarantine(join(config.dataDir, "quarantine"), clock),
+      quarantine: damagedFiles,
       log,
       models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
       earlierModelOf: async (id) => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -277,6 +278,21 @@ describe("with an accepted loss, the start goes on with what is left", () => {
     expect(lines.some((line) => JSON.parse(line).content.startsWith("note 59 "))).toBeTrue();
     const again = await openRecordStores(dataDir);
     await again.close();
+  });
+
+  test("the quarantine is emptied by a purge, and keeps 20 entries at most", async () => {
+    const dataDir = copyOf(killed);
+    const quarantine = join(dataDir, "quarantine");
+    const entry = (n: number) => `202501${String(n).padStart(2, "0")}T000000.000Z-stores`;
+    for (let n = 1; n <= 20; n++) mkdirSync(join(quarantine, entry(n)), { recursive: true });
+    rmSync(join(dataDir, "memories.duckdb.wal"));
+    const open = await openRecordStores(dataDir, { acceptLoss: true });
+    const kept = readdirSync(quarantine);
+    expect(kept).toHaveLength(20);
+    expect(kept).not.toContain(entry(1));
+    await open.index.purge([1n as never]);
+    expect(readdirSync(quarantine)).toEqual([]);
+    await open.close();
   });
 
   test("a flipped bit in the log of memories.duckdb: what comes before it is kept", async () => {

@@ -55,7 +55,8 @@ export async function acceptLoss(
   if (lost.size + surplus.length > 0) {
     log.error(
       { memories: lost.size, texts: surplus.length, quarantine: quarantine.directory },
-      "accepted loss: memories without their text have failed, and texts without their memory are in the quarantine",
+      "accepted loss: memories without their text have failed, and texts without their memory are in the quarantine, " +
+        "which the next purge empties",
     );
   }
 }

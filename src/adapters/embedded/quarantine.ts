@@ -1,5 +1,5 @@
-// Quarantine: keeps damaged files of the indexes for an examination, in `quarantine/` of the data directory. Everything
-// in it is derived from the stores of record and can be deleted at any time.
+// Quarantine: keeps damaged files for an examination, in `quarantine/` of the data directory: files of the indexes, and
+// folders of store-quarantine.ts with files of record. Nothing reads it. A purge empties it.
 
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -13,10 +13,15 @@ const BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
 /** Name that the native core gives to a file or folder that it moved out of the way. */
 const ASIDE = /\.damaged-\d+$/;
-/** Name of a kept file: time in UTC, project, and the name in the project's folder. */
-const KEPT = /^\d{8}T\d{6}\.\d{3}Z-prj_/;
+/** Name of a kept file: time in UTC, then project and name in the project's folder, or the word for stores. */
+const KEPT = /^\d{8}T\d{6}\.\d{3}Z-(?:prj_|stores$)/;
 
-/** Damaged files of the indexes of all projects. */
+/** Name of the folder with damaged files of record that one start set aside. */
+export function storesFolder(nowMs: number): string {
+  return `${timeName(nowMs)}-stores`;
+}
+
+/** All damaged files of a data directory. */
 export class Quarantine {
   constructor(
     private readonly directory: string,
@@ -42,27 +47,27 @@ export class Quarantine {
     for (const name of this.#kept()) rmSync(join(this.directory, name), { recursive: true, force: true });
   }
 
-  #keep(projectId: ProjectId, folder: string, path: string): string {
-    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
-    const time = isoTime(this.clock.now()).replaceAll(/[-:]/g, "");
-    const name = `${time}-${projectId}-${relative(folder, path).replace(ASIDE, "").replaceAll("/", "-")}`;
-    const taken = new Set(this.#kept());
-    let [free, number] = [name, 1];
-    while (taken.has(free)) free = `${name}-${++number}`;
-    const target = join(this.directory, free);
-    renameSync(path, target);
-    this.#prune();
-    return target;
-  }
-
   /** Deletes the oldest entries above the limits. */
-  #prune(): void {
+  prune(): void {
     let bytes = 0;
     for (const [at, name] of this.#kept().toReversed().entries()) {
       const path = join(this.directory, name);
       bytes += bytesOf(path);
       if (at > 0 && (at >= ENTRIES_MAX || bytes > BYTES_MAX)) rmSync(path, { recursive: true, force: true });
     }
+  }
+
+  #keep(projectId: ProjectId, folder: string, path: string): string {
+    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+    const place = relative(folder, path).replace(ASIDE, "").replaceAll("/", "-");
+    const name = `${timeName(this.clock.now())}-${projectId}-${place}`;
+    const taken = new Set(this.#kept());
+    let [free, number] = [name, 1];
+    while (taken.has(free)) free = `${name}-${++number}`;
+    const target = join(this.directory, free);
+    renameSync(path, target);
+    this.prune();
+    return target;
   }
 
   /** Names of the kept files and folders, oldest first. */
@@ -80,6 +85,10 @@ function setAsideIn(folder: string): string[] {
     ASIDE.test(name) ? [] : namesIn(join(folder, name)).map((it) => join(name, it)),
   );
   return [...names, ...below].filter((name) => ASIDE.test(name)).map((name) => join(folder, name));
+}
+
+function timeName(nowMs: number): string {
+  return isoTime(nowMs).replaceAll(/[-:]/g, "");
 }
 
 function namesIn(folder: string): string[] {

@@ -1,8 +1,9 @@
-// The folder `quarantine/<time>/` of a data directory: damaged and surplus files go there instead of being deleted, so
-// that a person can still look into them. Nothing reads it, and nothing removes it.
+// The folder `quarantine/<time>-stores/` of a data directory: damaged and surplus files of record go there instead of
+// being deleted, so that a person can still look into them. quarantine.ts limits their number and empties it.
 
 import { appendFileSync, constants, copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
 import { basename, join } from "node:path";
+import { storesFolder } from "./quarantine.ts";
 
 /** Quarantine of one start. Its folder is created when it is needed. */
 export class StoreQuarantine {
@@ -10,7 +11,7 @@ export class StoreQuarantine {
 
   /** @param nowMs names the folder */
   constructor(dataDir: string, nowMs: number) {
-    this.directory = join(dataDir, "quarantine", new Date(nowMs).toISOString().replaceAll(":", "-"));
+    this.directory = join(dataDir, "quarantine", storesFolder(nowMs));
   }
 
   /** Copies the files that exist. */
