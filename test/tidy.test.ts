@@ -301,7 +301,9 @@ describe("house rules", () => {
 
   test("no source file is too long", () => {
     const problems = [
-      ...src.filter(({ lines }) => lines.length > 500).map(({ path, lines }) => [path, lines.length]),
+      ...src
+        .filter(({ path, lines }) => path !== GENERATED && lines.length > 500)
+        .map(({ path, lines }) => [path, lines.length]),
       ...rust.filter(({ lines }) => lines.length > 900).map(({ path, lines }) => [path, lines.length]),
     ].map(([path, length]) => `${path}: ${length} lines; split it by responsibility`);
     expect(problems).toEqual([]);

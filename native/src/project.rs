@@ -11,7 +11,7 @@ use crate::entities::graph::EntityGraph;
 use crate::entities::mentions::{EntitySources, MentionExtractor, PhraseSet};
 use crate::entities::neighbours::{self, Neighbourhood};
 use crate::entities::scope::Scope;
-use crate::entities::walk::{self, GraphHits, Seed};
+use crate::entities::walk::{self, GraphHits, WalkOptions};
 use crate::error::{Error, Result};
 use crate::filters::filter::Filter;
 use crate::filters::json::Json;
@@ -227,14 +227,14 @@ impl Project {
     }
 
     /// Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
-    /// other chunk, and returns the best `limit` of them.
-    pub fn search_graph(&self, query: &str, seeds: &[Seed], within: &Admissible, limit: usize) -> Result<GraphHits> {
-        check_limit(limit)?;
+    /// other chunk, and returns the best of them.
+    pub fn search_graph(&self, query: &str, within: &Admissible, options: &WalkOptions<'_>) -> Result<GraphHits> {
+        check_limit(options.limit)?;
         let set = self.memory_table.still_visible(within)?;
         let ngrams = self.extractor.query_ngrams(query);
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
         let occurrences = |word: &str, most| self.text.document_frequency_within(word, &set, most);
-        let mut found = walk::search(&mut Scope::new(&graph, &set), &ngrams, seeds, limit, occurrences)?;
+        let mut found = walk::search(&mut Scope::new(&graph, &set), &ngrams, options, occurrences)?;
         drop(graph);
         self.memory_table.retain_admitted(within, &mut found.hits, |hit| hit.ordinal);
         // If the intermediate passage of a hit's path was hidden during the search, the hit is kept without its path.

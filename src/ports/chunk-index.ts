@@ -310,8 +310,16 @@ export interface ProjectIndex {
    * Graph search: a walk of at most two steps from the query's entities and from the seeds, over passages of the
    * admissible set. Scores are above 0 and at most 1; the best one equals `certainty`.
    * @param seeds at most 10
+   * @param usesSingleNames whether the walk also begins at names of several words that a single passage contains.
+   *   Default: only at titles, and at entities that at least two passages contain.
    */
-  searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits>;
+  searchGraph(
+    query: string,
+    seeds: Seeds,
+    within: AdmissibleSet,
+    limit: number,
+    usesSingleNames?: boolean,
+  ): Promise<GraphHits>;
   /** Entities of one memory, and memories of the admissible set that share some of them; at most `limit` of each. */
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
   /** Text and place of these chunks, in their order; null for a chunk that no longer exists. */

@@ -64,7 +64,8 @@ export class GraphWalk implements GraphScores {
 }
 
 /**
- * Walks the graph from the entities of the query and from the best candidates found so far.
+ * Walks the graph from the entities of the query and from the best candidates found so far. If the request asks for the
+ * graph, also from names that a single passage contains.
  * @param best candidates, best first; may be empty
  */
 export async function walkGraph(
@@ -77,5 +78,6 @@ export async function walkGraph(
     chunkKeys: BigUint64Array.from(starts, ({ chunkKey }) => chunkKey),
     scores: Float32Array.from(starts, ({ hybridScore }) => hybridScore),
   };
-  return new GraphWalk(await index.searchGraph(request.query, seeds, within, limit));
+  const { query, includeGraph } = request;
+  return new GraphWalk(await index.searchGraph(query, seeds, within, limit, includeGraph));
 }

@@ -313,6 +313,18 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         if (second !== -1) expect(graph.pathTo(second).via).not.toBeNull();
       });
 
+      test("begins at a name that a single passage contains, if that is wanted", async () => {
+        await publish({
+          7: "Zephyrine Okonkwo is the chief engineer at the Calder Vale Observatory, says this passage.",
+          8: "Spare mirrors of the Calder Vale Observatory rest in a cellar, says this passage.",
+        });
+        const graph = await project.searchGraph("Zephyrine Okonkwo", NO_SEEDS, await all(), 10, true);
+        expect(memoriesOf(graph)).toEqual([7, 8]);
+        const path = graph.pathTo([...graph.memoryKeys].indexOf(8n));
+        expect(path.from?.toLowerCase()).toBe("zephyrine okonkwo");
+        expect(path.through?.toLowerCase()).toContain("calder vale observatory");
+      });
+
       test("finds nothing, with certainty 0, without entities in the query and without seeds", async () => {
         const graph = await project.searchGraph("what is there to say?", NO_SEEDS, await all(), 10);
         expect([graph.certainty, graph.chunkKeys.length]).toEqual([0, 0]);

@@ -12,7 +12,7 @@ use crate::bindings::conversions::{checked_key, or_null};
 use crate::bindings::index::NativeIndex;
 use crate::bindings::tasks::{ToJs, run};
 use crate::entities::neighbours;
-use crate::entities::walk::{self, Seed};
+use crate::entities::walk::{self, Seed, WalkOptions};
 use crate::error::Error;
 
 /// Hits of a graph search as parallel arrays, best first. Each hit has the strongest path to its chunk: query entity
@@ -72,7 +72,8 @@ pub struct Neighbourhood {
 impl NativeIndex {
     /// Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
     /// other chunk. Returns at most `limit` (1 to 2,000) hits with scores above 0 and up to 1. At most 10
-    /// seeds are allowed; `seedKeys` and `seedScores` are parallel.
+    /// seeds are allowed; `seedKeys` and `seedScores` are parallel. `usesSingleNames`: names of the query that a single
+    /// chunk contains are entities of the query, too.
     #[napi(catch_unwind)]
     pub fn search_graph<'env>(
         &self,
@@ -82,6 +83,7 @@ impl NativeIndex {
         seed_scores: Float32ArraySlice<'_>,
         within: &NativeAdmissible,
         limit: u32,
+        uses_single_names: bool,
     ) -> napi::Result<PromiseRaw<'env, GraphHits>> {
         let (seed_keys, seed_scores) = (seed_keys.to_vec(), seed_scores.to_vec());
         let within = within.share();
@@ -91,7 +93,8 @@ impl NativeIndex {
             }
             let seeds = seed_keys.into_iter().zip(seed_scores);
             let seeds: Vec<Seed> = seeds.map(|(chunk_key, score)| Seed { chunk_key, score }).collect();
-            let found = project.search_graph(&query, &seeds, &within, limit as usize)?;
+            let options = WalkOptions { seeds: &seeds, limit: limit as usize, uses_single_names };
+            let found = project.search_graph(&query, &within, &options)?;
             let memory_keys = project.memory_keys(found.hits.iter().map(|hit| hit.ordinal));
             Ok(GraphHitsWithMemories { found, memory_keys })
         })

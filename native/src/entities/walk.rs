@@ -12,13 +12,14 @@
 //! The constants were measured on judged question sets (`docs/measurements.md`, "Walk"; formulas in
 //! `docs/glossary.md`).
 //!
-//! An entity is active if it is the title of a passage, or at least two passages declare it (`entities::scope`).
+//! An entity is active if it is the title of a passage, or at least two passages declare it (`entities::scope`). If the
+//! caller wants it, the walk also begins at names of the query that a single passage contains.
 
 use rustc_hash::FxHashMap;
 
 use crate::entities::graph::{EntityGraph, EntityId, Slot};
 use crate::entities::mentions::QueryNgram;
-use crate::entities::record::{PROPER_NOUN, TITLE};
+use crate::entities::record::{CAPITALISED, PROPER_NOUN, TITLE};
 use crate::entities::scope::{EntityStats, Scope};
 use crate::entities::words::is_caseless;
 use crate::error::{Error, Result};
@@ -66,6 +67,16 @@ pub struct Seed {
     pub chunk_key: u64,
     /// Score of the passage, on any scale that all seeds share.
     pub score: f32,
+}
+
+/// Where a walk begins, besides the query's entities, and how many hits it returns.
+#[derive(Debug, Clone, Copy)]
+pub struct WalkOptions<'seeds> {
+    /// At most `SEEDS_MAX`.
+    pub seeds: &'seeds [Seed],
+    pub limit: usize,
+    /// Whether the walk also begins at names of the query that a single passage contains.
+    pub uses_single_names: bool,
 }
 
 /// Result of a graph search.
@@ -137,11 +148,10 @@ type Reached = FxHashMap<Slot, (f64, GraphHit)>;
 pub(crate) fn search(
     scope: &mut Scope<'_>,
     ngrams: &[QueryNgram],
-    seeds: &[Seed],
-    limit: usize,
+    options: &WalkOptions<'_>,
     occurrences: impl FnMut(&str, usize) -> Result<usize>,
 ) -> Result<GraphHits> {
-    search_within(EDGES_MAX, scope, ngrams, seeds, limit, occurrences)
+    search_within(EDGES_MAX, scope, ngrams, options, occurrences)
 }
 
 /// Like `search`, but each push follows `edges_max` edges instead of `EDGES_MAX`.
@@ -149,14 +159,13 @@ fn search_within(
     edges_max: usize,
     scope: &mut Scope<'_>,
     ngrams: &[QueryNgram],
-    seeds: &[Seed],
-    limit: usize,
+    &WalkOptions { seeds, limit, uses_single_names }: &WalkOptions<'_>,
     mut occurrences: impl FnMut(&str, usize) -> Result<usize>,
 ) -> Result<GraphHits> {
     if seeds.len() > SEEDS_MAX || seeds.iter().any(|seed| !seed.score.is_finite()) {
         return Err(Error::invalid(format!("seeds are at most {SEEDS_MAX} passages with finite scores")));
     }
-    let (query, certainty) = query_entities(scope, ngrams, &mut occurrences)?;
+    let (query, certainty) = query_entities(scope, ngrams, uses_single_names, &mut occurrences)?;
     if certainty <= 0.0 {
         return Ok(GraphHits::default());
     }
@@ -183,14 +192,18 @@ fn search_within(
 /// mass      ∝ idf × (1 for a title, else .7) × name probability
 /// certainty = greatest of (1 for a title, else .2) × min(1, idf / 6) × name probability
 /// ```
+///
+/// A name that a single passage contains counts like a title: no other passage can be meant.
 fn query_entities(
     scope: &mut Scope<'_>,
     ngrams: &[QueryNgram],
+    uses_single_names: bool,
     occurrences: &mut impl FnMut(&str, usize) -> Result<usize>,
 ) -> Result<(Vec<QueryEntity>, f64)> {
     let mut entities: Vec<QueryEntity> = Vec::new();
     // `free_from` is the index of the first word after the last active entity found, because entities may not overlap.
     let (mut free_from, mut certainty) = (0, 0f64);
+    let mut taken: Vec<(usize, usize)> = Vec::new();
     for ngram in ngrams {
         let Some(entity) = scope.graph().find(ngram.hash).filter(|_| ngram.first >= free_from) else { continue };
         let stats = scope.stats(entity);
@@ -198,6 +211,7 @@ fn query_entities(
             continue;
         }
         free_from = ngram.first + ngram.length;
+        taken.push((ngram.first, free_from));
         if !stats.is_linked || entities.iter().any(|known| known.entity == entity) {
             continue;
         }
@@ -207,11 +221,37 @@ fn query_entities(
         certainty = certainty.max(sure * (idf / FULL_CERTAINTY_IDF).min(1.0) * probability);
         entities.push(QueryEntity { entity, mass: idf * weight * probability });
     }
+    for ngram in ngrams.iter().filter(|_| uses_single_names) {
+        let end = ngram.first + ngram.length;
+        let Some(entity) = scope.graph().find(ngram.hash) else { continue };
+        if taken.iter().any(|(first, last)| ngram.first < *last && *first < end)
+            || !is_single_name(scope, entity, ngram)
+        {
+            continue;
+        }
+        let idf = scope.idf(scope.count(entity));
+        taken.push((ngram.first, end));
+        certainty = certainty.max((idf / FULL_CERTAINTY_IDF).min(1.0));
+        entities.push(QueryEntity { entity, mass: idf });
+    }
     let sum: f64 = entities.iter().map(|entity| entity.mass).sum();
     entities.iter_mut().for_each(|entity| entity.mass *= QUERY_MASS / sum);
     let graph = scope.graph();
     entities.sort_by(|a, b| b.mass.total_cmp(&a.mass).then(graph.hash(a.entity).cmp(&graph.hash(b.entity))));
     Ok((entities, certainty))
+}
+
+/// Whether exactly one passage of the scope contains an entity, as a name of several capitalised words. A single word
+/// may be capitalised only because it begins a sentence.
+fn is_single_name(scope: &Scope<'_>, entity: EntityId, ngram: &QueryNgram) -> bool {
+    if ngram.length < 2 {
+        return false;
+    }
+    let graph = scope.graph();
+    let mut admitted = graph.postings(entity).map(|posting| posting.slot()).filter(|slot| scope.admits(*slot));
+    let (Some(slot), None) = (admitted.next(), admitted.next()) else { return false };
+    let mut candidates = graph.chunk(slot).candidates.iter();
+    candidates.any(|candidate| candidate.entity == entity && candidate.marks & CAPITALISED != 0)
 }
 
 /// Probability that a single word is used as a name: (capitalised mentions + 1) / (occurrences + 1). It is 1 for an
@@ -260,7 +300,13 @@ fn push_query_entities(scope: &mut Scope<'_>, query: &[QueryEntity], edges_max: 
     let mut passages: FxHashMap<Slot, PassageMass> = FxHashMap::default();
     let mut edges = 0;
     for source in query {
-        let linked = scope.passages_of(source.entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
+        let mut linked = scope.passages_of(source.entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
+        if linked.is_empty() {
+            // A name that a single passage contains is no link.
+            let graph = scope.graph();
+            let slots = graph.postings(source.entity).map(|posting| posting.slot());
+            linked = slots.filter(|slot| scope.admits(*slot)).map(|slot| (slot, 1.0)).collect();
+        }
         let sum: f64 = linked.iter().map(|(_, weight)| weight).sum();
         edges += linked.len();
         for (slot, weight) in linked {
@@ -740,8 +786,8 @@ mod tests {
             let ngrams = extractor.query_ngrams(&text(&mut chance, 4));
             let seeds = history.seeds(&mut chance);
             let occurrences = chance.below(20);
-            let found =
-                search_within(usize::MAX, &mut scope, &ngrams, &seeds, 2_000, |_, _| Ok(occurrences)).expect("hits");
+            let options = WalkOptions { seeds: &seeds, limit: 2_000, uses_single_names: false };
+            let found = search_within(usize::MAX, &mut scope, &ngrams, &options, |_, _| Ok(occurrences)).expect("hits");
             let (query, certainty) = naive.query_entities(&ngrams, occurrences, live);
             assert!((f64::from(found.certainty) - certainty).abs() < 1e-6, "{} {certainty}", found.certainty);
             if certainty == 0.0 {
@@ -772,7 +818,8 @@ mod tests {
             order.iter().for_each(|at| graph.add(*at as u64 + 1, *at as u32, &records[*at]).expect("added"));
             let ngrams = extractor.query_ngrams("Ada Lovelace in London with Babbage on 8 May 2023");
             let seeds = [Seed { chunk_key: 3, score: 1.0 }, Seed { chunk_key: 9, score: 0.5 }];
-            let found = search(&mut Scope::new(&graph, &set), &ngrams, &seeds, 50, |_, _| Ok(0)).expect("walked");
+            let options = WalkOptions { seeds: &seeds, limit: 50, uses_single_names: true };
+            let found = search(&mut Scope::new(&graph, &set), &ngrams, &options, |_, _| Ok(0)).expect("walked");
             let hits = found.hits.iter().map(|hit| {
                 let hash = |id| if id == 0 { 0 } else { graph.hash(id) };
                 (hit.chunk_key, hit.score.to_bits(), hash(hit.from), hit.via, hash(hit.through))
@@ -789,10 +836,45 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_a_single_passage_leads_to_the_passages_beside_it_if_that_is_wanted() {
+        let extractor = MentionExtractor::default();
+        let texts = [
+            "Zephyrine Okonkwo is the chief engineer at the Calder Vale Observatory.",
+            "Spare mirrors of the Calder Vale Observatory rest under Brackwater Bridge.",
+            "Tomas Lindqvist is the chief engineer at the Harrow Point Lighthouse.",
+        ];
+        let (mut graph, mut set) = (EntityGraph::default(), MemorySet::default());
+        for (at, text) in texts.iter().enumerate() {
+            let record = extractor.record(text, None, &PhraseSet::default());
+            graph.add(at as u64 + 1, at as u32, &record).expect("added");
+            set.insert(at as u32);
+        }
+        let found = |query: &str, uses_single_names: bool| {
+            let options = WalkOptions { seeds: &[], limit: 10, uses_single_names };
+            let ngrams = extractor.query_ngrams(query);
+            search(&mut Scope::new(&graph, &set), &ngrams, &options, |_, _| Ok(1)).expect("walked")
+        };
+        assert_eq!(found("Zephyrine Okonkwo", false), GraphHits::default());
+        for query in ["Zephyrine Okonkwo", "who is zephyrine okonkwo?"] {
+            let found = found(query, true);
+            assert!(found.certainty > 0.0);
+            let reached: BTreeSet<u64> = found.hits.iter().map(|hit| hit.chunk_key).collect();
+            assert_eq!(reached, BTreeSet::from([1, 2]));
+            let mirrors = found.hits.iter().find(|hit| hit.chunk_key == 2).expect("reached");
+            assert_eq!(mirrors.via, Some((1, 0)));
+            assert_eq!(graph.surface(mirrors.from), Some("Zephyrine Okonkwo"));
+            assert_eq!(graph.surface(mirrors.through), Some("Calder Vale Observatory"));
+        }
+        // the words of a name that do not stand together are no name
+        assert_eq!(found("Okonkwo met Zephyrine", true), GraphHits::default());
+    }
+
+    #[test]
     fn too_many_seeds_and_scores_that_are_not_finite_are_refused() {
         let (graph, set) = (EntityGraph::default(), MemorySet::default());
         let refused = |seeds: &[Seed]| {
-            let error = search(&mut Scope::new(&graph, &set), &[], seeds, 10, |_, _| Ok(0)).expect_err("refused");
+            let options = WalkOptions { seeds, limit: 10, uses_single_names: true };
+            let error = search(&mut Scope::new(&graph, &set), &[], &options, |_, _| Ok(0)).expect_err("refused");
             assert_eq!(error.code(), "invalid");
         };
         refused(&[Seed { chunk_key: 1, score: 0.0 }; SEEDS_MAX + 1]);

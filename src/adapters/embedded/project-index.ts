@@ -252,12 +252,19 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#native.scoreText(query, chunkKeys);
   }
 
-  async searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
+  async searchGraph(
+    query: string,
+    seeds: Seeds,
+    within: AdmissibleSet,
+    limit: number,
+    usesSingleNames = false,
+  ): Promise<GraphHits> {
     const { chunkKeys, memoryKeys, scores, certainty, from, via, through } = await this.#native.searchGraph(
       query,
       seeds,
       within,
       limit,
+      usesSingleNames,
     );
     return {
       chunkKeys,

@@ -245,7 +245,8 @@ export interface NativeIndex {
   /**
    * Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
    * other chunk. Returns at most `limit` (1 to 2,000) hits with scores above 0 and up to 1. At most 10
-   * seeds are allowed; `seedKeys` and `seedScores` are parallel.
+   * seeds are allowed; `seedKeys` and `seedScores` are parallel. `usesSingleNames`: names of the query that a single
+   * chunk contains are entities of the query, too.
    */
   searchGraph(
     query: string,
@@ -253,6 +254,7 @@ export interface NativeIndex {
     seedScores: Float32Array,
     within: NativeAdmissible,
     limit: number,
+    usesSingleNames: boolean,
   ): Promise<GraphHits>;
   /**
    * Returns the names of entities by the ids of `searchGraph` and `neighbourhood`, in their first surface form;

@@ -211,6 +211,7 @@ export class ProjectIndex {
    * one other chunk. Scores are above 0 and at most 1. There are no hits, and `certainty` is 0, if no entity of the
    * query is a link (see the glossary). `limit` is 1 to 2,000.
    * @param seeds at most 10 chunks that other searches found. Their scores must be comparable with each other.
+   * @param usesSingleNames whether names of the query that a single chunk contains are entities of the query, too
    * @throws NativeError with code `invalid` for more seeds
    */
   searchGraph(
@@ -218,8 +219,10 @@ export class ProjectIndex {
     seeds: Pick<Hits, "chunkKeys" | "scores">,
     within: NativeAdmissible,
     limit: number,
+    usesSingleNames = false,
   ): Promise<GraphHits> {
-    return translatedAsync(() => this.#native.searchGraph(query, seeds.chunkKeys, seeds.scores, within, limit));
+    const { chunkKeys, scores } = seeds;
+    return translatedAsync(() => this.#native.searchGraph(query, chunkKeys, scores, within, limit, usesSingleNames));
   }
 
   /**
