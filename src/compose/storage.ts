@@ -13,7 +13,7 @@ import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writ
 import { TraceFinder } from "../adapters/embedded/keeping/traces.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
-import { faultOfStore, lossError } from "../adapters/embedded/store-error.ts";
+import { faultOfStore, lossError, StoreError, storeError } from "../adapters/embedded/store-error.ts";
 import { StoreQuarantine } from "../adapters/embedded/store-quarantine.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
@@ -70,7 +70,7 @@ export interface StorageOptions {
  */
 export async function openEmbeddedStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
   const { config, onDeliveries, clock, log } = options;
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  createDirectory(config.dataDir);
   refuseUnfinishedRestore(config.dataDir);
   const lock = lockDirectory(config.dataDir);
   closers.add(() => lock.release());
@@ -143,6 +143,18 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     }),
     freeSpace: () => freeSpace(config.dataDir),
   };
+}
+
+function createDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    if (code === "ENOSPC") throw storeError("no_space", path, error);
+    const isFile = code === "EEXIST" || code === "ENOTDIR";
+    const why = isFile ? "it, or a part of its path, is a file" : "this user cannot create it";
+    throw new StoreError("io", `${path} cannot be the data folder: ${why}. Give another one with --data-dir.`, error);
+  }
 }
 
 // Refuses to start if the file with the rows is missing or empty although there are other stores. A new file would be

@@ -312,6 +312,23 @@ describe("the commands", () => {
     expect(exitCode).toBe(1);
   }, 60_000);
 
+  test("`mneme serve` says in one line why a path cannot be the data folder", () => {
+    const file = join(home, "a-file");
+    writeFileSync(file, "");
+    for (const [dataDir, why] of [
+      [file, "is a file"],
+      [join(file, "below"), "is a file"],
+      ["/proc/mneme", "this user cannot create it"],
+    ] as const) {
+      if (dataDir.startsWith("/proc") && process.platform !== "linux") continue;
+      const { exitCode, stderr } = runMneme(["serve", "--port", "0", "--data-dir", dataDir], home);
+      expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+      expect(stderr).toContain(`mneme: ${dataDir} cannot be the data folder: `);
+      expect(stderr).toContain(why);
+      expect(exitCode).toBe(1);
+    }
+  }, 60_000);
+
   test("`mneme verify` finds nothing in sound stores, and ends with exit code 0", () => {
     const { exitCode, stdout } = runMneme(["verify", "--json", "--data-dir", copyOf(killed)], home);
     const live = [...oracle.values()].filter((content) => content !== null).length;
