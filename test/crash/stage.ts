@@ -7,7 +7,7 @@ import { CHILD_KINDS } from "../../src/children/command.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { Faults } from "./faults/faults.ts";
-import { callerOf, ifAnswered, isWithin } from "./oracle/calls.ts";
+import { type Called, type Caller, callerOf, ifAnswered, isWithin } from "./oracle/calls.ts";
 import { type Finding, Oracle } from "./oracle/oracle.ts";
 import { MIX, newWriters, WRITER_ENVIRONMENT, Writer, writeAll } from "./oracle/writers.ts";
 import type { CrashPoint, Work } from "./points.ts";
@@ -75,7 +75,7 @@ export class Stage {
   /** Starts a server without faults and compares it with the oracle. */
   async judge(): Promise<readonly Finding[]> {
     this.faults.disarm();
-    if (this.#server !== null && isGone(this.#server.pid)) this.#server = null;
+    if (!this.isRunning) this.#server = null;
     return this.oracle.check(callerOf(await this.server()), { searchesMax: SEARCHES_MAX });
   }
 
@@ -84,10 +84,32 @@ export class Stage {
     await writeAll(this.#writers, this.oracle, callerOf(await this.server()), changes);
   }
 
-  /** Lets all writers write until `changes` are acknowledged and `isEnough` says so, or until the server is gone. */
-  async writeUntil(changes: number, isEnough: () => boolean): Promise<void> {
-    do await this.write(changes);
-    while (!isEnough() && this.#server !== null && !isGone(this.#server.pid));
+  /**
+   * Lets all writers write until the armed fault has acted and `answers` requests were answered after that, or the
+   * server is gone. Returns the answers with a status of 500 or more.
+   */
+  async writeThroughFault(answers: number): Promise<readonly Called[]> {
+    const caller = callerOf(await this.server());
+    const failed: Called[] = [];
+    let left = answers;
+    const watch = async (call: Promise<Called>) => {
+      const answer = await call;
+      if (this.faults.acted > 0) left -= 1;
+      if (answer.status >= 500) failed.push(answer);
+      return answer;
+    };
+    const watched: Caller = {
+      call: (...request) => watch(caller.call(...request)),
+      callAs: (...request) => watch(caller.callAs(...request)),
+      upload: (...request) => watch(caller.upload(...request)),
+    };
+    await Promise.all(this.#writers.map((writer) => writer.write(watched, () => left <= 0)));
+    return failed;
+  }
+
+  /** Whether the server that was started last still runs. */
+  get isRunning(): boolean {
+    return this.#server !== null && !isGone(this.#server.pid);
   }
 
   /** Brings a server to a point, at which it is killed. Returns whether it was reached. */

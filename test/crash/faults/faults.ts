@@ -22,7 +22,7 @@ export interface Matching {
 export interface Fault extends Matching {
   readonly action:
     | { readonly kind: "kill"; readonly when: "before" | "after" }
-    | { readonly kind: "fail"; readonly error: "ENOSPC" | "EIO"; readonly lasts: boolean }
+    | { readonly kind: "fail"; readonly error: keyof typeof ERRORS; readonly lasts: boolean }
     | { readonly kind: "delay"; readonly ms: number };
   /** Number of matching operations that are left alone before; default 0. */
   readonly skip?: number;
@@ -30,7 +30,7 @@ export interface Fault extends Matching {
   readonly after?: Matching;
 }
 
-const ERRORS = { ENOSPC: 28, EIO: 5 } as const;
+const ERRORS = { ENOSPC: 28, EIO: 5, EROFS: 30 } as const;
 const ACTIONS = { kill: 1, fail: 2, delay: 3 } as const;
 /** Layout of the shared file, in bytes; `struct control` in faults.c has the same. */
 const AT = {
