@@ -9,8 +9,6 @@ import { seeded } from "../support/seeded.ts";
 import { chooseTrials, type Fixture, makeFixtures, nameOf, type Outcome, runTrial, tableOf } from "./damage-trials.ts";
 
 const COUNT = Number(process.env.MNEME_TEST_DAMAGE ?? 20);
-/** What the short form damages. The files of the rows, of the texts and of uploads are in the long form. */
-const SHORT = /^projects\/|^lock$/;
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const TRIAL_MS = 120_000;
 
@@ -26,10 +24,9 @@ test(
   async () => {
     const random = seeded(SEED);
     const outcomes: Outcome[] = [];
-    const isLong = process.env.MNEME_TEST_DAMAGE !== undefined;
-    const trials = chooseTrials(fixtures, COUNT, random, isLong ? /./ : SHORT);
+    const trials = chooseTrials(fixtures, COUNT, random);
     for (const trial of trials) outcomes.push(await runTrial(home, trial, random));
-    if (isLong) process.stdout.write(`${tableOf(outcomes)}\n`);
+    if (process.env.MNEME_TEST_DAMAGE !== undefined) process.stdout.write(`${tableOf(outcomes)}\n`);
     expect(outcomes).toHaveLength(COUNT);
     const wrong = outcomes.filter(({ verdict }) => verdict === "untidy" || verdict === "silent loss");
     expect(wrong.map(({ trial, verdict, note }) => `${verdict}: ${nameOf(trial)}\n${note}`).join("\n\n")).toBe("");
