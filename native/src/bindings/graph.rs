@@ -68,12 +68,20 @@ pub struct Neighbourhood {
     pub neighbours: Vec<Neighbour>,
 }
 
+/// Options of a graph search.
+#[napi(object)]
+pub struct GraphSearchOptions {
+    /// Maximum number of hits, 1 to 2,000.
+    pub limit: u32,
+    /// Whether names of the query that a single chunk contains are entities of the query, too.
+    pub uses_single_names: bool,
+}
+
 #[napi]
 impl NativeIndex {
     /// Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
-    /// other chunk. Returns at most `limit` (1 to 2,000) hits with scores above 0 and up to 1. At most 10
-    /// seeds are allowed; `seedKeys` and `seedScores` are parallel. `usesSingleNames`: names of the query that a single
-    /// chunk contains are entities of the query, too.
+    /// other chunk. Hits have scores above 0 and up to 1. At most 10 seeds are allowed; `seedKeys` and
+    /// `seedScores` are parallel.
     #[napi(catch_unwind)]
     pub fn search_graph<'env>(
         &self,
@@ -82,8 +90,7 @@ impl NativeIndex {
         seed_keys: BigUint64ArraySlice<'_>,
         seed_scores: Float32ArraySlice<'_>,
         within: &NativeAdmissible,
-        limit: u32,
-        uses_single_names: bool,
+        options: GraphSearchOptions,
     ) -> napi::Result<PromiseRaw<'env, GraphHits>> {
         let (seed_keys, seed_scores) = (seed_keys.to_vec(), seed_scores.to_vec());
         let within = within.share();
@@ -93,6 +100,7 @@ impl NativeIndex {
             }
             let seeds = seed_keys.into_iter().zip(seed_scores);
             let seeds: Vec<Seed> = seeds.map(|(chunk_key, score)| Seed { chunk_key, score }).collect();
+            let GraphSearchOptions { limit, uses_single_names } = options;
             let options = WalkOptions { seeds: &seeds, limit: limit as usize, uses_single_names };
             let found = project.search_graph(&query, &within, &options)?;
             let memory_keys = project.memory_keys(found.hits.iter().map(|hit| hit.ordinal));

@@ -396,7 +396,7 @@ mod tests {
     }
 
     fn refusal(json: &str) -> Refusal {
-        split(json.as_bytes()).err().expect("a refusal")
+        split(json.as_bytes()).expect_err("a refusal")
     }
 
     #[test]

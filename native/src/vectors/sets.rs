@@ -248,7 +248,7 @@ impl VectorSets {
         let has_live: FxHashSet<u32> = live.chunks().into_iter().map(|(_, ordinal)| ordinal).collect();
         let gone = kept.chunks().into_iter().map(|(_, ordinal)| ordinal).filter(|ordinal| !has_live.contains(ordinal));
         let gone: FxHashSet<u32> = gone.collect();
-        let erased = kept.remove(&self.memory_table.memory_keys(gone.into_iter())).and_then(|()| kept.erase_removed());
+        let erased = kept.remove(&self.memory_table.memory_keys(gone)).and_then(|()| kept.erase_removed());
         kept.close();
         erased
     }

@@ -106,6 +106,14 @@ export interface GraphHits {
   readonly through: Uint32Array;
 }
 
+/** Options of a graph search. */
+export interface GraphSearchOptions {
+  /** Maximum number of hits, 1 to 2,000. */
+  readonly limit: number;
+  /** Whether names of the query that a single chunk contains are entities of the query, too. */
+  readonly usesSingleNames: boolean;
+}
+
 /** Hits of a search as parallel arrays, best first. */
 export interface Hits {
   readonly chunkKeys: BigUint64Array;
@@ -244,17 +252,15 @@ export interface NativeEncoder {
 export interface NativeIndex {
   /**
    * Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
-   * other chunk. Returns at most `limit` (1 to 2,000) hits with scores above 0 and up to 1. At most 10
-   * seeds are allowed; `seedKeys` and `seedScores` are parallel. `usesSingleNames`: names of the query that a single
-   * chunk contains are entities of the query, too.
+   * other chunk. Hits have scores above 0 and up to 1. At most 10 seeds are allowed; `seedKeys` and
+   * `seedScores` are parallel.
    */
   searchGraph(
     query: string,
     seedKeys: BigUint64Array,
     seedScores: Float32Array,
     within: NativeAdmissible,
-    limit: number,
-    usesSingleNames: boolean,
+    options: GraphSearchOptions,
   ): Promise<GraphHits>;
   /**
    * Returns the names of entities by the ids of `searchGraph` and `neighbourhood`, in their first surface form;

@@ -222,7 +222,9 @@ export class ProjectIndex {
     usesSingleNames = false,
   ): Promise<GraphHits> {
     const { chunkKeys, scores } = seeds;
-    return translatedAsync(() => this.#native.searchGraph(query, chunkKeys, scores, within, limit, usesSingleNames));
+    return translatedAsync(() =>
+      this.#native.searchGraph(query, chunkKeys, scores, within, { limit, usesSingleNames }),
+    );
   }
 
   /**
