@@ -9,12 +9,16 @@ import {
   type JsonLimit,
   type JsonLimits,
   JsonRefused,
+  type JsonStep,
+  type ParsedJson,
 } from "../ports/json-bodies.ts";
 
 /** The size and shape that a body can have. */
 export interface BodyBounds {
   readonly bytesMax: number;
   readonly json: JsonLimits;
+  /** Whether a text with this path is the content of a memory. */
+  readonly isContent: (path: readonly JsonStep[]) => boolean;
 }
 
 /** The content of memories in a body: that of one memory, or of a list of memories. */
@@ -33,6 +37,9 @@ export function bodyBounds(carriesContent: CarriedContent | undefined): BodyBoun
       partMembers: LIMITS.jsonMembers,
       areItemsParts: carriesContent === "of a list",
     },
+    // the content of an item is at memories[N].content
+    isContent: (path) =>
+      carries && path.length === (carriesContent === "of a list" ? 3 : 1) && path.at(-1) === "content",
   };
 }
 
@@ -45,24 +52,28 @@ const LARGE_BODY_BYTES = 1024 * 1024;
 /** Bodies up to this size are parsed without counting first: they are too small to exceed a limit but that of depth. */
 const UNCOUNTED_BYTES = 8 * 1024;
 
+/** The long texts of a body that is not large. */
+export const NO_LONG_TEXTS: ParsedJson["longTexts"] = new Map();
+
 /** Reads JSON bodies. */
 export class BodyReader {
   constructor(private readonly bodies: JsonBodies) {}
 
   /**
    * Reads and parses the body of a request. Depth, values and members are checked on the bytes: those of a large body
-   * while it arrives, those of any other one before it is parsed.
+   * while it arrives, those of any other one before it is parsed. Long contents of a large body are set apart.
    * @throws Fault `unsupported_media_type`; `payload_too_large`; `overloaded` if too many large bodies are in memory;
    *   `invalid_request` if the body exceeds a limit, is not valid JSON or UTF-8, or contains a value that cannot be
    *   stored
    */
-  async read(request: Request, bounds: BodyBounds, reserved: BodyReservation): Promise<unknown> {
+  async read(request: Request, bounds: BodyBounds, reserved: BodyReservation): Promise<ParsedJson> {
     const mediaType = (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
     if (mediaType !== "application/json") {
       throw new Fault("unsupported_media_type", `Send the body as Content-Type: application/json, not '${mediaType}'.`);
     }
     const received = await this.#receive(request, bounds, reserved);
-    return received instanceof Uint8Array ? this.#parse(received, bounds) : parseLarge(received);
+    if (!(received instanceof Uint8Array)) return parseLarge(received, bounds);
+    return { value: this.#parse(received, bounds), longTexts: NO_LONG_TEXTS };
   }
 
   /** The bytes of the body; or the body itself if it is large. */
@@ -121,9 +132,9 @@ function refuseExceeded(limit: JsonLimit | null, { json }: BodyBounds): void {
   }
 }
 
-async function parseLarge(body: ArrivingJson): Promise<unknown> {
+async function parseLarge(body: ArrivingJson, { isContent }: BodyBounds): Promise<ParsedJson> {
   try {
-    return await body.parse();
+    return await body.parse(isContent);
   } catch (cause) {
     if (cause instanceof JsonRefused) throw refusalOf(cause);
     throw cause;

@@ -46,13 +46,15 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       answers: { 200: schema.Memory, 202: schema.Memory },
       faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
-      run: async ({ principal, body, commit }) => {
+      run: async ({ principal, body, longTexts, commit }) => {
         const draft = draftOf(body, clock.now());
-        return commit(async (tx) => {
-          const accepted = only(await memories.create(tx, principal, [draft]));
-          const shown = view(accepted.memory, draft.content);
-          return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
-        });
+        return memories.withLongTexts(longTexts, (inFile) =>
+          commit(async (tx) => {
+            const accepted = only(await memories.create(tx, principal, [inFile(draft)]));
+            const shown = view(accepted.memory, draft.content);
+            return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
+          }),
+        );
       },
       // The text is not stored twice: a repeated request contains it.
       replay: ({ status, body }, { body: asked }) => ({
@@ -74,7 +76,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       answers: { 202: schema.BatchResult },
       faults: ["batch_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
-      run: async ({ principal, body, commit }) => {
+      run: async ({ principal, body, longTexts, commit }) => {
         if (body.memories.length > LIMITS.memoriesPerBatch) {
           throw new Fault(
             "batch_too_large",
@@ -83,22 +85,29 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
           );
         }
         const items = body.memories.map((item, index) => checkItem(item, index, clock.now()));
-        return commit(async (tx) => {
-          const outcomes = await memories.create(tx, principal, items, (index) => `memories[${index}].userId`);
-          const accepted = outcomes.filter((outcome) => !(outcome instanceof Fault)).length;
-          if (accepted === 0) throw noneAccepted(outcomes.filter((outcome) => outcome instanceof Fault));
-          const shown = (withContent: boolean) => ({
-            data: outcomes.map((outcome, index) => {
-              if (outcome instanceof Fault) return { index, error: errorView(outcome) };
-              const item = items[index];
-              const content = withContent && item !== undefined && !(item instanceof Fault) ? item.content : "";
-              return { index, memory: view(outcome.memory, content) };
-            }),
-            accepted,
-            failed: outcomes.length - accepted,
-          });
-          return { status: 202, body: shown(true), remembered: shown(false) };
-        });
+        return memories.withLongTexts(longTexts, (inFile) =>
+          commit(async (tx) => {
+            const outcomes = await memories.create(
+              tx,
+              principal,
+              items.map((item) => (item instanceof Fault ? item : inFile(item))),
+              (index) => `memories[${index}].userId`,
+            );
+            const accepted = outcomes.filter((outcome) => !(outcome instanceof Fault)).length;
+            if (accepted === 0) throw noneAccepted(outcomes.filter((outcome) => outcome instanceof Fault));
+            const shown = (withContent: boolean) => ({
+              data: outcomes.map((outcome, index) => {
+                if (outcome instanceof Fault) return { index, error: errorView(outcome) };
+                const item = items[index];
+                const content = withContent && item !== undefined && !(item instanceof Fault) ? item.content : "";
+                return { index, memory: view(outcome.memory, content) };
+              }),
+              accepted,
+              failed: outcomes.length - accepted,
+            });
+            return { status: 202, body: shown(true), remembered: shown(false) };
+          }),
+        );
       },
       replay: ({ status, body }, { body: asked }) => ({ status, body: withContents(body, asked) }),
     }),
@@ -157,15 +166,17 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
         "metadata_too_large",
         "storage_quota_exceeded",
       ],
-      run: async ({ principal, params, body, commit }) => {
+      run: async ({ principal, params, body, longTexts, commit }) => {
         const id = memoryId(params.id);
         const change = changeOf(body, clock.now());
         let changed: Accepted | null = null;
-        const { status } = await commit(async (tx) => {
-          changed = await memories.change(tx, principal, id, change);
-          if (changed === null) throw absent(id);
-          return { status: changed.outcome === "rewritten" ? 202 : 200, body: null };
-        });
+        const { status } = await memories.withLongTexts(longTexts, (inFile) =>
+          commit(async (tx) => {
+            changed = await memories.change(tx, principal, id, inFile(change));
+            if (changed === null) throw absent(id);
+            return { status: changed.outcome === "rewritten" ? 202 : 200, body: null };
+          }),
+        );
         invariant(changed, "what was committed was changed");
         const { memory }: Accepted = changed;
         const content =

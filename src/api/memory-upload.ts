@@ -80,7 +80,7 @@ function attributesIn(
 
 function receivedFile({ sha256, file }: Upload): Omit<ReceivedFile, "file"> & { readonly path: string } {
   const { path, filename, mediaType, bytes } = file;
-  return { path, sha256: Buffer.from(sha256, "hex"), source: { filename, media_type: mediaType, bytes } };
+  return { path, bytes, sha256: Buffer.from(sha256, "hex"), source: { filename, media_type: mediaType, bytes } };
 }
 
 /** Parses the JSON of a field. @throws Fault `invalid_request` if it is not valid JSON */

@@ -9,11 +9,12 @@ import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
-import type { JsonBodies } from "../ports/json-bodies.ts";
+import type { JsonBodies, LongText, ParsedJson } from "../ports/json-bodies.ts";
 import type { Transactions } from "../ports/transactions.ts";
-import { BodyBudget, BodyReader, type BodyReservation, bodyBounds } from "./body.ts";
+import { BodyBudget, BodyReader, type BodyReservation, bodyBounds, NO_LONG_TEXTS } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
 import type { Admission, Gate } from "./gate.ts";
+import { withLongTexts } from "./long-texts.ts";
 import type { Answer, Call, Operation, ReplayCall } from "./operation.ts";
 import type { Responses } from "./responses.ts";
 import { checkedParameters, type PathParameters } from "./routes.ts";
@@ -79,24 +80,30 @@ export class OperationRunner {
     const { operation, request } = routed;
     const reserved = this.#bodies.reserve();
     let upload: Upload | null = null;
+    let isSending = false;
     try {
       if (operation.takesFile) upload = await this.#parts.uploads.receive(request);
-      const body =
-        upload === null ? await this.#bodyOf(operation, schema, request, reserved) : check(schema, upload.fields);
+      const { value, longTexts } =
+        upload === null ? await this.#bodyOf(operation, request, reserved) : withoutLongTexts(upload.fields);
+      const body = check(schema, value);
       // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
       const principal = await this.#parts.gate.confirm(request);
       authorise(operation, principal);
-      return await this.#perform(routed, new ReceivedCall(request, { ...known, principal, body, upload }));
+      const call = new ReceivedCall(request, { ...known, principal, body, longTexts, upload });
+      const response = await this.#perform(routed, call);
+      if (longTexts.size === 0) return response;
+      isSending = true;
+      return await withLongTexts(response, longTexts, () => reserved.release());
     } finally {
-      reserved.release();
+      if (!isSending) reserved.release();
       await upload?.discard();
     }
   }
 
-  async #bodyOf(operation: Operation, schema: TSchema, request: Request, reserved: BodyReservation): Promise<unknown> {
+  async #bodyOf(operation: Operation, request: Request, reserved: BodyReservation): Promise<ParsedJson> {
     const isEmpty = request.body === null || request.headers.get("content-length") === "0";
-    if (operation.isBodyOptional === true && isEmpty) return {};
-    return check(schema, await this.#reader.read(request, bodyBounds(operation.carriesContent), reserved));
+    if (operation.isBodyOptional === true && isEmpty) return withoutLongTexts({});
+    return this.#reader.read(request, bodyBounds(operation.carriesContent), reserved);
   }
 
   #perform(routed: RoutedRequest, call: ReceivedCall): Eventually<Response> {
@@ -126,6 +133,10 @@ export class OperationRunner {
     const answer = await operation.replay({ status, body: JSON.parse(body) }, call);
     return responses.of(request, admission, answer, { "idempotent-replayed": "true" });
   }
+}
+
+function withoutLongTexts(value: unknown): ParsedJson {
+  return { value, longTexts: NO_LONG_TEXTS };
 }
 
 function authorise(operation: Operation, principal: Principal): void {
@@ -158,12 +169,13 @@ class ReceivedCall implements Call<unknown, unknown> {
   readonly query: unknown;
   readonly stream: Call<unknown, unknown>["stream"];
   readonly body: unknown;
+  readonly longTexts: ReadonlyMap<string, LongText>;
   readonly upload: Upload | null;
   /** Replaced for requests with an Idempotency-Key by a function that also stores the answer. */
   commit: Commit;
   readonly #request: Request;
 
-  constructor(request: Request, known: KnownBeforeBody & Partial<Pick<ReplayCall, "body" | "upload">>) {
+  constructor(request: Request, known: KnownBeforeBody & Partial<Pick<ReplayCall, "body" | "longTexts" | "upload">>) {
     this.#request = request;
     this.principal = known.principal;
     this.params = known.params;
@@ -171,6 +183,7 @@ class ReceivedCall implements Call<unknown, unknown> {
     this.stream = known.stream;
     this.commit = known.commit;
     this.body = known.body ?? null;
+    this.longTexts = known.longTexts ?? NO_LONG_TEXTS;
     this.upload = known.upload ?? null;
   }
 
@@ -182,7 +195,7 @@ class ReceivedCall implements Call<unknown, unknown> {
 
 /** Decides whether a request with an Idempotency-Key runs or is answered as the repetition of an earlier one. */
 function begin(idempotency: Idempotency, key: string, operation: Operation, call: ReplayCall): Promise<Begun> {
-  const { params, query, body, upload, principal } = call;
+  const { params, query, body, longTexts, upload, principal } = call;
   const slot = {
     projectId: principal.projectId,
     userId: principal.userId,
@@ -190,7 +203,13 @@ function begin(idempotency: Idempotency, key: string, operation: Operation, call
     key: checkIdempotencyKey(key),
   };
   const file = upload === null ? null : { sha256: upload.sha256, filename: upload.file.filename };
-  return idempotency.begin(slot, fingerprintOf({ params, query, body, file }));
+  return idempotency.begin(slot, fingerprintOf({ params, query, body, file, ...hashesOf(longTexts) }));
+}
+
+// Absent if there are none, so that requests without long texts keep the fingerprint that they always had.
+function hashesOf(longTexts: ReadonlyMap<string, LongText>): { readonly longTexts?: readonly string[] } {
+  const hashes = Array.from(longTexts.values(), ({ sha256 }) => Buffer.from(sha256).toString("hex"));
+  return hashes.length === 0 ? {} : { longTexts: hashes };
 }
 
 /** Runs an operation. Its change and the answer for repetitions are committed in one transaction. */

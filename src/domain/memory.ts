@@ -84,12 +84,14 @@ export interface MemorySource {
   readonly bytes: number;
 }
 
-/** An uploaded file that is kept because its text has not been read yet. */
+/** A file that is kept until its text is published: an uploaded file, or the long text of a JSON body as UTF-8. */
 export interface ReceivedFile {
   /** Name of the file in `UploadFiles`. */
   readonly file: string;
+  readonly bytes: number;
   readonly sha256: Uint8Array;
-  readonly source: MemorySource;
+  /** null for the long text of a JSON body. */
+  readonly source: MemorySource | null;
 }
 
 /**
@@ -97,7 +99,9 @@ export interface ReceivedFile {
  * whole.
  */
 export interface MemoryChange {
+  /** Empty if `upload` is given. */
   readonly content?: string;
+  readonly upload?: ReceivedFile;
   readonly title?: string | null;
   readonly type?: string | null;
   readonly tags?: readonly string[] | null;

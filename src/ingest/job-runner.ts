@@ -42,7 +42,7 @@ const HELD_CHECK_MS = 1_000;
 export interface JobRunnerParts {
   readonly jobs: Pick<JobStore, "renew">;
   readonly index: Pick<ChunkIndex, "contents" | "project">;
-  readonly files: Pick<UploadFiles, "pathOf">;
+  readonly files: Pick<UploadFiles, "pathOf" | "readText">;
   readonly documents: DocumentReader;
   readonly extractor: Pick<LlmExtractor, "start" | "saturatedProjects">;
   readonly preparer: Preparer;
@@ -107,12 +107,15 @@ export class JobRunner {
     return this.#parts.large.isKnownLarge(job) ? { release: () => undefined } : this.#parts.capacity.takePreparing();
   }
 
-  /** Reads the text from the memory's row, or from the index if the row no longer has it. */
+  /** Reads the text from the memory's row or its file, or from the index if neither has it any longer. */
   async #readText(job: Job): Promise<ReadJob> {
-    const { large, held } = this.#parts;
+    const { files, large, held } = this.#parts;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "preparing");
-    const content = job.content ?? (await this.#unlessStopped(this.#storedTexts.add(job)));
+    const content =
+      job.textFile !== null
+        ? await files.readText(job.textFile)
+        : (job.content ?? (await this.#unlessStopped(this.#storedTexts.add(job))));
     if (content === null) {
       throw new JobFailed("processing_error", "The text of this memory is no longer stored. Send it again.");
     }
@@ -180,8 +183,10 @@ export class JobRunner {
   }
 
   async #prepare(extracted: ExtractedJob): Promise<Prepared> {
+    const { files } = this.#parts;
     const { job, marks } = extracted;
-    const input = withExtraction(prepareInputOf(extracted, extracted.isSmart), extracted.extraction);
+    const given = withExtraction(prepareInputOf(extracted, extracted.isSmart), extracted.extraction);
+    const input = job.textFile === null ? given : { ...given, file: files.pathOf(job.textFile) };
     const outcome = this.#parts.large.isCurrent(job)
       ? await this.#whileHeld(job, async (signal) => (await this.#parts.preparer.prepare([input], signal))[0])
       : await this.#unlessStopped(this.#preparation.add(input));

@@ -182,7 +182,8 @@ export class IngestWorker {
       }
       await this.#runner.run(job);
       this.#release(job);
-      if (job.upload !== null) await this.#removeUnreferenced(job.upload.name);
+      const file = job.upload?.name ?? job.textFile;
+      if (file !== null) await this.#removeUnreferenced(file);
     } catch (error) {
       if (error instanceof LeaseLost) this.#release(job);
       else if (this.#stop.signal.aborted) return;

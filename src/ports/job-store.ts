@@ -40,6 +40,8 @@ export interface Job {
   readonly content: string | null;
   /** The file whose text has to be read first; null if there is none. With a file, `content` is empty. */
   readonly upload: UploadedFile | null;
+  /** Name of the kept file with the text, as UTF-8; null if there is none. With a file, `content` is empty. */
+  readonly textFile: string | null;
   /**
    * Title and place marks of the uploaded file. Given only if the text is not new (`content` is null, or the memory is
    * indexed again); null for a memory that came from no file.

@@ -6,6 +6,7 @@
 //   members of valid JSON are counted exactly; of anything else, the counts are an estimate.
 // - A limit is applied before a byte past it is parsed.
 // - `parse` gives the value that JSON.parse gives, and lets other work run at least every few milliseconds.
+// - An implementation chooses which texts are long. Those that `parse` sets apart have more than 64 KiB.
 
 /** Limits of a JSON text. */
 export interface JsonLimits {
@@ -59,12 +60,38 @@ export class JsonRefused extends Error {
   }
 }
 
+/** A long text of a body that was not made a string, because every use of such a string takes as long as reading it. */
+export interface LongText {
+  /** Length in UTF-8 bytes. */
+  readonly bytes: number;
+  /** SHA-256 of its UTF-8. */
+  readonly sha256: Uint8Array;
+  /** Its UTF-8 in pieces of about 256 KiB. */
+  pieces(): Iterable<Uint8Array>;
+  /** The text as JSON without the quotes, in pieces of about 256 KiB. */
+  jsonPieces(): Iterable<Uint8Array>;
+}
+
+/** A parsed body. */
+export interface ParsedJson {
+  readonly value: unknown;
+  /**
+   * The long texts that were set apart. In their place, the value has the key of this map. A key begins with NUL, which
+   * no other text of the body contains.
+   */
+  readonly longTexts: ReadonlyMap<string, LongText>;
+}
+
 /** A large body that is arriving. */
 export interface ArrivingJson {
   /** Adds the next bytes. Returns the limit that they exceed; null if there is none. */
   add(bytes: Uint8Array): JsonLimit | null;
-  /** Parses the complete body. Call it once. @throws JsonRefused */
-  parse(): Promise<unknown>;
+  /**
+   * Parses the complete body. Call it once.
+   * @param isSetApart whether a long text with this path is set apart. A text of white space never is.
+   * @throws JsonRefused
+   */
+  parse(isSetApart: (path: readonly JsonStep[]) => boolean): Promise<ParsedJson>;
 }
 
 /** Checks and parses bodies. */

@@ -71,9 +71,11 @@ export interface MemoryStore {
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, Memory>>;
   /**
    * Contents of memories that are not published yet or have failed. The store keeps a content only until it is
-   * published. Empty for an uploaded file that has not been read yet.
+   * published. Empty for an uploaded file that has not been read yet, and for a long text that is kept in a file.
    */
   waitingContents(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
+  /** Names of the kept files with long texts that are not published yet or have failed. */
+  waitingTextFiles(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
   /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   list(projectId: ProjectId, listing: MemoryListing): Eventually<Page<Memory>>;
   /**

@@ -20,6 +20,11 @@ export const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
 export interface PrepareInput {
   readonly content: string;
   /**
+   * Path of a file with the content as UTF-8. If it is given, `content` need not be copied, and the file must exist
+   * until the call ends.
+   */
+  readonly file?: string | undefined;
+  /**
    * Whether title, type and tags that are null are extracted. Otherwise they stay null, and there are no tags; the
    * language is always detected. Default: true.
    */

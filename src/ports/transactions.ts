@@ -59,7 +59,17 @@ export interface Stores {
  * something, and wait until earlier writers have ended.
  */
 export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] } = {
-  memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
+  memories: [
+    "get",
+    "getMany",
+    "waitingContents",
+    "waitingTextFiles",
+    "list",
+    "userKey",
+    "visible",
+    "unreferencedFiles",
+    "counts",
+  ],
   jobs: ["nextJobInMs", "published"],
   retirement: ["purgeable"],
   extractions: ["previous", "relations", "tokensToday"],

@@ -32,6 +32,8 @@ export interface UploadFiles {
    * @throws Fault `overloaded` if the disk is full
    */
   keep(path: string): Promise<string>;
+  /** The text of a kept file that is UTF-8; null if the file does not exist. Lets other work run meanwhile. */
+  readText(name: string): Promise<string | null>;
   /** Local path of a kept file, for reading it. */
   pathOf(name: string): string;
   /** Removes a kept file, if it exists. Never rejects: the next sweep tries again. */

@@ -2,8 +2,10 @@
 // and sockets are in children/.
 //
 // A `prepare` request carries any number of texts, concatenated as UTF-8 in its payload. If the texts do not fit into
-// one frame, `part` requests are sent first. Their payloads precede the payload of the following `prepare` request.
+// one frame, `part` requests are sent first. Their payloads precede the payload of the following `prepare` request. A
+// text that is in a file is not sent: the process reads the file.
 
+import { readFileSync } from "node:fs";
 import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
 import type { Turn } from "../domain/chunk.ts";
@@ -29,9 +31,10 @@ export interface TokenSettings {
  */
 export const PART_BYTES_MAX = 32 * 1024 * 1024;
 
-/** One text of a `prepare` request: its length in bytes and the attributes that the caller gave. */
-interface InputHeader extends Omit<PrepareInput, "content" | "isSmart"> {
+/** One text of a `prepare` request: its length in bytes (0 if in a file) and the attributes that the caller gave. */
+interface InputHeader extends Omit<PrepareInput, "content" | "isSmart" | "file"> {
   readonly bytes: number;
+  readonly file: string | null;
   readonly isSmart: boolean;
 }
 
@@ -65,9 +68,9 @@ const NONE = -1;
 
 /** The requests that prepare these texts. They must be sent in this order without other requests in between. */
 export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
-  const texts = inputs.map(({ content }) => Buffer.from(content, "utf8"));
-  const headers: InputHeader[] = inputs.map(({ content: _, isSmart = true, ...given }, position) => {
-    return { bytes: texts[position]?.byteLength ?? 0, isSmart, ...given };
+  const texts = inputs.map(({ content, file }) => Buffer.from(file === undefined ? content : "", "utf8"));
+  const headers: InputHeader[] = inputs.map(({ content: _, file = null, isSmart = true, ...given }, position) => {
+    return { bytes: texts[position]?.byteLength ?? 0, file, isSmart, ...given };
   });
   const joined = texts.length === 1 ? (texts[0] ?? Buffer.alloc(0)) : Buffer.concat(texts);
   const requests: ChildMessage[] = [];
@@ -89,8 +92,8 @@ export function decodeInputs(header: JsonObject, payloads: readonly Uint8Array[]
   // Without `ignoreBOM` the decoder would remove a leading U+FEFF, and all ranges would be wrong by one.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let at = 0;
-  return (header.inputs as unknown as InputHeader[]).map(({ bytes, ...given }) => {
-    const content = decoder.decode(joined.subarray(at, at + bytes));
+  return (header.inputs as unknown as InputHeader[]).map(({ bytes, file, ...given }) => {
+    const content = decoder.decode(file === null ? joined.subarray(at, at + bytes) : readFileSync(file));
     at += bytes;
     return { content, ...given };
   });

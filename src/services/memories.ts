@@ -11,6 +11,7 @@ import { userOf, type Viewer } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { LongText } from "../ports/json-bodies.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
@@ -25,11 +26,17 @@ export interface MemoryWithContent {
 
 const NONE: ReadonlySet<MemoryKey> = new Set();
 
+/** Replaces the key of a long text in `content` by the file with the text. */
+type WithFile = <D extends Pick<MemoryChange, "content" | "upload">>(draft: D) => D;
+
 /** What the service needs. */
 export interface MemoryServiceParts {
-  readonly memories: Pick<MemoryStore, "get" | "getMany" | "list" | "waitingContents">;
+  readonly memories: Pick<
+    MemoryStore,
+    "get" | "getMany" | "list" | "waitingContents" | "waitingTextFiles" | "unreferencedFiles"
+  >;
   readonly retirement: Pick<RetirementStore, "markRetracted" | "erase">;
-  readonly files: Pick<UploadFiles, "keep" | "remove">;
+  readonly files: Pick<UploadFiles, "begin" | "keep" | "readText" | "remove">;
   readonly index: ChunkIndex;
   readonly log: Log;
   /** Tells the ingest worker that there may be work. */
@@ -139,6 +146,43 @@ export class MemoryService {
   }
 
   /**
+   * Keeps long texts in files while `store` stores the memories that refer to them. Files that no row refers to in the
+   * end are removed again. `store` gets a function that replaces the key of a long text by its file.
+   * @throws Fault `overloaded` if the disk is full; and everything that `store` throws
+   */
+  async withLongTexts<T>(
+    longTexts: ReadonlyMap<string, LongText>,
+    store: (inFile: WithFile) => Promise<T>,
+  ): Promise<T> {
+    if (longTexts.size === 0) return store((draft) => draft);
+    const { memories, files } = this.#parts;
+    const kept = new Map<string, ReceivedFile>();
+    try {
+      for (const [key, text] of longTexts) kept.set(key, await this.#keep(text));
+      return await store((draft) => {
+        const upload = draft.content === undefined ? undefined : kept.get(draft.content);
+        return upload === undefined ? draft : { ...draft, content: "", upload };
+      });
+    } finally {
+      const names = Array.from(kept.values(), ({ file }) => file);
+      for (const name of await memories.unreferencedFiles(names)) await files.remove(name);
+    }
+  }
+
+  async #keep({ bytes, sha256, pieces }: LongText): Promise<ReceivedFile> {
+    const { files } = this.#parts;
+    const incoming = await files.begin();
+    try {
+      for (const piece of pieces()) await incoming.write(piece);
+      await incoming.end();
+      return { file: await files.keep(incoming.path), bytes, sha256, source: null };
+    } catch (error) {
+      await incoming.discard();
+      throw error;
+    }
+  }
+
+  /**
    * Changes a memory. Returns null if it does not exist for this viewer.
    * @throws Fault as MemoryStore.change does; `insufficient_scope` if a confined viewer would give the memory to
    *   another user
@@ -196,15 +240,17 @@ export class MemoryService {
     }
   }
 
-  // Adds the contents of memories to `contents`. Contents of memories that are not yet published are in the rows; they
-  // are not cached, because rows are fast to read. Returns memories that were deleted meanwhile: the index may have
-  // lost their text already, or may have an earlier text if they were not published.
+  // Adds the contents of memories to `contents`. Contents of memories that are not yet published are in the rows or in
+  // files; they are not cached, because both are fast to read. Returns memories that were deleted meanwhile: the index
+  // may have lost their text already, or may have an earlier text if they were not published.
   async #read(
     projectId: ProjectId,
     memories: readonly Memory[],
     contents: Map<MemoryKey, string>,
   ): Promise<ReadonlySet<MemoryKey>> {
-    const waiting = await this.#parts.memories.waitingContents(memories.map((memory) => memory.key));
+    const waiting = new Map(await this.#parts.memories.waitingContents(memories.map((memory) => memory.key)));
+    const inFiles = memories.filter(({ key, source }) => waiting.get(key) === "" && source === null);
+    if (inFiles.length > 0) await this.#readFiles(inFiles, waiting);
     for (const [key, content] of waiting) contents.set(key, content);
     const published = memories.filter((memory) => !waiting.has(memory.key));
     if (published.length === 0) return NONE;
@@ -220,6 +266,17 @@ export class MemoryService {
       this.#contents.put(memory, content);
     }
     return gone;
+  }
+
+  // Reads long texts from their files. Memories that were published meanwhile are removed from `waiting`.
+  async #readFiles(memories: readonly Memory[], waiting: Map<MemoryKey, string>): Promise<void> {
+    const names = await this.#parts.memories.waitingTextFiles(memories.map(({ key }) => key));
+    for (const { key } of memories) {
+      const name = names.get(key);
+      const content = name === undefined ? null : await this.#parts.files.readText(name);
+      if (content === null) waiting.delete(key);
+      else waiting.set(key, content);
+    }
   }
 
   #follow(transaction: Transaction, projectId: ProjectId, { memory, outcome, releasedFile }: Accepted): void {

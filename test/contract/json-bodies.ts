@@ -1,6 +1,7 @@
 // Contract of JsonBodies (src/ports/json-bodies.ts). Every implementation must pass it.
 
 import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { type JsonBodies, type JsonLimits, JsonRefused } from "../../src/ports/json-bodies.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -70,10 +71,10 @@ function cut(bytes: Uint8Array, random: () => number): readonly Uint8Array[] {
 
 /** Runs the contract. */
 export function jsonBodiesContract(implementation: string, bodies: JsonBodies): void {
-  const parse = (text: string | Uint8Array, limits = NO_LIMITS) => {
+  const parse = async (text: string | Uint8Array, limits = NO_LIMITS) => {
     const body = bodies.begin(limits);
     expect(body.add(Buffer.from(text as string))).toBeNull();
-    return body.parse();
+    return (await body.parse(() => false)).value;
   };
   const flawOf = async (text: string | Uint8Array) => {
     const refused = await parse(text).catch((error: unknown) => error);
@@ -93,7 +94,7 @@ export function jsonBodiesContract(implementation: string, bodies: JsonBodies): 
         const exact = { ...NO_LIMITS, depth: Math.max(depth, 1), values, partValues: values, partMembers: members };
         const body = bodies.begin(exact);
         for (const piece of cut(bytes, random)) expect(body.add(piece)).toBeNull();
-        expect(await body.parse()).toEqual(expected);
+        expect((await body.parse(() => false)).value).toEqual(expected);
         expect(bodies.exceeded(bytes, exact)).toBeNull();
 
         const tooSmall: readonly [keyof JsonLimits, number][] = [
@@ -109,6 +110,34 @@ export function jsonBodiesContract(implementation: string, bodies: JsonBodies): 
           const arriving = bodies.begin(limits);
           expect(cut(bytes, random).map((piece) => arriving.add(piece))).toContain(limit as "depth");
         }
+      }
+    });
+
+    test("long texts are set apart where the caller says so", async () => {
+      const texts = [
+        `"\\é€😀\n`.repeat(40_000),
+        `${"x".repeat(70_000)}\u0001`,
+        "\ufeff".repeat(70_000),
+        "y".repeat(70_000),
+      ];
+      const short = "z".repeat(60_000);
+      const value = { a: [...texts, short], b: texts[3], c: { a: texts[3] } };
+      const body = bodies.begin(NO_LIMITS);
+      expect(body.add(Buffer.from(JSON.stringify(value)))).toBeNull();
+      const parsed = await body.parse((path) => path[0] === "a" && path.length === 2);
+      const items = (parsed.value as typeof value).a;
+      // a text of white space is not set apart
+      expect(items.map((item) => parsed.longTexts.has(item))).toEqual([true, true, false, true, false]);
+      expect(parsed.value).toEqual({ ...value, a: [items[0], items[1], texts[2], items[3], short] });
+      expect(parsed.longTexts.size).toBe(3);
+      for (const at of [0, 1, 3]) {
+        const [text, long] = [texts[at] ?? "", parsed.longTexts.get(items[at] ?? "")];
+        if (long === undefined) throw new Error(`text ${at} is missing`);
+        expect(items[at]).toStartWith("\0");
+        expect(Buffer.concat([...long.pieces()]).toString()).toBe(text);
+        expect(JSON.parse(`"${Buffer.concat([...long.jsonPieces()])}"`)).toBe(text);
+        expect(long.bytes).toBe(Buffer.byteLength(text));
+        expect(Buffer.from(long.sha256)).toEqual(createHash("sha256").update(text).digest());
       }
     });
 

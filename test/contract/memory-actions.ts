@@ -16,7 +16,7 @@ export const LEASE_MS = 60_000;
 /** The draft of an uploaded file whose text has not been read yet. */
 export function uploadDraft(file: string, bytes = 1_000, mediaType = "application/pdf"): MemoryDraft {
   const source = { filename: `${file}.pdf`, media_type: mediaType, bytes };
-  return { content: "", upload: { file, sha256: new Uint8Array(32).fill(bytes % 256), source } };
+  return { content: "", upload: { file, bytes, sha256: new Uint8Array(32).fill(bytes % 256), source } };
 }
 
 /**

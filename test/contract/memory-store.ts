@@ -2,6 +2,7 @@
 // test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { Fault } from "../../src/domain/fault.ts";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
@@ -875,6 +876,27 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         await jobStore.reopen([memory.key]);
         await store.removeAllOf(project, "u");
         expect(await newEvents()).toEqual([]);
+      });
+    });
+
+    describe("a long text in a file", () => {
+      const text = "Kept in a file.";
+      const draft = (file: string, kept = text) => {
+        const sha256 = createHash("sha256").update(kept).digest();
+        return { content: "", upload: { file, bytes: Buffer.byteLength(kept), sha256, source: null }, externalId: "e" };
+      };
+
+      test("is no uploaded file to callers, has its own size, and is the same content as the text itself", async () => {
+        const { memory } = await accept(draft("t1"));
+        expect(memory).toMatchObject({ contentBytes: text.length, source: null });
+        expect(await store.waitingTextFiles([memory.key])).toEqual(new Map([[memory.key, "t1"]]));
+        expect(await store.unreferencedFiles(["t1", "t2"])).toEqual(["t2"]);
+        expect((await accept({ content: text, externalId: "e" })).outcome).toBe("updated");
+        const next = await accept(draft("t2", "Another text."));
+        expect([next.outcome, next.releasedFile]).toEqual(["rewritten", "t1"]);
+        const short = await accept({ content: "Short.", externalId: "e" });
+        expect([short.outcome, short.releasedFile]).toEqual(["rewritten", "t2"]);
+        expect((await store.waitingTextFiles([memory.key])).size).toBe(0);
       });
     });
 

@@ -78,7 +78,16 @@ export class InMemoryJobs implements JobStore {
     return rows
       .sort((one, other) => Number(one.key - other.key))
       .map((row) => ({
-        ...{ projectId, memory: toMemory(row), content: null, upload: null, lease: 0, attempt: 0, isReindexed: false },
+        ...{
+          projectId,
+          memory: toMemory(row),
+          content: null,
+          upload: null,
+          textFile: null,
+          lease: 0,
+          attempt: 0,
+          isReindexed: false,
+        },
         facts: factsOf(row),
       }));
   }
@@ -132,6 +141,7 @@ export class InMemoryJobs implements JobStore {
       memory: toMemory(leased),
       content: row.content,
       upload: uploadedFileOf(row),
+      textFile: row.source === null ? row.file : null,
       facts: row.content === null ? factsOf(row) : null,
       lease,
       attempt: leased.attempts,

@@ -1,5 +1,6 @@
 // JsonBodies that counts one character after the other, and parses with JSON.parse on the calling thread.
 
+import { createHash } from "node:crypto";
 import {
   type ArrivingJson,
   type JsonBodies,
@@ -7,6 +8,8 @@ import {
   type JsonLimits,
   JsonRefused,
   type JsonStep,
+  type LongText,
+  type ParsedJson,
 } from "../../src/ports/json-bodies.ts";
 
 /** The bodies. */
@@ -28,7 +31,7 @@ class ArrivingBody implements ArrivingJson {
     return this.#counter.add(bytes);
   }
 
-  async parse(): Promise<unknown> {
+  async parse(isSetApart: (path: readonly JsonStep[]) => boolean): Promise<ParsedJson> {
     let value: unknown;
     try {
       value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(this.#pieces)));
@@ -36,9 +39,43 @@ class ArrivingBody implements ArrivingJson {
       throw new JsonRefused("syntax", String(cause));
     }
     refuseUnstorable(value, []);
-    return value;
+    const longTexts = new Map<string, LongText>();
+    const root = { value };
+    setApart(root, [], isSetApart, longTexts);
+    return { value: root.value, longTexts };
   }
 }
+
+/** Replaces long texts in the members of a container by their keys. @param path of the container, after the root */
+function setApart(
+  container: object,
+  path: readonly JsonStep[],
+  isSetApart: (path: readonly JsonStep[]) => boolean,
+  longTexts: Map<string, LongText>,
+): void {
+  for (const [name, inner] of Object.entries(container)) {
+    const at = [...path, Array.isArray(container) ? Number(name) : name];
+    if (typeof inner === "object" && inner !== null) setApart(inner, at, isSetApart, longTexts);
+    const isLong = typeof inner === "string" && Buffer.byteLength(JSON.stringify(inner)) > LONG_JSON_BYTES;
+    if (!isLong || inner.trim() === "" || !isSetApart(at.slice(1))) continue;
+    const key = `\0text ${longTexts.size}`;
+    longTexts.set(key, longTextOf(inner));
+    Object.assign(container, { [name]: key });
+  }
+}
+
+function longTextOf(text: string): LongText {
+  const bytes = Buffer.from(text);
+  return {
+    bytes: bytes.byteLength,
+    sha256: createHash("sha256").update(bytes).digest(),
+    pieces: () => [bytes],
+    jsonPieces: () => [Buffer.from(JSON.stringify(text).slice(1, -1))],
+  };
+}
+
+/** Texts with a longer JSON are long. */
+const LONG_JSON_BYTES = 64 * 1024 + 2;
 
 function refuseUnstorable(value: unknown, path: readonly JsonStep[]): void {
   if (typeof value === "number" && !Number.isFinite(value)) throw new JsonRefused("number", "number", path);

@@ -69,6 +69,12 @@ export class InMemoryMemories implements MemoryStore {
     return new Map(rows.flatMap(({ key, content }) => (content === null ? [] : [[key, content]])));
   }
 
+  waitingTextFiles(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, string> {
+    const asked = new Set(keys);
+    const rows = this.session.tables.memories.rows((row) => asked.has(row.key) && isLive(row, this.session.now));
+    return new Map(rows.flatMap(({ key, file, source }) => (file === null || source !== null ? [] : [[key, file]])));
+  }
+
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
     const { status, type, userId, tag, q, limit, cursor, contentBytesMax = Number.POSITIVE_INFINITY } = listing;
     const part = q === undefined ? undefined : foldTitle(q);
@@ -192,7 +198,7 @@ export class InMemoryMemories implements MemoryStore {
     return { memory: toMemory(row), outcome: "created", releasedFile: null };
   }
 
-  #apply(known: MemoryRow, change: MemoryChange & { readonly upload?: ReceivedFile }): Accepted | Fault {
+  #apply(known: MemoryRow, change: MemoryChange): Accepted | Fault {
     const { content, upload } = change;
     const fingerprint = content === undefined ? null : fingerprintOf(content, upload);
     // content that did not change is processed again only if processing failed before
@@ -258,8 +264,9 @@ function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, 
     const contentHash = createHash("sha256").update(content).digest("hex");
     return { contentBytes: Buffer.byteLength(content), contentHash };
   }
-  const { sha256, source } = upload;
-  return { contentBytes: source.bytes, contentHash: hashOfFile(sha256, source.media_type).toString("hex") };
+  const { bytes, sha256, source } = upload;
+  const hash = source === null ? Buffer.from(sha256) : hashOfFile(sha256, source.media_type);
+  return { contentBytes: bytes, contentHash: hash.toString("hex") };
 }
 
 type Attributes = Pick<

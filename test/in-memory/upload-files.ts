@@ -1,7 +1,7 @@
 // UploadFiles that collects the bytes of an incoming file in memory. It writes the file when all bytes have arrived,
 // because document reading needs a path.
 
-import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { invariant } from "../../src/domain/fault.ts";
 import type { Clock } from "../../src/kit/clock.ts";
@@ -56,6 +56,11 @@ export class InMemoryUploadFiles implements UploadFiles {
 
   pathOf(name: string): string {
     return join(this.folder, name);
+  }
+
+  async readText(name: string): Promise<string | null> {
+    await this.#delays.next();
+    return this.kept.has(name) ? readFileSync(this.pathOf(name), "utf8") : null;
   }
 
   async remove(name: string): Promise<void> {

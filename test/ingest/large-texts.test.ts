@@ -101,7 +101,7 @@ describe("while a large text is processed", () => {
     await file.end();
     const source = { filename: "pans.csv", media_type: "text/csv", bytes: bytes.byteLength };
     const sha256 = createHash("sha256").update(bytes).digest();
-    const upload = { file: await harness.files.keep(file.path), sha256, source };
+    const upload = { file: await harness.files.keep(file.path), bytes: source.bytes, sha256, source };
     const [read] = harness.accept({ content: "", upload });
     await started.promise;
     harness.memories.remove(harness.projectId, read.id);
@@ -174,7 +174,7 @@ describe("a file whose text turns out to be large", () => {
     const sha256 = createHash("sha256").update(bytes).digest();
     const [read] = harness.accept({
       content: "",
-      upload: { file: await harness.files.keep(file.path), sha256, source },
+      upload: { file: await harness.files.keep(file.path), bytes: source.bytes, sha256, source },
     });
     await until(
       "it was read and postponed",

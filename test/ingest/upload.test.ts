@@ -32,6 +32,7 @@ async function received(filename: string, content: string | Uint8Array): Promise
   if (media_type === null) throw new Error(`${filename} has no supported format`);
   return {
     file: await harness.files.keep(file.path),
+    bytes: bytes.byteLength,
     sha256: sha256(bytes),
     source: { filename, media_type, bytes: bytes.byteLength },
   };
@@ -412,7 +413,7 @@ describe("an upload that is rolled back", () => {
   test("because of a quota leaves no memory and no referenced file", async () => {
     harness.database.prepare("UPDATE projects SET plan = 'free'").run({});
     const source = { filename: "a.txt", media_type: "text/plain", bytes: 51 * 1024 * 1024 };
-    const file = { ...(await received("a.txt", "Hello.")), source };
+    const file = { ...(await received("a.txt", "Hello.")), bytes: source.bytes, source };
     const [refused] = harness.memories.accept(harness.projectId, [{ content: "", upload: file }]);
     expect(refused).toMatchObject({ code: "storage_quota_exceeded" });
     // This test calls the store directly. The memory service would remove the file, because no row refers to it.

@@ -386,7 +386,8 @@ describe("an uploaded file", () => {
     await file.write(bytes);
     await file.end();
     const source = { filename: "a.txt", media_type: "text/plain", bytes: 6 };
-    return { path: file.path, sha256: createHash("sha256").update(bytes).digest(), source };
+    const sha256 = createHash("sha256").update(bytes).digest();
+    return { path: file.path, bytes: source.bytes, sha256, source };
   };
   const store = async (more: Partial<MemoryDraft> = {}) =>
     service.withUpload(await incoming(), async (upload) => {

@@ -90,6 +90,11 @@ export class SimulatedFiles implements UploadFiles {
     return name;
   }
 
+  async readText(name: string): Promise<string | null> {
+    await this.process.next("files.read");
+    return this.disk.files.get(name)?.content ?? null;
+  }
+
   pathOf(name: string): string {
     return name;
   }

@@ -159,7 +159,7 @@ export class Clients {
           const bytes = Buffer.byteLength(content);
           const source = { filename: "note.txt", media_type: "text/plain", bytes };
           const sha256 = new Uint8Array(Bun.SHA256.hash(content).buffer);
-          await memories.withUpload({ path: incoming.path, sha256, source }, async (upload) => {
+          await memories.withUpload({ path: incoming.path, bytes, sha256, source }, async (upload) => {
             const [accepted] = await server.transaction(
               (tx) => memories.create(tx, viewer, [{ ...draft, upload }]),
               ([result], beganMs) => {

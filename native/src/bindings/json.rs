@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi::Env;
-use napi::bindgen_prelude::{Either, Null, PromiseRaw, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either, Null, PromiseRaw, Uint8Array, Uint8ArraySlice};
 use napi_derive::napi;
 
 use crate::bindings::conversions::or_null;
@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 use crate::json::body::{ArrivingBody, SplitBody, path_json};
 use crate::json::counter::{Counter, Exceeded, Limits};
 use crate::json::split::{GroupedArray, Refusal, Step};
+
+/// Size of a piece of a long text. Decoding and hashing it takes less than 1 ms.
+const PIECE_BYTES: usize = 256 * 1024;
 
 /// Limits of a JSON text.
 #[napi(object)]
@@ -53,6 +56,15 @@ pub struct JsonParts {
     pub refusal: Either<String, Null>,
     /// With the refusal `syntax`, what was expected where; with another one, the path of the value as a JSON array.
     pub detail: String,
+}
+
+/// A piece of a long text.
+#[napi(object)]
+pub struct JsonTextPiece {
+    /// Empty at the end of the text.
+    pub bytes: Uint8Array,
+    /// Where the next piece starts.
+    pub next: u32,
 }
 
 /// A JSON body that arrives in pieces. When it is complete, it is parsed on a worker thread.
@@ -110,6 +122,22 @@ impl NativeJsonBody {
     #[napi(catch_unwind)]
     pub fn group(&self, array: u32, group: u32) -> napi::Result<String> {
         run(|| self.complete()?.group(array as usize, group as usize))
+    }
+
+    /// About 256 KiB of a long text from `start` on: its UTF-8; if `is_json`, as it stands between its quotes.
+    #[napi(catch_unwind)]
+    pub fn text_piece(&self, text: u32, start: u32, is_json: bool) -> napi::Result<JsonTextPiece> {
+        run(|| {
+            let body = self.complete()?;
+            let (text, start) = (text as usize, start as usize);
+            let (bytes, next) = if is_json {
+                let (raw, next) = body.raw_piece(text, start, PIECE_BYTES)?;
+                (raw.to_vec(), next)
+            } else {
+                body.text_piece(text, start, PIECE_BYTES)?
+            };
+            Ok(JsonTextPiece { bytes: bytes.into(), next: next as u32 })
+        })
     }
 
     /// A long text, decoded on a worker thread.

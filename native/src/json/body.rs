@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::json::counter::{Counter, Exceeded, Limits};
 use crate::json::split::{Refusal, Split, Step, split};
-use crate::json::text::decode;
+use crate::json::text::{decode, piece_end};
 
 /// A body that is arriving.
 pub struct ArrivingBody {
@@ -58,10 +58,32 @@ impl SplitBody {
         Ok(self.parts.group(&self.bytes, range))
     }
 
+    /// About `bytes` bytes of a long text from `start` on, as they are between its quotes, and where the next piece
+    /// starts. Empty at the end.
+    pub fn raw_piece(&self, text: usize, start: usize, bytes: usize) -> Result<(&[u8], usize)> {
+        let raw = self.raw(text)?;
+        let start = start.min(raw.len());
+        let end = piece_end(raw, start, bytes);
+        Ok((&raw[start..end], end))
+    }
+
+    /// Like `raw_piece`, without escapes.
+    pub fn text_piece(&self, text: usize, start: usize, bytes: usize) -> Result<(Vec<u8>, usize)> {
+        let (raw, next) = self.raw_piece(text, start, bytes)?;
+        let mut decoded = Vec::with_capacity(raw.len());
+        decode(raw, |slice| decoded.extend_from_slice(slice))
+            .map_err(|_| Error::Bug("a checked text is malformed".to_owned()))?;
+        Ok((decoded, next))
+    }
+
+    fn raw(&self, text: usize) -> Result<&[u8]> {
+        let found = self.parts.texts.get(text).ok_or_else(|| Error::invalid(format!("there is no text {text}")))?;
+        Ok(&self.bytes[found.raw.clone()])
+    }
+
     /// A long text without its escapes.
     pub fn text(&self, text: usize) -> Result<String> {
-        let found = self.parts.texts.get(text).ok_or_else(|| Error::invalid(format!("there is no text {text}")))?;
-        let raw = &self.bytes[found.raw.clone()];
+        let raw = self.raw(text)?;
         let mut decoded = Vec::with_capacity(raw.len());
         decode(raw, |slice| decoded.extend_from_slice(slice))
             .map_err(|_| Error::Bug("a checked text is malformed".to_owned()))?;
@@ -102,8 +124,20 @@ mod tests {
             arriving.add(piece).expect("within the limits");
         }
         let body = arriving.complete().map_err(|(refusal, _)| refusal).expect("JSON");
+        let (mut pieces, mut raw, mut at) = (Vec::new(), Vec::new(), 0);
+        loop {
+            let (piece, next) = body.text_piece(0, at, 1000).expect("a piece");
+            raw.extend_from_slice(body.raw_piece(0, at, 1000).expect("a piece").0);
+            if piece.is_empty() {
+                break;
+            }
+            pieces.extend_from_slice(&piece);
+            at = next;
+        }
+        assert_eq!(pieces, text.as_bytes());
+        assert_eq!([b"{\"content\":\"", raw.as_slice(), b"\"}"].concat(), json.as_bytes());
         assert_eq!(body.text(0), Ok(text));
         assert_eq!(path_json(body.bytes(), &body.parts().texts[0].path), r#"["content"]"#);
-        assert!(body.text(1).is_err());
+        assert!(body.text(1).is_err() && body.text_piece(1, 0, 1).is_err());
     }
 }

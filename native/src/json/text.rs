@@ -51,6 +51,23 @@ pub fn decode(raw: &[u8], mut sink: impl FnMut(&[u8])) -> Result<Option<TextFlaw
     }
 }
 
+/// The end of a piece of the UTF-8 between the quotes of a valid text: `from` plus about `bytes`, but not within an
+/// escape sequence.
+pub fn piece_end(raw: &[u8], from: usize, bytes: usize) -> usize {
+    let target = from.saturating_add(bytes).min(raw.len());
+    let mut at = from;
+    while at < target {
+        match memchr::memchr(b'\\', &raw[at..target]) {
+            None => return target,
+            Some(plain) => {
+                let escape = at + plain;
+                at = escape + unescape(&raw[escape..]).map_or(1, |(_, length)| length);
+            }
+        }
+    }
+    at
+}
+
 /// A text has an unknown escape or a control character.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed;
@@ -121,6 +138,24 @@ mod tests {
         }
         for malformed in [r"\x", r"\u12", r"\u12g4", "\\", "a\nb", "\0"] {
             assert_eq!(decoded(malformed), Err(Malformed), "{malformed:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_end_between_escapes() {
+        let all = r#"aé\"\\\/\b\u0041\u20ac\uD83D\ude00é\n"#.as_bytes();
+        let mut whole = Vec::new();
+        decode(all, |slice| whole.extend_from_slice(slice)).expect("valid");
+        for bytes in 1..=all.len() + 1 {
+            let mut joined = Vec::new();
+            let mut at = 0;
+            while at < all.len() {
+                let end = piece_end(all, at, bytes);
+                assert!(end > at && end <= all.len());
+                assert_eq!(decode(&all[at..end], |slice| joined.extend_from_slice(slice)), Ok(None));
+                at = end;
+            }
+            assert_eq!(joined, whole, "{bytes}");
         }
     }
 

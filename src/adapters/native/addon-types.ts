@@ -172,6 +172,14 @@ export interface JsonParts {
   readonly detail: string;
 }
 
+/** A piece of a long text. */
+export interface JsonTextPiece {
+  /** Empty at the end of the text. */
+  readonly bytes: Uint8Array;
+  /** Where the next piece starts. */
+  readonly next: number;
+}
+
 /** Title and phrases of a memory, which give entities besides those that its text names. */
 export interface KnownEntities {
   /** Title of the memory, given or extracted. It becomes an entity of the memory's first chunk. */
@@ -413,6 +421,8 @@ export interface NativeJsonBody {
   split(): Promise<JsonParts>;
   /** The items of a group of an array, as a JSON array. */
   group(array: number, group: number): string;
+  /** About 256 KiB of a long text from `start` on: its UTF-8; if `is_json`, as it stands between its quotes. */
+  textPiece(text: number, start: number, isJson: boolean): JsonTextPiece;
   /** A long text, decoded on a worker thread. */
   text(text: number): Promise<string>;
 }

@@ -293,7 +293,11 @@ class SupervisedPreparation {
 
   private async prepareTogether(group: readonly PrepareInput[]): Promise<Prepared[]> {
     const requests = encodeInputs(group);
-    const bytes = requests.reduce((sum, { payload }) => sum + (payload?.byteLength ?? 0), 0);
+    const inFiles = group.reduce(
+      (sum, { content, file }) => sum + (file === undefined ? 0 : Buffer.byteLength(content)),
+      0,
+    );
+    const bytes = requests.reduce((sum, { payload }) => sum + (payload?.byteLength ?? 0), inFiles);
     const answer = (await this.request(requests, bytes)).at(-1);
     const results = answer === undefined ? [] : decodeResults(answer);
     return results.map(({ extracted, cut }, position) => {

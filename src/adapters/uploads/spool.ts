@@ -9,6 +9,9 @@ import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
 
+/** Number of bytes of a text that are decoded at once. */
+const READ_BYTES = 1024 * 1024;
+
 /** Retry hint for callers: a person has to free disk space first, which takes a while. */
 const FULL_DISK_RETRY_SECONDS = 60;
 
@@ -69,6 +72,23 @@ class Spool implements HoldableFiles {
   pathOf(name: string): string {
     invariant(name === basename(name) && name !== "" && name !== INCOMING, `"${name}" is not the name of a kept file`);
     return join(this.directory, name);
+  }
+
+  async readText(name: string): Promise<string | null> {
+    const file = await open(this.pathOf(name), "r").catch(ifMissing);
+    if (file === null) return null;
+    try {
+      const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+      const pieces: string[] = [];
+      for (;;) {
+        const piece = Buffer.allocUnsafe(READ_BYTES);
+        const { bytesRead } = await file.read(piece, 0, READ_BYTES, null);
+        if (bytesRead === 0) return pieces.join("") + decoder.decode();
+        pieces.push(decoder.decode(piece.subarray(0, bytesRead), { stream: true }));
+      }
+    } finally {
+      await file.close();
+    }
   }
 
   hold(): () => Promise<void> {

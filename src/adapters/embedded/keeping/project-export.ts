@@ -1,7 +1,7 @@
 // Reads everything that a project owns from a snapshot, as the records of domain/project-export.ts. project-import.ts
 // writes them.
 
-import { open } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { JsonObject } from "../../../domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
@@ -52,7 +52,9 @@ const WEBHOOKS = `SELECT webhook_key AS key, * FROM webhooks
   WHERE project_key = $project AND webhook_key > $after ORDER BY webhook_key LIMIT $limit`;
 const USAGE = `SELECT month_start AS key, * FROM monthly_usage
   WHERE project_key = $project AND month_start > $after ORDER BY month_start LIMIT $limit`;
-const WAITING = `SELECT memory_key, content FROM waiting_contents WHERE memory_key IN ${KEYS}`;
+// the name of a file only if it has a long text: an uploaded file is exported in records of its own
+const WAITING = `SELECT memory_key, content, CASE WHEN source ->> '$.filename' IS NULL THEN source ->> '$.file' END AS file
+  FROM waiting_contents JOIN memories USING (memory_key) WHERE memory_key IN ${KEYS}`;
 
 const COUNTS: Readonly<Record<string, string>> = {
   user: "SELECT count(*) AS n FROM users WHERE project_key = $project AND known_key IS NOT NULL",
@@ -195,7 +197,11 @@ export class ProjectExport {
   /** Contents by memory key: waiting ones from the rows, published ones from the texts. */
   async #contents(keys: readonly bigint[]): Promise<ReadonlyMap<unknown, string>> {
     const waiting = this.snapshot.rows.prepare<Row, { keys: string }>(WAITING).all({ keys: keyList(keys) });
-    const contents = new Map<unknown, string>(waiting.map((row) => [row.memory_key, string(row.content)]));
+    const contents = new Map<unknown, string>();
+    for (const { memory_key, content, file } of waiting) {
+      const name = text(file);
+      contents.set(memory_key, name === null ? string(content) : await readFile(this.snapshot.pathOf(name), "utf8"));
+    }
     for (const cluster of clusters(keys.filter((key) => !contents.has(key)))) {
       const sql = `SELECT memory_key, content FROM texts WHERE ${toCondition(cluster)} ORDER BY memory_key, piece`;
       for await (const pieces of this.snapshot.texts.rows<readonly [bigint, string]>(sql)) {

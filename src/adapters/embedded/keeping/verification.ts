@@ -4,7 +4,7 @@
 import { stat } from "node:fs/promises";
 import { type Defect, type DefectKind, EXAMPLES_MAX, type Verification } from "../../../domain/verification.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { storedSource } from "../sqlite/memory-row.ts";
+import { keptFileOf } from "../sqlite/memory-files.ts";
 
 /** Memory keys that one query covers. */
 const WINDOW_KEYS = 1_024n;
@@ -43,11 +43,11 @@ export async function verify(snapshot: Snapshot, uploads: readonly string[]): Pr
       counts.memories += 1;
       const defect = row.status === "completed" ? textDefect(row, text) : null;
       if (defect !== null) defects.add(defect, row.id);
-      const file = storedSource(row)?.file;
-      if (file === undefined) continue;
+      const file = keptFileOf(row);
+      if (file === null) continue;
       unreferenced.delete(file);
       const found = await stat(snapshot.pathOf(file)).catch(ifMissing);
-      if (found?.size !== storedSource(row)?.bytes) defects.add("missing_upload", row.id);
+      if (found?.size !== Number(row.content_bytes)) defects.add("missing_upload", row.id);
     }
     for (const key of texts.keys()) defects.add("surplus_text", String(key));
   }

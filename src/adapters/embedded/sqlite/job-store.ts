@@ -10,7 +10,7 @@ import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { DocumentFacts } from "../../../ports/document-reader.ts";
 import type { ClaimOptions, Completion, Job, JobFilter, JobStore } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { readSource, uploadedFileOf } from "./memory-files.ts";
+import { keptFileOf, readSource, uploadedFileOf } from "./memory-files.ts";
 import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
 import {
   foldTitle,
@@ -171,7 +171,16 @@ export class SqliteJobStore implements JobStore {
       .prepare<MemoryRow, { project: string; keys: string }>(PUBLISHED)
       .all({ project: projectId, keys: keyList(keys) });
     return rows.map((row) => ({
-      ...{ projectId, memory: toMemory(row), content: null, upload: null, lease: 0, attempt: 0, isReindexed: false },
+      ...{
+        projectId,
+        memory: toMemory(row),
+        content: null,
+        upload: null,
+        textFile: null,
+        lease: 0,
+        attempt: 0,
+        isReindexed: false,
+      },
       facts: this.#factsOf(row.memory_key),
     }));
   }
@@ -213,11 +222,13 @@ export class SqliteJobStore implements JobStore {
       )
       .run({ lease, projectKey: next.project_key });
     const memory = toMemory(row);
+    const upload = uploadedFileOf(row);
     return {
       projectId: next.project_id as ProjectId,
       memory,
       content: row.content,
-      upload: uploadedFileOf(row),
+      upload,
+      textFile: upload === null ? keptFileOf(row) : null,
       facts: row.content === null || row.is_reindexed === 1n ? this.#factsOf(row.memory_key) : null,
       lease,
       attempt: Number(row.attempts),

@@ -124,7 +124,7 @@ export class MemoryChanges {
    * Changes a row. Returns a Fault if the change is refused. In this case nothing was written, except that the expiry
    * of other memories may have been recorded.
    */
-  apply(known: KnownRow, change: MemoryChange & { readonly upload?: ReceivedFile }): Accepted | Fault {
+  apply(known: KnownRow, change: MemoryChange): Accepted | Fault {
     const work = newWork(known, change);
     const refusal = this.#conflict(known, change) ?? this.#overQuota(known, work);
     if (refusal !== null) return refusal;
@@ -230,7 +230,7 @@ type NewWork = {
 
 // Returns the content to process; null if the change has none. Content that the memory already has is processed again
 // only if the memory failed.
-function newWork(known: KnownRow, change: Pick<MemoryChange, "content"> & { upload?: ReceivedFile }): NewWork | null {
+function newWork(known: KnownRow, change: Pick<MemoryChange, "content" | "upload">): NewWork | null {
   const { content, upload = null } = change;
   if (content === undefined) return null;
   const fingerprint = upload === null ? fingerprintOf(content) : fingerprintOfFile(upload);

@@ -5,7 +5,7 @@ import { hashOfFile } from "../../../domain/file-hash.ts";
 import type { MemorySource, ReceivedFile } from "../../../domain/memory.ts";
 import type { UploadedFile } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { type MemoryRow, type StoredSource, storedSource } from "./memory-row.ts";
+import { type MemoryRow, storedSource } from "./memory-row.ts";
 
 /** Size and hash of a content. They show whether a given content is new, even when the row no longer has the text. */
 export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
@@ -17,17 +17,16 @@ const UNREFERENCED = `SELECT value AS name FROM json_each($names) WHERE NOT EXIS
     SELECT 1 FROM memories WHERE source ->> '$.file' = value AND source ->> '$.file' IS NOT NULL)`;
 
 /** The column `source` of a memory whose file has not been read yet. */
-export function unreadSource({ file, source }: ReceivedFile): string {
-  const stored: StoredSource = { ...source, file };
-  return JSON.stringify(stored);
+export function unreadSource({ file, bytes, source }: ReceivedFile): string {
+  return JSON.stringify({ bytes, ...source, file });
 }
 
-/** Name of the kept file of a memory; null if there is none. */
-export function keptFileOf(row: Pick<MemoryRow, "source">): string | null {
-  return storedSource(row)?.file ?? null;
+/** Name of the kept file of a memory, uploaded or with its long text; null if there is none. */
+export function keptFileOf({ source }: Pick<MemoryRow, "source">): string | null {
+  return source === null ? null : ((JSON.parse(source) as { readonly file?: string }).file ?? null);
 }
 
-/** The file of a memory whose text has to be read; null if there is none. */
+/** The uploaded file of a memory whose text has to be read; null if there is none. */
 export function uploadedFileOf(
   row: Pick<MemoryRow, "source"> & { readonly content_sha256: Uint8Array },
 ): UploadedFile | null {
@@ -51,8 +50,8 @@ export function unreferencedFiles(database: SqliteDatabase, names: readonly stri
 }
 
 /** Size and hash of a file. */
-export function fingerprintOfFile({ sha256, source }: ReceivedFile): ContentFingerprint {
-  return { contentBytes: source.bytes, contentSha256: hashOfFile(sha256, source.media_type) };
+export function fingerprintOfFile({ bytes, sha256, source }: ReceivedFile): ContentFingerprint {
+  return { contentBytes: bytes, contentSha256: source === null ? sha256 : hashOfFile(sha256, source.media_type) };
 }
 
 /** The column `source` after the file was read: without the name of the kept file. */

@@ -51,9 +51,14 @@ export interface StoredSource extends MemorySource {
   readonly file?: string;
 }
 
-/** The column `source` of a row; null if the memory came from no file. */
+/**
+ * The column `source` of a row; null if the memory came from no uploaded file. A memory whose long text is kept in a
+ * file has the name and size of that file in the column.
+ */
 export function storedSource({ source }: Pick<MemoryRow, "source">): StoredSource | null {
-  return source === null ? null : (JSON.parse(source) as StoredSource);
+  if (source === null) return null;
+  const stored = JSON.parse(source) as Partial<StoredSource>;
+  return stored.filename === undefined ? null : (stored as StoredSource);
 }
 
 /** The columns that `toMemory` needs, for SELECT and RETURNING. */

@@ -100,6 +100,16 @@ export class SqliteMemoryStore implements MemoryStore {
     return new Map(rows.map((row) => [row.memory_key as MemoryKey, row.content]));
   }
 
+  waitingTextFiles(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, string> {
+    const rows = this.#database
+      .prepare<{ memory_key: bigint; name: string }, { keys: string; now: number }>(
+        `SELECT memory_key, source ->> '$.file' AS name FROM memories
+         WHERE memory_key IN ${KEYS} AND source ->> '$.file' IS NOT NULL AND source ->> '$.filename' IS NULL AND ${LIVE}`,
+      )
+      .all({ keys: keyList(keys), now: this.#clock.now() });
+    return new Map(rows.map((row) => [row.memory_key as MemoryKey, row.name]));
+  }
+
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
     return this.#lists.page(projectId, listing);
   }

@@ -1,0 +1,53 @@
+// Sends answers that contain long texts of their request, piece by piece.
+
+import type { LongText } from "../ports/json-bodies.ts";
+
+/** Matches the key of a long text as JSON. */
+const KEY = /"(\\u0000text \d+)"/;
+
+/**
+ * Replaces the keys of long texts in a JSON response by the texts. The body is a stream that reads them as the caller
+ * takes them.
+ * @param onEnd called once, when the body was sent or the caller has gone
+ */
+export async function withLongTexts(
+  response: Response,
+  longTexts: ReadonlyMap<string, LongText>,
+  onEnd: () => void,
+): Promise<Response> {
+  const pieces = piecesOf(await response.text(), longTexts);
+  let isOpen = true;
+  const end = () => {
+    if (isOpen) onEnd();
+    isOpen = false;
+  };
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      try {
+        const { value, done } = pieces.next();
+        if (done !== true) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      end();
+    },
+    cancel: end,
+  });
+  return new Response(body, { status: response.status, headers: response.headers });
+}
+
+function* piecesOf(json: string, longTexts: ReadonlyMap<string, LongText>): Generator<Uint8Array> {
+  // every second part is a key
+  for (const [at, part] of json.split(KEY).entries()) {
+    const text = at % 2 === 0 ? undefined : longTexts.get(JSON.parse(`"${part}"`));
+    if (text === undefined) yield Buffer.from(at % 2 === 0 ? part : `"${part}"`);
+    else {
+      yield QUOTE;
+      yield* text.jsonPieces();
+      yield QUOTE;
+    }
+  }
+}
+
+const QUOTE = Buffer.from('"');
