@@ -18,7 +18,7 @@ import { dirname, join } from "node:path";
 import { nativeCacheDirectory, nativeLibraryPath, nativeTypesPath } from "../src/adapters/native/library.ts";
 import { systemClock } from "../src/kit/clock.ts";
 
-/** Number of older builds that are kept besides the newest: enough for a dozen clones and branches, 20 MB each. */
+/** Number of older builds that are kept besides the newest: enough for a dozen clones and branches, 15 MB each. */
 const BUILDS_KEPT = 12;
 /** Interval between progress lines if the output is not a terminal. */
 const PROGRESS_EVERY_MS = 15_000;

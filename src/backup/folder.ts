@@ -2,6 +2,8 @@
 
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { nullIfMissing } from "../kit/if-missing.ts";
+import { syncFolder } from "../kit/sync-folder.ts";
 import type { Target } from "./target.ts";
 
 /** End of the names of files that are still written. They are no objects. */
@@ -16,7 +18,7 @@ export class FolderTarget implements Target {
   }
 
   async read(name: string): Promise<Uint8Array | null> {
-    return readFile(join(this.folder, name)).catch(ifMissing);
+    return readFile(join(this.folder, name)).catch(nullIfMissing);
   }
 
   async write(name: string, bytes: Uint8Array): Promise<void> {
@@ -34,7 +36,7 @@ export class FolderTarget implements Target {
   }
 
   async list(prefix: string): Promise<readonly string[]> {
-    const entries = await readdir(this.folder, { recursive: true, withFileTypes: true }).catch(ifMissing);
+    const entries = await readdir(this.folder, { recursive: true, withFileTypes: true }).catch(nullIfMissing);
     const names = (entries ?? [])
       .filter((entry) => entry.isFile() && !entry.name.endsWith(PARTIAL))
       .map((entry) => join(entry.parentPath, entry.name).slice(join(this.folder, "/").length));
@@ -43,19 +45,5 @@ export class FolderTarget implements Target {
 
   async remove(name: string): Promise<void> {
     await rm(join(this.folder, name), { force: true });
-  }
-}
-
-function ifMissing(error: unknown): null {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-  throw error;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

@@ -44,8 +44,8 @@ const SYSTEM_USAGE: ProcessUsage = { ranMs: processorMs, waitedMs: processorWait
 
 /**
  * Decides at the end of a time limit whether a child process gets more time because other processes used the
- * processors: it then waited longer than it ran, and has not used the processor time that it may use. Time limits are
- * for processes that hang.
+ * processors. It gets more time if it waited for a processor longer than it ran, and has processor time left. A time
+ * limit is meant for processes that hang.
  */
 export class StarvationCheck {
   readonly #pid: number;

@@ -1,5 +1,5 @@
 // Erases all traces of a memory, a user or a project at once, and says what was erased where. Deletion through the API
-// keeps texts until the retention ends; this does not.
+// keeps the texts for the retention period; erasure does not wait.
 
 import {
   SUBJECT_KINDS,

@@ -1,4 +1,4 @@
-// Report of `mneme verify`: where the stores of a data directory do not fit together.
+// Report of `mneme verify`: the places where the stores of a data directory contradict each other.
 
 /**
  * A kind of defect.

@@ -45,7 +45,8 @@ export function prepareInputOf(
   { job: { memory, isReindexed }, content, title }: ReadJob,
   isSmart: boolean,
 ): PrepareInput {
-  // An extracted type is found again: it decides how the text is cut, and a language model may have replaced it.
+  // `type` is not kept, unless the caller gave it. It is extracted again, because it decides how the text is cut into
+  // chunks, and the stored type may be that of a language model.
   const kept = new Set<ExtractedField>(isReindexed ? ["title", "tags", "language", ...memory.given] : memory.given);
   return {
     content,

@@ -58,6 +58,16 @@ export interface Job {
   readonly isReindexed: boolean;
 }
 
+/** What a job of a published memory (`JobStore.published`) has in place of work. */
+export const NO_WORK = {
+  content: null,
+  upload: null,
+  textFile: null,
+  lease: 0,
+  attempt: 0,
+  isReindexed: false,
+} as const satisfies Partial<Job>;
+
 /** Jobs to skip. */
 export interface JobFilter {
   /** Skips jobs of these projects. */

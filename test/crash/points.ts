@@ -73,48 +73,45 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   point("publish: the vectors are durable, the postings missing", "writes", "after", on("sync", VECTORS), 1),
   point("publish: a segment of postings is begun", "writes", "after", on("create", POSTINGS), 1),
   point("publish: a segment of postings is written, not synced", "writes", "before", on("sync", POSTINGS), 1),
-  {
-    ...point("publish: the postings are synced, not committed", "writes", "before", on("write", POSTINGS_DESCRIPTION)),
-    after: POSTINGS_SYNCED,
-  },
-  {
-    ...point("publish: the commit of the postings has no name", "writes", "after", on("sync", POSTINGS_DESCRIPTION)),
-    after: POSTINGS_SYNCED,
-  },
-  { ...point("publish: the postings are committed", "writes", "before", POSTINGS_SYNCED), after: POSTINGS_SYNCED },
-  {
-    ...point("publish: all is in the indexes, the rows not written", "one memory", "before", on("write", ROWS_LOG)),
-    after: POSTINGS_SYNCED,
-  },
-  {
-    ...point("publish: the completed rows are written, not synced", "one memory", "before", on("sync", ROWS_LOG)),
-    after: POSTINGS_SYNCED,
-  },
-  {
-    ...point("publish: the completed rows are durable", "one memory", "after", on("sync", ROWS_LOG)),
-    after: POSTINGS_SYNCED,
-  },
+  following(
+    POSTINGS_SYNCED,
+    point("publish: the postings are synced, not committed", "writes", "before", on("write", POSTINGS_DESCRIPTION)),
+  ),
+  following(
+    POSTINGS_SYNCED,
+    point("publish: the commit of the postings has no name", "writes", "after", on("sync", POSTINGS_DESCRIPTION)),
+  ),
+  following(POSTINGS_SYNCED, point("publish: the postings are committed", "writes", "before", POSTINGS_SYNCED)),
+  following(
+    POSTINGS_SYNCED,
+    point("publish: all is in the indexes, the rows not written", "one memory", "before", on("write", ROWS_LOG)),
+  ),
+  following(
+    POSTINGS_SYNCED,
+    point("publish: the completed rows are written, not synced", "one memory", "before", on("sync", ROWS_LOG)),
+  ),
+  following(
+    POSTINGS_SYNCED,
+    point("publish: the completed rows are durable", "one memory", "after", on("sync", ROWS_LOG)),
+  ),
 
   point("repair: before the log of the texts is merged", "start after a kill", "before", on("write", TEXTS)),
   point("repair: leases are about to be voided", "start after a kill", "before", on("write", ROWS_LOG)),
 
   point("retract: before the tombstones are appended", "sweep", "before", on("write", VECTORS)),
   point("retract: the tombstones are durable, the postings remain", "sweep", "after", on("sync", VECTORS)),
-  {
-    ...point("retract: the postings are gone, not committed", "sweep", "before", on("write", POSTINGS_DESCRIPTION)),
-    after: POSTINGS_SYNCED,
-  },
-  {
-    ...point("retract: done, not noted in the rows", "sweep", "before", on("write", ROWS_LOG)),
-    after: POSTINGS_SYNCED,
-  },
+  following(
+    POSTINGS_SYNCED,
+    point("retract: the postings are gone, not committed", "sweep", "before", on("write", POSTINGS_DESCRIPTION)),
+  ),
+  following(POSTINGS_SYNCED, point("retract: done, not noted in the rows", "sweep", "before", on("write", ROWS_LOG))),
 
   point("purge: the row is hidden, the text remains", "purge", "before", on("write", TEXTS_LOG)),
   point("purge: the text is gone from the log, not synced", "purge", "before", on("sync", TEXTS_LOG)),
-  {
-    ...point("purge: the text is gone, the row remains", "purge", "before", on("write", ROWS_LOG)),
-    after: on("sync", TEXTS_LOG),
-  },
+  following(
+    on("sync", TEXTS_LOG),
+    point("purge: the text is gone, the row remains", "purge", "before", on("write", ROWS_LOG)),
+  ),
 
   point("compact: the new log of the vectors is begun", "compaction", "after", on("create", "projects/*.compacting")),
   point("compact: the new log is written, not renamed", "compaction", "before", on("rename", VECTORS)),
@@ -155,4 +152,9 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
 
 function point(name: string, work: Work, when: CrashPoint["when"], at: Matching, skip = 0): CrashPoint {
   return { name, work, when, at, skip };
+}
+
+/** The same point, but only operations that follow the first `after` count. */
+function following(after: Matching, crashPoint: CrashPoint): CrashPoint {
+  return { ...crashPoint, after };
 }

@@ -5,7 +5,14 @@ import { invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import { EXTRACTED_FIELDS, type FailureCode } from "../../src/domain/memory.ts";
 import type { VisibleMemory } from "../../src/ports/chunk-index.ts";
-import type { ClaimOptions, Completion, Job, JobFilter, JobStore } from "../../src/ports/job-store.ts";
+import {
+  type ClaimOptions,
+  type Completion,
+  type Job,
+  type JobFilter,
+  type JobStore,
+  NO_WORK,
+} from "../../src/ports/job-store.ts";
 import { isLive, liveMemories, toMemory, toVisible, toWork, update, uploadedFileOf } from "./memory-row.ts";
 import { recordEvent } from "./outbox.ts";
 import { jsonCopy, type MemoryRow, type Session } from "./session.ts";
@@ -78,16 +85,9 @@ export class InMemoryJobs implements JobStore {
     return rows
       .sort((one, other) => Number(one.key - other.key))
       .map((row) => ({
-        ...{
-          projectId,
-          memory: toMemory(row),
-          content: null,
-          upload: null,
-          textFile: null,
-          lease: 0,
-          attempt: 0,
-          isReindexed: false,
-        },
+        ...NO_WORK,
+        projectId,
+        memory: toMemory(row),
         facts: factsOf(row),
       }));
   }

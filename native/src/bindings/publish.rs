@@ -85,21 +85,9 @@ impl NativeIndex {
         texts: &mut NativeChunkTexts,
         vectors: Vec<VectorsOfModel>,
     ) -> napi::Result<PromiseRaw<'env, ()>> {
-        let (memory_keys, chunk_keys) = (memories.memory_keys.to_vec(), chunk_keys.to_vec());
-        let entities = memories.entities;
-        let chunk_memory_keys = chunk_memory_keys.to_vec();
-        let vectors: Vec<(String, Vec<f32>)> =
-            vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect();
-        let texts = std::mem::take(&mut texts.texts);
+        let given = Given::new(memories, chunk_keys, chunk_memory_keys, texts, vectors);
         self.change(env, move |project| {
-            if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
-                return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
-            }
-            let known = entities.iter().map(sources_of);
-            let keys = chunk_keys.iter().zip(&chunk_memory_keys).zip(&texts);
-            let chunks = keys.map(|((chunk_key, memory_key), text)| chunk_of(*chunk_key, *memory_key, text));
-            let vectors = model_vectors(&vectors);
-            project.publish(&memory_keys, &known.collect::<Vec<_>>(), &chunks.collect::<Vec<_>>(), &vectors)
+            project.publish(&given.memory_keys, &given.sources(), &given.chunks()?, &given.vectors())
         })
     }
 
@@ -117,20 +105,9 @@ impl NativeIndex {
         texts: &mut NativeChunkTexts,
         vectors: Vec<VectorsOfModel>,
     ) -> napi::Result<PromiseRaw<'env, Vec<u32>>> {
-        let (memory_keys, chunk_keys) = (memories.memory_keys.to_vec(), chunk_keys.to_vec());
-        let entities = memories.entities;
-        let chunk_memory_keys = chunk_memory_keys.to_vec();
-        let vectors: Vec<(String, Vec<f32>)> =
-            vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect();
-        let texts = std::mem::take(&mut texts.texts);
+        let given = Given::new(memories, chunk_keys, chunk_memory_keys, texts, vectors);
         self.change(env, move |project| {
-            if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
-                return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
-            }
-            let known: Vec<EntitySources<'_>> = entities.iter().map(sources_of).collect();
-            let keys = chunk_keys.iter().zip(&chunk_memory_keys).zip(&texts);
-            let chunks = keys.map(|((chunk_key, memory_key), text)| chunk_of(*chunk_key, *memory_key, text));
-            project.rebuild(&memory_keys, &known, &chunks.collect::<Vec<_>>(), &model_vectors(&vectors))
+            project.rebuild(&given.memory_keys, &given.sources(), &given.chunks()?, &given.vectors())
         })
     }
 
@@ -160,6 +137,55 @@ impl NativeIndex {
     }
 }
 
+/// Arguments of `publish` and `rebuild`, copied from JavaScript.
+struct Given {
+    memory_keys: Vec<u64>,
+    entities: Vec<KnownEntities>,
+    /// Keys of chunks and of their memories, and texts: parallel.
+    chunk_keys: Vec<u64>,
+    chunk_memory_keys: Vec<u64>,
+    texts: Vec<ChunkText>,
+    /// Fingerprint of a model and its vectors, row-major.
+    vectors: Vec<(String, Vec<f32>)>,
+}
+
+impl Given {
+    /// Takes the texts out of `texts`.
+    fn new(
+        memories: PublishedMemories,
+        chunk_keys: BigUint64ArraySlice<'_>,
+        chunk_memory_keys: BigUint64ArraySlice<'_>,
+        texts: &mut NativeChunkTexts,
+        vectors: Vec<VectorsOfModel>,
+    ) -> Self {
+        Self {
+            memory_keys: memories.memory_keys.to_vec(),
+            entities: memories.entities,
+            chunk_keys: chunk_keys.to_vec(),
+            chunk_memory_keys: chunk_memory_keys.to_vec(),
+            texts: std::mem::take(&mut texts.texts),
+            vectors: vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect(),
+        }
+    }
+
+    fn sources(&self) -> Vec<EntitySources<'_>> {
+        self.entities.iter().map(sources_of).collect()
+    }
+
+    fn chunks(&self) -> Result<Vec<TextChunk<'_>>, Error> {
+        let Self { chunk_keys, chunk_memory_keys, texts, .. } = self;
+        if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
+            return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
+        }
+        let keys = chunk_keys.iter().zip(chunk_memory_keys).zip(texts);
+        Ok(keys.map(|((chunk_key, memory_key), text)| chunk_of(*chunk_key, *memory_key, text)).collect())
+    }
+
+    fn vectors(&self) -> Vec<ModelVectors<'_>> {
+        self.vectors.iter().map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors }).collect()
+    }
+}
+
 fn sources_of(known: &KnownEntities) -> EntitySources<'_> {
     EntitySources { title: optional_text(&known.title), phrases: &known.phrases }
 }
@@ -175,8 +201,4 @@ fn chunk_of(chunk_key: u64, memory_key: u64, text: &ChunkText) -> TextChunk<'_> 
         place: &text.place,
         entity_record: &[],
     }
-}
-
-fn model_vectors(vectors: &[(String, Vec<f32>)]) -> Vec<ModelVectors<'_>> {
-    vectors.iter().map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors }).collect()
 }

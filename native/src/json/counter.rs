@@ -14,8 +14,8 @@ pub struct Limits {
     pub part_values: u32,
     /// Maximum number of members of all objects of a part.
     pub part_members: u32,
-    /// Whether each item of an array that is a member of the outermost object is a part. Otherwise the whole text is
-    /// the only part.
+    /// If true, each item of an array in the outermost object is a part, such as each memory of a batch. If false, the
+    /// whole text is the only part.
     pub are_items_parts: bool,
 }
 

@@ -150,8 +150,8 @@ export interface JsonLimits {
   /** Maximum number of members of all objects of a part. */
   readonly partMembers: number;
   /**
-   * Whether each item of an array that is a member of the outermost object is a part. Otherwise the whole text is
-   * the only part.
+   * If true, each item of an array in the outermost object is a part, such as each memory of a batch. If false, the
+   * whole text is the only part.
    */
   readonly areItemsParts: boolean;
 }

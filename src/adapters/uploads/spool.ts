@@ -6,7 +6,9 @@ import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promis
 import { basename, join } from "node:path";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";
+import { nullIfMissing } from "../../kit/if-missing.ts";
 import type { Log } from "../../kit/log.ts";
+import { syncFolder } from "../../kit/sync-folder.ts";
 import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
 
 /** Number of bytes of a text that are decoded at once. */
@@ -75,7 +77,7 @@ class Spool implements HoldableFiles {
   }
 
   async readText(name: string): Promise<string | null> {
-    const file = await open(this.pathOf(name), "r").catch(ifMissing);
+    const file = await open(this.pathOf(name), "r").catch(nullIfMissing);
     if (file === null) return null;
     try {
       const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -123,7 +125,7 @@ class Spool implements HoldableFiles {
     const writtenBefore = this.clock.now() - ageMs;
     const old: string[] = [];
     for (const name of names) {
-      const file = await stat(this.pathOf(name)).catch(ifMissing);
+      const file = await stat(this.pathOf(name)).catch(nullIfMissing);
       if (file !== null && file.mtimeMs <= writtenBefore) old.push(name);
     }
     return old;
@@ -164,21 +166,6 @@ class SpooledFile implements IncomingFile {
     this.#isOpen = false;
     await this.handle.close();
   }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-/** Returns null if the file has been removed in the meantime. Throws any other error. */
-function ifMissing(error: unknown): null {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-  throw error;
 }
 
 async function withDiskFault<T>(work: Promise<T>): Promise<T> {

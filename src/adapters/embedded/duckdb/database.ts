@@ -1,7 +1,7 @@
 // Opens, reads, writes, reopens and closes the DuckDB file: the only file that imports `@duckdb/node-api`. The tables
 // are in schema.ts, the queries in archive.ts.
 
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import {
   type DuckDBAppender,
@@ -13,6 +13,7 @@ import {
 } from "@duckdb/node-api";
 import { invariant } from "../../../domain/fault.ts";
 import type { Log } from "../../../kit/log.ts";
+import { syncFolderNow } from "../../../kit/sync-folder.ts";
 import { lossError, refuseNewerVersion, StoreError } from "../store-error.ts";
 import { toStoreError } from "./errors.ts";
 import { type InspectionOptions, inspectTexts, type RowsRecord, type TextsRecord } from "./opening.ts";
@@ -437,9 +438,7 @@ async function createFile(options: DuckDatabaseOptions): Promise<void> {
   try {
     await (await Session.open({ ...options, path })).close();
     renameSync(path, options.path);
-    const folder = openSync(dirname(path), "r");
-    fsyncSync(folder);
-    closeSync(folder);
+    syncFolderNow(dirname(path));
   } catch (error) {
     throw toStoreError(options.path, error);
   }

@@ -1,9 +1,10 @@
 // Looks for lost commits of memories.duckdb before it is opened for writing, and refuses to open it if there are any.
 // DuckDB itself drops the end of a log that was cut, and goes on without a log that was removed.
 
-import { existsSync, rmSync, statSync, truncateSync } from "node:fs";
+import { existsSync, rmSync, truncateSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Log } from "../../../kit/log.ts";
+import { isMissingOrEmpty } from "../is-missing.ts";
 import { lossError, StoreError } from "../store-error.ts";
 import type { StoreQuarantine } from "../store-quarantine.ts";
 
@@ -46,7 +47,7 @@ export async function inspectTexts(
   identify: () => Promise<TextsRecord | null>,
 ): Promise<boolean> {
   const { path, rows, log, quarantine, acceptsLoss } = options;
-  if (isEmpty(path)) {
+  if (isMissingOrEmpty(path)) {
     const lost = rows.textsCommits > 0 ? `is missing or empty, and it had ${rows.textsCommits} commits` : null;
     if (lost !== null && !acceptsLoss) throw lossError(path, lost);
     quarantine.move(`${path}.wal`);
@@ -116,8 +117,4 @@ async function isReadable(identify: () => Promise<unknown>): Promise<boolean> {
     if (error instanceof StoreError) return false;
     throw error;
   }
-}
-
-function isEmpty(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }

@@ -64,7 +64,7 @@ export class DuckSnapshot {
   }
 }
 
-// A list of DuckDB is an object with its items.
+// DuckDB returns a list as an object whose property `items` is the array.
 function toCell(value: unknown): Cell {
   const isList = typeof value === "object" && value !== null && "items" in value;
   return (isList ? value.items : value) as Cell;

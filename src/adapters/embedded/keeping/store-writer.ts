@@ -4,6 +4,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSy
 import { dirname, join } from "node:path";
 import { type FilledPart, STORE_COPY_VERSION, type StoreSummary } from "../../../domain/store-copy.ts";
 import type { Log } from "../../../kit/log.ts";
+import { syncFolderNow } from "../../../kit/sync-folder.ts";
 import { DuckDatabase } from "../duckdb/database.ts";
 import { MIGRATIONS as TEXT_MIGRATIONS } from "../duckdb/schema.ts";
 import type { Cell } from "../duckdb/snapshot.ts";
@@ -98,9 +99,9 @@ export class StoreWriter {
     // mneme.sqlite comes last: without it, no server starts on the directory
     const names = [...(this.summary.has_index ? [INDEX_FOLDER] : []), "uploads", TEXTS_FILE, ROWS_FILE];
     for (const name of names) renameSync(join(folder, name), join(this.dataDir, name));
-    syncFolder(this.dataDir);
+    syncFolderNow(this.dataDir);
     rmSync(folder, { recursive: true });
-    syncFolder(this.dataDir);
+    syncFolderNow(this.dataDir);
   }
 
   /** Closes the files after a failure. What was written stays in the folder `restoring`. */
@@ -160,13 +161,4 @@ function incomplete(why: string): StoreError {
 // Integers of a copy are bigint. A column of 32 bits takes a number.
 function toCell(value: Cell, type: string): Cell {
   return typeof value === "bigint" && type === "UINTEGER" ? Number(value) : value;
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }

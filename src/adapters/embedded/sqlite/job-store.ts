@@ -8,7 +8,14 @@ import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type FailureCod
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { DocumentFacts } from "../../../ports/document-reader.ts";
-import type { ClaimOptions, Completion, Job, JobFilter, JobStore } from "../../../ports/job-store.ts";
+import {
+  type ClaimOptions,
+  type Completion,
+  type Job,
+  type JobFilter,
+  type JobStore,
+  NO_WORK,
+} from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { keptFileOf, readSource, uploadedFileOf } from "./memory-files.ts";
 import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
@@ -171,16 +178,9 @@ export class SqliteJobStore implements JobStore {
       .prepare<MemoryRow, { project: string; keys: string }>(PUBLISHED)
       .all({ project: projectId, keys: keyList(keys) });
     return rows.map((row) => ({
-      ...{
-        projectId,
-        memory: toMemory(row),
-        content: null,
-        upload: null,
-        textFile: null,
-        lease: 0,
-        attempt: 0,
-        isReindexed: false,
-      },
+      ...NO_WORK,
+      projectId,
+      memory: toMemory(row),
       facts: this.#factsOf(row.memory_key),
     }));
   }

@@ -1,9 +1,10 @@
 // Looks for lost commits and damaged pages of mneme.sqlite before it is opened for writing, and refuses to open it if
 // there are any. SQLite itself drops the rest of a damaged log without a word, and cannot see a damaged page.
 
-import { renameSync, rmSync, statSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import type { Log } from "../../../kit/log.ts";
+import { isMissingOrEmpty } from "../is-missing.ts";
 import { lossError, StoreError } from "../store-error.ts";
 import type { StoreQuarantine } from "../store-quarantine.ts";
 import { sumsPath } from "./checkpoints.ts";
@@ -50,7 +51,7 @@ export function witnessPath(path: string): string {
 export function inspect(path: string, ownership: Ownership | null, identify: Identify): Inspected {
   // read before the number in the file: another process may commit in between
   const witness = readWitness(witnessPath(path));
-  if (isMissing(path)) {
+  if (isMissingOrEmpty(path)) {
     if (witness.state === "read" && witness.commits > 0) {
       throw lossError(path, `is missing or empty, but ${count(witness.commits, "commit")} went into it`);
     }
@@ -143,7 +144,7 @@ function setLogAside(
 ): boolean {
   const log = `${path}-wal`;
   const without = { pageCount: 0, sums: new Map<number, number>() };
-  if (isMissing(log) || sums.compare(path, without).damaged.length > 0) return false;
+  if (isMissingOrEmpty(log) || sums.compare(path, without).damaged.length > 0) return false;
   const aside = `${log}-aside`;
   renameSync(log, aside);
   rmSync(`${path}-shm`, { force: true });
@@ -163,10 +164,6 @@ function isIntact(identify: Identify): boolean {
     if (error instanceof StoreError) return false;
     throw error;
   }
-}
-
-function isMissing(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 function count(number: number, noun: string): string {
