@@ -46,7 +46,12 @@ export interface WholeAnswer extends RememberedAnswer {
 export interface IdempotencyStore {
   /** Returns null if there is no answer, or if it is older than LIMITS.idempotencyMs. */
   recall(slot: IdempotencySlot): Eventually<RememberedAnswer | null>;
-  /** Stores an answer. @param subjects ids of what the answer is about, for `forget` */
+  /**
+   * Stores an answer.
+   * @param subjects ids of what the answer is about, for `forget`
+   * @throws Fault `idempotency_conflict` if the slot has an answer, because another server has carried out the same
+   *   request in the meantime; the change of this one must be undone
+   */
   remember(slot: IdempotencySlot, answer: WholeAnswer, subjects: readonly string[]): Eventually<void>;
   /**
    * Erases the bodies of answers about these ids. The records stay, so that a repeated request is not carried out

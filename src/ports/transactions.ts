@@ -7,9 +7,9 @@
 //   the error and goes on, the other changes of the transaction stay.
 // - Isolation: no change is visible outside of the transaction before the commit. Inside, each call sees the changes
 //   made before it. A read outside of the transaction never waits for it. A change outside waits until the transaction
-//   has ended.
-// - Order: transactions that touch the same rows take effect one after the other. The later one reads what the earlier
-//   one committed. Effects run in the order of the commits.
+//   has ended if both concern the same project; whether it waits otherwise is up to the implementation.
+// - Order: transactions that concern the same project take effect one after the other. The later one reads what the
+//   earlier one committed. Effects run in the order of the commits.
 // - Effects registered with `afterCommit` have ended when `run` resolves. So what a caller does after `run`, such as
 //   answering a request, happens after them. An effect that fails is logged; the transaction stays committed, and the
 //   other effects run.
@@ -22,6 +22,8 @@
 //   wait until the transaction ends.
 // - `work` and effects never wait for `run` or for a changing method of a store outside the transaction: that call may
 //   itself wait until the transaction and its effects have ended.
+// - `work` concerns one project. If it needs several, it may fail because another transaction takes them in another
+//   order.
 // - Neither the transaction nor its stores are used after `work` has ended; such a call is refused.
 
 import type { Eventually } from "../kit/eventually.ts";

@@ -26,9 +26,9 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     let stores: OpenedStores;
     let store: AccountStore;
 
-    beforeEach(() => {
+    beforeEach(async () => {
       clock = new ManualClock();
-      stores = openEmpty(open, clock);
+      stores = await openEmpty(open, clock);
       store = stores.accounts;
     });
     afterEach(() => stores.close());

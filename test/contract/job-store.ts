@@ -22,7 +22,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
 
     beforeEach(async () => {
       clock = new ManualClock();
-      stores = openEmpty(open, clock);
+      stores = await openEmpty(open, clock);
       ({ memories: store, jobs: jobStore } = stores);
       [project, other] = await addTwoProjects(stores);
     });

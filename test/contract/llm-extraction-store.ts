@@ -27,7 +27,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
 
     beforeEach(async () => {
       clock = new ManualClock();
-      stores = openEmpty(open, clock);
+      stores = await openEmpty(open, clock);
       store = stores.extractions;
       [project, other] = await addTwoProjects(stores);
     });

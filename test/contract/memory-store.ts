@@ -42,7 +42,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
 
     beforeEach(async () => {
       clock = new ManualClock();
-      stores = openEmpty(open, clock);
+      stores = await openEmpty(open, clock);
       ({ memories: store, jobs: jobStore, retirement } = stores);
       [project, other] = await addTwoProjects(stores);
       events = await EventReader.subscribe(stores, [project, other]);
@@ -710,13 +710,13 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       });
 
       test("explain a refusal with usage, limit and remedy", async () => {
-        stores.occupy(project, storageBytes);
+        await stores.occupy(project, storageBytes);
         const [bytes] = await store.accept(project, [{ content: "ab" }]);
         expect((bytes as Fault).message).toBe(
           'The plan "free" holds 52,428,800 bytes of content; 52,428,800 are stored, and this would add 2: ' +
             "delete memories or choose another plan.",
         );
-        stores.occupy(project, -storageBytes);
+        await stores.occupy(project, -storageBytes);
         for (let index = 0; index < documents; index++) await accept();
         const [count] = await store.accept(project, [{ content: "ab" }]);
         expect((count as Fault).message).toBe(
@@ -725,7 +725,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       });
 
       test("admit content up to the last byte", async () => {
-        stores.occupy(project, storageBytes - 5);
+        await stores.occupy(project, storageBytes - 5);
         const results = await store.accept(project, [
           { content: "abc" },
           { content: "grü" },
@@ -737,7 +737,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
 
       test("count only the growth of a changed content, and never refuse a change that does not grow", async () => {
         const memory = await completed({ content: "four", externalId: "e" });
-        stores.occupy(project, storageBytes - 6);
+        await stores.occupy(project, storageBytes - 6);
         expect(codes(await store.accept(project, [{ content: "sevenn!", externalId: "e", title: "x" }]))).toEqual([
           "storage_quota_exceeded",
         ]);
@@ -747,7 +747,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await reread(memory)).toEqual(memory);
         expect(await store.userKey(project, "u")).toBeNull();
         expect((await accept({ content: "sixsix", externalId: "e" })).outcome).toBe("rewritten");
-        stores.occupy(project, 1_000);
+        await stores.occupy(project, 1_000);
         expect((await accept({ content: "sixsix", externalId: "e", title: "y" })).outcome).toBe("updated");
         expect((await accept({ content: "five!", externalId: "e" })).outcome).toBe("rewritten");
         expect((await store.change(project, memory.id, { content: "five?" }))?.outcome).toBe("rewritten");
@@ -771,7 +771,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
 
       test("are unlimited in the plan enterprise", async () => {
         await setPlan(project, "enterprise");
-        stores.occupy(project, 1e15);
+        await stores.occupy(project, 1e15);
         expect(codes(await store.accept(project, Array(600).fill({ content: "x" })))).toEqual(
           Array(600).fill("created"),
         );

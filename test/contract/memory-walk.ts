@@ -51,7 +51,7 @@ export class RandomWalk {
     const settingsOf = (project: 0 | 1) => ({ ...DEFAULT_SETTINGS, retention_days: RETENTION_DAYS[project] });
     await stores.accounts.changeProject(first, { settings: settingsOf(0) });
     await stores.accounts.changeProject(second, { plan: "free", settings: settingsOf(1) });
-    stores.occupy(second, PLANS.free.storageBytes - BYTES_LEFT);
+    await stores.occupy(second, PLANS.free.storageBytes - BYTES_LEFT);
     return new RandomWalk(stores, projects, events, clock, random);
   }
 

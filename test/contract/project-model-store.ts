@@ -20,7 +20,7 @@ export function projectModelStoreContract(implementation: string, open: OpenStor
 
     beforeEach(async () => {
       clock = new ManualClock();
-      stores = openEmpty(open, clock);
+      stores = await openEmpty(open, clock);
       store = stores.projectModels;
       [project, other] = await addTwoProjects(stores);
     });

@@ -24,7 +24,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
 
     beforeEach(async () => {
       clock = new ManualClock();
-      stores = openEmpty(open, clock);
+      stores = await openEmpty(open, clock);
       ({ memories: store, retirement } = stores);
       [project, other] = await addTwoProjects(stores);
     });

@@ -27,17 +27,17 @@ export type Stored = "messages" | "sources" | "answers" | "subjects";
 export interface OpenedStores extends Stores {
   readonly transactions: Transactions;
   /** Adds bytes to those that count towards the storage quota of a project, without storing anything. */
-  occupy(projectId: ProjectId, bytes: number): void;
+  occupy(projectId: ProjectId, bytes: number): Eventually<void>;
   /** Number of rows of this kind in all projects. */
-  stored(what: Stored): number;
-  close(): void;
+  stored(what: Stored): Eventually<number>;
+  close(): Eventually<void>;
 }
 
 /** Opens empty stores. */
-export type OpenStores = (surroundings: StoreSurroundings) => OpenedStores;
+export type OpenStores = (surroundings: StoreSurroundings) => Eventually<OpenedStores>;
 
 /** Opens empty stores. Their events contain the whole memory, as `EventReader` expects. */
-export function openEmpty(open: OpenStores, clock: Clock): OpenedStores {
+export function openEmpty(open: OpenStores, clock: Clock): Eventually<OpenedStores> {
   return open({ clock, describe: describeWhole });
 }
 

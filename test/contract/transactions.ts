@@ -33,7 +33,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
     beforeEach(async () => {
       deliveryCalls = 0;
       effectFailures = [];
-      stores = open({
+      stores = await open({
         clock: new ManualClock(),
         describe: ({ id, title }) => ({ id, title }),
         onDeliveries: () => {
@@ -155,7 +155,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         expect(await userIds()).toHaveLength(5);
       });
 
-      test("does not wait for an open transaction if it reads, but waits if it changes something", async () => {
+      test("does not wait for an open transaction if it reads, but waits if it changes something of the same project", async () => {
         const [opened, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         const running = transactions.run(async (tx) => {
           await upsert(tx, "inside");
@@ -170,7 +170,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
             ended.push("change");
           })(),
           (async () => {
-            await transactions.run(() => undefined);
+            await transactions.run((tx) => tx.users.get(project, "inside"));
             ended.push("transaction");
           })(),
         ];
@@ -195,7 +195,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
       });
     });
 
-    test("transactions that change the same row take effect one after the other", async () => {
+    test("transactions of the same project take effect one after the other", async () => {
       await upsert(stores, "u");
       const increment = () =>
         transactions.run(async (tx) => {

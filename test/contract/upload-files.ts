@@ -24,7 +24,7 @@ export function uploadFilesContract(implementation: string, open: OpenUploadFile
     let opened: OpenedUploadFiles;
     let files: UploadFiles;
 
-    beforeEach(() => {
+    beforeEach(async () => {
       nowMs = 0;
       opened = open({ now: () => nowMs, sleep: () => Promise.resolve() });
       ({ files } = opened);

@@ -24,7 +24,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
 
     beforeEach(async () => {
       clock = new ManualClock();
-      stores = openEmpty(open, clock);
+      stores = await openEmpty(open, clock);
       store = stores.users;
       [project, other] = await addTwoProjects(stores);
     });

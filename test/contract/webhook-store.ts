@@ -30,7 +30,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
 
     beforeEach(async () => {
       clock = new ManualClock();
-      stores = openEmpty(open, clock);
+      stores = await openEmpty(open, clock);
       store = stores.webhooks;
       [project, other] = await addTwoProjects(stores);
     });

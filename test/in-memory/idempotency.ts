@@ -1,6 +1,6 @@
 // IdempotencyStore in memory.
 
-import { invariant } from "../../src/domain/fault.ts";
+import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import type {
@@ -24,7 +24,7 @@ export class InMemoryIdempotency implements IdempotencyStore {
   }
 
   remember(slot: IdempotencySlot, { fingerprint, status, body }: WholeAnswer, subjects: readonly string[]): void {
-    invariant(this.#current(slot) === null, `a second answer was given to one request to ${slot.route}`);
+    if (this.#current(slot) !== null) throw new Fault("idempotency_conflict", "the slot has an answer already");
     const { projectId, userId, route, key } = slot;
     const named = { projectId, userId, route, key };
     const createdAt = this.session.now;

@@ -6,9 +6,10 @@ import { Fault, invariant } from "../../../domain/fault.ts";
 import type { JsonObject } from "../../../domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
 import type { ExportedMemory, ExportedSettings, ExportRecord } from "../../../domain/project-export.ts";
+import { storedSource } from "../../rows/memory.ts";
 import { clusters, toCondition } from "../duckdb/archive.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { KEYS, keyList, LIVE, storedSource } from "../sqlite/memory-row.ts";
+import { KEYS, keyList, LIVE } from "../sqlite/memory-row.ts";
 import { StoreError } from "../store-error.ts";
 
 const MiB = 1024 * 1024;

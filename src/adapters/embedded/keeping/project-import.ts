@@ -14,10 +14,10 @@ import {
 } from "../../../domain/project-export.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { IncomingFile, UploadFiles } from "../../../ports/upload-files.ts";
+import { foldTitle } from "../../rows/memory.ts";
+import { type RandomBytes, systemRandom } from "../../rows/random.ts";
 import type { Bindings, SqliteDatabase } from "../sqlite/database.ts";
-import { foldTitle } from "../sqlite/memory-row.ts";
 import { HIDDEN } from "../sqlite/project-rows.ts";
-import { type RandomBytes, systemRandom } from "../sqlite/random.ts";
 import type { SqliteStores } from "../sqlite/stores.ts";
 
 const MiB = 1024 * 1024;

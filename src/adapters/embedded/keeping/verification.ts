@@ -3,8 +3,8 @@
 
 import { stat } from "node:fs/promises";
 import { type Defect, type DefectKind, EXAMPLES_MAX, type Verification } from "../../../domain/verification.ts";
+import { keptFileOf } from "../../rows/memory-file.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { keptFileOf } from "../sqlite/memory-files.ts";
 
 /** Memory keys that one query covers. */
 const WINDOW_KEYS = 1_024n;

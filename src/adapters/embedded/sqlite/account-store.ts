@@ -10,10 +10,11 @@ import type { Principal } from "../../../domain/scope.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { AccountStore } from "../../../ports/account-store.ts";
 import type { Listing } from "../../../ports/user-store.ts";
+import type { KeyLastUses } from "../../rows/key.ts";
+import { type RandomBytes, systemRandom } from "../../rows/random.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { type KeyLastUses, KeyRows } from "./key-rows.ts";
+import { KeyRows } from "./key-rows.ts";
 import { ProjectRows } from "./project-rows.ts";
-import { type RandomBytes, systemRandom } from "./random.ts";
 import { UsageRows } from "./usage-rows.ts";
 
 /** AccountStore on SQLite. */

@@ -3,23 +3,20 @@
 
 import type { Chat, Message, MessageDraft, MessageRole, MessageSource } from "../../../domain/chat.ts";
 import { invariant } from "../../../domain/fault.ts";
-import type { ChatId, MemoryKey, MessageId, ProjectId } from "../../../domain/ids.ts";
-import type { JsonObject } from "../../../domain/memory.ts";
+import type { ChatId, MessageId, ProjectId } from "../../../domain/ids.ts";
 import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { ChatStore } from "../../../ports/chat-store.ts";
 import type { Listing } from "../../../ports/user-store.ts";
+import { type ChatRow, type MessageRow, type SourceRow, titleOf, toChat, toMessage } from "../../rows/chat.ts";
+import { newId, type RandomBytes, systemRandom } from "../../rows/random.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { KEYS, keyList, LIVE, PROJECT_KEY } from "./memory-row.ts";
-import { newId, type RandomBytes, systemRandom } from "./random.ts";
 import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
 /** The largest integer of SQLite. It is larger than every key. */
 const MESSAGE_KEY_MAX = "9223372036854775807";
-/** Maximum length of a title made from a message, in code points including `…`: fits one line in a list of chats. */
-const TITLE_CHARACTERS_MAX = 80;
-
 const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.created_at,
   (SELECT users.id FROM users WHERE users.user_key = chats.user_key) AS user_id`;
 
@@ -82,25 +79,6 @@ const FIRST_WITH_LOST_SOURCE = `SELECT messages.message_key FROM messages JOIN c
 const LAST_TURNS = `SELECT role, content FROM messages WHERE chat_key = ${CHAT_KEY}
   AND (role = 'user' OR message_key < ifnull((${FIRST_WITH_LOST_SOURCE}), ${MESSAGE_KEY_MAX}))
   ORDER BY message_key DESC LIMIT $rows`;
-
-type ChatRow = {
-  readonly chat_key: bigint;
-  readonly id: string;
-  readonly user_id: string | null;
-  readonly title: string | null;
-  readonly created_at: bigint;
-};
-
-type MessageRow = {
-  readonly message_key: bigint;
-  readonly id: string;
-  readonly role: string;
-  readonly content: string;
-  readonly is_interrupted: bigint;
-  readonly created_at: bigint;
-};
-
-type SourceRow = { readonly message_key: bigint; readonly memory_key: bigint; readonly shown: string };
 
 type OneChat = { readonly project: string; readonly id: string };
 
@@ -292,41 +270,4 @@ export class SqliteChatStore implements ChatStore {
   #newId(prefix: "chat" | "msg", now: number): string {
     return newId(prefix, now, this.#random);
   }
-}
-
-/**
- * Title of a chat, made from its first message: the first line, cut between words to at most 80 code points. null for a
- * message without visible characters.
- */
-function titleOf(message: string): string | null {
-  const line = (/\S.*/.exec(message)?.[0] ?? "").replace(/\s+/g, " ").trim();
-  const characters = Array.from(line);
-  if (characters.length <= TITLE_CHARACTERS_MAX) return line === "" ? null : line;
-  const head = characters.slice(0, TITLE_CHARACTERS_MAX - 1).join("");
-  const isWordWhole = characters[TITLE_CHARACTERS_MAX - 1] === " ";
-  const lastSpace = isWordWhole ? head.length : head.lastIndexOf(" ");
-  // if there is no space in the second half (a script without spaces, a URL), the text is cut within a word: a cut word
-  // says more than a much shorter title
-  const cut = lastSpace < head.length / 2 ? head : head.slice(0, lastSpace);
-  return `${cut.trimEnd()}…`;
-}
-
-function toChat(row: ChatRow): Chat {
-  return { id: row.id as ChatId, userId: row.user_id, title: row.title, createdAt: Number(row.created_at) };
-}
-
-function toMessage(row: MessageRow, sources: readonly SourceRow[]): Message {
-  return {
-    id: row.id as MessageId,
-    role: row.role as MessageRole,
-    content: row.content,
-    sources: sources.map(
-      (source): MessageSource => ({
-        memoryKey: source.memory_key as MemoryKey,
-        shown: JSON.parse(source.shown) as JsonObject,
-      }),
-    ),
-    isInterrupted: row.is_interrupted === 1n,
-    createdAt: Number(row.created_at),
-  };
 }

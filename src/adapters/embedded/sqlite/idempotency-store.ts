@@ -1,6 +1,5 @@
 // IdempotencyStore on SQLite. account/idempotency.ts decides when an answer is replayed and when a request is refused.
 
-import { invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
 import { LIMITS } from "../../../domain/limits.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -10,6 +9,13 @@ import type {
   RememberedAnswer,
   WholeAnswer,
 } from "../../../ports/idempotency-store.ts";
+import {
+  carriedOutMeanwhile,
+  type RecordRow,
+  type SlotColumns,
+  slotColumns,
+  toAnswer,
+} from "../../rows/idempotency.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
 
@@ -40,10 +46,6 @@ const PRUNE = "DELETE FROM idempotency_records WHERE created_at < $oldest";
 
 type AnswerColumns = { readonly fingerprint: Uint8Array; readonly status: number; readonly body: string };
 
-type RecordRow = { readonly fingerprint: Uint8Array; readonly status: bigint; readonly body: string };
-
-type SlotColumns = { readonly project: string; readonly userId: string; readonly route: string; readonly key: string };
-
 /** IdempotencyStore on SQLite. */
 export class SqliteIdempotencyStore implements IdempotencyStore {
   readonly #database: SqliteDatabase;
@@ -57,20 +59,20 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
   recall(slot: IdempotencySlot): RememberedAnswer | null {
     const row = this.#database
       .prepare<RecordRow, SlotColumns & { oldest: number }>(RECALL)
-      .get({ ...columnsOf(slot), oldest: this.#oldest() });
-    return row === null ? null : { fingerprint: row.fingerprint, status: Number(row.status), body: row.body || null };
+      .get({ ...slotColumns(slot), oldest: this.#oldest() });
+    return row === null ? null : toAnswer(row);
   }
 
   remember(slot: IdempotencySlot, { fingerprint, status, body }: WholeAnswer, subjects: readonly string[]): void {
     this.#database.transaction(() => {
       this.#database
         .prepare<never, SlotColumns & { oldest: number }>(REMOVE_OUTDATED)
-        .run({ ...columnsOf(slot), oldest: this.#oldest() });
+        .run({ ...slotColumns(slot), oldest: this.#oldest() });
       const made = this.#database
         .prepare<{ record_key: bigint }, SlotColumns & AnswerColumns & { now: number }>(REMEMBER)
-        .get({ ...columnsOf(slot), fingerprint, status, body, now: this.#clock.now() });
+        .get({ ...slotColumns(slot), fingerprint, status, body, now: this.#clock.now() });
       // throwing also rolls back the change of this request, which would be made a second time
-      invariant(made !== null, `a second answer was given to one request to ${slot.route}`);
+      if (made === null) throw carriedOutMeanwhile();
       this.#database
         .prepare<never, { recordKey: bigint; subjects: string }>(ADD_SUBJECTS)
         .run({ recordKey: made.record_key, subjects: JSON.stringify(subjects) });
@@ -93,8 +95,4 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
   #oldest(): number {
     return this.#clock.now() - LIMITS.idempotencyMs;
   }
-}
-
-function columnsOf(slot: IdempotencySlot): SlotColumns {
-  return { project: slot.projectId, userId: slot.userId ?? "", route: slot.route, key: slot.key };
 }

@@ -2,9 +2,8 @@
 // `lease` is the fencing token of the latest claim.
 
 import { invariant } from "../../../domain/fault.ts";
-import { filteredAttributesJson } from "../../../domain/filter.ts";
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
-import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type FailureCode } from "../../../domain/memory.ts";
+import type { FailureCode } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { DocumentFacts } from "../../../ports/document-reader.ts";
@@ -16,20 +15,19 @@ import {
   type JobStore,
   NO_WORK,
 } from "../../../ports/job-store.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { keptFileOf, readSource, uploadedFileOf } from "./memory-files.ts";
-import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
 import {
-  foldTitle,
-  KEYS,
-  keyList,
-  LIVE,
-  MEMORY_COLUMNS,
-  type MemoryRow,
-  PROJECT_KEY,
-  TO_REINDEX,
-  toMemory,
-} from "./memory-row.ts";
+  type ClaimedRow,
+  type CompletedColumns,
+  completedColumns,
+  factsOf,
+  hasStoredFacts,
+  toJob,
+  toVisible,
+} from "../../rows/job.ts";
+import { type MemoryRow, toMemory } from "../../rows/memory.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
+import { KEYS, keyList, LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX } from "./memory-row.ts";
 
 const EXCEPT = "(SELECT value FROM json_each($except))";
 // Before a file is read, the size of its text is known only if it is a plain-text file.
@@ -221,19 +219,8 @@ export class SqliteJobStore implements JobStore {
         "UPDATE projects SET served_lease = $lease WHERE project_key = $projectKey",
       )
       .run({ lease, projectKey: next.project_key });
-    const memory = toMemory(row);
-    const upload = uploadedFileOf(row);
-    return {
-      projectId: next.project_id as ProjectId,
-      memory,
-      content: row.content,
-      upload,
-      textFile: upload === null ? keptFileOf(row) : null,
-      facts: row.content === null || row.is_reindexed === 1n ? this.#factsOf(row.memory_key) : null,
-      lease,
-      attempt: Number(row.attempts),
-      isReindexed: row.is_reindexed === 1n,
-    };
+    const facts = hasStoredFacts(row) ? this.#factsOf(row.memory_key) : null;
+    return toJob(row, { projectId: next.project_id as ProjectId, lease, facts });
   }
 
   #takeLeaseToken(): number {
@@ -256,7 +243,7 @@ export class SqliteJobStore implements JobStore {
 
   #factsOf(key: bigint): DocumentFacts | null {
     const row = this.database.prepare<{ title: string | null; marks: string }, { key: bigint }>(FACTS).get({ key });
-    return row === null ? null : { title: row.title, marks: JSON.parse(row.marks) };
+    return factsOf(row);
   }
 
   #completeOne({ job, extracted, extractedBy, chunkCount, read }: Completion): VisibleMemory | null {
@@ -266,22 +253,9 @@ export class SqliteJobStore implements JobStore {
       .prepare<MemoryRow, Held>(`SELECT ${MEMORY_COLUMNS} FROM memories WHERE ${HELD}`)
       .get(held);
     if (row === null) return null;
-    const isReindexed = row.is_reindexed === 1n;
-    const given = isReindexed ? EXTRACTED_FIELDS : (JSON.parse(row.given) as readonly ExtractedField[]);
-    const title = given.includes("title") ? row.title : extracted.title;
-    const done = this.database.prepare<MemoryRow, CompletedColumns>(COMPLETE).get({
-      key: held.key,
-      updatedAt: isReindexed ? row.updated_at : BigInt(held.now),
-      chunkCount,
-      contentBytes: read?.contentBytes ?? Number(row.content_bytes),
-      source: readSource(row),
-      title,
-      titleFolded: title === null ? null : foldTitle(title),
-      type: given.includes("type") ? row.type : extracted.type,
-      tags: given.includes("tags") ? row.tags : JSON.stringify(extracted.tags),
-      language: given.includes("language") ? row.language : extracted.language,
-      extraction: extractionOf(row, given, extractedBy),
-    });
+    const done = this.database
+      .prepare<MemoryRow, CompletedColumns>(COMPLETE)
+      .get(completedColumns(row, { extracted, extractedBy, chunkCount, read }, held.now));
     this.database
       .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key")
       .run({ key: held.key });
@@ -291,19 +265,13 @@ export class SqliteJobStore implements JobStore {
       this.database.prepare<never, typeof facts>(KEEP_FACTS).run(facts);
     }
     const memory = toMemory(done);
-    if (!isReindexed) this.outbox.record(row.project_key, "memory.completed", memory);
-    const { key: memoryKey, userKey, expiresAt } = memory;
-    return { memoryKey, userKey, expiresAt, attributes: filteredAttributesJson(memory) };
+    if (row.is_reindexed !== 1n) this.outbox.record(row.project_key, "memory.completed", memory);
+    return toVisible(memory);
   }
 
   #held(job: Job): Held {
     return { key: job.memory.key, lease: job.lease, version: job.memory.version, now: this.clock.now() };
   }
-}
-
-function extractionOf(row: MemoryRow, given: readonly ExtractedField[], extractedBy: Extraction): Extraction {
-  if (row.is_reindexed === 1n && row.extraction !== null) return row.extraction as Extraction;
-  return given.length === EXTRACTED_FIELDS.length ? "caller" : extractedBy;
 }
 
 type FilterValues = { readonly except: string; readonly textBytesMax: number };
@@ -312,25 +280,9 @@ function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: J
   return { except: JSON.stringify(except), textBytesMax };
 }
 
-type ClaimedRow = MemoryRow & { readonly content: string | null; readonly content_sha256: Uint8Array };
-
 type NextJob = {
   readonly memory_key: bigint;
   readonly content_bytes: bigint;
   readonly project_key: bigint;
   readonly project_id: string;
-};
-
-type CompletedColumns = {
-  readonly key: bigint;
-  readonly updatedAt: bigint;
-  readonly chunkCount: number;
-  readonly contentBytes: number;
-  readonly source: string | null;
-  readonly title: string | null;
-  readonly titleFolded: string | null;
-  readonly type: string | null;
-  readonly tags: string | null;
-  readonly language: string | null;
-  readonly extraction: Extraction;
 };

@@ -10,42 +10,30 @@ import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { KeyScope, Principal } from "../../../domain/scope.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
+import {
+  hashOf,
+  type KeyLastUses,
+  type KeyRow,
+  newSecret,
+  OPERATOR,
+  redact,
+  secretTaken,
+  toKey,
+} from "../../rows/key.ts";
+import { newId, type RandomBytes } from "../../rows/random.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { OPEN_PROJECT } from "./memory-row.ts";
-import { newId, type RandomBytes } from "./random.ts";
 
-const SECRET_RANDOM_BYTES = 32;
-const SECRET_PREFIX = "ctx_";
-/**
- * Number of characters of a secret that stay visible: after the prefix (`SHOWN_FIRST`) and at its end (`SHOWN_LAST`).
- */
-const SHOWN_FIRST = 2;
-const SHOWN_LAST = 4;
 /** How long the cache is used before the file is checked for changes by other processes, in milliseconds. */
 const ACCESS_TRUSTED_MS = 10;
 /** Maximum number of cached secrets. A full cache is emptied. */
 const CACHED_SECRETS_MAX = 10_000;
 
-const OPERATOR_NAME = "operator";
-const OPERATOR_SCOPES: readonly KeyScope[] = ["*", "admin"];
 /**
  * Visible part that migrations.ts set for keys of the first schema, which did not store the visible part of secrets.
  */
 const REDACTED_BEFORE = "ctx_…";
-
-interface KeyRow {
-  readonly key_key: bigint;
-  readonly id: string;
-  readonly project_id: string;
-  readonly name: string;
-  readonly scopes: string;
-  readonly user_id: string | null;
-  readonly redacted: string;
-  readonly expires_at: bigint | null;
-  readonly last_used_at: bigint | null;
-  readonly created_at: bigint;
-}
 
 interface SecretRow {
   readonly sha256: Uint8Array;
@@ -113,9 +101,6 @@ const REMOVE_OPERATOR = "DELETE FROM api_keys WHERE is_operator = 1";
 const REMOVE_OTHER_OPERATORS = "DELETE FROM api_keys WHERE is_operator = 1 AND key_key <> $key";
 const MAKE_OPERATOR = `UPDATE api_keys SET name = $name, scopes = $scopes, user_id = NULL, redacted = $redacted,
   is_operator = 1, expires_at = NULL WHERE key_key = $key`;
-
-/** Unix milliseconds of the last use of keys, by `key_key`. Contains only what `flush` has not stored yet. */
-export type KeyLastUses = Map<bigint, number>;
 
 /** The methods of AccountStore for keys. They are documented there. */
 export class KeyRows {
@@ -206,7 +191,7 @@ export class KeyRows {
 
   /** See AccountStore.issueKey. */
   issue(projectId: ProjectId, draft: KeyDraft): IssuedKey {
-    const secret = this.#newSecret();
+    const secret = newSecret(this.random);
     return { key: this.#insert(projectId, draft, secret, 0), secret };
   }
 
@@ -218,14 +203,13 @@ export class KeyRows {
         .get({ hash: hashOf(secret) });
       if (known === null) {
         this.database.prepare<never>(REMOVE_OPERATOR).run({});
-        const draft = { name: OPERATOR_NAME, scopes: OPERATOR_SCOPES, userId: null, expiresAt: null };
-        this.#insert(projectId, draft, secret, 1);
+        this.#insert(projectId, OPERATOR, secret, 1);
         return;
       }
       // a secret that was stored before the column `is_operator` existed becomes the operator's key
       const isTakenOver = known.is_default === 1n && known.redacted === REDACTED_BEFORE;
       if (known.is_operator === 0n && !isTakenOver) {
-        throw new Fault("invalid_request", "This secret belongs to a key that was issued already. Choose another one.");
+        throw secretTaken();
       }
       this.#makeOperator(known.key_key, secret);
     });
@@ -234,7 +218,7 @@ export class KeyRows {
   /** See AccountStore.key. */
   get(projectId: ProjectId, id: KeyId): ApiKey | null {
     const row = this.#find(projectId, id);
-    return row === null ? null : this.#toKey(row);
+    return row === null ? null : toKey(row, this.lastUses);
   }
 
   /** See AccountStore.listKeys. */
@@ -248,7 +232,7 @@ export class KeyRows {
         : this.database
             .prepare<KeyRow, { project: string; before: bigint; rows: number }>(NEWEST_BEFORE)
             .all({ project: projectId, before: decodeCursor(cursor, binding), rows });
-    const toItems = (page: readonly KeyRow[]) => page.map((row) => this.#toKey(row));
+    const toItems = (page: readonly KeyRow[]) => page.map((row) => toKey(row, this.lastUses));
     return pageOf(found, { limit, binding, keyOf: (row) => row.key_key, toItems });
   }
 
@@ -274,7 +258,7 @@ export class KeyRows {
         setsExpiry: expiresAt === undefined ? 0 : 1,
         expiresAt: expiresAt ?? null,
       });
-    return row === null ? null : this.#toKey(row);
+    return row === null ? null : toKey(row, this.lastUses);
   }
 
   /** See AccountStore.rotateKey. */
@@ -286,13 +270,13 @@ export class KeyRows {
       const now = this.clock.now();
       this.database.prepare<never, { key: bigint; until: number }>(END_SECRETS).run({ key, until: now + graceMs });
       this.database.prepare<never, { key: bigint; now: number }>(REMOVE_ENDED_SECRETS).run({ key, now });
-      const secret = this.#newSecret();
+      const secret = newSecret(this.random);
       this.#addSecret(key, secret);
       const row = this.database
         .prepare<KeyRow, { key: bigint; redacted: string }>(SHOW_OTHER_SECRET)
         .get({ key, redacted: redact(secret) });
       invariant(row !== null, `key ${id} disappeared while it was rotated`);
-      return { key: this.#toKey(row), secret };
+      return { key: toKey(row, this.lastUses), secret };
     });
   }
 
@@ -336,7 +320,7 @@ export class KeyRows {
         });
       if (row === null) throw new Fault("project_not_found", `There is no project ${projectId}.`);
       this.#addSecret(row.key_key, secret);
-      return this.#toKey(row);
+      return toKey(row, this.lastUses);
     });
   }
 
@@ -345,7 +329,7 @@ export class KeyRows {
     this.database.prepare<never, { key: bigint }>(REMOVE_OTHER_OPERATORS).run({ key });
     this.database
       .prepare<never, { key: bigint; name: string; scopes: string; redacted: string }>(MAKE_OPERATOR)
-      .run({ key, name: OPERATOR_NAME, scopes: JSON.stringify(OPERATOR_SCOPES), redacted: redact(secret) });
+      .run({ key, name: OPERATOR.name, scopes: JSON.stringify(OPERATOR.scopes), redacted: redact(secret) });
     const hash = hashOf(secret);
     this.database.prepare<never, { key: bigint; hash: Uint8Array }>(REMOVE_OTHER_SECRETS).run({ key, hash });
     this.database.prepare<never, { hash: Uint8Array }>(KEEP_SECRET).run({ hash });
@@ -354,33 +338,4 @@ export class KeyRows {
   #addSecret(key: bigint, secret: string): void {
     this.database.prepare<never, { key: bigint; hash: Uint8Array }>(ADD_SECRET).run({ key, hash: hashOf(secret) });
   }
-
-  #newSecret(): string {
-    return `${SECRET_PREFIX}${Buffer.from(this.random(SECRET_RANDOM_BYTES)).toString("base64url")}`;
-  }
-
-  #toKey(row: KeyRow): ApiKey {
-    const written = row.last_used_at === null ? null : Number(row.last_used_at);
-    const waiting = this.lastUses.get(row.key_key);
-    return {
-      id: row.id as KeyId,
-      projectId: row.project_id as ProjectId,
-      name: row.name,
-      scopes: JSON.parse(row.scopes) as readonly KeyScope[],
-      userId: row.user_id,
-      expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-      lastUsedAt: waiting === undefined ? written : Math.max(waiting, written ?? waiting),
-      createdAt: Number(row.created_at),
-      redacted: row.redacted,
-    };
-  }
-}
-
-function hashOf(secret: string): Uint8Array {
-  return Bun.SHA256.hash(secret) as Uint8Array;
-}
-
-function redact(secret: string): string {
-  const first = secret.slice(0, SECRET_PREFIX.length + SHOWN_FIRST);
-  return `${first}…${secret.slice(-SHOWN_LAST)}`;
 }

@@ -1,32 +1,27 @@
 // Changes existing memories: attributes, owner and content. Also puts failed memories back to `processing`.
 // memory-intake.ts creates memories; job-store.ts has the jobs for new content.
 
-import { createHash } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { MemoryId, ProjectId } from "../../../domain/ids.ts";
-import {
-  EXTRACTED_FIELDS,
-  type ExtractedField,
-  type Memory,
-  type MemoryChange,
-  type ReceivedFile,
-} from "../../../domain/memory.ts";
+import type { Memory, MemoryChange } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
+import { type MemoryRow, toMemory } from "../../rows/memory.ts";
+import {
+  type AttributeColumns,
+  attributesOf,
+  externalIdConflict,
+  type KnownRow,
+  type NewWork,
+  newPair,
+  newWork,
+  valueAfter,
+} from "../../rows/memory-change.ts";
+import { type ContentFingerprint, keptFileOf, unreadSource } from "../../rows/memory-file.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import { type ContentFingerprint, fingerprintOfFile, keptFileOf, unreadSource } from "./memory-files.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
-import {
-  foldTitle,
-  LIVE,
-  MEMORY_COLUMNS,
-  type MemoryRow,
-  numberOrNull,
-  OPEN_PROJECT,
-  TO_WORK,
-  toMemory,
-} from "./memory-row.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
 import { ensureKnownUser, userKeyOf } from "./user-rows.ts";
 
@@ -51,22 +46,6 @@ const UPDATE = `UPDATE memories SET user_key = $userKey, external_id = $external
 
 const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)
   ON CONFLICT (memory_key) DO UPDATE SET content = excluded.content`;
-
-/** A row of an existing memory, with the additional columns that a change needs. */
-export type KnownRow = MemoryRow & { readonly content_sha256: Uint8Array; readonly project_id: string };
-
-/** Attributes that callers can give, in their stored form. */
-export type AttributeColumns = {
-  readonly title: string | null;
-  readonly titleFolded: string | null;
-  readonly type: string | null;
-  readonly tags: string | null;
-  readonly language: string | null;
-  readonly metadata: string | null;
-  readonly given: string;
-  readonly expiresAt: number | null;
-  readonly occurredAt: number | null;
-};
 
 /** Changes memories. */
 export class MemoryChanges {
@@ -159,14 +138,10 @@ export class MemoryChanges {
   }
 
   #conflict(known: KnownRow, change: MemoryChange): Fault | null {
-    const externalId = valueAfter(change.externalId, known.external_id);
-    const userId = valueAfter(change.userId, known.user_id);
-    if (externalId === null || (externalId === known.external_id && userId === known.user_id)) return null;
-    if (this.holderOf(known.project_id as ProjectId, userId, externalId) === null) return null;
-    const owner = userId === null ? "that belongs to no user" : "of this user";
-    return new Fault("external_id_conflict", `Another memory ${owner} has this externalId: choose one that is free.`, {
-      param: "externalId",
-    });
+    const pair = newPair(known, change);
+    if (pair === null) return null;
+    const holder = this.holderOf(known.project_id as ProjectId, pair.userId, pair.externalId);
+    return holder === null ? null : externalIdConflict(pair.userId);
   }
 
   #overQuota(known: KnownRow, work: NewWork | null): Fault | null {
@@ -186,62 +161,4 @@ export function putContent(database: SqliteDatabase, key: bigint, content: strin
   database.prepare<never, { key: bigint; content: string }>(PUT_CONTENT).run({ key, content });
 }
 
-/** Size and hash of a text. Cost: one SHA-256 over its UTF-8. */
-export function fingerprintOf(content: string): ContentFingerprint {
-  return {
-    contentBytes: Buffer.byteLength(content, "utf8"),
-    contentSha256: createHash("sha256").update(content, "utf8").digest(),
-  };
-}
-
-/**
- * The attributes after a change. A value replaces the old one and counts as given by a caller; null clears it. A field
- * that the change lacks keeps its value in `known`. If the content is processed again (`isRework`), values that no
- * caller ever gave are cleared, so that they are extracted again.
- */
-export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRework: boolean): AttributeColumns {
-  const givenBefore = known === null ? [] : (JSON.parse(known.given) as readonly ExtractedField[]);
-  const stays = (field: ExtractedField) =>
-    known === null || (isRework && !givenBefore.includes(field)) ? null : known[field];
-  const isGiven = (field: ExtractedField) =>
-    change[field] === undefined ? givenBefore.includes(field) : change[field] !== null;
-  const timeBefore = (column: "expires_at" | "occurred_at") => numberOrNull(known?.[column] ?? null);
-  const title = valueAfter(change.title, stays("title"));
-  return {
-    title,
-    titleFolded: title === null ? null : foldTitle(title),
-    type: valueAfter(change.type, stays("type")),
-    tags: valueAfter(jsonOf(change.tags), stays("tags")),
-    language: valueAfter(change.language, stays("language")),
-    metadata: valueAfter(jsonOf(change.metadata), known?.metadata ?? null),
-    given: JSON.stringify(EXTRACTED_FIELDS.filter(isGiven)),
-    expiresAt: valueAfter(change.expiresAt, timeBefore("expires_at")),
-    occurredAt: valueAfter(change.occurredAt, timeBefore("occurred_at")),
-  };
-}
-
 type Owner = { readonly userKey: bigint | null; readonly externalId: string | null };
-
-type NewWork = {
-  readonly content: string;
-  readonly fingerprint: ContentFingerprint;
-  readonly upload: ReceivedFile | null;
-};
-
-// Returns the content to process; null if the change has none. Content that the memory already has is processed again
-// only if the memory failed.
-function newWork(known: KnownRow, change: Pick<MemoryChange, "content" | "upload">): NewWork | null {
-  const { content, upload = null } = change;
-  if (content === undefined) return null;
-  const fingerprint = upload === null ? fingerprintOf(content) : fingerprintOfFile(upload);
-  const isSame = Buffer.from(known.content_sha256).equals(fingerprint.contentSha256);
-  return isSame && known.status !== "failed" ? null : { content, fingerprint, upload };
-}
-
-function valueAfter<T>(change: T | null | undefined, before: T | null): T | null {
-  return change === undefined ? before : change;
-}
-
-function jsonOf(value: object | null | undefined): string | null | undefined {
-  return value === null || value === undefined ? value : JSON.stringify(value);
-}

@@ -1,41 +1,12 @@
-// The uploaded file of a memory, as the column `source` of its row describes it. The row has only the file's name; the
-// callers of the stores keep and remove files.
+// Finds uploaded files to which no memory refers.
 
-import { hashOfFile } from "../../../domain/file-hash.ts";
-import type { MemorySource, ReceivedFile } from "../../../domain/memory.ts";
-import type { UploadedFile } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { type MemoryRow, storedSource } from "./memory-row.ts";
-
-/** Size and hash of a content. They show whether a given content is new, even when the row no longer has the text. */
-export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
 
 /** Maximum number of file names per statement. Many thousand names in one parameter would take megabytes. */
 const STEP_FILES = 500;
 
 const UNREFERENCED = `SELECT value AS name FROM json_each($names) WHERE NOT EXISTS (
     SELECT 1 FROM memories WHERE source ->> '$.file' = value AND source ->> '$.file' IS NOT NULL)`;
-
-/** The column `source` of a memory whose file has not been read yet. */
-export function unreadSource({ file, bytes, source }: ReceivedFile): string {
-  return JSON.stringify({ bytes, ...source, file });
-}
-
-/** Name of the kept file of a memory, uploaded or with its long text; null if there is none. */
-export function keptFileOf({ source }: Pick<MemoryRow, "source">): string | null {
-  return source === null ? null : ((JSON.parse(source) as { readonly file?: string }).file ?? null);
-}
-
-/** The uploaded file of a memory whose text has to be read; null if there is none. */
-export function uploadedFileOf(
-  row: Pick<MemoryRow, "source"> & { readonly content_sha256: Uint8Array },
-): UploadedFile | null {
-  const source = storedSource(row);
-  if (source?.file === undefined) return null;
-  const { file, bytes, filename, media_type } = source;
-  const sha256 = Buffer.from(row.content_sha256).toString("hex");
-  return { name: file, bytes, filename, mediaType: media_type, contentSha256: sha256 };
-}
 
 /** See MemoryStore.unreferencedFiles. */
 export function unreferencedFiles(database: SqliteDatabase, names: readonly string[]): readonly string[] {
@@ -47,18 +18,4 @@ export function unreferencedFiles(database: SqliteDatabase, names: readonly stri
     unreferenced.push(...rows.map(({ name }) => name));
   }
   return unreferenced;
-}
-
-/** Size and hash of a file. */
-export function fingerprintOfFile({ bytes, sha256, source }: ReceivedFile): ContentFingerprint {
-  return { contentBytes: bytes, contentSha256: source === null ? sha256 : hashOfFile(sha256, source.media_type) };
-}
-
-/** The column `source` after the file was read: without the name of the kept file. */
-export function readSource(row: Pick<MemoryRow, "source">): string | null {
-  const source = storedSource(row);
-  if (source === null) return null;
-  const { filename, media_type, bytes } = source;
-  const read: MemorySource = { filename, media_type, bytes };
-  return JSON.stringify(read);
 }

@@ -6,12 +6,14 @@ import type { ProjectId } from "../../../domain/ids.ts";
 import type { MemoryDraft } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
+import { type MemoryRow, toMemory } from "../../rows/memory.ts";
+import { type AttributeColumns, attributesOf, fingerprintOf } from "../../rows/memory-change.ts";
+import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "../../rows/memory-file.ts";
+import { newId, type RandomBytes } from "../../rows/random.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { type AttributeColumns, attributesOf, fingerprintOf, type MemoryChanges, putContent } from "./memory-change.ts";
-import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "./memory-files.ts";
-import { MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
+import { type MemoryChanges, putContent } from "./memory-change.ts";
+import { MEMORY_COLUMNS, OPEN_PROJECT } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
-import { newId, type RandomBytes } from "./random.ts";
 import { ensureKnownUser } from "./user-rows.ts";
 
 const FIND_PROJECT = `SELECT ${OPEN_PROJECT} AS project_key`;

@@ -2,12 +2,14 @@
 
 import type { ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
-import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import { decodeCursor, type Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { MemoryListing } from "../../../ports/memory-store.ts";
+import { foldTitle, type MemoryRow } from "../../rows/memory.ts";
+import { memoryPage } from "../../rows/memory-page.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "./memory-row.ts";
 import { USER_KEY } from "./user-rows.ts";
 
 /** The FROM clause of a list query, and the column by which rows are ordered. */
@@ -64,9 +66,7 @@ export class MemoryLists {
         `SELECT ${MEMORY_COLUMNS} FROM ${from} WHERE ${conditions.join(" AND ")} ORDER BY ${key} DESC LIMIT $rows`,
       )
       .all(values);
-    const items = withinBytes(rows.slice(0, limit).map(toMemory), listing.contentBytesMax ?? Number.POSITIVE_INFINITY);
-    const last = items.at(-1);
-    return { items, cursor: rows.length > items.length && last !== undefined ? encodeCursor(last.key, binding) : null };
+    return memoryPage(rows, listing, binding);
   }
 }
 
@@ -77,14 +77,4 @@ function sourceOf({ tag, userId, status, type }: MemoryListing): Source {
   if (userId !== undefined) return OF_USER;
   if (status !== undefined && (status !== "completed" || type === undefined)) return OF_STATUS;
   return type === undefined ? ALL : OF_TYPE;
-}
-
-// Cuts a page so that the contents of its memories do not exceed `bytes` together. At least one memory stays.
-function withinBytes(memories: readonly Memory[], bytes: number): readonly Memory[] {
-  let sum = 0;
-  const end = memories.findIndex((memory, position) => {
-    sum += memory.contentBytes;
-    return position > 0 && sum > bytes;
-  });
-  return end === -1 ? memories : memories.slice(0, end);
 }

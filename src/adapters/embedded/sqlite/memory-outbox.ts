@@ -1,12 +1,9 @@
 // Interface through which the stores record events of memories. outbox.ts decides which webhooks receive them.
 
 import type { Memory } from "../../../domain/memory.ts";
-import type { WebhookEvent } from "../../../domain/webhook.ts";
 import type { Clock } from "../../../kit/clock.ts";
+import type { MemoryEvent } from "../../rows/webhook.ts";
 import type { SqliteDatabase } from "./database.ts";
-
-/** Records events of memories. */
-export type MemoryEvent = Exclude<WebhookEvent, "webhook.test">;
 
 /** Records events in the transaction that changes the memory, so that either both become durable or neither does. */
 export interface MemoryOutbox {

@@ -7,6 +7,8 @@ import type { Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../../ports/memory-store.ts";
+import { type MemoryRow, toMemory } from "../../rows/memory.ts";
+import { type RandomBytes, systemRandom } from "../../rows/random.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { MemoryChanges } from "./memory-change.ts";
 import { MemoryDeletion } from "./memory-deletion.ts";
@@ -15,18 +17,8 @@ import { unreferencedFiles } from "./memory-files.ts";
 import { MemoryIntake } from "./memory-intake.ts";
 import { MemoryLists } from "./memory-list.ts";
 import { type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
-import {
-  FILTERED_ATTRIBUTES,
-  KEYS,
-  keyList,
-  LIVE,
-  MEMORY_COLUMNS,
-  type MemoryRow,
-  OPEN_PROJECT,
-  toMemory,
-} from "./memory-row.ts";
+import { FILTERED_ATTRIBUTES, KEYS, keyList, LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "./memory-row.ts";
 import { ProjectQuotas } from "./project-quotas.ts";
-import { type RandomBytes, systemRandom } from "./random.ts";
 import { RecentMemories } from "./recent-memories.ts";
 import { userKeyOf } from "./user-rows.ts";
 

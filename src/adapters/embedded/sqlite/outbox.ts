@@ -5,10 +5,11 @@
 import type { DeliveryId } from "../../../domain/ids.ts";
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { WebhookEvent } from "../../../domain/webhook.ts";
-import { type Clock, isoTime } from "../../../kit/clock.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import { newId, type RandomBytes, systemRandom } from "../../rows/random.ts";
+import { eventBody, type MemoryEvent } from "../../rows/webhook.ts";
 import type { SqliteDatabase } from "./database.ts";
-import type { MemoryEvent, MemoryOutbox } from "./memory-outbox.ts";
-import { newId, type RandomBytes, systemRandom } from "./random.ts";
+import type { MemoryOutbox } from "./memory-outbox.ts";
 
 const SUBSCRIBED = `SELECT webhook_key FROM webhooks
   WHERE project_key = $projectKey AND is_enabled = 1
@@ -58,11 +59,6 @@ export class SqliteOutbox implements MemoryOutbox {
     }
     if (onRecorded !== undefined) database.afterCommit(onRecorded);
   }
-}
-
-/** Body of a delivery: the compact JSON `{"type","timestamp","data"}`. `now` is Unix milliseconds. */
-export function eventBody(event: WebhookEvent, now: number, data: JsonObject): string {
-  return JSON.stringify({ type: event, timestamp: isoTime(now), data });
 }
 
 /** Adds a pending delivery that is due at `now` (Unix milliseconds). */

@@ -3,12 +3,8 @@
 import { invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
-import type {
-  ModelChange,
-  ModelChangeState,
-  ProjectModel,
-  ProjectModelStore,
-} from "../../../ports/project-model-store.ts";
+import type { ModelChange, ProjectModel, ProjectModelStore } from "../../../ports/project-model-store.ts";
+import { type ProjectModelRow, toProjectModel } from "../../rows/project-model.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { OPEN_PROJECT } from "./memory-row.ts";
 import { projectKeyOf } from "./user-rows.ts";
@@ -49,12 +45,12 @@ export class SqliteProjectModelStore implements ProjectModelStore {
   }
 
   get(projectId: ProjectId): ProjectModel | null {
-    const row = this.#database.prepare<Row, { project: string }>(GET).get({ project: projectId });
-    return row === null ? null : toModel(row);
+    const row = this.#database.prepare<ProjectModelRow, { project: string }>(GET).get({ project: projectId });
+    return row === null ? null : toProjectModel(row);
   }
 
   list(): readonly ProjectModel[] {
-    return this.#database.prepare<Row>(LIST).all({}).map(toModel);
+    return this.#database.prepare<ProjectModelRow>(LIST).all({}).map(toProjectModel);
   }
 
   observe(project: ProjectId, live: string, previous: string | null): void {
@@ -97,42 +93,4 @@ export class SqliteProjectModelStore implements ProjectModelStore {
   forget(project: ProjectId): boolean {
     return this.#database.prepare<never, { project: string }>(FORGET).run({ project }) > 0;
   }
-}
-
-interface Row {
-  readonly project_id: string;
-  readonly live: string | null;
-  readonly previous: string | null;
-  readonly is_chosen: bigint;
-  readonly change_number: bigint;
-  readonly model: string | null;
-  readonly state: string | null;
-  readonly error: string | null;
-  readonly chunks_done: bigint;
-  readonly chunks_total: bigint | null;
-  readonly started_at: bigint | null;
-  readonly ended_at: bigint | null;
-}
-
-function toModel(row: Row): ProjectModel {
-  const { live, previous, model, state } = row;
-  return {
-    projectId: row.project_id as ProjectId,
-    live,
-    previous,
-    isChosen: row.is_chosen === 1n,
-    change:
-      model === null || state === null
-        ? null
-        : {
-            number: Number(row.change_number),
-            model,
-            state: state as ModelChangeState,
-            error: row.error,
-            chunksDone: Number(row.chunks_done),
-            chunksTotal: row.chunks_total === null ? null : Number(row.chunks_total),
-            startedAt: Number(row.started_at),
-            endedAt: row.ended_at === null ? null : Number(row.ended_at),
-          },
-  };
 }

@@ -1,9 +1,9 @@
 // Checks whether a change would exceed a quota of the project's plan (domain/quota.ts). Triggers count what a project
 // has stored (migrations.ts).
 
-import { type Fault, invariant } from "../../../domain/fault.ts";
-import { PLANS, type Plan } from "../../../domain/project.ts";
-import { quotaRefusal, type StoredAmount } from "../../../domain/quota.ts";
+import type { Fault } from "../../../domain/fault.ts";
+import type { StoredAmount } from "../../../domain/quota.ts";
+import { refusalOf, type UsedRow } from "../../rows/project.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
 
@@ -27,14 +27,7 @@ export class ProjectQuotas {
   }
 
   #refusal(projectKey: bigint, growth: StoredAmount): Fault | null {
-    const used = this.database
-      .prepare<{ plan: string; documents: bigint; storage_bytes: bigint }, { projectKey: bigint }>(USED)
-      .get({ projectKey });
-    invariant(
-      used !== null && Object.hasOwn(PLANS, used.plan),
-      `project ${projectKey} has the unknown plan "${used?.plan}"`,
-    );
-    const stored = { documents: Number(used.documents), bytes: Number(used.storage_bytes) };
-    return quotaRefusal(used.plan as Plan, stored, growth);
+    const used = this.database.prepare<UsedRow, { projectKey: bigint }>(USED).get({ projectKey });
+    return refusalOf(projectKey, used, growth);
   }
 }

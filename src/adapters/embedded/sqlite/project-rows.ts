@@ -5,32 +5,14 @@ import { ChunkIds, PROJECT_SECRET_BYTES } from "../../../domain/chunk-ids.ts";
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
 import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
-import {
-  DEFAULT_SETTINGS,
-  type Plan,
-  type Project,
-  type ProjectChange,
-  type ProjectSettings,
-} from "../../../domain/project.ts";
+import type { Plan, Project, ProjectChange, ProjectSettings } from "../../../domain/project.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
+import { DEFAULT_PROJECT, type ProjectRow, toProject } from "../../rows/project.ts";
+import { newId, type RandomBytes } from "../../rows/random.ts";
 import { projectsCursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { KEYS, keyList, PROJECT_KEY } from "./memory-row.ts";
-import { newId, type RandomBytes } from "./random.ts";
-
-const DEFAULT_NAME = "default";
-const DEFAULT_PLAN: Plan = "enterprise";
-
-interface ProjectRow {
-  readonly project_key: bigint;
-  readonly id: string;
-  readonly name: string;
-  readonly plan: string;
-  readonly settings: string;
-  readonly is_default: bigint;
-  readonly created_at: bigint;
-}
 
 const COLUMNS = "project_key, id, name, plan, settings, is_default, created_at";
 /** The key of the project `$project` if it was removed, otherwise NULL. */
@@ -98,7 +80,7 @@ export class ProjectRows {
     return this.database.transaction(() => {
       const found = this.database.prepare<{ id: string }>(FIND_DEFAULT).get({});
       if (found !== null) return found.id as ProjectId;
-      return this.#insert({ name: DEFAULT_NAME, plan: DEFAULT_PLAN, settings: DEFAULT_SETTINGS }, 1).id;
+      return this.#insert({ ...DEFAULT_PROJECT }, 1).id;
     });
   }
 
@@ -244,25 +226,4 @@ export class ProjectRows {
       .all({ project: id, limit })
       .map((row) => row.memory_key);
   }
-}
-
-function toProject(row: ProjectRow): Project {
-  return {
-    id: row.id as ProjectId,
-    name: row.name,
-    plan: row.plan as Plan,
-    settings: toSettings(JSON.parse(row.settings) as Partial<ProjectSettings>),
-    isDefault: row.is_default === 1n,
-    createdAt: Number(row.created_at),
-  };
-}
-
-// A setting that did not exist yet when the row was written gets its default.
-function toSettings(stored: Partial<ProjectSettings>): ProjectSettings {
-  return {
-    ...DEFAULT_SETTINGS,
-    ...stored,
-    llm: { ...DEFAULT_SETTINGS.llm, ...stored.llm },
-    smart_ingestion: { ...DEFAULT_SETTINGS.smart_ingestion, ...stored.smart_ingestion },
-  };
 }

@@ -3,7 +3,7 @@
 
 import { ChunkIds, PROJECT_SECRET_BYTES } from "../../../domain/chunk-ids.ts";
 import type { ChunkKey } from "../../../domain/ids.ts";
-import { systemRandom } from "./random.ts";
+import { systemRandom } from "../../rows/random.ts";
 
 /** The database, as far as the migration uses it. */
 interface Tables {

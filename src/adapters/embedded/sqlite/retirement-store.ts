@@ -5,11 +5,12 @@ import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { RetiredMemory, RetirementStore } from "../../../ports/retirement-store.ts";
+import type { MemoryRow } from "../../rows/memory.ts";
+import { keptFileOf } from "../../rows/memory-file.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
-import { keptFileOf } from "./memory-files.ts";
 import { type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
-import { KEYS, keyList, type MemoryRow } from "./memory-row.ts";
+import { KEYS, keyList } from "./memory-row.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

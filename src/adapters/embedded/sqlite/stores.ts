@@ -5,6 +5,8 @@ import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Eventually } from "../../../kit/eventually.ts";
 import { READING_METHODS, type Stores, type Transactions } from "../../../ports/transactions.ts";
+import type { KeyLastUses } from "../../rows/key.ts";
+import type { RandomBytes } from "../../rows/random.ts";
 import { SqliteAccountStore } from "./account-store.ts";
 import { SqliteChatStore } from "./chat-store.ts";
 import {
@@ -17,7 +19,6 @@ import {
 } from "./database.ts";
 import { SqliteIdempotencyStore } from "./idempotency-store.ts";
 import { SqliteJobStore } from "./job-store.ts";
-import type { KeyLastUses } from "./key-rows.ts";
 import { SqliteLlmExtractionStore } from "./llm-extraction-store.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
@@ -25,7 +26,6 @@ import { SqliteMemoryStore } from "./memory-store.ts";
 import type { Ownership } from "./opening.ts";
 import { SqliteOutbox } from "./outbox.ts";
 import { SqliteProjectModelStore } from "./project-model-store.ts";
-import type { RandomBytes } from "./random.ts";
 import { SqliteRetirementStore } from "./retirement-store.ts";
 import { SqliteTransactions, WriteQueue } from "./transactions.ts";
 import { projectKeyOf } from "./user-rows.ts";

@@ -3,18 +3,10 @@
 
 import { Fault } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
-import { monthOf, type Plan, type Usage } from "../../../domain/project.ts";
+import { monthOf, type Usage } from "../../../domain/project.ts";
 import type { Clock } from "../../../kit/clock.ts";
+import { toUsage, type UsageRow } from "../../rows/project.ts";
 import type { SqliteDatabase } from "./database.ts";
-
-interface UsageRow {
-  readonly plan: string;
-  readonly documents: bigint;
-  readonly storage_bytes: bigint;
-  readonly queries: bigint | null;
-  readonly prompt_tokens: bigint | null;
-  readonly completion_tokens: bigint | null;
-}
 
 const READ = `SELECT plan, documents, storage_bytes, queries, prompt_tokens, completion_tokens
   FROM projects LEFT JOIN monthly_usage
@@ -42,14 +34,7 @@ export class UsageRows {
       .prepare<UsageRow, { project: string; month: number }>(READ)
       .get({ project: projectId, month: period.start });
     if (row === null) throw new Fault("project_not_found", `There is no project ${projectId}.`);
-    return {
-      plan: row.plan as Plan,
-      period,
-      queries: Number(row.queries ?? 0n),
-      documents: Number(row.documents),
-      storageBytes: Number(row.storage_bytes),
-      tokens: { prompt: Number(row.prompt_tokens ?? 0n), completion: Number(row.completion_tokens ?? 0n) },
-    };
+    return toUsage(row, period);
   }
 
   /** See AccountStore.countQuery. */

@@ -2,16 +2,17 @@
 // stores; their rows refer to the same rows of users.
 
 import { invariant } from "../../../domain/fault.ts";
-import type { EventId, ProjectId } from "../../../domain/ids.ts";
+import type { ProjectId } from "../../../domain/ids.ts";
 import type { JsonObject } from "../../../domain/memory.ts";
 import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../../domain/user.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing, UserStore } from "../../../ports/user-store.ts";
+import { newId, type RandomBytes, systemRandom } from "../../rows/random.ts";
+import { type EventRow, type ProfileColumns, profileColumns, toEvent, toUser, type UserRow } from "../../rows/user.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
-import { newId, type RandomBytes, systemRandom } from "./random.ts";
 import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
 const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
@@ -41,33 +42,6 @@ const ADD_EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at
 
 const REMOVE_EVENTS = `DELETE FROM user_events WHERE user_key = ${USER_KEY}`;
 
-type UserRow = {
-  readonly known_key: bigint;
-  readonly id: string;
-  readonly name: string | null;
-  readonly email: string | null;
-  readonly metadata: string | null;
-  readonly created_at: bigint;
-};
-
-type EventRow = {
-  readonly event_key: bigint;
-  readonly id: string;
-  readonly type: string;
-  readonly data: string;
-  readonly created_at: bigint;
-};
-
-type ProfileChange = {
-  readonly userKey: bigint;
-  readonly hasName: number;
-  readonly name: string | null;
-  readonly hasEmail: number;
-  readonly email: string | null;
-  readonly hasMetadata: number;
-  readonly metadata: string | null;
-};
-
 type OneUser = { readonly project: string; readonly userId: string };
 
 /** UserStore on SQLite. */
@@ -85,14 +59,9 @@ export class SqliteUserStore implements UserStore {
   upsert(projectId: ProjectId, draft: UserDraft): User {
     return this.#database.transaction(() => {
       const userKey = this.#ensureKnown(projectId, draft.id, this.#clock.now());
-      const row = this.#database.prepare<UserRow, ProfileChange>(CHANGE_PROFILE).get({
+      const row = this.#database.prepare<UserRow, ProfileColumns & { userKey: bigint }>(CHANGE_PROFILE).get({
         userKey,
-        hasName: flag(draft.name),
-        name: draft.name ?? null,
-        hasEmail: flag(draft.email),
-        email: draft.email ?? null,
-        hasMetadata: flag(draft.metadata),
-        metadata: draft.metadata === undefined || draft.metadata === null ? null : JSON.stringify(draft.metadata),
+        ...profileColumns(draft),
       });
       invariant(row !== null, "a user disappeared within its own upsert");
       return toUser(row);
@@ -173,28 +142,4 @@ export class SqliteUserStore implements UserStore {
   #ensureKnown(projectId: ProjectId, userId: string, now: number): bigint {
     return ensureKnownUser(this.#database, projectKeyOf(this.#database, projectId), userId, now);
   }
-}
-
-function flag(value: unknown): number {
-  return value === undefined ? 0 : 1;
-}
-
-function toUser(row: UserRow): User {
-  return {
-    id: row.id,
-    name: row.name,
-    email: row.email,
-    metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as JsonObject),
-    createdAt: Number(row.created_at),
-  };
-}
-
-function toEvent(row: EventRow, userId: string): UserEvent {
-  return {
-    id: row.id as EventId,
-    userId,
-    type: row.type,
-    data: JSON.parse(row.data) as JsonObject,
-    createdAt: Number(row.created_at),
-  };
 }

@@ -5,40 +5,37 @@
 // transaction, its pending deliveries become failed, so that they are not sent after it is switched on again. Tests and
 // redeliveries are sent even while it is off.
 
-import { Fault, invariant } from "../../../domain/fault.ts";
+import { invariant } from "../../../domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../../../domain/ids.ts";
 import { LIMITS } from "../../../domain/limits.ts";
 import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
-import type {
-  Delivery,
-  DeliveryAttempt,
-  DeliveryStatus,
-  Webhook,
-  WebhookChange,
-  WebhookDraft,
-  WebhookEvent,
-} from "../../../domain/webhook.ts";
+import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../../../domain/webhook.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../../ports/webhook-store.ts";
+import { newId, type RandomBytes, systemRandom } from "../../rows/random.ts";
+import {
+  type DeliveryRow,
+  type DraftColumns,
+  DUE_PER_WEBHOOK,
+  type DueRow,
+  draftColumns,
+  eventBody,
+  limitReached,
+  type NextState,
+  PRUNED_AT_ONCE,
+  type StateRow,
+  stateAfter,
+  toDelivery,
+  toDueDelivery,
+  toWebhook,
+  type WebhookRow,
+  withAttempt,
+} from "../../rows/webhook.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
-import { addDelivery, eventBody } from "./outbox.ts";
-import { newId, type RandomBytes, systemRandom } from "./random.ts";
-
-/**
- * Maximum number of attempts that are stored with a delivery: the newest ones. A delivery has up to four regular
- * attempts; redeliveries add more.
- */
-const ATTEMPTS_KEPT = 20;
-/**
- * Maximum number of due deliveries of one webhook that `due` considers: as many as are sent to one host at the same
- * time.
- */
-const DUE_PER_WEBHOOK = 2;
-/** Maximum number of deliveries that one `prune` removes: 500 take about 10 ms. */
-const PRUNED_AT_ONCE = 500;
+import { addDelivery } from "./outbox.ts";
 
 const WEBHOOK_COLUMNS = `webhooks.webhook_key, webhooks.id, webhooks.url, webhooks.events, webhooks.description,
   webhooks.is_enabled, webhooks.secret, webhooks.created_at`;
@@ -126,51 +123,10 @@ const PRUNE = `DELETE FROM deliveries WHERE delivery_key IN (
       AND ifnull(json_extract(attempts, '$[#-1].at'), created_at) < $before
     ORDER BY created_at LIMIT ${PRUNED_AT_ONCE})`;
 
-type WebhookRow = {
-  readonly webhook_key: bigint;
-  readonly id: string;
-  readonly url: string;
-  readonly events: string;
-  readonly description: string | null;
-  readonly is_enabled: bigint;
-  readonly secret: string;
-  readonly created_at: bigint;
-};
-
-type DeliveryRow = {
-  readonly delivery_key: bigint;
-  readonly id: string;
-  readonly webhook_id: string;
-  readonly event: string;
-  readonly status: string;
-  readonly attempts: string;
-  readonly next_attempt_at: bigint | null;
-  readonly created_at: bigint;
-};
-
-type DueRow = {
-  readonly id: string;
-  readonly url: string;
-  readonly secret: string;
-  readonly body: string;
-  readonly attempts_counted: bigint;
-  readonly is_retried: bigint;
-};
-
-type StateRow = Pick<DeliveryRow, "status" | "attempts" | "next_attempt_at"> & { readonly webhook_key: bigint };
-
 /** Parameters of THIS_WEBHOOK. */
 type WebhookParams = { readonly project: string; readonly id: string };
 type DeliveryParams = WebhookParams & { readonly deliveryId: string };
 type ListParams = { readonly project: string; readonly rows: number };
-
-/** The fields of a draft in their stored form. */
-type DraftColumns = {
-  readonly url: string;
-  readonly events: string;
-  readonly description: string | null;
-  readonly isEnabled: number;
-};
 
 /** WebhookStore on SQLite. */
 export class SqliteWebhookStore implements WebhookStore {
@@ -202,7 +158,7 @@ export class SqliteWebhookStore implements WebhookStore {
       const row = this.#database
         .prepare<WebhookRow, DraftColumns & WebhookParams & { secret: string; now: number }>(INSERT)
         .get({
-          ...columnsOf(draft),
+          ...draftColumns(draft),
           id: newId("wh", now, this.#random),
           project: projectId,
           secret: this.#newSecret(this.#random),
@@ -237,7 +193,7 @@ export class SqliteWebhookStore implements WebhookStore {
       if (before === null) return null;
       const row = this.#database
         .prepare<WebhookRow, DraftColumns & { webhookKey: bigint }>(CHANGE)
-        .get({ webhookKey: before.webhook_key, ...columnsOf({ ...toWebhook(before), ...change }) });
+        .get({ webhookKey: before.webhook_key, ...draftColumns({ ...toWebhook(before), ...change }) });
       invariant(row !== null, `webhook ${id} disappeared within its own change`);
       if (before.is_enabled === 1n && row.is_enabled === 0n) this.#failPending(row.webhook_key);
       return toWebhook(row);
@@ -339,74 +295,4 @@ export class SqliteWebhookStore implements WebhookStore {
   #failPending(webhookKey: bigint): void {
     this.#database.prepare<never, { webhookKey: bigint }>(FAIL_PENDING).run({ webhookKey });
   }
-}
-
-type NextState = { readonly status: DeliveryStatus; readonly nextAttemptAt: number | bigint | null };
-
-/**
- * State of a delivery after an attempt. A failed attempt does not count if the webhook was switched off or a redelivery
- * was requested during the attempt. A successful attempt always counts.
- */
-function stateAfter(stored: StateRow, { attempt, next }: AttemptOutcome): NextState {
-  if (next === "delivered") return { status: "delivered", nextAttemptAt: null };
-  // the webhook was switched off
-  if (stored.next_attempt_at === null) return { status: "failed", nextAttemptAt: null };
-  // a redelivery was requested during this attempt and stays due
-  if (stored.next_attempt_at > attempt.at) return { status: "pending", nextAttemptAt: stored.next_attempt_at };
-  return next === "failed" ? { status: "failed", nextAttemptAt: null } : { status: "pending", nextAttemptAt: next.at };
-}
-
-// Appends an attempt. Attempts are stored with the field names of the API, the newest last.
-function withAttempt(attempts: string, attempt: DeliveryAttempt): string {
-  return JSON.stringify([...(JSON.parse(attempts) as readonly DeliveryAttempt[]), attempt].slice(-ATTEMPTS_KEPT));
-}
-
-function columnsOf(draft: WebhookDraft): DraftColumns {
-  return {
-    url: draft.url,
-    events: JSON.stringify(draft.events),
-    description: draft.description,
-    isEnabled: draft.isEnabled ? 1 : 0,
-  };
-}
-
-function limitReached(): Fault {
-  return new Fault(
-    "webhook_limit_reached",
-    `The project has ${LIMITS.webhooksPerProject} webhooks, which is the limit. Delete one first.`,
-  );
-}
-
-function toWebhook(row: WebhookRow): Webhook {
-  return {
-    id: row.id as WebhookId,
-    url: row.url,
-    events: JSON.parse(row.events) as readonly WebhookEvent[],
-    description: row.description,
-    isEnabled: row.is_enabled === 1n,
-    createdAt: Number(row.created_at),
-  };
-}
-
-function toDelivery(row: DeliveryRow): Delivery {
-  return {
-    id: row.id as DeliveryId,
-    webhookId: row.webhook_id as WebhookId,
-    event: row.event as WebhookEvent,
-    status: row.status as DeliveryStatus,
-    attempts: JSON.parse(row.attempts) as readonly DeliveryAttempt[],
-    createdAt: Number(row.created_at),
-    nextAttemptAt: row.next_attempt_at === null ? null : Number(row.next_attempt_at),
-  };
-}
-
-function toDueDelivery(row: DueRow): DueDelivery {
-  return {
-    id: row.id as DeliveryId,
-    url: row.url,
-    secret: row.secret,
-    body: row.body,
-    attempts: Number(row.attempts_counted),
-    isRetried: row.is_retried === 1n,
-  };
 }

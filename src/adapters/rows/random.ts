@@ -1,6 +1,6 @@
 // Source of random bytes for ids and keys. Tests use another source.
 
-import { type IdPrefix, timeOrderedId } from "../../../domain/ids.ts";
+import { type IdPrefix, timeOrderedId } from "../../domain/ids.ts";
 
 /** Makes `count` random bytes. */
 export type RandomBytes = (count: number) => Uint8Array;

@@ -1,0 +1,69 @@
+// Converts rows of chats, messages and their sources, and makes the title of a chat from its first message.
+
+import type { Chat, Message, MessageRole, MessageSource } from "../../domain/chat.ts";
+import type { ChatId, MemoryKey, MessageId } from "../../domain/ids.ts";
+import type { JsonObject } from "../../domain/memory.ts";
+
+/** Maximum length of a title made from a message, in code points including `…`: fits one line in a list of chats. */
+const TITLE_CHARACTERS_MAX = 80;
+
+/** A row of `chats`, with the id of its user. */
+export type ChatRow = {
+  readonly chat_key: bigint;
+  readonly id: string;
+  readonly user_id: string | null;
+  readonly title: string | null;
+  readonly created_at: bigint;
+};
+
+/** A row of `messages`. */
+export type MessageRow = {
+  readonly message_key: bigint;
+  readonly id: string;
+  readonly role: string;
+  readonly content: string;
+  readonly is_interrupted: bigint;
+  readonly created_at: bigint;
+};
+
+/** A row of `message_sources`. */
+export type SourceRow = { readonly message_key: bigint; readonly memory_key: bigint; readonly shown: string };
+
+/**
+ * Title of a chat, made from its first message: the first line, cut between words to at most 80 code points. null for a
+ * message without visible characters.
+ */
+export function titleOf(message: string): string | null {
+  const line = (/\S.*/.exec(message)?.[0] ?? "").replace(/\s+/g, " ").trim();
+  const characters = Array.from(line);
+  if (characters.length <= TITLE_CHARACTERS_MAX) return line === "" ? null : line;
+  const head = characters.slice(0, TITLE_CHARACTERS_MAX - 1).join("");
+  const isWordWhole = characters[TITLE_CHARACTERS_MAX - 1] === " ";
+  const lastSpace = isWordWhole ? head.length : head.lastIndexOf(" ");
+  // if there is no space in the second half (a script without spaces, a URL), the text is cut within a word: a cut word
+  // says more than a much shorter title
+  const cut = lastSpace < head.length / 2 ? head : head.slice(0, lastSpace);
+  return `${cut.trimEnd()}…`;
+}
+
+/** Converts a row to a Chat. */
+export function toChat(row: ChatRow): Chat {
+  return { id: row.id as ChatId, userId: row.user_id, title: row.title, createdAt: Number(row.created_at) };
+}
+
+/** Converts a row and the rows of its sources, in their order, to a Message. */
+export function toMessage(row: MessageRow, sources: readonly SourceRow[]): Message {
+  return {
+    id: row.id as MessageId,
+    role: row.role as MessageRole,
+    content: row.content,
+    sources: sources.map(
+      (source): MessageSource => ({
+        memoryKey: source.memory_key as MemoryKey,
+        shown: JSON.parse(source.shown) as JsonObject,
+      }),
+    ),
+    isInterrupted: row.is_interrupted === 1n,
+    createdAt: Number(row.created_at),
+  };
+}

@@ -1,0 +1,96 @@
+// Converts rows of memories to jobs, and the result of a job to the columns of a completed memory.
+
+import { filteredAttributesJson } from "../../domain/filter.ts";
+import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type Memory } from "../../domain/memory.ts";
+import type { VisibleMemory } from "../../ports/chunk-index.ts";
+import type { DocumentFacts } from "../../ports/document-reader.ts";
+import type { Completion, Job } from "../../ports/job-store.ts";
+import { foldTitle, type MemoryRow, toMemory } from "./memory.ts";
+import { keptFileOf, readSource, uploadedFileOf } from "./memory-file.ts";
+
+/** The row of a claimed job, with its waiting content. */
+export type ClaimedRow = MemoryRow & { readonly content: string | null; readonly content_sha256: Uint8Array };
+
+/** Whether the job of this row gets the facts that were stored when its file was read, because its text is not new. */
+export function hasStoredFacts(row: ClaimedRow): boolean {
+  return row.content === null || row.is_reindexed === 1n;
+}
+
+/** Converts the row of a claimed memory to its job. */
+export function toJob(row: ClaimedRow, { projectId, lease, facts }: Pick<Job, "projectId" | "lease" | "facts">): Job {
+  const upload = uploadedFileOf(row);
+  return {
+    projectId,
+    memory: toMemory(row),
+    content: row.content,
+    upload,
+    textFile: upload === null ? keptFileOf(row) : null,
+    facts,
+    lease,
+    attempt: Number(row.attempts),
+    isReindexed: row.is_reindexed === 1n,
+  };
+}
+
+/** What searches need to know of a completed memory. */
+export function toVisible(memory: Memory): VisibleMemory {
+  const { key: memoryKey, userKey, expiresAt } = memory;
+  return { memoryKey, userKey, expiresAt, attributes: filteredAttributesJson(memory) };
+}
+
+/** The stored form of a document's facts. */
+export function factsOf(row: { readonly title: string | null; readonly marks: string } | null): DocumentFacts | null {
+  return row === null ? null : { title: row.title, marks: JSON.parse(row.marks) };
+}
+
+/** The columns that change when a memory is completed. */
+export type CompletedColumns = {
+  readonly key: bigint;
+  readonly updatedAt: bigint;
+  readonly chunkCount: number;
+  readonly contentBytes: number;
+  readonly source: string | null;
+  readonly title: string | null;
+  readonly titleFolded: string | null;
+  readonly type: string | null;
+  readonly tags: string | null;
+  readonly language: string | null;
+  readonly extraction: Extraction;
+};
+
+/**
+ * The columns of a memory after its completion at `now` (Unix milliseconds).
+ * @param row the row as it is now: a caller may have changed some attributes since the claim
+ */
+export function completedColumns(
+  row: MemoryRow,
+  {
+    extracted,
+    extractedBy,
+    chunkCount,
+    read,
+  }: Omit<Completion, "job" | "read"> & { readonly read?: Completion["read"] | undefined },
+  now: number,
+): CompletedColumns {
+  const isReindexed = row.is_reindexed === 1n;
+  const given = isReindexed ? EXTRACTED_FIELDS : (JSON.parse(row.given) as readonly ExtractedField[]);
+  const title = given.includes("title") ? row.title : extracted.title;
+  return {
+    key: row.memory_key,
+    updatedAt: isReindexed ? row.updated_at : BigInt(now),
+    chunkCount,
+    contentBytes: read?.contentBytes ?? Number(row.content_bytes),
+    source: readSource(row),
+    title,
+    titleFolded: title === null ? null : foldTitle(title),
+    type: given.includes("type") ? row.type : extracted.type,
+    tags: given.includes("tags") ? row.tags : JSON.stringify(extracted.tags),
+    language: given.includes("language") ? row.language : extracted.language,
+    extraction: extractionOf(row, given, extractedBy),
+  };
+}
+
+function extractionOf(row: MemoryRow, given: readonly ExtractedField[], extractedBy: Extraction): Extraction {
+  if (row.is_reindexed === 1n && row.extraction !== null) return row.extraction as Extraction;
+  return given.length === EXTRACTED_FIELDS.length ? "caller" : extractedBy;
+}

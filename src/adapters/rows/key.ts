@@ -1,0 +1,72 @@
+// Secrets of API keys, and rows of the tables `api_keys` and `key_secrets`. Only the SHA-256 of a secret is stored.
+
+import { Fault } from "../../domain/fault.ts";
+import type { KeyId, ProjectId } from "../../domain/ids.ts";
+import type { ApiKey, KeyDraft } from "../../domain/key.ts";
+import type { KeyScope } from "../../domain/scope.ts";
+import type { RandomBytes } from "./random.ts";
+
+const SECRET_RANDOM_BYTES = 32;
+const SECRET_PREFIX = "ctx_";
+/**
+ * Number of characters of a secret that stay visible: after the prefix (`SHOWN_FIRST`) and at its end (`SHOWN_LAST`).
+ */
+const SHOWN_FIRST = 2;
+const SHOWN_LAST = 4;
+/** The operator's key. */
+export const OPERATOR: KeyDraft = { name: "operator", scopes: ["*", "admin"], userId: null, expiresAt: null };
+
+/** A row of `api_keys`, with the id of its project. */
+export interface KeyRow {
+  readonly key_key: bigint;
+  readonly id: string;
+  readonly project_id: string;
+  readonly name: string;
+  readonly scopes: string;
+  readonly user_id: string | null;
+  readonly redacted: string;
+  readonly expires_at: bigint | null;
+  readonly last_used_at: bigint | null;
+  readonly created_at: bigint;
+}
+
+/** Unix milliseconds of the last use of keys, by `key_key`. Contains only what `flush` has not stored yet. */
+export type KeyLastUses = Map<bigint, number>;
+
+/** Converts a row to an ApiKey. */
+export function toKey(row: KeyRow, lastUses: KeyLastUses): ApiKey {
+  const written = row.last_used_at === null ? null : Number(row.last_used_at);
+  const waiting = lastUses.get(row.key_key);
+  return {
+    id: row.id as KeyId,
+    projectId: row.project_id as ProjectId,
+    name: row.name,
+    scopes: JSON.parse(row.scopes) as readonly KeyScope[],
+    userId: row.user_id,
+    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    lastUsedAt: waiting === undefined ? written : Math.max(waiting, written ?? waiting),
+    createdAt: Number(row.created_at),
+    redacted: row.redacted,
+  };
+}
+
+/** Makes a new secret. */
+export function newSecret(random: RandomBytes): string {
+  return `${SECRET_PREFIX}${Buffer.from(random(SECRET_RANDOM_BYTES)).toString("base64url")}`;
+}
+
+/** The Fault for an operator's secret that another key has. */
+export function secretTaken(): Fault {
+  return new Fault("invalid_request", "This secret belongs to a key that was issued already. Choose another one.");
+}
+
+/** SHA-256 of a secret. */
+export function hashOf(secret: string): Uint8Array {
+  return Bun.SHA256.hash(secret) as Uint8Array;
+}
+
+/** The part of a secret that stays visible. */
+export function redact(secret: string): string {
+  const first = secret.slice(0, SECRET_PREFIX.length + SHOWN_FIRST);
+  return `${first}…${secret.slice(-SHOWN_LAST)}`;
+}

@@ -1,0 +1,45 @@
+// The uploaded file of a memory, as the column `source` of its row describes it. The row has only the file's name; the
+// callers of the stores keep and remove files.
+
+import { hashOfFile } from "../../domain/file-hash.ts";
+import type { MemorySource, ReceivedFile } from "../../domain/memory.ts";
+import type { UploadedFile } from "../../ports/job-store.ts";
+import { type MemoryRow, storedSource } from "./memory.ts";
+
+/** Size and hash of a content. They show whether a given content is new, even when the row no longer has the text. */
+export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
+
+/** The column `source` of a memory whose file has not been read yet. */
+export function unreadSource({ file, bytes, source }: ReceivedFile): string {
+  return JSON.stringify({ bytes, ...source, file });
+}
+
+/** Name of the kept file of a memory, uploaded or with its long text; null if there is none. */
+export function keptFileOf({ source }: Pick<MemoryRow, "source">): string | null {
+  return source === null ? null : ((JSON.parse(source) as { readonly file?: string }).file ?? null);
+}
+
+/** The uploaded file of a memory whose text has to be read; null if there is none. */
+export function uploadedFileOf(
+  row: Pick<MemoryRow, "source"> & { readonly content_sha256: Uint8Array },
+): UploadedFile | null {
+  const source = storedSource(row);
+  if (source?.file === undefined) return null;
+  const { file, bytes, filename, media_type } = source;
+  const sha256 = Buffer.from(row.content_sha256).toString("hex");
+  return { name: file, bytes, filename, mediaType: media_type, contentSha256: sha256 };
+}
+
+/** Size and hash of a file. */
+export function fingerprintOfFile({ bytes, sha256, source }: ReceivedFile): ContentFingerprint {
+  return { contentBytes: bytes, contentSha256: source === null ? sha256 : hashOfFile(sha256, source.media_type) };
+}
+
+/** The column `source` after the file was read: without the name of the kept file. */
+export function readSource(row: Pick<MemoryRow, "source">): string | null {
+  const source = storedSource(row);
+  if (source === null) return null;
+  const { filename, media_type, bytes } = source;
+  const read: MemorySource = { filename, media_type, bytes };
+  return JSON.stringify(read);
+}

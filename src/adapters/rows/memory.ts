@@ -1,0 +1,128 @@
+// Converts rows of the table `memories` to Memory. Stores of record with this table have the same columns and values,
+// whatever their engine is: integers are bigint, JSON is text, and a flag is 0 or 1.
+
+import { invariant } from "../../domain/fault.ts";
+import type { MemoryId, MemoryKey, UserKey } from "../../domain/ids.ts";
+import type {
+  ExtractedField,
+  Extraction,
+  FailureCode,
+  JsonObject,
+  Memory,
+  MemorySource,
+  MemoryState,
+} from "../../domain/memory.ts";
+import { fold } from "../../kit/fold.ts";
+
+/** A row of the table `memories`, with the id of its user. */
+export interface MemoryRow {
+  readonly memory_key: bigint;
+  readonly project_key: bigint;
+  readonly id: string;
+  readonly version: bigint;
+  readonly status: string;
+  readonly title: string | null;
+  readonly type: string | null;
+  readonly tags: string | null;
+  readonly language: string | null;
+  readonly metadata: string | null;
+  readonly given: string;
+  readonly user_key: bigint | null;
+  readonly user_id: string | null;
+  readonly external_id: string | null;
+  readonly content_bytes: bigint;
+  readonly source: string | null;
+  readonly chunk_count: bigint;
+  readonly extraction: string | null;
+  readonly attempts: bigint;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  readonly created_at: bigint;
+  readonly updated_at: bigint;
+  readonly expires_at: bigint | null;
+  readonly occurred_at: bigint | null;
+  readonly is_reindexed: bigint;
+}
+
+/**
+ * Content of the column `source`: what callers see of an uploaded file. Until its text has been read, also the name of
+ * the kept file.
+ */
+export interface StoredSource extends MemorySource {
+  readonly file?: string;
+}
+
+/**
+ * The column `source` of a row; null if the memory came from no uploaded file. A memory whose long text is kept in a
+ * file has the name and size of that file in the column.
+ */
+export function storedSource({ source }: Pick<MemoryRow, "source">): StoredSource | null {
+  if (source === null) return null;
+  const stored = JSON.parse(source) as Partial<StoredSource>;
+  return stored.filename === undefined ? null : (stored as StoredSource);
+}
+
+/**
+ * Converts a title, or a text to search in titles, to the form of the column `title_folded`. The Greek letter sigma has
+ * another lower-case form at the end of a word. Both forms become the same letter, so that a part of a word is found.
+ */
+export function foldTitle(title: string): string {
+  return fold(title).replaceAll("ς", "σ");
+}
+
+/** Converts a row to a Memory. */
+export function toMemory(row: MemoryRow): Memory {
+  return {
+    key: row.memory_key as MemoryKey,
+    id: row.id as MemoryId,
+    version: Number(row.version),
+    state: toState(row),
+    title: row.title,
+    type: row.type,
+    tags: row.tags === null ? null : (JSON.parse(row.tags) as readonly string[]),
+    language: row.language,
+    metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as JsonObject),
+    userId: row.user_id,
+    userKey: row.user_key as UserKey | null,
+    externalId: row.external_id,
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+    expiresAt: numberOrNull(row.expires_at),
+    occurredAt: numberOrNull(row.occurred_at),
+    contentBytes: Number(row.content_bytes),
+    source: toSource(row),
+    given: JSON.parse(row.given) as readonly ExtractedField[],
+  };
+}
+
+/** Converts a nullable integer column. */
+export function numberOrNull(value: bigint | null): number | null {
+  return value === null ? null : Number(value);
+}
+
+function toSource(row: MemoryRow): MemorySource | null {
+  const source = storedSource(row);
+  if (source === null) return null;
+  const { filename, media_type, bytes } = source;
+  return { filename, media_type, bytes };
+}
+
+function toState(row: MemoryRow): MemoryState {
+  switch (row.status) {
+    case "processing":
+      return { status: "processing", attempts: Number(row.attempts) };
+    case "completed":
+      invariant(row.extraction !== null, `memory ${row.id} is completed without an origin of its attributes`);
+      return {
+        status: "completed",
+        chunkCount: Number(row.chunk_count),
+        extraction: row.extraction as Extraction,
+      };
+    default:
+      invariant(
+        row.status === "failed" && row.error_code !== null && row.error_message !== null,
+        `memory ${row.id} has status ${row.status} and error code ${row.error_code}`,
+      );
+      return { status: "failed", error: { code: row.error_code as FailureCode, message: row.error_message } };
+  }
+}
