@@ -6,6 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
 import { type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
 
@@ -118,3 +119,64 @@ test("at the end of the retention: one sweep later no file has anything of it", 
   harness.clock.advance(40 * DAY_MS);
   await expectErased(secret, traces);
 }, 60_000);
+
+/** Number of short memories that are purged, and of those in one request. */
+const PURGED = 1_000;
+const PER_REQUEST = 50;
+/** Ends each word that only one memory has. */
+const MARK = "kwyzq";
+
+test(`${PURGED} short memories purged in random order beside others: one sweep later no file has any of them`, async () => {
+  const seed = Number(process.env["MNEME_TEST_SEED"] ?? 1);
+  const next = seeded(seed);
+  const word = () =>
+    Array.from({ length: 12 }, () => String.fromCharCode(97 + Math.floor(next() * 26))).join("") + MARK;
+  // short texts of different lengths, so that rows move between pages
+  const draft = (own: string): MemoryDraft => ({
+    content: `Note ${own} ${"about the kettle ".repeat(Math.floor(next() * 12))}`.trim(),
+    ...(next() < 0.5 && { title: own, tags: [own] }),
+    ...(next() < 0.5 && { metadata: { note: own }, externalId: own }),
+  });
+  const remaining = new Map<string, Memory>();
+  const accept = () => {
+    const words = Array.from({ length: PER_REQUEST }, word);
+    const accepted = harness.accept(...words.map(draft));
+    for (const [at, own] of words.entries()) remaining.set(own, accepted[at] as Memory);
+    return accepted;
+  };
+  const purged = new Set<string>();
+  const purgeSome = (count: number) =>
+    harness.database.transaction(() => {
+      for (let at = 0; at < count; at++) {
+        const [own, memory] = [...remaining][Math.floor(next() * remaining.size)] ?? [];
+        if (own === undefined || memory === undefined) return;
+        remaining.delete(own);
+        purged.add(own);
+        harness.memories.remove(harness.projectId, memory.id, { purges: true });
+      }
+    });
+  while (purged.size < PURGED) {
+    const accepted = accept();
+    if (next() < 0.7) for (const memory of accepted) await harness.settled(memory);
+    purgeSome(Math.floor(next() * PER_REQUEST * 1.5));
+    if (next() < 0.3) harness.clock.advance(SWEEP_MS);
+  }
+  for (const memory of remaining.values()) await harness.settled(memory);
+  const left = () => {
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    return names.flatMap((name) => {
+      const words = new Set(bytesOf(join(folder, name)).toString("latin1").toLowerCase().match(OWN_WORD) ?? []);
+      return [...words].filter((own) => purged.has(own)).map((own) => `${name}: ${own}`);
+    });
+  };
+  const rows = harness.database.prepare<{ n: bigint }>("SELECT count(*) AS n FROM memories");
+  await until("the rows are gone", () => {
+    harness.clock.advance(SWEEP_MS);
+    return rows.get({})?.n === BigInt(remaining.size);
+  });
+  await until("the files are clean", () => left().length === 0).catch(() => {
+    expect(`seed ${seed}: ${left().join("\n")}`).toBe(`seed ${seed}: `);
+  });
+}, 240_000);
+
+const OWN_WORD = new RegExp(`[a-z]{12}${MARK}`, "g");

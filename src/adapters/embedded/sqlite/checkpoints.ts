@@ -2,8 +2,9 @@
 // SQLite's own checkpoints are switched off for every connection, so that no page of the main file changes without its
 // sum. Only the process that holds the lock of the data directory makes checkpoints.
 
-import { statSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import type { Log } from "../../../kit/log.ts";
+import { clearLeftovers } from "./page-gaps.ts";
 import { PageSums } from "./page-sums.ts";
 import { readWal } from "./wal.ts";
 
@@ -33,8 +34,20 @@ export class Checkpoints {
   #commits = 0;
   /** The log is not merged again before it is larger than this: readers may have kept a checkpoint from ending. */
   #dueBytes = WAL_BYTES_MAX;
+  /**
+   * The main file. It stays open until SQLite has closed its own handles, because closing any handle of the file
+   * releases SQLite's locks.
+   */
+  readonly #file: number;
 
-  constructor(private readonly parts: CheckpointParts) {}
+  constructor(private readonly parts: CheckpointParts) {
+    this.#file = openSync(parts.path, "r+");
+  }
+
+  /** Closes the file. SQLite must not have it open in this process any more. */
+  close(): void {
+    closeSync(this.#file);
+  }
 
   /** Counts a commit. Returns whether a checkpoint is due. */
   countCommit(): boolean {
@@ -46,20 +59,27 @@ export class Checkpoints {
   }
 
   /**
-   * Writes the sums of the pages in the log, then merges the log. The caller holds SQLite's write lock, so that no
-   * process adds pages between the two steps. A failure, for example because the disk is full, is no error: the log is
-   * durable, and a later checkpoint merges it.
+   * Writes the sums of the pages in the log, merges the log, then clears the unused bytes of its pages. The caller
+   * holds SQLite's write lock, so that no process adds pages between the steps. A failure, for example because the disk
+   * is full, is no error: the log is durable, and a later checkpoint merges it.
    */
   run(): void {
     const { path, sums, mergeLog, log } = this.parts;
     try {
-      sums.apply(readWal(`${path}-wal`, { isTrusted: true }));
+      const wal = readWal(`${path}-wal`, { isTrusted: true });
+      sums.apply(wal);
       sums.write(sumsPath(path));
       mergeLog();
+      clearLeftovers(this.#file, sums.pageSize, wal.withLeftovers);
     } catch (err) {
       log.warn({ err, path }, "the log of the SQLite file could not be merged; trying again later");
     }
     this.#dueBytes = this.#walBytes() + WAL_BYTES_MAX;
+  }
+
+  /** Makes durable that unused bytes were cleared. Without it, a crash of the machine may undo that. */
+  sync(): void {
+    fsyncSync(this.#file);
   }
 
   /**

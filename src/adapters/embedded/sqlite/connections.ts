@@ -2,9 +2,13 @@
 
 import { Database } from "bun:sqlite";
 import { storeError } from "../store-error.ts";
-import { WAL_BYTES_MAX } from "./checkpoints.ts";
+import { Checkpoints, WAL_BYTES_MAX } from "./checkpoints.ts";
 import { toStoreError } from "./errors.ts";
-import type { FileIdentity } from "./opening.ts";
+import type { FileIdentity, Inspected, Ownership } from "./opening.ts";
+import { PageSums } from "./page-sums.ts";
+
+/** Page size of new files in bytes, SQLite's default. */
+const PAGE_BYTES = 4_096;
 
 /**
  * Maximum time in milliseconds that a statement waits for another process, such as a command that runs at the same time
@@ -60,4 +64,21 @@ export function configure(connection: Database): void {
   connection.run("PRAGMA secure_delete = ON");
   connection.run(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`);
   connection.run("PRAGMA wal_autocheckpoint = 0"); // checkpoints.ts
+}
+
+/** The checkpoints of the process that owns the data directory; null for other processes. */
+export function createCheckpoints(
+  path: string,
+  { sums }: Pick<Inspected, "sums">,
+  ownership: Ownership | null,
+  merger: Database | null,
+): Checkpoints | null {
+  if (ownership === null || merger === null) return null;
+  configure(merger);
+  return new Checkpoints({
+    path,
+    sums: sums ?? PageSums.empty(PAGE_BYTES),
+    mergeLog: () => void merger.run("PRAGMA wal_checkpoint(PASSIVE)"),
+    log: ownership.log,
+  });
 }

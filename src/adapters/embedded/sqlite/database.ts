@@ -5,16 +5,12 @@ import { type Statement as BunStatement, Database, type SQLQueryBindings } from 
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import type { Eventually } from "../../../kit/eventually.ts";
 import { refuseNewerVersion, StoreError, storeError } from "../store-error.ts";
-import { Checkpoints, WAL_BYTES_MAX } from "./checkpoints.ts";
+import { type Checkpoints, WAL_BYTES_MAX } from "./checkpoints.ts";
 import { CommitWitness } from "./commit-witness.ts";
-import { BUSY_TIMEOUT_MS, checkContent, configure, connectReader, identify } from "./connections.ts";
+import { BUSY_TIMEOUT_MS, checkContent, configure, connectReader, createCheckpoints, identify } from "./connections.ts";
 import { toStoreError } from "./errors.ts";
 import { FURTHER_STEPS, MIGRATIONS } from "./migrations.ts";
-import { type Inspected, inspect, type Ownership, witnessPath } from "./opening.ts";
-import { PageSums } from "./page-sums.ts";
-
-/** Page size of new files in bytes, SQLite's default. */
-const PAGE_BYTES = 4_096;
+import { inspect, type Ownership, witnessPath } from "./opening.ts";
 
 /** Values of the named parameters of a statement, by name without `$`. */
 export type Bindings = Readonly<Record<string, string | bigint | number | null | Uint8Array>>;
@@ -245,6 +241,7 @@ export class SqliteDatabase {
     this.connection.close(true);
     counting?.merger?.close(true);
     counting?.guard.close(true); // the last one, see Counting
+    counting?.checkpoints?.close();
     counting?.witness.close();
     if (mayHaveNewPages) counting?.checkpoints?.rewriteSums();
   }
@@ -346,6 +343,7 @@ export class SqliteDatabase {
   // written since the sums were.
   #restartLog(): boolean {
     this.checkpoint();
+    this.#run("PRAGMA shrink_memory"); // cached pages still have what the checkpoint has cleared in the file
     this.#run("PRAGMA journal_size_limit = 0");
     try {
       this.transaction(() => {
@@ -354,6 +352,7 @@ export class SqliteDatabase {
     } finally {
       this.#run(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`);
     }
+    this.#counting?.checkpoints?.sync();
     return this.#counting?.checkpoints?.isLogEmpty === true;
   }
 
@@ -414,7 +413,7 @@ export class SqliteDatabase {
  */
 export function openDatabase(path: string, options: OpenOptions = {}): SqliteDatabase {
   const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0, schemaVersionMax } = options;
-  const opened: Database[] = [];
+  const opened: { close(): void }[] = [];
   const keep = (connection: Database) => {
     opened.unshift(connection);
     return connection;
@@ -438,28 +437,13 @@ export function openDatabase(path: string, options: OpenOptions = {}): SqliteDat
     }
     const merger = ownership === null ? null : keep(new Database(path, { readwrite: true }));
     const checkpoints = createCheckpoints(path, inspected, ownership, merger);
+    if (checkpoints !== null) opened.push(checkpoints);
     database.startCounting({ guard, merger, textsCommits, checkpoints }, inspected.commitsMin);
     return database;
   } catch (error) {
-    for (const connection of opened) connection.close();
+    for (const open of opened) open.close();
     throw toStoreError(path, error);
   }
-}
-
-function createCheckpoints(
-  path: string,
-  { sums }: Inspected,
-  ownership: Ownership | null,
-  merger: Database | null,
-): Checkpoints | null {
-  if (ownership === null || merger === null) return null;
-  configure(merger);
-  return new Checkpoints({
-    path,
-    sums: sums ?? PageSums.empty(PAGE_BYTES),
-    mergeLog: () => void merger.run("PRAGMA wal_checkpoint(PASSIVE)"),
-    log: ownership.log,
-  });
 }
 
 /**

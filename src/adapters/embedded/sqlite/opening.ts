@@ -10,7 +10,7 @@ import type { StoreQuarantine } from "../store-quarantine.ts";
 import { sumsPath } from "./checkpoints.ts";
 import { readWitness, type Witnessed } from "./commit-witness.ts";
 import { PageSums } from "./page-sums.ts";
-import { readWal } from "./wal.ts";
+import { EMPTY_WAL, readWal } from "./wal.ts";
 
 /** What the process that holds the lock of the data directory may do with a damaged file. */
 export interface Ownership {
@@ -74,7 +74,7 @@ function inspectOwn(
 ): Inspected {
   let wal = readWal(`${path}-wal`, { isTrusted: false });
   const known = PageSums.read(sumsPath(path));
-  const sums = known ?? PageSums.of(path);
+  let sums = known ?? PageSums.of(path);
   let identity = identify();
   let loss = lossOf(identity, witness);
   if (loss !== null && known !== null && setLogAside(path, known, witness, quarantine, identify)) {
@@ -83,7 +83,7 @@ function inspectOwn(
     identity = identify();
     loss = null;
   }
-  const { damaged, unknown } = known?.compare(path, wal) ?? { damaged: [], unknown: 0 };
+  const { damaged, unknown, withLeftovers } = (known ?? sums).compare(path, wal);
   const pages = damaged.length === 0 ? null : damagedPages(damaged);
   if (loss !== null || pages !== null) {
     const what = [loss, pages].filter((part) => part !== null).join(", and ");
@@ -91,6 +91,11 @@ function inspectOwn(
     quarantine.copy(path, `${path}-wal`, witnessPath(path), sumsPath(path));
     log.error({ path, quarantine: quarantine.directory }, `accepted loss: ${basename(path)} ${what}`);
     sums.replace(PageSums.of(path));
+  }
+  if (pages === null) sums.clear(path, withLeftovers); // a crash may have undone it since a checkpoint did it
+  if (sums.isOutdated) {
+    rmSync(sumsPath(path)); // if this process ends now, the next one computes all sums again
+    sums = PageSums.of(path);
   }
   const isTracked = identity !== null;
   if (isTracked && witness.state !== "read") {
@@ -143,8 +148,7 @@ function setLogAside(
   identify: Identify,
 ): boolean {
   const log = `${path}-wal`;
-  const without = { pageCount: 0, sums: new Map<number, number>() };
-  if (isMissingOrEmpty(log) || sums.compare(path, without).damaged.length > 0) return false;
+  if (isMissingOrEmpty(log) || sums.compare(path, EMPTY_WAL).damaged.length > 0) return false;
   const aside = `${log}-aside`;
   renameSync(log, aside);
   rmSync(`${path}-shm`, { force: true });

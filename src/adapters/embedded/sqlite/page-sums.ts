@@ -6,13 +6,17 @@
 // every moment, also after a crash between the two steps.
 //
 // Format: a header of 512 bytes (magic, page size, number of pages, CRC-32 of these), then eight bytes per page: the
-// CRC-32 of its content, and a check of that entry, which tells a damaged entry from a damaged page.
+// CRC-32 of its used bytes (page-gaps.ts), and a check of that entry, which tells a damaged entry from a damaged page.
+// Earlier versions summed the whole page.
 
 import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { invariant } from "../../../domain/fault.ts";
+import { clearLeftovers, hasLeftovers, usedSumOf } from "./page-gaps.ts";
 import type { WalContent } from "./wal.ts";
 
-const MAGIC = Buffer.from("MNEMEPS1");
+const MAGIC = Buffer.from("MNEMEPS2");
+/** Magic of the version whose sums are those of whole pages. */
+const MAGIC_OF_WHOLE_PAGES = Buffer.from("MNEMEPS1");
 const HEADER_BYTES = 512;
 const HEADER_USED_BYTES = 20;
 const ENTRY_BYTES = 8;
@@ -26,6 +30,8 @@ export interface PageComparison {
   readonly damaged: readonly number[];
   /** Number of pages whose entry is damaged. */
   readonly unknown: number;
+  /** Numbers of the pages that have leftovers in their unused bytes. */
+  readonly withLeftovers: readonly number[];
 }
 
 /** The sums of one database file. */
@@ -33,17 +39,22 @@ export class PageSums {
   readonly #dirtyBlocks = new Set<number>();
 
   private constructor(
-    private readonly pageSize: number,
+    readonly pageSize: number,
     private entries: Buffer,
     private pageCount: number,
+    /** Whether these are sums of whole pages. Such sums can be compared, but not changed. */
+    readonly isOutdated = false,
   ) {}
 
   /** Reads the file; null if it is missing or its header is damaged. */
   static read(path: string): PageSums | null {
     const content = readIfThere(path);
-    if (content === null || content.length < HEADER_BYTES || content.compare(MAGIC, 0, 8, 0, 8) !== 0) return null;
+    if (content === null || content.length < HEADER_BYTES) return null;
+    const isOutdated = content.compare(MAGIC_OF_WHOLE_PAGES, 0, 8, 0, 8) === 0;
+    if (!isOutdated && content.compare(MAGIC, 0, 8, 0, 8) !== 0) return null;
     if (content.readUInt32LE(16) !== Bun.hash.crc32(content.subarray(0, 16))) return null;
-    return new PageSums(content.readUInt32LE(8), Buffer.from(content.subarray(HEADER_BYTES)), content.readUInt32LE(12));
+    const entries = Buffer.from(content.subarray(HEADER_BYTES));
+    return new PageSums(content.readUInt32LE(8), entries, content.readUInt32LE(12), isOutdated);
   }
 
   /** The sums of a database file that does not exist yet. */
@@ -57,7 +68,7 @@ export class PageSums {
     try {
       const sums = new PageSums(pageSizeOf(file), Buffer.alloc(0), 0);
       for (const [page, content] of pagesOf(file, sums.pageSize)) {
-        sums.#set(page, Bun.hash.crc32(content));
+        sums.#set(page, usedSumOf(page, content));
         sums.pageCount = page;
       }
       return sums;
@@ -74,6 +85,18 @@ export class PageSums {
     const file = openSync(databasePath, "r");
     try {
       return this.#compare(file, wal);
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Overwrites the unused bytes of these pages, durably. SQLite must not have the file open in this process. */
+  clear(databasePath: string, pages: readonly number[]): void {
+    if (pages.length === 0) return;
+    const file = openSync(databasePath, "r+");
+    try {
+      clearLeftovers(file, this.pageSize, pages);
+      fsyncSync(file);
     } finally {
       closeSync(file);
     }
@@ -124,6 +147,7 @@ export class PageSums {
 
   #compare(file: number, wal: WalContent): PageComparison {
     const damaged: number[] = [];
+    const withLeftovers: number[] = [];
     let unknown = 0;
     let next = 1;
     for (const [page, content] of pagesOf(file, this.pageSize)) {
@@ -131,11 +155,12 @@ export class PageSums {
       if (page > this.pageCount) break;
       if (wal.sums.has(page)) continue;
       const expected = this.#get(page);
+      if (hasLeftovers(page, content)) withLeftovers.push(page);
       if (expected === null) unknown += 1;
-      else if (expected !== Bun.hash.crc32(content)) damaged.push(page);
+      else if (expected !== (this.isOutdated ? Bun.hash.crc32(content) : usedSumOf(page, content))) damaged.push(page);
     }
     for (let page = next; page <= this.pageCount; page++) if (!wal.sums.has(page)) damaged.push(page);
-    return { damaged, unknown };
+    return { damaged, unknown, withLeftovers };
   }
 
   #get(page: number): number | null {

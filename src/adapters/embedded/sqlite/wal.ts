@@ -3,6 +3,7 @@
 // closed at any time; the main file may not, because closing any handle of it releases SQLite's locks.
 
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { hasLeftovers, usedSumOf } from "./page-gaps.ts";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
@@ -15,11 +16,14 @@ const FRAMES_PER_READ = 64;
 export interface WalContent {
   /** Number of pages of the database after the last commit; 0 if the log has no commit. */
   readonly pageCount: number;
-  /** CRC-32 of the newest committed content of each page, by page number from 1. */
+  /** Sum (`usedSumOf`) of the newest committed content of each page, by page number from 1. */
   readonly sums: ReadonlyMap<number, number>;
+  /** Numbers of the pages of which a frame has leftovers in its unused bytes. */
+  readonly withLeftovers: ReadonlySet<number>;
 }
 
-const EMPTY: WalContent = { pageCount: 0, sums: new Map() };
+/** A log without a commit. */
+export const EMPTY_WAL: WalContent = { pageCount: 0, sums: new Map(), withLeftovers: new Set() };
 
 /**
  * Reads the committed frames, up to the first frame that is not valid: SQLite reads the same frames when it opens the
@@ -28,7 +32,7 @@ const EMPTY: WalContent = { pageCount: 0, sums: new Map() };
  *   are not computed again then, which takes most of the time.
  */
 export function readWal(path: string, { isTrusted }: { readonly isTrusted: boolean }): WalContent {
-  if (!existsSync(path)) return EMPTY;
+  if (!existsSync(path)) return EMPTY_WAL;
   const file = openSync(path, "r");
   try {
     return readFrames(file, isTrusted);
@@ -39,17 +43,18 @@ export function readWal(path: string, { isTrusted }: { readonly isTrusted: boole
 
 function readFrames(file: number, isTrusted: boolean): WalContent {
   const header = Buffer.alloc(HEADER_BYTES);
-  if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return EMPTY;
+  if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return EMPTY_WAL;
   const magic = header.readUInt32BE(0);
   const pageSize = header.readUInt32BE(8);
-  if ((magic & ~1) !== MAGIC || pageSize < 512 || pageSize > 65_536) return EMPTY;
+  if ((magic & ~1) !== MAGIC || pageSize < 512 || pageSize > 65_536) return EMPTY_WAL;
   const sum = new RunningSum(magic === MAGIC);
   sum.add(header, 0, 24);
-  if (!sum.equals(header, 24)) return EMPTY;
+  if (!sum.equals(header, 24)) return EMPTY_WAL;
 
   const [firstSalt, secondSalt] = [header.readUInt32BE(16), header.readUInt32BE(20)];
   const committed = new Map<number, number>();
   const open = new Map<number, number>();
+  const withLeftovers = new Set<number>();
   let pageCount = 0;
   const frameBytes = FRAME_HEADER_BYTES + pageSize;
   const buffer = Buffer.allocUnsafe(frameBytes * FRAMES_PER_READ);
@@ -58,22 +63,24 @@ function readFrames(file: number, isTrusted: boolean): WalContent {
     for (let frame = 0; frame + frameBytes <= read; frame += frameBytes) {
       // the salts change whenever the log begins again from its start, so older frames behind the end are recognised
       if (buffer.readUInt32BE(frame + 8) !== firstSalt || buffer.readUInt32BE(frame + 12) !== secondSalt) {
-        return { pageCount, sums: committed };
+        return { pageCount, sums: committed, withLeftovers };
       }
       if (!isTrusted) {
         sum.add(buffer, frame, 8);
         sum.add(buffer, frame + FRAME_HEADER_BYTES, pageSize);
-        if (!sum.equals(buffer, frame + 16)) return { pageCount, sums: committed };
+        if (!sum.equals(buffer, frame + 16)) return { pageCount, sums: committed, withLeftovers };
       }
       const content = buffer.subarray(frame + FRAME_HEADER_BYTES, frame + frameBytes);
-      open.set(buffer.readUInt32BE(frame), Bun.hash.crc32(content));
+      const page = buffer.readUInt32BE(frame);
+      open.set(page, usedSumOf(page, content));
+      if (hasLeftovers(page, content)) withLeftovers.add(page);
       const pagesAfterCommit = buffer.readUInt32BE(frame + 4);
       if (pagesAfterCommit === 0) continue;
       pageCount = pagesAfterCommit;
-      for (const [page, crc] of open) committed.set(page, crc);
+      for (const [number, pageSum] of open) committed.set(number, pageSum);
       open.clear();
     }
-    if (read < buffer.length) return { pageCount, sums: committed };
+    if (read < buffer.length) return { pageCount, sums: committed, withLeftovers };
   }
 }
 
