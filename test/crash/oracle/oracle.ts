@@ -104,7 +104,7 @@ export class Oracle implements Records {
     const copy = new Oracle();
     for (const [id, memory] of this.memories) copy.memories.set(id, { ...memory, texts: new Set(memory.texts) });
     for (const [text, shown] of this.asked) copy.asked.set(text, shown);
-    for (const [id, chat] of this.chats) copy.chats.set(id, { ...chat, messages: [...chat.messages] });
+    for (const [id, chat] of this.chats) copy.chats.set(id, { ...chat });
     for (const [id, event] of this.events) copy.events.set(id, { ...event });
     copy.keys.push(...this.keys.map((key) => ({ ...key })));
     for (const [id, webhook] of this.webhooks) copy.webhooks.set(id, { ...webhook });

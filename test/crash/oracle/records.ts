@@ -3,12 +3,20 @@
 import type { Caller } from "./calls.ts";
 import type { Report } from "./oracle.ts";
 
-/** A chat with the contents of its messages, oldest first. */
+/** A question to a chat and its answer. */
+export interface Exchange {
+  readonly question: string;
+  /**
+   * The answer; null if there is none. Undefined if the request got no answer, or an error of the server: the question
+   * may then be stored, with an answer or without.
+   */
+  readonly answer: string | null | undefined;
+}
+
+/** A chat with its exchanges, oldest first. */
 export interface ChatRecord {
   readonly id: string;
-  readonly messages: string[];
-  /** Message of the user whose request got no answer; it may be stored, with an answer or without. */
-  asked: string | null;
+  exchanges: readonly Exchange[];
   state: "exists" | "deleted" | "unknown";
 }
 
@@ -74,17 +82,26 @@ async function checkChat(chat: ChatRecord, server: Caller, report: Report): Prom
   const { status, body } = await server.call("GET", `/v1/chats/${chat.id}`);
   checkState(`the chat ${chat.id}`, chat, status === 200, report);
   if (chat.state !== "exists" || status !== 200) return;
-  const shown = (body as { readonly messages: readonly Message[] }).messages.map(({ content }) => content);
-  const { asked, messages } = chat;
-  chat.asked = null;
-  for (const [at, message] of messages.entries()) {
-    if (shown[at] !== message) return report("lost", `message ${at} of the chat ${chat.id} (${message})`);
+  const left = [...(body as { readonly messages: readonly Message[] }).messages];
+  const found: Exchange[] = [];
+  for (const { question, answer } of chat.exchanges) {
+    if (left[0]?.role !== "user" || left[0].content !== question) {
+      if (answer !== undefined) return report("lost", `a message of the chat ${chat.id} (${question})`);
+      continue;
+    }
+    left.shift();
+    const next = left.at(0);
+    const shown = next?.role === "assistant" ? next.content : null;
+    if (shown !== null) left.shift();
+    if (answer !== undefined && answer !== shown) {
+      return report("lost", `the answer to a message of the chat ${chat.id} (${question})`);
+    }
+    found.push({ question, answer: shown });
   }
-  const more = shown.slice(messages.length);
-  if (more.length > 0 && (asked === null || more[0] !== asked || more.length > 2)) {
-    report("unknown", `${more.length} messages of the chat ${chat.id}, the first is ${more[0]}`);
+  if (left[0] !== undefined) {
+    report("unknown", `${left.length} messages of the chat ${chat.id}, the first is ${left[0].content}`);
   }
-  messages.push(...more);
+  chat.exchanges = found;
 }
 
 async function checkEvents({ events }: Records, server: Caller, report: Report): Promise<void> {

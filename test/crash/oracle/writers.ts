@@ -148,19 +148,21 @@ export class Writer {
       if (answer?.status !== 201) return answer !== null;
       const { id } = answer.body as { readonly id: string };
       this.#chats.add(id);
-      this.#oracle.chats.set(id, { id, messages: [], asked: null, state: "exists" });
+      this.#oracle.chats.set(id, { id, exchanges: [], state: "exists" });
       this.#oracle.acknowledged += 1;
       return true;
     }
     if (this.#random() < 0.1) return this.#drop(server, `/v1/chats/${own.id}`, own);
     const message = `Where is shelf ${Math.floor(this.#random() * 1e6)}?`;
-    own.asked = message;
+    const before = own.exchanges;
+    own.exchanges = [...before, { question: message, answer: undefined }];
     const answer = await ifAnswered(server.call("POST", `/v1/chats/${own.id}/messages`, { message, mode: "fast" }));
     if (answer === null) return false;
     if (isUncertain(answer)) return true;
-    own.asked = null;
+    own.exchanges = before;
     if (answer.status !== 200) return true;
-    own.messages.push(message, (answer.body as { readonly message: { readonly content: string } }).message.content);
+    const { content } = (answer.body as { readonly message: { readonly content: string } }).message;
+    own.exchanges = [...before, { question: message, answer: content }];
     this.#oracle.acknowledged += 1;
     return true;
   }
