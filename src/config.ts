@@ -1,5 +1,5 @@
 // Settings: names, sources, validation and defaults. Flags override environment variables, which override mneme.toml.
-// Parsed once at start and frozen. `mneme help` and docs/configuration.md are generated from SETTINGS.
+// Parsed once at start and frozen. cli/settings-help.ts generates `mneme help` and docs/configuration.md from SETTINGS.
 
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -13,6 +13,7 @@ import { parseCommandLine, UsageError } from "./kit/flags.ts";
 import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
 import { readSettingsFile } from "./kit/settings-file.ts";
+import { parseHosts } from "./mcp/hosts.ts";
 import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
 
 /** The values of the setting `embedderUpgrade`. */
@@ -54,6 +55,10 @@ export interface Config {
   readonly rateLimits: RateLimitTable;
   readonly trustedProxies: TrustedProxies;
   readonly corsOrigins: readonly string[];
+  /** Host names under which /mcp answers, besides addresses and `localhost`. */
+  readonly mcpHosts: readonly string[];
+  /** Whether the MCP tools `search` and `fetch` are offered. */
+  readonly mcpConnector: boolean;
   /** Hosts and networks that webhooks and language models may use even though they are not public. */
   readonly webhookAllow: AllowList;
   readonly webhookRetriesMs: readonly number[];
@@ -110,13 +115,7 @@ export const SETTINGS = {
     "accept-loss",
     "true|false",
     "Start although a stored file is damaged or has lost something; the rest goes to `quarantine/`",
-    {
-      defaultValue: () => false,
-      defaultText: "false",
-      expects: "`true` or `false`",
-      parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
-      isSwitch: true,
-    },
+    switched(),
   ),
   adminKey: setting<string | null>(
     "admin-key",
@@ -228,6 +227,18 @@ export const SETTINGS = {
     "Web origins that may call the API from a browser, comma-separated; `*` for all",
     { defaultValue: () => [], defaultText: "none", expects: "origins", parse: parseOrigins },
   ),
+  mcpHosts: setting<readonly string[]>(
+    "mcp-hosts",
+    "HOSTS",
+    "Host names under which `/mcp` may be called, besides IP addresses and `localhost`, comma-separated; `*` for all",
+    { defaultValue: () => [], defaultText: "none", expects: "host names", parse: parseHosts },
+  ),
+  mcpConnector: setting<boolean>(
+    "mcp-connector",
+    "true|false",
+    "Offer the MCP tools `search` and `fetch` too, which ChatGPT's connectors require",
+    switched(),
+  ),
   webhookAllow: setting<AllowList>(
     "webhook-allow",
     "HOSTS",
@@ -299,8 +310,10 @@ export const SETTINGS = {
 
 /** Matches variables with the prefix `MNEME_` that are no settings, but are read by other parts of the program. */
 const FOREIGN_VARIABLES = /^MNEME_(API_KEY|BACKUP_PASSPHRASE|CACHE_DIR|NATIVE_PATH|TEST_.*|BENCH_.*)$/;
-const CONFIG_FLAG = "--config";
-const CONFIG_FILE = "mneme.toml";
+/** The flag that names the settings file. */
+export const CONFIG_FLAG = "--config";
+/** Name of the settings file in the working directory. */
+export const CONFIG_FILE = "mneme.toml";
 
 /**
  * Reads the settings of this run.
@@ -356,6 +369,8 @@ export function parseConfig(
     rateLimits: read(SETTINGS.rateLimits),
     trustedProxies: read(SETTINGS.trustedProxies),
     corsOrigins: read(SETTINGS.corsOrigins),
+    mcpHosts: read(SETTINGS.mcpHosts),
+    mcpConnector: read(SETTINGS.mcpConnector),
     webhookAllow: read(SETTINGS.webhookAllow),
     webhookRetriesMs: read(SETTINGS.webhookRetriesMs),
     llmBaseUrl: read(SETTINGS.llmBaseUrl),
@@ -382,35 +397,6 @@ function parseSetting<Value>(
   }
 }
 
-/** Help for the settings, as `[flag or variable, description with the default]`. */
-export function settingsHelp(): readonly (readonly [string, string])[] {
-  const own = Object.values(SETTINGS).map((setting): [string, string] => [
-    `${setting.flag ?? setting.environment}${setting.isSwitch ? "" : ` ${setting.placeholder}`}`,
-    `${setting.description.replaceAll("`", "")} (default: ${setting.defaultText})`,
-  ]);
-  return [
-    ...own,
-    [`${CONFIG_FLAG} FILE`, `Settings file (default: ${CONFIG_FILE} in the working directory, if it exists)`],
-  ];
-}
-
-/** The settings as a Markdown table for docs/configuration.md, which test/cli/config.test.ts checks and updates. */
-export function settingsMarkdown(): string {
-  const rows = Object.values(SETTINGS).map(
-    ({ flag, environment, tomlKey, placeholder, expects, defaultText, description }) =>
-      [
-        `| \`${environment}\``,
-        flag === null ? "–" : `\`${flag}\``,
-        `\`${tomlKey}\``,
-        `\`${placeholder.replaceAll("|", "\\|")}\`: ${expects}`,
-        defaultText,
-        `${description} |`,
-      ].join(" | "),
-  );
-  const head = ["| Environment | Flag | mneme.toml | Value | Default | Meaning |", "|---|---|---|---|---|---|"];
-  return [...head, ...rows].join("\n");
-}
-
 function parseFlags(argv: readonly string[]): ReadonlyMap<string, string> {
   const known: Record<string, "value" | "switch"> = { [CONFIG_FLAG]: "value" };
   for (const { flag, isSwitch } of Object.values(SETTINGS))
@@ -426,6 +412,17 @@ function refuseUnknownVariables(environment: Readonly<Record<string, string | un
     if (!name.startsWith("MNEME_") || known.includes(name) || FOREIGN_VARIABLES.test(name)) continue;
     throw new UsageError(`Unknown environment variable ${name}.${didYouMean(name, known)}`);
   }
+}
+
+// A setting that is off unless it is switched on.
+function switched(): SettingRest<boolean> {
+  return {
+    defaultValue: () => false,
+    defaultText: "false",
+    expects: "`true` or `false`",
+    parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
+    isSwitch: true,
+  };
 }
 
 type SettingRest<Value> = Pick<Setting<Value>, "defaultValue" | "defaultText" | "expects" | "parse"> &

@@ -40,10 +40,11 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   cli: ["config.ts", "compose", "local-accounts.ts", "children", "backup"],
   backup: [],
   // config.ts imports these modules because each setting is parsed by the module that it belongs to
-  "config.ts": ["account", "api", "webhooks", "adapters/inference", "adapters/outbound"],
+  "config.ts": ["account", "api", "mcp", "webhooks", "adapters/inference", "adapters/outbound"],
   compose: [
     "config.ts",
     "api",
+    "mcp",
     "console",
     "services",
     "account",
@@ -54,6 +55,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "ports",
   ],
   "local-accounts.ts": ["adapters/embedded", "adapters/inference", "api", "webhooks", "ports"],
+  mcp: ["api"],
   api: ["services", "answer", "account", "ports"],
   // the console's browser code imports types from api/schema; no server code imports the browser code
   console: [],
@@ -87,6 +89,7 @@ const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix:
   [/^onnxruntime-/, "src/adapters/inference/onnxruntime-encoder.ts", "ask a lane (adapters/inference/lanes.ts)"],
   [/\.node$/, "src/adapters/native/addon.ts", "use what addon.ts exports"],
   [/^elysia$/, "src/api/", "keep HTTP in api/"],
+  [/^@modelcontextprotocol\//, "src/mcp/", "keep MCP in mcp/"],
   [/^@fastify\/busboy$/, "src/api/multipart.ts", "read forms through multipart.ts"],
   [/^unpdf/, "src/documents/pdf/pdfjs.ts", "go through openPdf"],
   [/^htmlparser2$/, "src/documents/", "keep it in documents/"],

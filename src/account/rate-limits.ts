@@ -34,6 +34,8 @@ export const RATE_LIMITS: RateLimitTable = new Map([
   ["POST /chats/{id}/messages/stream", 30],
   ["POST /users", 100],
   ["POST /users/{id}/events", 100],
+  // each tool call also counts as its operation, so this only bounds the messages of the protocol
+  ["POST /mcp", 600],
   ["GET *", 300],
   ["DELETE *", 100],
   ["PUT *", 100],

@@ -13,6 +13,7 @@ import { type Admission, Gate, type GateParts, type SocketAddress } from "./gate
 import type { RequestMetrics } from "./metrics.ts";
 import type { Answer, Operation } from "./operation.ts";
 import { OperationRunner } from "./operation-runner.ts";
+import { type ProtocolEndpoint, ProtocolRunner } from "./protocol-endpoint.ts";
 import { headOf, Responses, type ResponsesParts } from "./responses.ts";
 import { hiddenRoutes, type PathParameters, type Route, unroutedFault } from "./routes.ts";
 import type { Uploads } from "./upload.ts";
@@ -22,6 +23,8 @@ export interface AppParts extends GateParts, ResponsesParts {
   readonly operations: readonly Operation[];
   /** Functions that answer GET on the paths outside of /v1, by path. These pages need no key. */
   readonly pages: Readonly<Record<string, () => Answer | Promise<Answer>>>;
+  /** Endpoints outside of /v1 that speak a protocol of their own and need a key. */
+  readonly endpoints: readonly ProtocolEndpoint[];
   readonly buckets: RateBuckets;
   readonly idempotency: Idempotency;
   readonly transactions: Transactions;
@@ -53,9 +56,11 @@ const PAGE = "page";
 export function createApp(parts: AppParts): App {
   const gate = new Gate(parts);
   const responses = new Responses(parts);
-  const router = createRouter(parts, gate, responses);
+  const router = createRouter(parts, gate, responses, (request, socketAddress) => answer(request, socketAddress));
+  const endpoints = new Map(parts.endpoints.map((endpoint) => [endpoint.path, endpoint]));
+  return answer;
 
-  return (request, socketAddress = () => "") => {
+  function answer(request: Request, socketAddress: SocketAddress = () => ""): Eventually<Response> {
     const startedAt = performance.now();
     const admission = gate.receive(request, socketAddress);
     (request as AdmittedRequest)[ADMISSION] = admission;
@@ -70,7 +75,7 @@ export function createApp(parts: AppParts): App {
       observe(parts.metrics, admission, answered.status, startedAt);
       return request.method === "HEAD" ? headOf(answered) : answered;
     });
-  };
+  }
 
   /**
    * Answers preflights and authenticates all other requests, before any body is read. Returns null if the request may
@@ -82,7 +87,11 @@ export function createApp(parts: AppParts): App {
       if (isVersioned) gate.showFailures(admission, request);
       return responses.of(request, admission, { status: 204, body: null }, { ...parts.cors.preflight(request) });
     }
-    return isVersioned ? andThen(gate.authenticate(admission, request), () => null) : null;
+    const endpoint = endpoints.get(admission.path);
+    const refusal = endpoint?.refuse(request) ?? null;
+    if (refusal !== null) return responses.adopted(request, admission, refusal);
+    const needsKey = isVersioned || endpoint !== undefined;
+    return needsKey ? andThen(gate.authenticate(admission, request), () => null) : null;
   }
 }
 
@@ -93,15 +102,17 @@ function observe(metrics: RequestMetrics, admission: Admission, status: number, 
   else void admission.ended.then(count);
 }
 
-function createRouter(parts: AppParts, gate: Gate, responses: Responses) {
+function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: App) {
   const router = new Elysia({
     normalize: false,
     strictPath: true,
     handler: { standardHostname: false }, // its shortcut misreads the path after host names of one to three letters
   });
   const runner = new OperationRunner({ ...parts, gate, responses });
+  const protocols = new ProtocolRunner({ gate, runner, responses }, app);
   const routes: readonly Route[] = [
     ...Object.keys(parts.pages).map((path): Route => ({ method: "GET", path })),
+    ...parts.endpoints.map(({ path }): Route => ({ method: "POST", path })),
     ...parts.operations,
   ];
 
@@ -137,6 +148,22 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses) {
         (error) => responses.ofFailure(request, admission, error),
       );
     });
+  }
+
+  for (const endpoint of parts.endpoints) {
+    const bucket = parts.buckets.bucketOf("POST", endpoint.path);
+    router.route(
+      "POST",
+      endpoint.path,
+      ({ request }: { request: Request }) => {
+        const admission = admissionOf(request);
+        admission.countedAs = endpoint.name;
+        return protocols
+          .run(endpoint, bucket, request, admission)
+          .catch((error: unknown) => responses.ofFailure(request, admission, error));
+      },
+      { parse: "none" },
+    );
   }
 
   for (const operation of parts.operations) {

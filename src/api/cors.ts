@@ -6,7 +6,8 @@ import { UsageError } from "../kit/flags.ts";
 
 /** Methods and headers that a page may use, and headers that it may read. A `*` would not include Authorization. */
 const ALLOWED_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
-const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Last-Event-ID";
+const ALLOWED_HEADERS =
+  "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Last-Event-ID, Mcp-Protocol-Version, Mcp-Method, Mcp-Name";
 const EXPOSED_HEADERS =
   "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed";
 /**

@@ -76,6 +76,17 @@ export class OperationRunner {
       : this.#runWithBody(routed, operation.body, known);
   }
 
+  /** Reads a small JSON body for `work`. The body's memory stays reserved until `work` ends. */
+  async withJsonBody<T>(request: Request, work: (body: unknown) => Promise<T>): Promise<T> {
+    const reserved = this.#bodies.reserve();
+    try {
+      const { value } = await this.#reader.read(request, bodyBounds(undefined), reserved);
+      return await work(value);
+    } finally {
+      reserved.release();
+    }
+  }
+
   async #runWithBody(routed: RoutedRequest, schema: TSchema, known: KnownBeforeBody): Promise<Response> {
     const { operation, request } = routed;
     const reserved = this.#bodies.reserve();

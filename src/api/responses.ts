@@ -32,13 +32,28 @@ export class Responses {
 
   /** The response to a request. @param extra further headers, in lower case */
   of(request: Request, admission: Admission, answer: Answer, extra?: Record<string, string>): Response {
-    const { cors } = this.#parts;
     admission.ended = answer.ended ?? null;
+    const headers = this.#headersOf(request, admission);
+    if (extra !== undefined) Object.assign(headers, extra);
+    return responseOf(answer, headers);
+  }
+
+  /** Adds the headers of every response to one that a protocol endpoint has made. */
+  adopted(request: Request, admission: Admission, response: Response): Response {
+    const headers = this.#headersOf(request, admission);
+    if (response.headers.get("content-type")?.startsWith("text/event-stream") === true) {
+      headers["x-accel-buffering"] = "no";
+    }
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
+  }
+
+  #headersOf(request: Request, admission: Admission): Record<string, string> {
+    const { cors } = this.#parts;
     const headers: Record<string, string> = { "x-request-id": admission.requestId };
     if (admission.window !== null) addWindowHeaders(headers, admission.window);
     if (cors.isOn) Object.assign(headers, cors.headersFor(request.headers.get("origin")));
-    if (extra !== undefined) Object.assign(headers, extra);
-    return responseOf(answer, headers);
+    return headers;
   }
 
   /** The response to a request that failed. */

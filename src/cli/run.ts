@@ -2,12 +2,13 @@
 // the command runs, so that `help` is instant and a child process loads no server code.
 
 import { existsSync } from "node:fs";
-import { type Config, parseConfig, type StartPlace, settingsHelp } from "../config.ts";
+import { type Config, parseConfig, type StartPlace } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { VERSION } from "../kit/version.ts";
 import type { AccountsCommand } from "./accounts.ts";
+import { settingsHelp } from "./settings-help.ts";
 import { alignRows } from "./terminal.ts";
 
 /** Differences between a source checkout and the single binary. */

@@ -30,6 +30,9 @@ import { IngestWorker } from "../ingest/worker.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import { Metrics } from "../kit/metrics.ts";
+import { createMcpEndpoint, MCP_PATH } from "../mcp/endpoint.ts";
+import { createHostRules } from "../mcp/hosts.ts";
+import { toolsOf } from "../mcp/tools.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
@@ -44,6 +47,7 @@ import { MemoryService } from "../services/memories.ts";
 import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
 import { SearchService } from "../services/search.ts";
+import { Settling } from "../services/settling.ts";
 import { UserService } from "../services/users.ts";
 import { WebhookService } from "../services/webhooks.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
@@ -228,9 +232,16 @@ function createHandle(
 ): App {
   const { storage, models, metrics, operations } = parts;
   const { stores, transactions, files } = storage;
-  const buckets = new RateBuckets(config.rateLimits, operations);
+  const buckets = new RateBuckets(config.rateLimits, [...operations, { method: "POST", path: MCP_PATH }]);
+  const settling = new Settling({ memories: stores.memories, clock });
+  const mcp = {
+    tools: toolsOf(config.mcpConnector),
+    settled: settling.settled.bind(settling),
+    log,
+  };
   return createApp({
     operations,
+    endpoints: [createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins))],
     pages: createPages({ operations, buckets, metrics, laneStatus: models.laneStatus, disk: storage.disk }),
     buckets,
     cors: createCors(config.corsOrigins),

@@ -68,6 +68,9 @@ describe("with origins", () => {
       "Idempotency-Key",
       "X-Request-Id",
       "Last-Event-ID",
+      "Mcp-Protocol-Version",
+      "Mcp-Method",
+      "Mcp-Name",
     ]);
     expect(Number(headers["access-control-max-age"])).toBeGreaterThan(0);
   });

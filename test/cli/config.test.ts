@@ -4,7 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Config, parseConfig, SETTINGS, settingsHelp, settingsMarkdown } from "../../src/config.ts";
+import { settingsHelp, settingsMarkdown } from "../../src/cli/settings-help.ts";
+import { type Config, parseConfig, SETTINGS } from "../../src/config.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { ROOT } from "../support/sources.ts";
 

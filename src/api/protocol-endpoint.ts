@@ -1,0 +1,105 @@
+// Endpoints outside of /v1 that speak a protocol of their own, such as MCP. They need a key like every operation. They
+// do their work by calling operations in this process, so that scopes, rate limits, quotas and errors are the same.
+
+import type { Bucket } from "../account/rate-limits.ts";
+import { invariant } from "../domain/fault.ts";
+import type { Principal } from "../domain/scope.ts";
+import type { Eventually } from "../kit/eventually.ts";
+import type { Admission, Gate, SocketAddress } from "./gate.ts";
+import type { OperationRunner } from "./operation-runner.ts";
+import type { Responses } from "./responses.ts";
+
+/** An endpoint with a protocol of its own. All its requests are POST with a JSON body of at most 1 MiB. */
+export interface ProtocolEndpoint {
+  /** Path of the endpoint, such as `/mcp`. */
+  readonly path: string;
+  /** Name under which the metrics count its requests. The operations that it calls are counted on their own. */
+  readonly name: string;
+  /** The response to a request that is refused before its key is read; null if the request may continue. */
+  readonly refuse: (request: Request) => Response | null;
+  readonly answer: (call: ProtocolCall) => Promise<Response>;
+}
+
+/** A request to an endpoint, with a valid key. */
+export interface ProtocolCall {
+  readonly request: Request;
+  /** The parsed JSON body. */
+  readonly body: unknown;
+  readonly principal: Principal;
+  /** Calls an operation with the caller's key and address. */
+  readonly send: SendToOperation;
+}
+
+/** A request to an operation. */
+export interface OperationRequest {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Path and query, such as `/v1/memories?limit=10`. */
+  readonly target: string;
+  /** Sent as JSON; absent if the operation takes no body. */
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+  /** Aborts the operation. */
+  readonly signal: AbortSignal;
+}
+
+/** Sends a request to an operation of this process; never rejects. */
+export type SendToOperation = (request: OperationRequest) => Eventually<Response>;
+
+/** Answers any request of the application. */
+type AnswerRequest = (request: Request, socketAddress?: SocketAddress) => Eventually<Response>;
+
+/** Sends requests to the operations of `app` with a key. `forwarded` are further headers, in lower case. */
+export function operationSender(
+  app: AnswerRequest,
+  origin: string,
+  forwarded: Readonly<Record<string, string>>,
+  socketAddress?: SocketAddress,
+): SendToOperation {
+  return ({ method, target, body, idempotencyKey, signal }) => {
+    const headers: Record<string, string> = { ...forwarded };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    return app(new Request(new URL(target, origin).href, { method, headers, signal, ...text }), socketAddress);
+  };
+}
+
+/** Headers of a request to an endpoint that its requests to operations also have. */
+const FORWARDED_HEADERS = ["authorization", "x-forwarded-for"] as const;
+
+/** Answers requests to an endpoint: rate limit → body → protocol. */
+export class ProtocolRunner {
+  readonly #parts: { readonly gate: Gate; readonly runner: OperationRunner; readonly responses: Responses };
+  readonly #app: AnswerRequest;
+
+  constructor(
+    parts: { readonly gate: Gate; readonly runner: OperationRunner; readonly responses: Responses },
+    app: AnswerRequest,
+  ) {
+    this.#parts = parts;
+    this.#app = app;
+  }
+
+  /** @throws Fault `rate_limit_exceeded`, or of reading the body; the promise may reject instead */
+  async run(endpoint: ProtocolEndpoint, bucket: Bucket, request: Request, admission: Admission): Promise<Response> {
+    const { gate, runner, responses } = this.#parts;
+    const { principal } = admission;
+    invariant(principal, "a request reaches a protocol endpoint only with a valid key");
+    gate.count(admission, principal, bucket);
+    const forwarded: Record<string, string> = { "x-request-id": admission.requestId };
+    for (const name of FORWARDED_HEADERS) {
+      const value = request.headers.get(name);
+      if (value !== null) forwarded[name] = value;
+    }
+    const send = operationSender(this.#app, request.url, forwarded, admission.socketAddress);
+    return runner.withJsonBody(request, async (body) => {
+      // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
+      const confirmed = await gate.confirm(request);
+      return responses.adopted(
+        request,
+        admission,
+        await endpoint.answer({ request, body, principal: confirmed, send }),
+      );
+    });
+  }
+}

@@ -1,0 +1,43 @@
+// Serves MCP over streamable HTTP at /mcp. Stateless: each request is complete in itself, so that any server behind a
+// load balancer can answer it. app.ts authenticates, counts and reads requests before they come here.
+
+import type { ProtocolCall, ProtocolEndpoint } from "../api/protocol-endpoint.ts";
+import { once } from "../kit/once.ts";
+import type { HostRules } from "./hosts.ts";
+import type { McpParts } from "./server.ts";
+
+/** Path of the endpoint. */
+export const MCP_PATH = "/mcp";
+
+/** Code of JSON-RPC for a message that is none. */
+const INVALID_REQUEST = -32_600;
+/** Code for refusals that JSON-RPC does not define; the package answers with it, too. */
+const REFUSED = -32_000;
+
+/** Creates the endpoint. The code of the protocol is loaded at the first request: it takes 35 MB of memory. */
+export function createMcpEndpoint(parts: McpParts, hosts: HostRules): ProtocolEndpoint {
+  const loaded = once(() => Promise.all([import("@modelcontextprotocol/server"), import("./server.ts")]));
+  return {
+    path: MCP_PATH,
+    name: "mcp",
+    refuse: ({ headers }) => {
+      const problem = hosts.problemOf(headers);
+      return problem === null ? null : refusal(403, REFUSED, problem);
+    },
+    answer: async ({ request, body, principal, send }: ProtocolCall) => {
+      // The revision 2025-06-18 removed batches, and one could hold thousands of messages.
+      if (Array.isArray(body)) return refusal(400, INVALID_REQUEST, "Send one message per request, not a batch.");
+      const [{ createMcpHandler }, { createMcpServer }] = await loaded();
+      const caller = { principal, send, origin: new URL(request.url).origin };
+      const handler = createMcpHandler(() => createMcpServer(parts, caller), {
+        maxSubscriptions: 0, // nothing that a client could subscribe to ever changes
+        onerror: (err) => parts.log.debug({ err }, "an MCP request was refused"),
+      });
+      return handler.fetch(request, { parsedBody: body });
+    },
+  };
+}
+
+function refusal(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, { status });
+}

@@ -1,0 +1,106 @@
+// Memories and passages as tools show them: compact, because a language model reads them. Fields without a value are
+// left out.
+
+import { type Static, Type } from "@sinclair/typebox";
+import { Text } from "../api/check.ts";
+import { JsonMap, OneOf } from "../api/schema/fields.ts";
+import type { Json } from "./operations.ts";
+
+const attributes = {
+  title: Type.Optional(Text()),
+  type: Type.Optional(Text()),
+  tags: Type.Optional(Type.Array(Text())),
+  userId: Type.Optional(Text({ description: "User whom the memory belongs to" })),
+  metadata: Type.Optional(JsonMap),
+  created_at: Type.Optional(Text({ description: "ISO 8601, UTC" })),
+  occurred_at: Type.Optional(Text({ description: "ISO 8601, UTC: when it happened" })),
+};
+
+/** A memory in the result of a tool. */
+export const MemoryResult = Type.Object({
+  memory_id: Text({ description: "mem_…" }),
+  content: Text({ description: "The text, or its beginning if it is cut" }),
+  ...attributes,
+  status: OneOf(["processing", "completed", "failed"], "completed: searchable"),
+  updated_at: Type.Optional(Text()),
+  expires_at: Type.Optional(Text()),
+  externalId: Type.Optional(Text()),
+  language: Type.Optional(Text()),
+  error: Type.Optional(Text({ description: "Why processing failed" })),
+});
+/** A memory in the result of a tool. */
+export type MemoryResult = Static<typeof MemoryResult>;
+
+/** A passage in the result of a tool. */
+export const PassageResult = Type.Object({
+  memory_id: Text({ description: "mem_…" }),
+  content: Text({ description: "The passage that was found" }),
+  score: Type.Number({ minimum: 0, maximum: 1, description: "Estimated probability that the passage helps" }),
+  ...attributes,
+  place: Type.Optional(
+    Type.Object(
+      {
+        page: Type.Optional(Type.Integer()),
+        slide: Type.Optional(Type.Integer()),
+        sheet: Type.Optional(Text()),
+        headings: Type.Optional(Type.Array(Text())),
+        speaker: Type.Optional(Text()),
+        date: Type.Optional(Text()),
+      },
+      { description: "Where in the memory the passage stands" },
+    ),
+  ),
+});
+/** A passage in the result of a tool. */
+export type PassageResult = Static<typeof PassageResult>;
+
+const MEMORY_FIELDS = [
+  "status",
+  "title",
+  "type",
+  "tags",
+  "userId",
+  "metadata",
+  "created_at",
+  "updated_at",
+  "occurred_at",
+  "expires_at",
+  "externalId",
+  "language",
+] as const;
+const PLACE_FIELDS = ["page", "slide", "sheet", "headings", "speaker", "date"] as const;
+
+/** A memory of the API as tools show it. */
+export function memoryResult(memory: Json): MemoryResult {
+  const error = memory.error as { readonly message: string } | undefined;
+  return {
+    memory_id: memory.id,
+    content: memory.content,
+    ...present(memory, MEMORY_FIELDS),
+    ...(error !== undefined && { error: error.message }),
+  } as MemoryResult;
+}
+
+/** A result of a search of the API as tools show it. */
+export function passageResult(result: Json): PassageResult {
+  const { _memory, _chunk, ...metadata } = result.metadata as Json;
+  const place = present(_chunk as Json, PLACE_FIELDS);
+  return {
+    memory_id: result.memory_id,
+    content: result.content,
+    score: result.score,
+    ...present(_memory as Json, MEMORY_FIELDS),
+    ...present({ metadata }, MEMORY_FIELDS),
+    ...(Object.keys(place).length > 0 && { place }),
+  } as PassageResult;
+}
+
+function present(value: Json, fields: readonly string[]): Json {
+  const pairs = fields.map((field) => [field, value[field]] as const);
+  return Object.fromEntries(pairs.filter(([, part]) => !isEmpty(part)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}

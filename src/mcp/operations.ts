@@ -1,0 +1,78 @@
+// Calls operations of the API for tools, and turns their refusals into exceptions.
+
+import { pathId } from "../api/ids.ts";
+import type { OperationRequest, SendToOperation } from "../api/protocol-endpoint.ts";
+import type { MemoryId } from "../domain/ids.ts";
+
+/** A JSON object from an answer, not validated. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** An operation refused a call. `message` is public. */
+export class OperationRefused extends Error {
+  override readonly name = "OperationRefused";
+
+  constructor(
+    message: string,
+    /** The `error` object of the answer: `code`, `status`, `request_id` and others. */
+    readonly detail: Json,
+  ) {
+    super(message);
+  }
+}
+
+/** Query parameters; those that are null or undefined are left out. */
+type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Calls operations with the key of one caller. */
+export class Operations {
+  readonly #send: SendToOperation;
+  readonly #signal: AbortSignal;
+
+  /** @param signal aborts all calls */
+  constructor(send: SendToOperation, signal: AbortSignal) {
+    this.#send = send;
+    this.#signal = signal;
+  }
+
+  /** Reads. @throws OperationRefused */
+  get(path: string, query: Query = {}): Promise<Json> {
+    return this.#call({ method: "GET", target: path + queryText(query) });
+  }
+
+  /** Posts a body. @throws OperationRefused */
+  post(path: string, body: Json, idempotencyKey?: string): Promise<Json> {
+    const once = idempotencyKey === undefined ? {} : { idempotencyKey };
+    return this.#call({ method: "POST", target: path, body, ...once });
+  }
+
+  /** Replaces. @throws OperationRefused */
+  put(path: string, body: Json): Promise<Json> {
+    return this.#call({ method: "PUT", target: path, body });
+  }
+
+  /** Deletes. @throws OperationRefused */
+  delete(path: string, query: Query = {}): Promise<Json> {
+    return this.#call({ method: "DELETE", target: path + queryText(query) });
+  }
+
+  async #call(request: Omit<OperationRequest, "signal">): Promise<Json> {
+    const response = await this.#send({ ...request, signal: this.#signal });
+    const text = await response.text();
+    const body: Json = text === "" ? {} : JSON.parse(text);
+    if (response.ok) return body;
+    const detail = (body.error ?? {}) as Json;
+    throw new OperationRefused(String(detail.message ?? `The server answered ${response.status}.`), detail);
+  }
+}
+
+/** Path of a memory. @throws Fault `memory_not_found` if the text is no id: it could lead to another path */
+export function memoryPath(id: string): string {
+  return `/v1/memories/${pathId<MemoryId>("mem", id, "memory_not_found", "memory_id")}`;
+}
+
+function queryText(query: Query): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === null || value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
+  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
+}

@@ -1,0 +1,68 @@
+// The tools `search` and `fetch` in the form that ChatGPT's connectors and deep research require. They are listed only
+// if the operator switches them on, because they do the same as search_memories and get_memory.
+
+import { Type } from "@sinclair/typebox";
+import { Text } from "../../api/check.ts";
+import { Body, JsonMap } from "../../api/schema/fields.ts";
+import { SearchMemories } from "../../api/schema/memories.ts";
+import { fitted } from "../budget.ts";
+import { memoryResult, passageResult } from "../memory-result.ts";
+import { type Json, memoryPath } from "../operations.ts";
+import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
+
+/** Greatest size of a fetched text, in estimated tokens. */
+const FETCH_TOKENS = 20_000;
+/** Length of a title that is made from a text, in tokens. */
+const TITLE_TOKENS = 12;
+
+const Found = Type.Object({ id: Text(), title: Text(), url: Text() });
+
+/** Finds memories, as ids, titles and addresses. */
+export const search: Tool = tool({
+  name: "search",
+  title: "Search",
+  description: "Finds what is stored about a subject, best first. Read a result with fetch.",
+  scope: "memories:read",
+  annotations: READS,
+  input: Body({ query: SearchMemories.properties.query }),
+  output: Type.Object({ results: Type.Array(Found) }),
+  run: async ({ query }, { operations, origin }) => {
+    const answer = await operations.post("/v1/memories/search", { query });
+    const passages = (answer.results as Json[]).map(passageResult);
+    const best = new Map(passages.toReversed().map((passage) => [passage.memory_id, passage]));
+    const results = [...best.values()].toReversed().map(({ memory_id, title, content }) => {
+      return { id: memory_id, title: title ?? titleOf(content), url: addressOf(origin, memory_id) };
+    });
+    return { results };
+  },
+});
+
+/** Reads a memory that `search` found. */
+export const fetchMemory: Tool = tool({
+  name: "fetch",
+  title: "Fetch",
+  description: "Reads the text of a result of search.",
+  scope: "memories:read",
+  annotations: READS,
+  input: Body({ id: MemoryIdArgument }),
+  output: Type.Object({ ...Found.properties, text: Text(), metadata: Type.Optional(JsonMap) }),
+  run: async ({ id }, { operations, origin }) => {
+    const memory = memoryResult(await operations.get(memoryPath(id)));
+    const { memory_id, content, title, metadata } = memory;
+    return {
+      id: memory_id,
+      title: title ?? titleOf(content),
+      text: fitted(content, FETCH_TOKENS).text,
+      url: addressOf(origin, memory_id),
+      ...(metadata !== undefined && { metadata }),
+    };
+  },
+});
+
+function titleOf(content: string): string {
+  return fitted(content, TITLE_TOKENS).text;
+}
+
+function addressOf(origin: string, id: string): string {
+  return `${origin}${memoryPath(id)}`;
+}

@@ -1,0 +1,123 @@
+// The tool get_profile: what is known of a user, without a language model. Takes the newest memories, and those that
+// share most entities with them, which are often old: what a person keeps coming back to.
+
+import { Type } from "@sinclair/typebox";
+import { Text } from "../../api/check.ts";
+import { Body, CallerId, OneOf, Optional } from "../../api/schema/fields.ts";
+import { cutNote, type FittedItems, firstFitting, MaxTokens } from "../budget.ts";
+import { MemoryResult, memoryResult } from "../memory-result.ts";
+import { type Json, memoryPath, OperationRefused, type Operations } from "../operations.ts";
+import { READS, type Tool, tool } from "../tool.ts";
+
+const PROFILE_TOKENS = 2_000;
+/** Number of newest memories that are read. */
+const NEWEST_MAX = 30;
+/** Number of newest memories whose links are followed; each takes one call of getMemoryGraph. */
+const FOLLOWED_MAX = 10;
+/** Number of linked memories that are read besides the newest; each takes one call of getMemory. */
+const LINKED_MAX = 10;
+/** Number of entities that are named. */
+const TOPICS_MAX = 20;
+/** Share of `max_tokens` that the newest memories get before the linked ones. */
+const NEWEST_SHARE = 0.5;
+
+const Known = Type.Object({
+  ...MemoryResult.properties,
+  chosen: OneOf(["newest", "linked"], "newest: stored last; linked: shares entities with many of the newest"),
+});
+
+/** What is known of a user. */
+export const getProfile: Tool = tool({
+  name: "get_profile",
+  title: "What is known of a user",
+  description:
+    "Gives an overview of what is stored about a user, within max_tokens: the newest memories, those that are linked with most of them, and the names that occur most. Use it at the beginning of a conversation.",
+  scope: "memories:read",
+  annotations: READS,
+  input: Body({
+    userId: Optional({ ...CallerId, description: "The user; leave out for all memories that the key may read" }),
+    max_tokens: MaxTokens(PROFILE_TOKENS),
+  }),
+  output: Type.Object({
+    userId: Type.Optional(Text()),
+    memories: Type.Array(Known),
+    topics: Type.Array(Text(), { description: "Names that occur in most of the newest memories" }),
+    has_more: Type.Boolean({ description: "Whether there are more memories than those that were looked at" }),
+    note: Type.Optional(Text({ description: "What is left out or cut" })),
+  }),
+  run: async ({ userId, max_tokens }, { operations }) => {
+    const tokensMax = max_tokens ?? PROFILE_TOKENS;
+    const page = await operations.get("/v1/memories", { userId, status: "completed", limit: NEWEST_MAX });
+    const newest = (page.data as Json[]).map(memoryResult);
+    const { ids, topics } = await links(operations, newest);
+    const linked = await readLinked(operations, ids, newest, userId ?? undefined);
+
+    const first = firstFitting(newest, Math.floor(tokensMax * NEWEST_SHARE));
+    const second = linked.length === 0 ? NOTHING : firstFitting(linked, tokensMax - first.tokens);
+    // what the linked ones left is for more of the newest
+    const more = firstFitting(newest, tokensMax - second.tokens);
+    const note = cutNote({ ...more, cut: more.cut + second.cut, leftOut: more.leftOut + second.leftOut }, tokensMax);
+    return {
+      ...(userId != null && { userId }),
+      memories: [
+        ...more.items.map((memory) => ({ ...memory, chosen: "newest" as const })),
+        ...second.items.map((memory) => ({ ...memory, chosen: "linked" as const })),
+      ],
+      topics,
+      has_more: page.has_more === true,
+      ...(note !== null && { note }),
+      ...(newest.length === 0 && { note: "Nothing is stored yet." }),
+    };
+  },
+});
+
+const NOTHING: FittedItems<MemoryResult> = { items: [], tokens: 0, cut: 0, leftOut: 0 };
+
+interface Graph {
+  readonly entities: readonly { readonly name: string }[];
+  readonly neighbours: readonly { readonly memory_id: string; readonly score: number }[];
+}
+
+/** Ids of the memories that are linked with the newest, most linked first, and the names that most of these share. */
+async function links(operations: Operations, newest: readonly MemoryResult[]) {
+  const scores = new Map<string, number>();
+  const names = new Map<string, number>();
+  for (const { memory_id } of newest.slice(0, FOLLOWED_MAX)) {
+    const graph = (await orNothing(operations.get(`${memoryPath(memory_id)}/graph`))) as Graph | null;
+    if (graph === null) continue;
+    for (const { memory_id, score } of graph.neighbours) scores.set(memory_id, (scores.get(memory_id) ?? 0) + score);
+    for (const { name } of graph.entities) names.set(name, (names.get(name) ?? 0) + 1);
+  }
+  return { ids: byCount(scores), topics: byCount(names).slice(0, TOPICS_MAX) };
+}
+
+async function readLinked(
+  operations: Operations,
+  ids: readonly string[],
+  newest: readonly MemoryResult[],
+  userId: string | undefined,
+): Promise<readonly MemoryResult[]> {
+  const known = new Set(newest.map(({ memory_id }) => memory_id));
+  const found: MemoryResult[] = [];
+  for (const id of ids.filter((id) => !known.has(id)).slice(0, LINKED_MAX)) {
+    const memory = await orNothing(operations.get(memoryPath(id)));
+    // the graph of an unconfined key spans all users
+    if (memory !== null && (userId === undefined || memory.userId === userId)) found.push(memoryResult(memory));
+  }
+  return found;
+}
+
+/** The answer; null if the memory was just deleted, or if the rate limit is reached: the newest are enough then. */
+async function orNothing(answer: Promise<Json>): Promise<Json | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    const code = error instanceof OperationRefused ? error.detail.code : null;
+    if (code === "memory_not_found" || code === "rate_limit_exceeded") return null;
+    throw error;
+  }
+}
+
+function byCount(counts: ReadonlyMap<string, number>): readonly string[] {
+  return [...counts].sort(([, one], [, other]) => other - one).map(([key]) => key);
+}
