@@ -23,7 +23,7 @@ export class FolderTarget implements Target {
 
   async write(name: string, bytes: Uint8Array): Promise<void> {
     const path = join(this.folder, name);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await createFolder(dirname(path));
     const file = await open(`${path}${PARTIAL}`, "w", 0o600);
     try {
       await file.writeFile(bytes);
@@ -46,4 +46,17 @@ export class FolderTarget implements Target {
   async remove(name: string): Promise<void> {
     await rm(join(this.folder, name), { force: true });
   }
+
+  async removePartial(): Promise<void> {
+    const entries = await readdir(this.folder, { recursive: true, withFileTypes: true });
+    const partial = entries.filter((entry) => entry.isFile() && entry.name.endsWith(PARTIAL));
+    for (const entry of partial) await rm(join(entry.parentPath, entry.name), { force: true });
+  }
+}
+
+/** Creates a folder with those above it, and makes their names durable. */
+async function createFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return; // it exists
+  for (let folder = path; folder.length >= first.length; folder = dirname(folder)) await syncFolder(dirname(folder));
 }

@@ -212,7 +212,8 @@ export class Repository {
   }
 
   /**
-   * Removes all backups but the newest `count`, and packs that no backup needs. Returns the ids of what was removed.
+   * Removes all backups but the newest `count`, and what no backup needs: packs, and parts of objects. Returns the ids
+   * of the removed backups.
    */
   async keepNewest(count: number): Promise<readonly string[]> {
     const ids = await this.ids();
@@ -224,6 +225,7 @@ export class Repository {
     for (const name of await this.target.list(PACKS)) {
       if (!needed.has(name.slice(PACKS.length))) await this.target.remove(name);
     }
+    await this.target.removePartial();
     return removed;
   }
 

@@ -67,6 +67,10 @@ export class S3Target implements Target {
     await this.#named("remove", name, () => this.#client.delete(this.#prefix + name));
   }
 
+  async removePartial(): Promise<void> {
+    // S3 shows complete objects only, and a lifecycle rule of the bucket ends uploads that were cut
+  }
+
   /** Adds the object and the place to the message of a failure. */
   async #named<T>(action: string, name: string, work: () => Promise<T>): Promise<T> {
     try {

@@ -12,4 +12,6 @@ export interface Target {
   list(prefix: string): Promise<readonly string[]>;
   /** Removes an object, if it exists. */
   remove(name: string): Promise<void>;
+  /** Removes what is left of objects whose writing did not end. No other process may be writing. */
+  removePartial(): Promise<void>;
 }

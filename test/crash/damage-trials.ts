@@ -227,11 +227,13 @@ function damaged(damage: Damage, bytes: Buffer, random: () => number): Uint8Arra
   return bytes;
 }
 
-/** A refusal is tidy if the server ended by itself with exit code 1 and one line that begins with `mneme: `. */
+/** A refusal is tidy if the server ended by itself with exit code 1 and one line that names a store of record. */
 function judgeRefusal(message: string): Pick<Outcome, "verdict" | "note"> {
   const [, output = ""] = message.split("--- stderr\n");
   const line = output.trim();
-  const isTidy = message.includes("the server exited with 1\n") && /^mneme: [^\n]+$/.test(line);
+  const isTidy =
+    message.includes("the server exited with 1\n") &&
+    /^mneme: [^\n]*\/trial\/(mneme\.sqlite|memories\.duckdb)\b[^\n]+$/.test(line);
   return { verdict: isTidy ? "refused" : "untidy", note: isTidy ? line : message.slice(0, 2_000) };
 }
 

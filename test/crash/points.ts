@@ -16,18 +16,31 @@ export type Work =
   | "stop"
   | "model change"
   | "return to the previous model"
-  | "forget the previous model";
+  | "forget the previous model"
+  | "backup of a server"
+  | "forget"
+  | "reindex";
 
-/** A moment at which a server is killed. */
-export interface CrashPoint {
+/** What `mneme backup` does: into an empty target, beside an earlier backup, or in place of it. */
+export type BackupWork = "first backup" | "backup" | "last backup";
+/** What `mneme restore` does: into an empty folder, or into one with a restore that did not end. */
+export type RestoreWork = "restore" | "second restore";
+
+/** A moment at which a server, or a command, is killed. */
+export interface CrashPoint<Does = Work> {
   readonly name: string;
-  readonly work: Work;
+  readonly work: Does;
   readonly at: Matching;
   readonly when: "before" | "after";
   /** Number of matching operations that are left alone; default 0. */
   readonly skip?: number;
   /** Only what follows this operation counts. */
   readonly after?: Matching;
+}
+
+/** A moment at which a backup is killed, and the backups that are complete then. */
+export interface BackupPoint extends CrashPoint<BackupWork> {
+  readonly leaves: readonly ("earlier" | "new")[];
 }
 
 const on = (operation: Operation, ...paths: readonly string[]): Matching => ({ operations: [operation], paths });
@@ -46,7 +59,11 @@ const POSTINGS_DESCRIPTION = "projects/*/text/.tmp*";
 const SETS = "projects/*/vector-sets";
 const INCOMING = "uploads/incoming/*";
 
-/** The points, in the order of the work. */
+const PACKS = "target/packs/*";
+const MANIFESTS = "target/manifests/*";
+const RESTORING = "restored/restoring";
+
+/** The points of servers, in the order of the work. */
 export const CRASH_POINTS: readonly CrashPoint[] = [
   point("the file of the rows is created", "first start", "after", on("create", ROWS)),
   point("the tables of the rows are written, not synced", "first start", "before", on("sync", ROWS_LOG), 2),
@@ -148,13 +165,120 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
     "after",
     on("rename", SETS),
   ),
+
+  point(
+    "backup: the links of the index are not removed",
+    "backup of a server",
+    "before",
+    on("unlink", "snapshots/*/*"),
+  ),
+
+  point("forget: before the memory is deleted", "forget", "before", on("write", ROWS_LOG)),
+  point("forget: the memory is deleted, the indexes have it", "forget", "before", on("write", VECTORS)),
+  point("forget: the indexes are changed, the text remains", "forget", "before", on("write", TEXTS_LOG)),
+  point("forget: the text is gone from the log, not synced", "forget", "before", on("sync", TEXTS_LOG)),
+  following(
+    on("sync", TEXTS_LOG),
+    point("forget: the text is gone, the row remains", "forget", "before", on("write", ROWS_LOG)),
+  ),
+  following(
+    on("sync", TEXTS_LOG),
+    point("forget: the row is gone, the text is in free blocks", "forget", "before", on("write", TEXTS)),
+  ),
+  following(
+    on("sync", TEXTS_LOG),
+    point("forget: in the middle of writing the texts again", "forget", "after", on("write", TEXTS), 2),
+  ),
+
+  point("reindex: before the new vectors are appended", "reindex", "before", on("write", VECTORS)),
+  point("reindex: the new vectors are appended, not synced", "reindex", "before", on("sync", VECTORS)),
+  point("reindex: the vectors are new, the postings old", "reindex", "after", on("sync", VECTORS)),
+  following(
+    POSTINGS_SYNCED,
+    point(
+      "reindex: the new postings are written, not committed",
+      "reindex",
+      "before",
+      on("write", POSTINGS_DESCRIPTION),
+    ),
+  ),
+  following(POSTINGS_SYNCED, point("reindex: the new postings are committed", "reindex", "before", POSTINGS_SYNCED)),
 ];
 
-function point(name: string, work: Work, when: CrashPoint["when"], at: Matching, skip = 0): CrashPoint {
+/** The points of `mneme backup`. The paths of commands begin with the folder: `target` or `restored`. */
+export const BACKUP_POINTS: readonly BackupPoint[] = [
+  leaving(
+    [],
+    point("the description of the target has no name", "first backup", "before", on("rename", "target/*.json")),
+  ),
+  leaving([], point("the folder of the packs is durable, empty", "first backup", "after", on("sync", "target"), 1)),
+  ...[
+    point<BackupWork>("the first pack is written, not synced", "backup", "before", on("sync", PACKS)),
+    point<BackupWork>("the first pack is synced, without its name", "backup", "before", on("rename", PACKS)),
+    point<BackupWork>("the first pack has its name, the second is missing", "backup", "after", on("rename", PACKS)),
+    point<BackupWork>("the last pack is synced, without its name", "backup", "before", on("rename", PACKS), 1),
+    point<BackupWork>("all packs have names, the manifest is missing", "backup", "after", on("rename", PACKS), 1),
+    point<BackupWork>("the manifest is written, not synced", "backup", "before", on("sync", MANIFESTS)),
+    point<BackupWork>("the manifest is synced, without its name", "backup", "before", on("rename", MANIFESTS)),
+  ].map((each) => leaving(["earlier"], each)),
+  leaving(["earlier", "new"], point("the manifest has its name", "backup", "after", on("rename", MANIFESTS))),
+  leaving(
+    ["earlier", "new"],
+    point("the earlier backup is about to be removed", "last backup", "before", on("unlink", MANIFESTS)),
+  ),
+  leaving(
+    ["new"],
+    point("the earlier manifest is removed, its packs remain", "last backup", "after", on("unlink", MANIFESTS)),
+  ),
+  leaving(["new"], point("a pack that no backup needs is removed", "last backup", "after", on("unlink", PACKS))),
+];
+
+/** The points of `mneme restore`. */
+export const RESTORE_POINTS: readonly CrashPoint<RestoreWork>[] = [
+  point("the file of the rows is created", "restore", "after", on("create", `${RESTORING}/${ROWS}`)),
+  point("in the middle of the rows", "restore", "before", on("write", `${RESTORING}/${ROWS_LOG}`), 2_000),
+  point("the file of the texts is created", "restore", "after", on("rename", `${RESTORING}/${TEXTS}`)),
+  point("in the middle of the texts", "restore", "before", on("sync", `${RESTORING}/${TEXTS_LOG}`), 2),
+  point("in the middle of the index", "restore", "before", on("sync", `${RESTORING}/projects/*`), 2),
+  point("all is written, the rows are not synced", "restore", "before", on("sync", `${RESTORING}/${ROWS}`), 1),
+  point("the names of all files are durable", "restore", "after", on("sync", `${RESTORING}/projects/*/vectors`)),
+  point("all is synced, nothing is in its place", "restore", "before", on("rename", "restored/projects")),
+  point("the index is in its place", "restore", "after", on("rename", "restored/projects")),
+  point("the uploads are in their place", "restore", "after", on("rename", "restored/uploads")),
+  point("the texts are in their place, the rows are not", "restore", "after", on("rename", `restored/${TEXTS}`)),
+  point("all is in its place, not synced", "restore", "after", on("rename", `restored/${ROWS}`)),
+  point("all is in its place, the folder is not removed", "restore", "before", on("unlink", RESTORING)),
+  point("before the first attempt is removed", "second restore", "before", on("unlink", "restored/*")),
+  point("a part of the first attempt is removed", "second restore", "after", on("unlink", "restored/*"), 3),
+  point("a part of the second attempt is in its place", "second restore", "after", on("rename", "restored/uploads")),
+];
+
+/** The points of the first start on a data directory of the oldest version that is kept (test/upgrade/). */
+export const MIGRATION_POINTS: readonly CrashPoint<"migration">[] = [
+  point("before the first migration of the rows", "migration", "before", on("write", ROWS_LOG)),
+  point("in the middle of a migration of the rows", "migration", "before", on("write", ROWS_LOG), 3),
+  point("a migration of the rows is written, not synced", "migration", "before", on("sync", ROWS_LOG)),
+  point("some migrations of the rows are durable", "migration", "after", on("sync", ROWS_LOG), 2),
+  point("the last migration of the rows is written, not synced", "migration", "before", on("sync", ROWS_LOG), 6),
+  point("the rows are migrated, the texts are not", "migration", "before", on("create", TEXTS_LOG)),
+  point("the migration of the texts is in the log, not synced", "migration", "before", on("sync", TEXTS_LOG)),
+  point("the migration of the texts is durable", "migration", "after", on("sync", TEXTS_LOG)),
+  point("the texts are about to be merged", "migration", "before", on("write", TEXTS)),
+  point("in the middle of merging the texts", "migration", "after", on("write", TEXTS), 2),
+  point("the texts are merged, their log remains", "migration", "before", on("unlink", TEXTS_LOG)),
+  point("the list of vector sets is written without its name", "migration", "before", on("rename", SETS)),
+  point("the list of vector sets has its name, its copy is missing", "migration", "after", on("rename", SETS)),
+];
+
+function leaving(leaves: BackupPoint["leaves"], crashPoint: CrashPoint<BackupWork>): BackupPoint {
+  return { ...crashPoint, leaves };
+}
+
+function point<Does>(name: string, work: Does, when: CrashPoint["when"], at: Matching, skip = 0): CrashPoint<Does> {
   return { name, work, when, at, skip };
 }
 
 /** The same point, but only operations that follow the first `after` count. */
-function following(after: Matching, crashPoint: CrashPoint): CrashPoint {
+function following<Does>(after: Matching, crashPoint: CrashPoint<Does>): CrashPoint<Does> {
   return { ...crashPoint, after };
 }

@@ -1,5 +1,6 @@
-// Kills at random under eight writers: the server at a random file operation or moment, also while it starts, and its
-// children (lanes, preparation, document readers) while it works. MNEME_TEST_KILLS sets their number.
+// Kills at random under eight writers: the server at a random file operation or moment, also while it starts or changes
+// the embedding model, and its children (lanes, preparation, document readers) while it works. MNEME_TEST_KILLS sets
+// their number.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { seeded } from "../support/seeded.ts";
@@ -24,7 +25,16 @@ describe.skipIf(reason !== null)(`${KILLS} random kills (MNEME_TEST_SEED=${SEED}
     "nothing acknowledged is lost, nothing deleted is back",
     async () => {
       const random = seeded(SEED);
-      const kinds = ["operation", "operation", "start", "moment", "child", "child"] as const;
+      const kinds = [
+        "operation",
+        "model change",
+        "start",
+        "operation",
+        "child",
+        "moment",
+        "model change",
+        "child",
+      ] as const;
       const counts: Record<string, number> = {};
       let acknowledged = 0;
       for (let n = 0; n < KILLS; n++) {

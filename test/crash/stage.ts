@@ -1,14 +1,15 @@
 // A data directory over many crashes: servers with faults, writers, and the oracle that judges every restart.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CHILD_KINDS } from "../../src/children/command.ts";
+import { type Ended, startMneme } from "../support/command.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { Faults } from "./faults/faults.ts";
 import { type Called, type Caller, callerOf, ifAnswered, isWithin } from "./oracle/calls.ts";
-import { type Finding, Oracle } from "./oracle/oracle.ts";
+import { type Finding, type MemoryRecord, Oracle } from "./oracle/oracle.ts";
 import { MIX, newWriters, WRITER_ENVIRONMENT, Writer, writeAll } from "./oracle/writers.ts";
 import type { CrashPoint, Work } from "./points.ts";
 
@@ -16,6 +17,8 @@ const WRITERS = 8;
 /** Maximum time for a server to reach a point. */
 const REACHED_MS = 45_000;
 const READY_TIMEOUT_MS = 90_000;
+/** Maximum time until nothing of a forgotten memory is left: the server sweeps every 30 s. */
+const ERASED_MS = 45_000;
 /** Maximum time for a process to be gone after it was killed. */
 const GONE_MS = 20_000;
 /** Searches per check, each of some tens of milliseconds. */
@@ -32,17 +35,28 @@ const RANDOM_CHANGES = 60;
 const START_OPERATIONS = 60;
 const WORK_OPERATIONS = 4_000;
 
+/** What `killAtRandom` kills, and when. */
+export type RandomKill = "operation" | "start" | "moment" | "child" | "model change";
+const MODEL_CHANGE_KILLS = ["operation", "moment", "child", "child"] as const;
+
 /** A data directory, its server, and what is known of it. */
 export class Stage {
   readonly dataDir: string;
-  readonly oracle = new Oracle();
+  readonly oracle: Oracle;
   readonly faults: Faults;
   readonly #writers: readonly Writer[];
   readonly #quiet: Writer;
   #server: RunningServer | null = null;
+  /** A memory that `mneme forget` was erasing when the server was killed. */
+  #forgotten: MemoryRecord | null = null;
 
-  constructor(seed: number) {
-    this.dataDir = mkdtempSync(join(tmpdir(), "mneme-stage-"));
+  /**
+   * @param seed seed of the choices of the writers
+   * @param existing default: a new data directory of which nothing is known
+   */
+  constructor(seed: number, existing?: { readonly dataDir: string; readonly oracle: Oracle }) {
+    this.dataDir = existing?.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-stage-"));
+    this.oracle = existing?.oracle ?? new Oracle();
     this.faults = new Faults(this.dataDir);
     this.#writers = newWriters(this.oracle, WRITERS, seed);
     this.#quiet = new Writer(this.oracle, "quiet", seed + WRITERS);
@@ -76,7 +90,46 @@ export class Stage {
   async judge(): Promise<readonly Finding[]> {
     this.faults.disarm();
     if (!this.isRunning) this.#server = null;
-    return this.oracle.check(callerOf(await this.server()), { searchesMax: SEARCHES_MAX });
+    const findings = await this.oracle.check(callerOf(await this.server()), { searchesMax: SEARCHES_MAX });
+    return [...findings, ...(await this.#checkLeftovers()), ...(await this.#checkForgotten())];
+  }
+
+  /** What a process that was killed leaves must be gone, and a change of the model must end. */
+  async #checkLeftovers(): Promise<readonly Finding[]> {
+    const findings: Finding[] = [];
+    for (const folder of ["snapshots", "uploads/incoming"]) {
+      const path = join(this.dataDir, folder);
+      const left = existsSync(path) ? readdirSync(path) : [];
+      if (left.length > 0) findings.push({ kind: "unknown", what: `${folder} has ${left.join(", ")}` });
+    }
+    const isChanging = async () => (await this.#models()).change?.state === "building";
+    if (!(await isWithin(async () => !(await isChanging()), READY_TIMEOUT_MS))) {
+      findings.push({ kind: "not ended", what: "the embedding model is still changing" });
+    }
+    return findings;
+  }
+
+  /** Repeats `mneme forget` for a memory, after which no file has its text. */
+  async #checkForgotten(): Promise<readonly Finding[]> {
+    const memory = this.#forgotten;
+    this.#forgotten = null;
+    if (memory === null) return [];
+    const { exitCode, stderr } = await this.#mneme("forget", "memory", memory.id);
+    if (exitCode !== 0 && !stderr.includes("not even a deleted one")) return [{ kind: "refused", what: stderr }];
+    memory.state = null;
+    const words = [...memory.texts].map((text) => /\bz\w+q\b/.exec(text)?.[0] ?? text);
+    const files = () =>
+      readdirSync(this.dataDir, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .filter((path) => words.some((word) => bytesOf(path).includes(word)));
+    if (await isWithin(() => files().length === 0, ERASED_MS)) return [];
+    return [{ kind: "back", what: `${words.join(", ")} is in ${files().join(", ")}` }];
+  }
+
+  /** Runs a command on the data directory, beside the server. */
+  #mneme(...argv: readonly string[]): Promise<Ended> {
+    return startMneme([...argv, "--data-dir", this.dataDir], tmpdir());
   }
 
   /** Lets all writers write until `changes` more are acknowledged or the server is gone. */
@@ -132,10 +185,15 @@ export class Stage {
 
   /**
    * Kills the server or one of its children under eight writers. `operation`: the server at a random file operation;
-   * `start`: at one while it starts; `moment`: after a random number of acknowledged changes; `child`: a random child.
-   * Returns what was killed.
+   * `start`: at one while it starts; `moment`: after a random number of acknowledged changes; `child`: a random child;
+   * `model change`: one of these while the vectors of another model are built. Returns what was killed.
    */
-  async killAtRandom(kind: "operation" | "start" | "moment" | "child", random: () => number): Promise<string> {
+  async killAtRandom(kind: RandomKill, random: () => number): Promise<string> {
+    if (kind === "model change") {
+      await this.#changeModel(false);
+      const within = MODEL_CHANGE_KILLS[Math.floor(random() * MODEL_CHANGE_KILLS.length)] ?? "moment";
+      return `${await this.killAtRandom(within, random)}, model change`;
+    }
     const die = (operations: number) =>
       this.faults.arm({
         operations: ["write", "sync", "truncate", "rename", "create", "unlink"],
@@ -179,7 +237,7 @@ export class Stage {
       return this.kill();
     }
     if (work === "stop" || work === "model change") await this.write(CHANGES);
-    if (work === "one memory" || work === "purge" || work === "sweep" || work === "compaction") {
+    if (NEEDS_MEMORIES.has(work)) {
       while (this.oracle.living.length < CHANGES) await this.write(CHANGES);
     }
     await this.#settle();
@@ -194,7 +252,7 @@ export class Stage {
       await this.kill();
       this.#damageVectors();
     }
-    if (work === "purge") {
+    if (work === "purge" || work === "forget") {
       await this.#quiet.create(callerOf(await this.server()));
       await this.#settle();
     }
@@ -228,6 +286,15 @@ export class Stage {
       case "model change":
       case "return to the previous model":
         return this.#changeModel(false);
+      case "backup of a server":
+        return void (await this.#mneme("backup", join(this.dataDir, "backups"), "--with-index"));
+      case "reindex":
+        return void (await this.#mneme("reindex"));
+      case "forget": {
+        const erases = async (id: string) => (await this.#mneme("forget", "memory", id)).exitCode === 0;
+        this.#forgotten = await this.#quiet.forget(erases);
+        return;
+      }
       case "forget the previous model": {
         const server = await this.server();
         await ifAnswered(server.call("DELETE", `/v1/projects/${await this.#project()}/embedder/previous`));
@@ -257,21 +324,23 @@ export class Stage {
     return (body as { readonly id: string }).id;
   }
 
+  /** The live embedding model of the project, and the change to another one. */
+  async #models() {
+    const { body } = await (await this.server()).call("GET", "/v1/project/embedder");
+    return body as { readonly model: string; readonly change: { readonly state: string; model: string } | null };
+  }
+
   /** Asks for the other model; if `waits`, waits until it is live. */
   async #changeModel(waits: boolean): Promise<void> {
     const server = await this.server();
-    const read = async () => {
-      const { body } = await server.call("GET", "/v1/project/embedder");
-      return body as { readonly model: string; readonly change: { readonly state: string; model: string } | null };
-    };
-    const { model, change } = await read();
+    const { model, change } = await this.#models();
     const isChanging = change?.state === "building";
     const wanted = isChanging ? change.model : model === ENGLISH ? MULTILINGUAL : ENGLISH;
     const path = `/v1/projects/${await this.#project()}/embedder`;
     const answer = await ifAnswered(server.call("PUT", path, { model: wanted }));
     if (!waits || answer === null) return;
     const isLive = async () => {
-      const now = await read();
+      const now = await this.#models();
       return now.model === wanted && now.change?.state !== "building";
     };
     if (!(await isWithin(isLive, READY_TIMEOUT_MS))) throw new Error(`${wanted} is not live`);
@@ -289,6 +358,16 @@ export class Stage {
       writeFileSync(path, bytes);
     }
   }
+}
+
+/** Work that is done on a number of memories that are completed. */
+const NEEDS_MEMORIES: ReadonlySet<Work> = new Set<Work>([
+  ...(["one memory", "purge", "sweep", "compaction", "backup of a server", "forget", "reindex"] as const),
+]);
+
+/** The bytes of a file; none if the server has removed it meanwhile. */
+function bytesOf(path: string): Buffer {
+  return existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
 }
 
 /** A child of the server of a random kind, or of another kind if there is none for a while. Null if there is none. */

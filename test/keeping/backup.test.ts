@@ -150,8 +150,12 @@ describe("a backup", () => {
     expect(added).toBeLessThan(all / 2);
     expect(packs()).toBeGreaterThan(before);
 
+    // what a backup leaves that was killed
+    const left = [`packs/${"a".repeat(64)}`, `packs/${"b".repeat(64)}.partial`, "manifests/x.partial"];
+    for (const name of left) writeFileSync(path(`plain/${name}`), "left");
     const kept = await backup([path("plain"), "--data-dir", service.dataDir, "--keep", "1"], start());
     expect(kept).toContain("Removed earlier backups");
+    expect(left.filter((name) => existsSync(path(`plain/${name}`)))).toEqual([]);
     expect((await restore([path("plain"), "--list"], start())).split("\n").length).toBe(2);
     expect(await restore([path("plain"), "--check"], start())).toContain("complete and undamaged");
   }, 60_000);

@@ -18,12 +18,39 @@ export function runMneme(
   workingDirectory: string,
   environment: Readonly<Record<string, string>> = {},
 ): Ended {
-  const { PATH, HOME, MNEME_CACHE_DIR, XDG_CACHE_HOME, MNEME_NATIVE_PATH } = process.env;
-  const inherited = Object.entries({ PATH, HOME, MNEME_CACHE_DIR, XDG_CACHE_HOME, MNEME_NATIVE_PATH });
-  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, join(ROOT, "src/main.ts"), ...argv], {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(commandOf(argv), {
     cwd: workingDirectory,
-    env: { ...Object.fromEntries(inherited.filter(([, value]) => value !== undefined)), ...environment },
+    env: environmentWith(environment),
     timeout: TIMEOUT_MS,
   });
   return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+}
+
+/** Runs `mneme <argv>` as `runMneme` does, while this process goes on. */
+export async function startMneme(
+  argv: readonly string[],
+  workingDirectory: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const child = Bun.spawn(commandOf(argv), {
+    cwd: workingDirectory,
+    env: environmentWith(environment),
+    timeout: TIMEOUT_MS,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  await child.exited;
+  return { exitCode: child.exitCode, stdout, stderr };
+}
+
+function commandOf(argv: readonly string[]): string[] {
+  return [process.execPath, join(ROOT, "src/main.ts"), ...argv];
+}
+
+function environmentWith(environment: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  const { PATH, HOME, MNEME_CACHE_DIR, XDG_CACHE_HOME, MNEME_NATIVE_PATH } = process.env;
+  const inherited = Object.entries({ PATH, HOME, MNEME_CACHE_DIR, XDG_CACHE_HOME, MNEME_NATIVE_PATH });
+  return { ...Object.fromEntries(inherited.filter(([, value]) => value !== undefined)), ...environment };
 }

@@ -140,6 +140,15 @@ export class Writer {
     return this.#delete(server, "?purge=true");
   }
 
+  /** Erases the newest memory with `erases`, which returns whether it succeeded. Returns the memory. */
+  async forget(erases: (id: string) => Promise<boolean>): Promise<MemoryRecord> {
+    const memory = this.#owned.pop();
+    if (memory === undefined) throw new Error("there is no memory to forget");
+    this.#oracle.asks(memory, null);
+    if (await erases(memory.id)) this.#oracle.answered(memory, true);
+    return memory;
+  }
+
   /** Sends a message to the writer's chat, and deletes the chat sometimes. */
   async message(server: Caller): Promise<boolean> {
     const own = [...this.#oracle.chats.values()].find((chat) => chat.state === "exists" && this.#owns(chat.id));

@@ -31,6 +31,8 @@ export function refuseUnfinishedRestore(dataDir: string): void {
 /** Writes the stores of one data directory. `write` all parts in their order, then `finish`. */
 export class StoreWriter {
   readonly #written = new Map<string, number>();
+  /** Folders of files that were written; their names are not durable yet. */
+  readonly #folders = new Set<string>();
 
   private constructor(
     private readonly dataDir: string,
@@ -96,6 +98,7 @@ export class StoreWriter {
     this.rows.close();
     await this.texts.close();
     const folder = join(this.dataDir, RESTORING);
+    for (const written of this.#folders) syncFolderNow(written);
     // mneme.sqlite comes last: without it, no server starts on the directory
     const names = [...(this.summary.has_index ? [INDEX_FOLDER] : []), "uploads", TEXTS_FILE, ROWS_FILE];
     for (const name of names) renameSync(join(folder, name), join(this.dataDir, name));
@@ -129,6 +132,8 @@ export class StoreWriter {
     if (!isPlain) throw new Error(`${JSON.stringify(name)} is not the name of a file of Mneme`);
     const path = join(this.dataDir, RESTORING, name);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    for (let at = dirname(path); at.length >= join(this.dataDir, RESTORING).length; at = dirname(at))
+      this.#folders.add(at);
     const file = openSync(path, offset === 0 ? "wx" : "r+", 0o600);
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, offset + at);

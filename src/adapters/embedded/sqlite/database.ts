@@ -413,7 +413,7 @@ export class SqliteDatabase {
  */
 export function openDatabase(path: string, options: OpenOptions = {}): SqliteDatabase {
   const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0, schemaVersionMax } = options;
-  const opened: { close(): void }[] = [];
+  const opened: { close(isAtOnce: boolean): void }[] = [];
   const keep = (connection: Database) => {
     opened.unshift(connection);
     return connection;
@@ -441,7 +441,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): SqliteDat
     database.startCounting({ guard, merger, textsCommits, checkpoints }, inspected.commitsMin);
     return database;
   } catch (error) {
-    for (const open of opened) open.close();
+    for (const each of opened) each.close(true); // at once, so that the guard is the last one (see Counting)
     throw toStoreError(path, error);
   }
 }
