@@ -3,6 +3,7 @@
 
 import { invariant } from "../domain/fault.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
+import type { LlmEnding } from "../ports/language-model.ts";
 
 /** A passage that an answer is based on. */
 export interface CitedPassage {
@@ -15,12 +16,16 @@ export interface CitedPassage {
  * One event of an answer. The order is: any number of `text`, one `sources`, one `usage`. Cited sources come first:
  * `[n]` in the text is the n-th of them, and `[1]` is the first one that the text cites. `cites` are the passages that
  * a fragment cites for the first time, in the order of their numbers. Thanks to `cites`, the sources of an answer are
- * known even if the answer ends before its `sources` event.
+ * known even if the answer ends before its `sources` event. `ending` says why the answer is not complete; it is absent
+ * if the answer is complete.
  */
 export type AnswerEvent =
   | { readonly type: "text"; readonly content: string; readonly cites?: readonly RankedPassage[] }
   | { readonly type: "sources"; readonly sources: readonly CitedPassage[] }
-  | { readonly type: "usage"; readonly tokensUsed: number };
+  | { readonly type: "usage"; readonly tokensUsed: number; readonly ending?: Incomplete };
+
+/** Why a language model's answer is not complete. */
+export type Incomplete = Exclude<LlmEnding, "model">;
 
 /** A complete answer. */
 export interface Answer {
@@ -28,6 +33,8 @@ export interface Answer {
   readonly sources: readonly CitedPassage[];
   /** Tokens that a language model read and wrote for the answer; 0 without a language model. */
   readonly tokensUsed: number;
+  /** Why the answer is not complete; absent if it is. */
+  readonly ending?: Incomplete;
 }
 
 /**
@@ -55,9 +62,9 @@ export function citedFirst(
 export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
   let answer = "";
   let sources: readonly CitedPassage[] | null = null;
-  let tokensUsed: number | null = null;
+  let usage: Extract<AnswerEvent, { type: "usage" }> | null = null;
   for await (const event of events) {
-    invariant(tokensUsed === null, "usage is the last event of an answer");
+    invariant(usage === null, "usage is the last event of an answer");
     switch (event.type) {
       case "text":
         invariant(sources === null, "the text of an answer ends before its sources");
@@ -68,9 +75,10 @@ export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise
         sources = event.sources;
         break;
       case "usage":
-        tokensUsed = event.tokensUsed;
+        usage = event;
     }
   }
-  invariant(sources !== null && tokensUsed !== null, "an answer ends with its sources and its usage");
-  return { answer, sources, tokensUsed };
+  invariant(sources !== null && usage !== null, "an answer ends with its sources and its usage");
+  const { type: _type, ...used } = usage;
+  return { answer, sources, ...used };
 }

@@ -75,7 +75,7 @@ export async function* generatedAnswer(
   if (ending === "length" || (ending === "withheld" && !SENTENCE_END.test(end)))
     yield { type: "text", content: CUT_OFF };
   yield { type: "sources", sources: citedFirst(citations.cited, sources, maxSources) };
-  yield { type: "usage", tokensUsed };
+  yield { type: "usage", tokensUsed, ...(ending !== "model" && { ending }) };
 }
 
 // Splits huge fragments into pieces; nearly all fragments give one piece. A split may separate a surrogate pair, which

@@ -60,6 +60,7 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   delivery_not_found: { status: 404, summary: "This webhook has no such delivery." },
   key_not_found: { status: 404, summary: "There is no such API key in this project." },
   project_not_found: { status: 404, summary: "There is no such project." },
+  model_not_found: { status: 404, summary: "There is no such model for this operation." },
   method_not_allowed: {
     status: 405,
     summary: "The route does not support this method; the header `Allow` lists those that it supports.",

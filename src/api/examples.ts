@@ -26,6 +26,7 @@ export function isResource(resource: string): boolean {
 
 /** Example id of a resource such as `memory`; a user's id for resources whose ids the application chooses. */
 export function exampleOfResource(resource: string): string {
+  if (resource === "model") return "mneme";
   const prefix = ID_PREFIXES[resource];
   return prefix === undefined ? "ada" : exampleId(prefix);
 }
@@ -46,8 +47,18 @@ function exampleId(prefix: string): string {
 const BY_NAME: Readonly<Record<string, unknown>> = {
   "Message.content": "The spare key is under the blue pot [1].",
   "Message.role": "assistant",
+  "ChatCompletion.content": "The spare key is under the blue pot [1].",
+  "ChatCompletion.created": 1_795_599_000,
+  "ChatCompletion.end_index": 39,
+  "ChatCompletion.id": "chatcmpl-4f1c9a70-6f0e-4b8e-9d5d-2f6f3c1b7a42",
+  "ChatCompletion.model": "mneme/balanced",
+  "ChatCompletion.start_index": 36,
+  "ChatCompletion.url": `/v1/memories/${exampleId("mem")}`,
   "Delivery.status": "delivered",
   "Memory.status": "completed",
+  "Model.created": 1_795_219_200,
+  "Model.id": "mneme/balanced",
+  "Model.owned_by": "mneme",
   "SearchResult.metadata": {
     room: "hall",
     _memory: {
@@ -108,6 +119,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
 
 /** Values that differ in the bodies of one group of operations. */
 const BY_GROUP: Readonly<Partial<Record<Group, Readonly<Record<string, unknown>>>>> = {
+  OpenAI: { messages: [{ role: "user", content: "Where is the spare key?" }] },
   Users: { id: "ada", type: "page_view" },
   Keys: { name: "backend" },
   Projects: { name: "support bot" },
@@ -179,6 +191,8 @@ function exampleAt(schema: JsonSchema, place: Place): unknown {
       return schema.default ?? schema.minimum ?? 0;
     case "boolean":
       return schema.default ?? false;
+    case "null":
+      return null;
     default:
       return {};
   }
@@ -208,6 +222,7 @@ function fieldAt(name: string, schema: JsonSchema, place: Place): unknown {
 function fits(value: unknown, schema: JsonSchema): boolean {
   if (value === null) return isNullable(schema);
   if (Array.isArray(schema.enum)) return schema.enum.includes(value);
+  if ("const" in schema) return value === schema.const;
   const type = mainType(schema);
   if (type === "array") return Array.isArray(value);
   if (type === "object") return typeof value === "object" && schema.properties === undefined && !Array.isArray(value);

@@ -41,6 +41,7 @@ export function requestBoundRows(): readonly (readonly [what: string, atMost: st
     ["`query`", characters(LIMITS.queryCharacters)],
     ["a chat's `message`", characters(LIMITS.messageCharacters)],
     ["`instructions`", characters(LIMITS.instructionsCharacters)],
+    ["messages of a chat completion", count(LIMITS.completionMessages)],
     ["items per page", `${LIMITS.pageItems} (${LIMITS.pageItemsDefault} without \`limit\`)`],
     ["messages per page", `${LIMITS.messagesPage} (${LIMITS.messagesPageDefault} without \`limit\`)`],
     ["results of a search", `${LIMITS.searchResults} (${LIMITS.searchResultsDefault} without \`limit\`)`],

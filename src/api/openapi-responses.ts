@@ -4,6 +4,7 @@ import type { FaultCode } from "../domain/fault.ts";
 import { FAULTS } from "./catalogue.ts";
 import { type Components, exampleOf, exampleOfResource, isResource, singular } from "./examples.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { errorTypeOf } from "./openai/errors.ts";
 import type { MediaType, Reference, ResponseObject } from "./openapi-types.ts";
 import type { Operation } from "./operation.ts";
 
@@ -54,6 +55,13 @@ export const HEADERS: Readonly<Record<string, { readonly description: string; re
   Allow: { description: "Methods that the path supports.", schema: { type: "string" } },
 };
 
+/** Whose conventions an error body follows. */
+type ErrorForm = "own" | NonNullable<Operation["dialect"]>;
+/** Schema of the error bodies of each form. */
+export type ErrorSchemas = Readonly<Record<ErrorForm, JsonSchema>>;
+/** What the names of shared errors begin with. */
+const PREFIXES: Readonly<Record<ErrorForm, string>> = { own: "", openai: "OpenAi" };
+
 const STREAM_EXAMPLE = [
   ["text", { content: "The spare key is " }],
   ["text", { content: "under the blue pot [1]." }],
@@ -62,6 +70,26 @@ const STREAM_EXAMPLE = [
   ["done", {}],
 ]
   .map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+  .join("");
+
+const CHUNK = {
+  id: "chatcmpl-4f1c9a70-6f0e-4b8e-9d5d-2f6f3c1b7a42",
+  object: "chat.completion.chunk",
+  created: 1_795_599_000,
+  model: "mneme/balanced",
+};
+const CHUNKS_EXAMPLE = [
+  ...[
+    [{ role: "assistant", content: "" }, null],
+    [{ content: "The spare key is under the blue pot [1]." }, null],
+    [{ annotations: [] }, null],
+    [{}, "stop"],
+  ].map(([delta, finish_reason]) =>
+    JSON.stringify({ ...CHUNK, choices: [{ index: 0, logprobs: null, finish_reason, delta }] }),
+  ),
+  "[DONE]",
+]
+  .map((data) => `data: ${data}\n\n`)
   .join("");
 
 /**
@@ -82,7 +110,9 @@ export function successResponse(
   };
   const content = {
     ...(operation.streams !== "always" && json),
-    ...(operation.streams !== undefined && { "text/event-stream": eventStream() }),
+    ...(operation.streams !== undefined && {
+      "text/event-stream": operation.dialect === "openai" ? chunkStream() : eventStream(),
+    }),
   };
   return {
     description: SUCCESSES[status] ?? "Success.",
@@ -94,18 +124,27 @@ export function successResponse(
 /** Describes one answer per status of the given codes; answers that many operations share are references. */
 export function errorResponses(
   codes: readonly FaultCode[],
-  schema: JsonSchema,
+  form: ErrorForm,
+  schemas: ErrorSchemas,
 ): readonly (readonly [status: number, response: ResponseObject | Reference])[] {
   const byStatus = Map.groupBy(codes, (code) => FAULTS[code].status);
   return [...byStatus].map(([status, those]) => {
     const shared = Object.entries(SHARED_ERRORS).find(([, known]) => known.join() === those.join());
-    return [status, shared === undefined ? errorResponse(those, schema) : reference("responses", shared[0])];
+    if (shared === undefined) return [status, errorResponse(those, form, schemas)];
+    return [status, reference("responses", PREFIXES[form] + shared[0])];
   });
 }
 
 /** The errors that many operations share, for `components.responses`. */
-export function sharedErrorResponses(schema: JsonSchema): Readonly<Record<string, ResponseObject>> {
-  return Object.fromEntries(Object.entries(SHARED_ERRORS).map(([name, codes]) => [name, errorResponse(codes, schema)]));
+export function sharedErrorResponses(schemas: ErrorSchemas): Readonly<Record<string, ResponseObject>> {
+  return Object.fromEntries(
+    (Object.keys(schemas) as ErrorForm[]).flatMap((form) =>
+      Object.entries(SHARED_ERRORS).map(([name, codes]) => [
+        PREFIXES[form] + name,
+        errorResponse(codes, form, schemas),
+      ]),
+    ),
+  );
 }
 
 /** A reference into `components`. */
@@ -113,18 +152,19 @@ export function reference(kind: "headers" | "parameters" | "responses", name: st
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-function errorResponse(codes: readonly FaultCode[], schema: JsonSchema): ResponseObject {
+function errorResponse(codes: readonly FaultCode[], form: ErrorForm, schemas: ErrorSchemas): ResponseObject {
   const headers = [
     ...EVERYWHERE,
     ...(codes.some((code) => WITH_RETRY_AFTER.includes(code)) ? ["Retry-After"] : []),
     ...(codes.some((code) => FAULTS[code].status === 401) ? ["WWW-Authenticate"] : []),
     ...(codes.includes("method_not_allowed") ? ["Allow"] : []),
   ];
-  const examples = Object.fromEntries(codes.map((code) => [code, { value: { error: exampleError(code) } }]));
+  const example = form === "own" ? exampleError : exampleOpenAiError;
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: { error: example(code) } }]));
   return {
     description: codes.map((code) => `- \`${code}\`: ${FAULTS[code].summary}`).join("\n"),
     headers: headerReferences(headers),
-    content: { "application/json": { schema, examples } },
+    content: { "application/json": { schema: schemas[form], examples } },
   };
 }
 
@@ -136,6 +176,29 @@ function exampleError(code: FaultCode): object {
     status,
     request_id: "4f1c9a70-6f0e-4b8e-9d5d-2f6f3c1b7a42",
     ...(status === 503 && { retry_after_seconds: 1 }),
+  };
+}
+
+function exampleOpenAiError(code: FaultCode): object {
+  const { status, summary } = FAULTS[code];
+  return {
+    message: summary.replaceAll("`", ""),
+    type: errorTypeOf(code),
+    param: null,
+    code,
+    ...(status === 503 && { retry_after_seconds: 1 }),
+  };
+}
+
+/** The stream of a chat completion. Its description names the schema of a chunk. */
+function chunkStream(): MediaType {
+  return {
+    schema: {
+      type: "string",
+      description:
+        "Server-Sent Events without names: each `data:` is a ChatCompletionChunk, and the last one is `[DONE]`. The sources are in `mneme.sources` of the chunk whose `delta` has `annotations`. A failure is one `data:` with the body of an error answer, instead of the remaining ones. Comments keep the connection open.",
+    },
+    example: CHUNKS_EXAMPLE,
   };
 }
 

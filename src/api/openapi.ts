@@ -11,12 +11,20 @@ import { faultsOf } from "./catalogue.ts";
 import { type Components, exampleOf, exampleOfResource, singular } from "./examples.ts";
 import { type JsonSchema, SchemaCollection } from "./json-schema.ts";
 import { byteText } from "./limits-table.ts";
-import { errorResponses, HEADERS, reference, sharedErrorResponses, successResponse } from "./openapi-responses.ts";
+import {
+  type ErrorSchemas,
+  errorResponses,
+  HEADERS,
+  reference,
+  sharedErrorResponses,
+  successResponse,
+} from "./openapi-responses.ts";
 import type { OpenApiDocument, OperationObject, ParameterObject } from "./openapi-types.ts";
 import { GROUPS, type Group, type Operation } from "./operation.ts";
 import { ErrorAnswer } from "./schema/errors.ts";
 import { Time } from "./schema/fields.ts";
 import { MemoryWithoutContent } from "./schema/memories.ts";
+import { ChatCompletionChunk, OpenAiErrorAnswer } from "./schema/openai.ts";
 
 /** Input of the document. */
 export interface OpenApiParts {
@@ -31,10 +39,17 @@ const BASE = "/v1";
 const GROUP_DESCRIPTIONS: Readonly<Record<Group, string>> = {
   Memories: "Texts that are stored and indexed, so that search and query can find them.",
   Chats: "Conversations whose questions are answered from memories.",
+  OpenAI:
+    "Routes for clients of OpenAI: models and chat completions. Errors have OpenAI's form, and streams have no event names.",
   Users: "The users of your application, and events that are logged for them.",
   Keys: "API keys of a project: their scopes, the user they are confined to, and their expiry.",
   Projects: "Projects with their plans, settings and usage.",
   Webhooks: "URLs that receive an event when a memory changes.",
+};
+
+/** Path parameters that are no id of a resource, with description and example. */
+const OTHER_PATH_PARAMETERS: Readonly<Record<string, readonly [description: string, example: string]>> = {
+  mode: ["The part of the id behind the slash.", "fast"],
 };
 
 const PARAMETERS: Readonly<Record<string, ParameterObject>> = {
@@ -59,8 +74,7 @@ const PARAMETERS: Readonly<Record<string, ParameterObject>> = {
 interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
   readonly schemas: SchemaCollection;
   readonly components: Components;
-  /** Schema of every error body. */
-  readonly errors: JsonSchema;
+  readonly errors: ErrorSchemas;
 }
 
 /**
@@ -69,7 +83,8 @@ interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
  */
 export function openApiDocument({ operations, version, buckets }: OpenApiParts): OpenApiDocument {
   const schemas = new SchemaCollection();
-  const errors = schemas.of(ErrorAnswer);
+  const errors = { own: schemas.of(ErrorAnswer), openai: schemas.of(OpenAiErrorAnswer) };
+  schemas.of(ChatCompletionChunk);
   const webhooks = webhookObjects(schemas);
   // Examples can refer to any named schema, so all schemas are collected before the first operation is described.
   for (const { body, answers } of operations) {
@@ -164,7 +179,7 @@ function operationObject(operation: Operation, context: Context): OperationObjec
     ...(operation.body !== null && {
       requestBody: requestBody(operation, schemas.of(operation.body), components),
     }),
-    responses: Object.fromEntries([...successes, ...errorResponses(codes, errors)]),
+    responses: Object.fromEntries([...successes, ...errorResponses(codes, operation.dialect ?? "own", errors)]),
     "x-scope": operation.scope,
     "x-confined-keys": operation.isForConfinedKeys ?? true,
     "x-rate-limit-per-minute": limit.perMinute,
@@ -185,6 +200,7 @@ function descriptionOf(operation: Operation, { perMinute, sharedWith }: Operatio
     }`,
     perMinute === null ? "Not rate-limited." : `At most ${perMinute} requests per minute and key${together}.`,
     ...(operation.isIdempotent ? ["Supports an `Idempotency-Key`."] : []),
+    ...(operation.dialect === "openai" ? ["Errors have OpenAI's form."] : []),
     ...(operation.streams === "always" ? ["Answers with Server-Sent Events."] : []),
     ...(operation.streams === "when asked" ? ["Answers with Server-Sent Events if `stream` is true."] : []),
   ].join("\n\n");
@@ -194,17 +210,11 @@ function pathParameters(path: string): ParameterObject[] {
   const parts = path.split("/");
   return parts.flatMap((part, at) => {
     if (!part.startsWith(":")) return [];
-    const resource = singular(parts[at - 1] ?? "");
-    return [
-      {
-        name: part.slice(1),
-        in: "path",
-        required: true,
-        description: resource === "user" ? "Your application's id of the user." : `Id of the ${resource}.`,
-        schema: { type: "string", minLength: 1 },
-        example: exampleOfResource(resource),
-      },
-    ];
+    const name = part.slice(1);
+    const resource = singular(parts.slice(0, at).findLast((earlier) => !earlier.startsWith(":")) ?? "");
+    const ofResource = resource === "user" ? "Your application's id of the user." : `Id of the ${resource}.`;
+    const [description, example] = OTHER_PATH_PARAMETERS[name] ?? [ofResource, exampleOfResource(resource)];
+    return [{ name, in: "path", required: true, description, schema: { type: "string", minLength: 1 }, example }];
   });
 }
 

@@ -68,7 +68,7 @@ export class OperationRunner {
       principal,
       params: checkedParameters(parameters),
       query: checkQuery(operation.query, admission.search),
-      stream: this.#parts.responses.streamFor(request, admission.requestId),
+      stream: this.#parts.responses.streamFor(request, admission),
       commit: this.#commit,
     };
     return operation.body === null
@@ -96,7 +96,7 @@ export class OperationRunner {
       if (operation.takesFile) upload = await this.#parts.uploads.receive(request);
       const { value, longTexts } =
         upload === null ? await this.#bodyOf(operation, request, reserved) : withoutLongTexts(upload.fields);
-      const body = check(schema, value);
+      const body = checkBody(operation, schema, value);
       // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
       const principal = await this.#parts.gate.confirm(request);
       authorise(operation, principal);
@@ -143,6 +143,15 @@ export class OperationRunner {
     const { status, body } = begun;
     const answer = await operation.replay({ status, body: JSON.parse(body) }, call);
     return responses.of(request, admission, answer, { "idempotent-replayed": "true" });
+  }
+}
+
+/** Checks a body. An operation may explain a refusal better than its schema. */
+function checkBody({ explainRefusal }: Operation, schema: TSchema, value: unknown): unknown {
+  try {
+    return check(schema, value);
+  } catch (refusal) {
+    throw explainRefusal?.(value) ?? refusal;
   }
 }
 

@@ -2,7 +2,7 @@
 // and the 405 answers all derive from it. operation-runner.ts runs operations.
 
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import type { FaultCode } from "../domain/fault.ts";
+import type { Fault, FaultCode } from "../domain/fault.ts";
 import type { KeyScope, Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { LongText } from "../ports/json-bodies.ts";
@@ -69,7 +69,7 @@ export interface Call<Query, Body> {
 }
 
 /** Groups of operations in the reference, in order. */
-export const GROUPS = ["Memories", "Chats", "Users", "Keys", "Projects", "Webhooks"] as const;
+export const GROUPS = ["Memories", "Chats", "OpenAI", "Users", "Keys", "Projects", "Webhooks"] as const;
 /** A group of operations. */
 export type Group = (typeof GROUPS)[number];
 
@@ -100,6 +100,10 @@ interface Declared {
   readonly carriesContent?: CarriedContent;
   /** Whether it supports an Idempotency-Key. */
   readonly isIdempotent?: boolean;
+  /** Whose conventions errors and streams of its route follow (dialects.ts). Default: Mneme's own. */
+  readonly dialect?: "openai";
+  /** A clearer error for a body that does not fit its schema; null if there is none. */
+  readonly explainRefusal?: (body: unknown) => Fault | null;
 }
 
 /** One operation of the API. */

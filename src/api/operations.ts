@@ -16,6 +16,7 @@ import { keyOperations } from "./keys.ts";
 import { type MemoryOperationsParts, memoryOperations } from "./memories.ts";
 import { graphOperation } from "./memory-graph.ts";
 import { uploadOperation } from "./memory-upload.ts";
+import { openAiOperations } from "./openai/operations.ts";
 import type { Operation } from "./operation.ts";
 import { projectOperations } from "./projects.ts";
 import { searchOperations } from "./search.ts";
@@ -43,6 +44,7 @@ export function allOperations(parts: OperationsParts): readonly Operation[] {
     uploadOperation(parts),
     ...searchOperations(parts),
     ...chatOperations(parts.chats),
+    ...openAiOperations(parts),
     ...userOperations(parts.users),
     ...keyOperations(parts.keys, parts.clock),
     ...projectOperations(parts.projects),

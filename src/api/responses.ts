@@ -1,11 +1,12 @@
 // Makes every Response of the server, so that headers and error bodies are the same everywhere. Errors get their code
-// and status from errors.ts, streams their format from sse.ts.
+// and status from errors.ts, and the form of their body, like streams, from the dialect of their route (dialects.ts).
 
 import type { Fault } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { Cors } from "./cors.ts";
-import { errorView, faultOf, STATUS_OF } from "./errors.ts";
+import type { DialectOf } from "./dialects.ts";
+import { faultOf, STATUS_OF } from "./errors.ts";
 import { type Admission, addWindowHeaders } from "./gate.ts";
 import { type Answer, type Call, JsonText, Page } from "./operation.ts";
 import { eventStream } from "./sse.ts";
@@ -25,9 +26,11 @@ export interface ResponsesParts {
 /** Makes responses from answers, failures and event streams. */
 export class Responses {
   readonly #parts: ResponsesParts;
+  readonly #dialectOf: DialectOf;
 
-  constructor(parts: ResponsesParts) {
+  constructor(parts: ResponsesParts, dialectOf: DialectOf) {
     this.#parts = parts;
+    this.#dialectOf = dialectOf;
   }
 
   /** The response to a request. @param extra further headers, in lower case */
@@ -60,7 +63,7 @@ export class Responses {
   ofFailure(request: Request, admission: Admission, error: unknown): Response {
     const fault = this.#faultOf(request, error, admission.requestId);
     const status = STATUS_OF[fault.code];
-    const body = { error: errorView(fault, admission.requestId) };
+    const body = this.#dialectOf(admission.path).errorBody(fault, admission.requestId);
     return this.of(
       request,
       admission,
@@ -75,15 +78,17 @@ export class Responses {
   }
 
   /** The `stream` function of a request's operation. A failure becomes the last event of the stream. */
-  streamFor(request: Request, requestId: string): Call<unknown, unknown>["stream"] {
+  streamFor(request: Request, { requestId, path }: Admission): Call<unknown, unknown>["stream"] {
     const { clock, log } = this.#parts;
     return (events, onEnd) => {
       const { promise: ended, resolve } = Promise.withResolvers<void>();
+      const { errorBody, framing } = this.#dialectOf(path);
       const body = eventStream({
         events,
         clock,
         signal: request.signal,
-        errorBody: (error) => ({ error: errorView(this.#faultOf(request, error, requestId), requestId) }),
+        framing,
+        errorBody: (error) => errorBody(this.#faultOf(request, error, requestId), requestId),
         onEnd: (how) => {
           // Nothing awaits this promise, so its rejection is caught here; otherwise it would end the process.
           const stored = async () => onEnd(how);

@@ -52,7 +52,8 @@ export function hiddenRoutes(routes: readonly Route[]): readonly Route[] {
   });
 }
 
-function matches(template: string, path: string): boolean {
+/** Whether a path is one of a template. */
+export function matches(template: string, path: string): boolean {
   const expected = template.split("/");
   const given = path.split("/");
   return (

@@ -1,15 +1,43 @@
 // Writes events as a `text/event-stream` (WHATWG HTML, "Server-sent events"): framing, heartbeats and the end of the
-// stream. The caller provides the events, the body of an error and the response headers.
+// stream. The caller provides the events, the body of an error, the framing and the response headers.
 
 import { invariant } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";
 
-/** One event. The stream itself writes `done` and `error`. */
+/** One event. The stream itself writes its end and errors. */
 export interface SseEvent {
+  /** Not written by the framing `DATA_ONLY`. */
   readonly name: string;
   /** Any JSON value. */
   readonly data: unknown;
 }
+
+/** How a stream is written. */
+export interface Framing {
+  readonly event: (event: SseEvent) => string;
+  /** The end of a complete stream. */
+  readonly end: string;
+  /** What replaces the remaining events after a failure. */
+  readonly error: (body: unknown) => string;
+}
+
+/** Mneme's own framing: each event has a name; the last one is `done` or `error`. */
+export const NAMED_EVENTS: Framing = {
+  event: ({ name, data }) => {
+    invariant(/^[\w.-]+$/.test(name), "an event has a name of one word");
+    invariant(name !== "done" && name !== "error", "events named done and error come from the stream itself");
+    return `event: ${name}\n${dataLine(data)}\n`;
+  },
+  end: "event: done\ndata: {}\n\n",
+  error: (body) => `event: error\n${dataLine(body)}\n`,
+};
+
+/** OpenAI's framing: data without names. A complete stream ends with `[DONE]`, a failed one with an error's body. */
+export const DATA_ONLY: Framing = {
+  event: ({ data }) => `${dataLine(data)}\n`,
+  end: "data: [DONE]\n\n",
+  error: (body) => `${dataLine(body)}\n`,
+};
 
 /** How a stream ended: it was complete, producing an event failed, or the caller disconnected. */
 export type StreamEnd = "done" | "error" | "aborted";
@@ -19,7 +47,7 @@ export interface EventStreamParts {
   /** The events. The next one is requested only when the reader wants it. */
   readonly events: AsyncIterable<SseEvent>;
   /**
-   * Makes the body of the `error` event from an error that `events` threw, and logs the error if necessary. Never
+   * Makes the body of the last event from an error that `events` threw, and logs the error if necessary. Never
    * throws.
    */
   readonly errorBody: (error: unknown) => unknown;
@@ -35,6 +63,8 @@ export interface EventStreamParts {
    * connection.
    */
   readonly heartbeatMs?: number;
+  /** Default: `NAMED_EVENTS`. */
+  readonly framing?: Framing;
 }
 
 /** Default interval of heartbeats. By default, Bun closes a connection after 10 s without data. */
@@ -44,8 +74,8 @@ const encoder = new TextEncoder();
 const HEARTBEAT = encoder.encode(": keep-alive\n\n");
 
 /**
- * The body of a streamed answer: the events in order, then exactly one `done` with an empty object. After a failure,
- * one `error` replaces the remaining events. Each chunk is one event or heartbeat. An event that JSON cannot represent
+ * The body of a streamed answer: the events in order, then the end of the framing. After a failure, one error replaces
+ * the remaining events and the end. Each chunk is one event or heartbeat. An event that JSON cannot represent
  * counts as a failure.
  *
  * When the caller disconnects, `events.return()` is called in the same turn of the event loop. A generator that is
@@ -64,6 +94,7 @@ interface Step {
 /** The state of one stream. */
 class EventStream {
   readonly #parts: EventStreamParts;
+  readonly #framing: Framing;
   readonly #iterator: AsyncIterator<SseEvent>;
   /** The event that was requested and has not arrived yet. Heartbeats in the meantime do not request another one. */
   #pending: Promise<IteratorResult<SseEvent>> | null = null;
@@ -73,6 +104,7 @@ class EventStream {
 
   constructor(parts: EventStreamParts) {
     this.#parts = parts;
+    this.#framing = parts.framing ?? NAMED_EVENTS;
     this.#iterator = parts.events[Symbol.asyncIterator]();
   }
 
@@ -110,17 +142,13 @@ class EventStream {
       const result = await this.#next();
       if (this.#hasEnded) return null;
       if (result === "silence") return { chunk: HEARTBEAT, end: null };
-      if (result.done === true) return { chunk: frame("done", {}), end: "done" };
+      if (result.done === true) return { chunk: encoder.encode(this.#framing.end), end: "done" };
       isIterating = true;
-      invariant(
-        result.value.name !== "done" && result.value.name !== "error",
-        "events named done and error come from the stream itself",
-      );
-      return { chunk: frame(result.value.name, result.value.data), end: null };
+      return { chunk: encoder.encode(this.#framing.event(result.value)), end: null };
     } catch (error) {
       if (this.#hasEnded) return null;
       if (isIterating) this.#release();
-      return { chunk: frame("error", this.#parts.errorBody(error)), end: "error" };
+      return { chunk: encoder.encode(this.#framing.error(this.#parts.errorBody(error))), end: "error" };
     }
   }
 
@@ -159,14 +187,11 @@ class EventStream {
 }
 
 /**
- * One event as bytes. JSON contains no unescaped line break, and lines of the format end only at CR and LF, so U+2028
- * and U+2029 need no escape.
+ * A value as a line of data, with its line break. JSON contains no unescaped line break, and lines of the format end
+ * only at CR and LF, so U+2028 and U+2029 need no escape.
  */
-function frame(name: string, data: unknown): Uint8Array {
+function dataLine(data: unknown): string {
   const json: string | undefined = JSON.stringify(data);
-  invariant(
-    json !== undefined && /^[\w.-]+$/.test(name),
-    "an event has a name of one word and data that JSON can represent",
-  );
-  return encoder.encode(`event: ${name}\ndata: ${json}\n\n`);
+  invariant(json !== undefined, "an event has data that JSON can represent");
+  return `data: ${json}\n`;
 }

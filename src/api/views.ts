@@ -251,8 +251,9 @@ export function projectView({ id, name, plan, settings, createdAt }: ProjectInFo
 }
 
 /** An Embedder: an installed embedding model. */
-export function embedderView({ isDefault, ...model }: InstalledModel): View<typeof platform.Embedder> {
-  return { ...model, is_default: isDefault };
+export function embedderView(model: Omit<InstalledModel, "tokensMax">): View<typeof platform.Embedder> {
+  const { id, dimensions, languages, isDefault } = model;
+  return { id, dimensions, languages, is_default: isDefault };
 }
 
 /** A ProjectEmbedder: which model a project uses, and the last change. */

@@ -22,6 +22,7 @@ export type FaultCode =
   | "delivery_not_found"
   | "key_not_found"
   | "project_not_found"
+  | "model_not_found"
   | "method_not_allowed"
   | "idempotency_conflict"
   | "external_id_conflict"

@@ -60,6 +60,10 @@ export const LIMITS = {
   eventDataBytes: 10 * KiB,
   eventTypeCharacters: 128,
   messageCharacters: 32_768,
+  /** Maximum number of messages in the body of a chat completion. */
+  completionMessages: 1_000,
+  /** Maximum length of filters that are written as text in a body. */
+  filterTextCharacters: 32_768,
   instructionsCharacters: 8_192,
   messagesPageDefault: 50,
   messagesPage: 200,

@@ -20,7 +20,7 @@ import type { AccountStore } from "../ports/account-store.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import { MODES } from "../retrieval/modes.ts";
-import { Generation, type GenerationParts, usageOf } from "./generation.ts";
+import { Generation, type GenerationParts, type Sampling, usageOf } from "./generation.ts";
 import type { SearchService } from "./search.ts";
 
 /** A question as a caller asks it. */
@@ -39,6 +39,8 @@ export interface Question {
   readonly instructions: string | null;
   /** Language model to use instead of the configured one; null if the configured one is used. */
   readonly model: string | null;
+  /** How the language model writes; default: as the project's settings say. */
+  readonly sampling?: Sampling;
 }
 
 /** An answer in progress. It has a reservation in the project's monthly quota until `release` is called. */
@@ -50,6 +52,8 @@ export interface AnswerRun {
   readonly events: AsyncGenerator<AnswerEvent>;
   /** The passages in the prompt, best first. The answer may use them without citing them. */
   readonly context: () => readonly RankedPassage[];
+  /** Number of tokens used so far. */
+  readonly spent: () => LlmUsage;
   /** Counts the question and its tokens, in the transaction that stores the answer. */
   readonly count: (transaction: Transaction) => Promise<void>;
   /** Must always be called when the answer ends, also after an error. A second call does nothing. */
@@ -86,14 +90,20 @@ export class AnswerService {
 
   /**
    * Begins an answer and reserves a query in the quota. No further work is done until the first event is requested.
+   * @param history earlier turns of the conversation, oldest first
    * @throws Fault `invalid_request` for a model if no endpoint is configured, and for instructions that leave no room
    *   for sources; `insufficient_scope` if a confined viewer names another user; `query_quota_exceeded`
    */
-  async ask(viewer: Viewer, question: Question, signal: AbortSignal): Promise<AnswerRun> {
+  async ask(
+    viewer: Viewer,
+    question: Question,
+    signal: AbortSignal,
+    history: readonly Turn[] = [],
+  ): Promise<AnswerRun> {
     userOf(viewer, question.userId);
     const answering = await this.check(viewer, question);
     const reservation = await this.reserveQuery(viewer);
-    return this.#begin(viewer, question, answering, { signal, reservation, history: [] });
+    return this.#begin(viewer, question, answering, { signal, reservation, history });
   }
 
   /** Reserves a query in the project's monthly quota. @throws Fault `query_quota_exceeded` */
@@ -125,6 +135,7 @@ export class AnswerService {
     return {
       events: this.#events(viewer, question, { ...answering, history, signal, onContext }),
       context: () => context,
+      spent: () => answering.generation?.spent ?? NO_TOKENS,
       count: (transaction) => reservation.count(transaction, answering.generation?.spent ?? NO_TOKENS),
       release: () => reservation.release(),
     };
@@ -138,18 +149,18 @@ export class AnswerService {
    */
   async check(
     viewer: Viewer,
-    { model, instructions, mode }: Pick<Question, "model" | "instructions" | "mode">,
+    { model, instructions, mode, sampling }: Pick<Question, "model" | "instructions" | "mode" | "sampling">,
   ): Promise<Answering> {
     const project = await this.#parts.accounts.project(viewer.projectId);
     const settings = project?.settings ?? DEFAULT_SETTINGS;
-    const generation = Generation.of(this.#parts.generation, viewer.projectId, settings, model);
+    const generation = Generation.of(this.#parts.generation, viewer.projectId, settings, model, sampling);
     generation?.checkInstructions(instructions);
     return { generation, evidenceMin: settings.min_evidence, mode: mode ?? settings.default_mode };
   }
 
   async *#events(viewer: Viewer, question: Question, terms: AnswerTerms): AsyncGenerator<AnswerEvent> {
     const { generation, signal } = terms;
-    const { text, maxSources, instructions: _instructions, model: _model, ...scope } = question;
+    const { text, maxSources, instructions: _instructions, model: _model, sampling: _sampling, ...scope } = question;
     const query = await this.#standaloneQuestion(viewer, question, terms);
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };

@@ -51,6 +51,14 @@ export interface GenerationRequest {
   readonly history: readonly Turn[];
 }
 
+/** What a caller may choose for one answer. An absent field means the project's setting. */
+export interface Sampling {
+  /** 0..2. */
+  readonly temperature?: number;
+  /** Maximum length of the answer, in tokens. */
+  readonly outputTokensMax?: number;
+}
+
 /** Defaults for projects that set nothing else: answers stay close to the sources and have at most about two pages. */
 const TEMPERATURE = 0.2;
 const OUTPUT_TOKENS = 1_024;
@@ -70,16 +78,24 @@ export class Generation {
   /** The call in progress: number of tokens of its prompt, and its output so far. */
   #running: { readonly prompt: number; readonly output: string } | null = null;
 
-  private constructor(parts: GenerationParts, projectId: ProjectId, endpoint: LlmEndpoint, settings: ProjectSettings) {
+  private constructor(
+    parts: GenerationParts,
+    projectId: ProjectId,
+    endpoint: LlmEndpoint,
+    { llm }: ProjectSettings,
+    sampling: Sampling,
+  ) {
     this.#parts = parts;
-    const temperature = settings.llm.temperature ?? TEMPERATURE;
+    const temperature = sampling.temperature ?? llm.temperature ?? TEMPERATURE;
     this.#callParts = { endpoint, projectId, purpose: "query", temperature };
-    this.#outputTokensMax = settings.llm.max_output_tokens ?? OUTPUT_TOKENS;
+    const outputTokensMax = llm.max_output_tokens ?? OUTPUT_TOKENS;
+    this.#outputTokensMax = Math.min(outputTokensMax, sampling.outputTokensMax ?? outputTokensMax);
   }
 
   /**
    * The language model of a project; null if none is configured.
    * @param model replaces the configured model; null if the configured one is used
+   * @param sampling replaces the project's settings. It cannot make answers longer than these allow
    * @throws Fault `invalid_request` if `model` is given and no endpoint is configured
    */
   static of(
@@ -87,9 +103,10 @@ export class Generation {
     projectId: ProjectId,
     settings: ProjectSettings,
     model: string | null,
+    sampling: Sampling = {},
   ): Generation | null {
     const endpoint = endpointOf({ ...settings.llm, model: model ?? settings.llm.model }, parts.operator);
-    if (endpoint !== null) return new Generation(parts, projectId, endpoint, settings);
+    if (endpoint !== null) return new Generation(parts, projectId, endpoint, settings, sampling);
     if (model === null) return null;
     throw new Fault("invalid_request", "No language model is configured, so 'model' cannot be chosen.", {
       param: "model",
@@ -152,7 +169,7 @@ export class Generation {
     try {
       const fragments = this.#fragments(prompt.messages, Math.min(this.#outputTokensMax, outputRoom), signal);
       for await (const event of generatedAnswer(fragments, prompt.sources, request.maxSources)) {
-        yield event.type === "usage" ? usageOf(this.spent) : event;
+        yield event.type === "usage" ? { ...event, ...usageOf(this.spent) } : event;
       }
     } catch (error) {
       signal.throwIfAborted();

@@ -85,6 +85,11 @@ export class MemoryService {
     });
   }
 
+  /** Whether the viewer can read a memory: whether `get` would find it. */
+  isVisible(viewer: Viewer, id: MemoryId): Eventually<boolean> {
+    return andThen(visibleMemory(this.#parts.memories, viewer, id), (memory) => memory !== null);
+  }
+
   /**
    * One page, newest first.
    * @throws Fault `invalid_cursor`; `insufficient_scope` if a confined viewer asks for another user's memories

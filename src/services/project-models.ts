@@ -15,6 +15,8 @@ import { projectFor, unknownProject } from "./keys.ts";
 export interface InstalledModel {
   readonly id: string;
   readonly dimensions: number;
+  /** Maximum number of tokens that the model reads of a text. */
+  readonly tokensMax: number;
   readonly languages: readonly string[];
   readonly isDefault: boolean;
 }
@@ -41,8 +43,8 @@ export class ProjectModelService {
   installed(): readonly InstalledModel[] {
     const { embedders } = this.#parts;
     const others = embedders.ids.filter((id) => id !== embedders.default.id).map((id) => embedders.get(id));
-    return [embedders.default, ...others].map(({ id, dimensions, languages }) => {
-      return { id, dimensions, languages, isDefault: id === embedders.default.id };
+    return [embedders.default, ...others].map(({ id, dimensions, tokensMax, languages }) => {
+      return { id, dimensions, tokensMax, languages, isDefault: id === embedders.default.id };
     });
   }
 

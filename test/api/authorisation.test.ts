@@ -269,6 +269,18 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
     target: `/chats/${chatId}/messages/stream`,
     body: { message: QUESTION },
   }),
+  "GET /models": () => ({ target: "/models" }),
+  "GET /models/{}": () => ({ target: "/models/mneme" }),
+  "GET /models/{}/{}": () => ({ target: "/models/mneme/fast" }),
+  "POST /chat/completions": (_, { userId }) => ({
+    target: "/chat/completions",
+    body: {
+      model: "mneme/precise",
+      messages: [{ role: "user", content: QUESTION }],
+      mneme: { maxSources: 50, includeGraph: true },
+      ...(userId !== undefined && { user: userId }),
+    },
+  }),
   "POST /users": ({ userId }) => ({ target: "/users", body: { id: userId, name: "Taken over", email: null } }),
   "GET /users": () => ({ target: "/users?limit=100" }),
   "GET /users/{}": ({ userId }) => ({ target: `/users/${encodeURIComponent(userId)}` }),
@@ -327,7 +339,8 @@ function askOf(operation: Promised, world: World, naming: { readonly userId?: st
 
 /** Whether an operation has a field or parameter that names a user. */
 function takesUser({ path, query: parameters, body }: Promised): boolean {
-  const isPlain = path === "/memories/batch" || parameters.includes("userId") || (body ?? []).includes("userId");
+  const fields = [...parameters, ...(body ?? [])];
+  const isPlain = path === "/memories/batch" || fields.includes("userId") || fields.includes("user");
   return isPlain && !path.includes("{}") && path !== "/keys";
 }
 
@@ -336,7 +349,8 @@ function foreign({ method, path, successes }: Promised): Expected {
   const [, collection = ""] = path.split("/");
   const code = `${collection.replace(/ies$/, "y").replace(/s$/, "")}_not_found`;
   const isMade = routeOf({ method, path }) === "POST /users/{}/events"; // a user of the other project
-  return path.includes("{}") && !isMade ? { status: 404, code } : { status: successes };
+  const isEveryones = collection === "models";
+  return path.includes("{}") && !isMade && !isEveryones ? { status: 404, code } : { status: successes };
 }
 
 /** The expected answer for a key that is confined to another user. */
@@ -681,6 +695,10 @@ describe("from another project", () => {
   });
 });
 
+function completionOf(options: object): object {
+  return { model: "mneme", messages: [{ role: "user", content: QUESTION }], ...options };
+}
+
 /** Checks that searches and answers with filters that name the owner's resources find nothing. */
 function filtered(key: string): (() => Promise<string[]>)[] {
   const { userId, memoryId, nobodysMemoryId } = victim;
@@ -695,13 +713,18 @@ function filtered(key: string): (() => Promise<string[]>)[] {
   const nothing = async (method: string, ask: Ask): Promise<string[]> => {
     const problems = await cell(key, method, ask, { status: 200 });
     const { body } = await send(method, key, ask);
-    const shown: unknown[] = body.results ?? body.sources;
+    const shown: unknown[] = body.results ?? body.sources ?? body.mneme.sources;
     return shown.length === 0 ? problems : [...problems, `${ask.target}: ${shown.length} passages`];
   };
   return filters.flatMap((filter) => [
     () => nothing("POST", { target: "/memories/search", body: { query: QUESTION, filters: filter } }),
     () => nothing("GET", { target: `/memories/search?${query({ query: QUESTION, filters: JSON.stringify(filter) })}` }),
     () => nothing("POST", { target: "/memories/query", body: { query: QUESTION, filters: filter } }),
+    () => nothing("POST", { target: "/chat/completions", body: completionOf({ mneme: { filters: filter } }) }),
+    () => {
+      const metadata = { filters: JSON.stringify(filter) };
+      return nothing("POST", { target: "/chat/completions", body: completionOf({ metadata }) });
+    },
   ]);
 }
 
@@ -730,7 +753,7 @@ describe("confined to another user of the same project", () => {
     const key = await confinedKey();
     const naming = { userId: victim.userId };
     const takers = OPERATIONS.filter(takesUser);
-    expect(takers.length).toBe(9);
+    expect(takers.length).toBe(10);
     expect(
       await all(takers.map((it) => () => cell(key, it.method, askOf(it, victim, naming), confined(it, true)))),
     ).toEqual([]);

@@ -13,7 +13,7 @@ const STATUSES: Readonly<Record<number, string>> = {
   400: "invalid_request invalid_filter invalid_cursor too_many_tags metadata_too_large batch_too_large webhook_limit_reached unsafe_url",
   401: "missing_api_key invalid_api_key",
   403: "insufficient_scope",
-  404: "not_found memory_not_found chat_not_found user_not_found webhook_not_found delivery_not_found key_not_found project_not_found",
+  404: "not_found memory_not_found chat_not_found user_not_found webhook_not_found delivery_not_found key_not_found project_not_found model_not_found",
   405: "method_not_allowed",
   409: "idempotency_conflict external_id_conflict invalid_state",
   413: "payload_too_large",

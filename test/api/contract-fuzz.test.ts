@@ -18,11 +18,11 @@ import {
   soundValue,
   spoilt,
 } from "../support/generate.ts";
-import { Contract, type Documented, type RawAnswer } from "../support/openapi.ts";
+import { Contract, type Documented, isOpenAiPath, type RawAnswer } from "../support/openapi.ts";
 import { SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { DEFAULT } from "../support/shipped-models.ts";
 import { OPERATIONS } from "./contract.ts";
-import { expectErrorBody } from "./faults.ts";
+import { expectErrorBody, expectOpenAiErrorBody } from "./faults.ts";
 
 const REQUESTS = Number(process.env.MNEME_TEST_FUZZ ?? 1_500);
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
@@ -119,6 +119,21 @@ const FILTERS: readonly Json[] = [
   { "metadata.room": { $exists: true }, $not: { userId: "bob" } },
   { $or: [{ created_at: { $gte: "2020-01-01T00:00:00Z" } }, { title: { $contains: "e" } }] },
 ];
+const CONVERSATIONS: readonly Json[] = [
+  [{ role: "user", content: "Where is the key?" }],
+  [
+    { role: "system", content: "Answer in one sentence." },
+    { role: "user", content: "Where is the key?" },
+    { role: "assistant", content: "Under the blue pot [1].", refusal: null, annotations: [] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "And the kettle?" },
+        { type: "text", text: "Züge" },
+      ],
+    },
+  ],
+];
 const PREFIXES: Readonly<Record<string, string>> = {
   memories: "mem",
   chats: "chat",
@@ -128,7 +143,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   deliveries: "dlv",
 };
 /** Paths of operations that run a model. They are called less often, so that the run is short. */
-const SLOW = /search|query|messages|upload|batch/;
+const SLOW = /search|query|messages|upload|batch|completions/;
 
 let pool: Pool;
 let callers: readonly Caller[];
@@ -138,6 +153,10 @@ function named(name: string, schema: JsonSchema): Json | undefined {
   if (isOfType(schema, "null") && chance.often(0.1)) return null;
   const isText = isOfType(schema, "string");
   switch (name) {
+    case "messages":
+      return chance.pick(CONVERSATIONS);
+    case "maxSources":
+      return isText ? String(1 + chance.below(50)) : undefined;
     case "content":
       return chance.pick(CONTENTS);
     case "query":
@@ -169,6 +188,7 @@ function named(name: string, schema: JsonSchema): Json | undefined {
     case "projectId":
       return pool.id("prj");
     case "model": // of the language model, or the embedding model of a project
+      if (Array.isArray(schema.enum)) return undefined; // a chat model
       return isOfType(schema, "null") ? null : DEFAULT;
     case "memories":
       return Array.from({ length: 1 + chance.below(3) }, () => soundValue(bodyOf("/v1/memories").schema, source));
@@ -230,7 +250,7 @@ function soundRequest(operation: Documented): Sent {
   if (body === null || (!body.isRequired && chance.often(0.3))) return { ...sent, body: null };
   const value = soundValue(body.schema, source);
   if (body.mediaType === "multipart/form-data") return { ...sent, body: formOf(value) };
-  const json = operation.object.operationId === "updateKey" ? withoutScopes(value) : value;
+  const json = agreeable(operation, value);
   headers["content-type"] = chance.pick(["application/json", "application/json; charset=utf-8", "Application/JSON"]);
   return { ...sent, json, body: JSON.stringify(json), isSound: sent.isSound && isSoundBody(operation, json) };
 }
@@ -238,6 +258,21 @@ function soundRequest(operation: Documented): Sent {
 // The server refuses an update without fields. The document's schemas do not express this rule.
 function isSoundBody({ method }: Documented, json: Json): boolean {
   return !(method === "PUT" || method === "PATCH") || Object.keys(json ?? {}).length > 0;
+}
+
+// Removes what the server refuses for reasons that the document's schemas do not express.
+function agreeable({ object: { operationId } }: Documented, value: Json): Json {
+  if (operationId === "updateKey") return withoutScopes(value);
+  return operationId === "createChatCompletion" ? withoutContradictions(value) : value;
+}
+
+// A chat completion may name its user and its mode only once.
+function withoutContradictions(json: Json): Json {
+  const { user, mneme, metadata, ...rest } = json as { readonly [name: string]: Json };
+  const options = Object.entries({ user, mneme, metadata }).filter(([, value]) => value !== undefined);
+  if (options.length === 0) return rest;
+  const [name, value] = chance.pick(options) as [string, Json];
+  return { ...rest, ...(name === "user" ? {} : { model: "mneme" }), [name]: value };
 }
 
 // Updates leave out `scopes`, so that the callers' own keys keep theirs. Key creation tries all scopes.
@@ -456,7 +491,7 @@ function problemsOf(sent: Sent, operation: Documented | null, answer: RawAnswer)
   const ownId = sent.headers["x-request-id"];
   const isSafe = ownId !== undefined && /^[A-Za-z0-9._:-]{1,128}$/.test(ownId);
   if (isSafe && headers.get("x-request-id") !== ownId) problems.push("the caller's request id was lost");
-  if (status >= 400 && method !== "HEAD") problems.push(...brokenRules(answer));
+  if (status >= 400 && method !== "HEAD") problems.push(...brokenRules(pathname, answer));
   if (operation === null) {
     const others = contract.methodsOf(pathname);
     const expected = !isVersioned ? [404, 405] : others.length > 0 ? [401, 405, 429] : [401, 404, 429];
@@ -466,19 +501,20 @@ function problemsOf(sent: Sent, operation: Documented | null, answer: RawAnswer)
     if (!contract.accepts(operation.body.schema, sent.json))
       problems.push("a body was taken that the document forbids");
   }
-  const isRefused = /^\{"error":\{"code":"(invalid_request|payload_too_large|unsupported_media_type|invalid_filter)"/;
+  const isRefused = /"code":"(invalid_request|payload_too_large|unsupported_media_type|invalid_filter)"/;
   // the document allows a batch whose items all belong to another user, but the server refuses it; its error has
   // `items`
-  if (sent.isSound && isRefused.test(answer.text) && !answer.text.includes('"items"')) {
+  if (sent.isSound && status >= 400 && isRefused.test(answer.text) && !answer.text.includes('"items"')) {
     problems.push("what the document allows was refused");
   }
   return problems;
 }
 
 /** Checks an error body: its fields are present, and it contains nothing internal. */
-function brokenRules({ status, headers, text }: RawAnswer): readonly string[] {
+function brokenRules(pathname: string, { status, headers, text }: RawAnswer): readonly string[] {
+  const expectError = isOpenAiPath(pathname) ? expectOpenAiErrorBody : expectErrorBody;
   try {
-    expectErrorBody({ status, headers, body: JSON.parse(text) });
+    expectError({ status, headers, body: JSON.parse(text) });
     return [];
   } catch (error) {
     return [String(error)];
@@ -489,7 +525,7 @@ function brokenRules({ status, headers, text }: RawAnswer): readonly string[] {
 function isRemembered({ method, target, headers }: Sent, { status, text }: RawAnswer): boolean {
   const operation = contract.operationOf(method, target.split("?")[0] ?? "");
   const heedsKey = operation?.object["x-idempotent"] === true && "idempotency-key" in headers;
-  return heedsKey && status < 300 && !/^event: error/m.test(text);
+  return heedsKey && status < 300 && !/^event: error|^data: \{"error"/m.test(text);
 }
 
 function described(round: number, sent: Sent, answer: RawAnswer, problems: readonly string[]): string {

@@ -67,6 +67,14 @@ const QUERY = [
   ...["filters", "includeGraph", "asOf", "model"],
 ];
 const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters", "asOf"];
+const COMPLETION = [
+  ...["model", "messages", "stream", "stream_options", "user", "mneme", "metadata", "temperature", "max_tokens"],
+  ...["max_completion_tokens", "n", "logprobs", "response_format", "modalities", "tools", "functions", "tool_choice"],
+  ...["function_call", "audio", "moderation", "top_logprobs", "web_search_options", "frequency_penalty", "logit_bias"],
+  ...["parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "prompt_cache_options"],
+  ...["prompt_cache_retention", "reasoning_effort", "safety_identifier", "seed", "service_tier", "stop", "store"],
+  ...["top_p", "verbosity"],
+];
 const PROJECT = ["name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "default_mode"];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 
@@ -163,6 +171,15 @@ export const OPERATIONS: readonly Promised[] = [
     perMinute: 30,
     body: MESSAGE,
     required: ["message"],
+  }),
+
+  promised("GET /models", readMemories, [200], false, { name: "listModels" }),
+  promised("GET /models/{}", readMemories, [200], false, { name: "getModel" }),
+  promised("GET /models/{}/{}", readMemories, [200], false),
+  promised("POST /chat/completions", ["query", true], [200], true, {
+    name: "createChatCompletion",
+    body: COMPLETION,
+    required: ["model", "messages"],
   }),
 
   promised("POST /users", writeUsers, [200], true, {
@@ -270,6 +287,10 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Usage: ["plan", "period", "queries", "documents", "storage_bytes", "tokens"],
   Webhook: ["id", "url", "events", "description", "enabled", "created_at"],
   Delivery: ["id", "webhook_id", "event", "status", "attempts", "created_at", "next_attempt_at"],
+  Model: ["id", "object", "created", "owned_by", "mneme"],
+  ModelList: ["object", "data"],
+  ChatCompletion: ["id", "object", "created", "model", "choices", "usage", "mneme"],
+  ChatCompletionChunk: ["id", "object", "created", "model", "choices", "usage", "mneme"],
   ErrorBody: ["code", "message", "status", "param", "request_id", "retry_after_seconds", "items"],
 };
 
@@ -283,7 +304,7 @@ export const CODES: Readonly<Record<number, readonly string[]>> = {
   403: ["insufficient_scope"],
   404: [
     ...["not_found", "memory_not_found", "chat_not_found", "user_not_found", "webhook_not_found"],
-    ...["delivery_not_found", "key_not_found", "project_not_found"],
+    ...["delivery_not_found", "key_not_found", "project_not_found", "model_not_found"],
   ],
   405: ["method_not_allowed"],
   409: ["idempotency_conflict", "external_id_conflict", "invalid_state"],

@@ -17,6 +17,26 @@ export function expectFault(answer: Answered, status: number, code: string, para
   expectErrorBody(answer);
 }
 
+/** Expects an error in OpenAI's form with this status and code, and with this `param` if one is given. */
+export function expectOpenAiError(answer: Answered, status: number, code: string, param: string | null = null): void {
+  const { error } = answer.body ?? {};
+  expect({ status: answer.status, code: error?.code, param: error?.param }).toEqual({ status, code, param });
+  expectOpenAiErrorBody(answer);
+}
+
+/** Expects exactly the shape of an error body in OpenAI's form. */
+export function expectOpenAiErrorBody(answer: Answered): void {
+  expect(Object.keys(answer.body)).toEqual(["error"]);
+  const { error } = answer.body;
+  const fields = ["message", "type", "param", "code"];
+  expect(Object.keys(error).filter((name) => name !== "retry_after_seconds")).toEqual(fields);
+  expect(error.message).toBeString();
+  expect(error.message.length).toBeGreaterThan(0);
+  expect(["invalid_request_error", "rate_limit_error", "insufficient_quota", "server_error"]).toContain(error.type);
+  expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(JSON.stringify(answer.body)).not.toMatch(LEAKS);
+}
+
 /** Expects exactly the shape of an error body. */
 export function expectErrorBody(answer: Answered): void {
   expect(Object.keys(answer.body)).toEqual(["error"]);

@@ -358,6 +358,7 @@ describe("a slow answer", () => {
         answer: async (_viewer, { text }, { signal, reservation }) => ({
           events: say(text, signal),
           context: () => [],
+          spent: () => ({ prompt: 0, completion: 0 }),
           count: (tx) => reservation.count(tx, { prompt: 0, completion: 0 }),
           release: () => reservation.release(),
         }),

@@ -7,8 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
 import { parseConfig } from "../../src/config.ts";
+import { isOpenAiPath } from "../support/openapi.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
-import { expectFault } from "./faults.ts";
+import { expectFault, expectOpenAiError } from "./faults.ts";
 
 const clock = new SettableClock();
 let mneme: TestService;
@@ -34,6 +35,7 @@ const TABLE: readonly (readonly [limit: number, method: string, path: string])[]
   [100, "POST", "/v1/memories/upload"],
   [100, "POST", "/v1/memories/batch"],
   [60, "POST", "/v1/chats"],
+  [100, "POST", "/v1/chat/completions"],
   [30, "POST", `/v1/chats/chat_${NOTHING}/messages`],
   [30, "POST", `/v1/chats/chat_${NOTHING}/messages/stream`],
   [100, "POST", "/v1/users/ada/events"],
@@ -63,6 +65,9 @@ const TABLE: readonly (readonly [limit: number, method: string, path: string])[]
   [300, "GET", "/v1/chats"],
   [300, "GET", `/v1/chats/chat_${NOTHING}`],
   [300, "GET", `/v1/chats/chat_${NOTHING}/messages`],
+  [300, "GET", "/v1/models"],
+  [300, "GET", "/v1/models/mneme%2Ffast"],
+  [300, "GET", "/v1/models/mneme/fast"],
   [300, "GET", "/v1/users"],
   [300, "GET", "/v1/users/nobody"],
   [300, "GET", "/v1/users/nobody/events"],
@@ -94,7 +99,8 @@ describe("the table", () => {
       expect(answers.map(isLimited)).toEqual([...Array(limit).fill(false), true, true, true]);
       expect(windowOf(answers[0] as Answered)).toEqual([limit, limit - 1]);
       expect(windowOf(answers[limit - 1] as Answered)).toEqual([limit, 0]);
-      expectFault(answers[limit] as Answered, 429, "rate_limit_exceeded");
+      const expectLimit = isOpenAiPath(path) ? expectOpenAiError : expectFault;
+      expectLimit(answers[limit] as Answered, 429, "rate_limit_exceeded");
       expect(windowOf(answers[limit] as Answered)).toEqual([limit, 0]);
     });
   }

@@ -2,7 +2,7 @@
 // hang-ups that end the work.
 
 import { describe, expect, test } from "bun:test";
-import { type EventStreamParts, eventStream, type SseEvent, type StreamEnd } from "../../src/api/sse.ts";
+import { DATA_ONLY, type EventStreamParts, eventStream, type SseEvent, type StreamEnd } from "../../src/api/sse.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { until } from "../support/until.ts";
@@ -113,6 +113,23 @@ describe("framing", () => {
       const { stream } = open(saying(named("text", { content })));
       expect(parse(await textOf(stream))).toEqual([named("text", { content }), done]);
     }
+  });
+
+  test("without names, there are data lines only, and [DONE] comes last", async () => {
+    const text = await textOf(
+      open(saying(named("chunk", { a: "x\n" }), named("done", [1])), { framing: DATA_ONLY }).stream,
+    );
+    expect(text).toBe('data: {"a":"x\\n"}\n\ndata: [1]\n\ndata: [DONE]\n\n');
+  });
+
+  test("without names, an error is a data line, and nothing follows", async () => {
+    async function* failing(): AsyncGenerator<SseEvent> {
+      yield named("chunk", 1);
+      throw new Error("no more");
+    }
+    const { stream, record } = open(failing(), { framing: DATA_ONLY });
+    expect(await textOf(stream)).toBe('data: 1\n\ndata: {"error":{"message":"no more"}}\n\n');
+    expect(record.ends).toEqual(["error"]);
   });
 
   test("half a surrogate pair arrives as an escape, not as another character", async () => {

@@ -40,6 +40,8 @@ export interface SentEvent {
 }
 
 const BASE = "contract";
+/** Routes that have OpenAI's errors and streams. */
+const OPENAI_PATH = /^\/v1\/(models(\/[^/]+){0,2}|chat\/completions|embeddings)$/;
 const METHODS = ["get", "post", "put", "patch", "delete"];
 /** Headers that only some responses have. Other tests check which ones. */
 const OPTIONAL_HEADERS = ["idempotent-replayed", "retry-after"];
@@ -106,7 +108,7 @@ export class Contract {
       ...(method === "HEAD" || answer.status === 204
         ? bodyless(answer)
         : answer.status >= 400
-          ? this.#errorProblems(operation, answer)
+          ? this.#errorProblems(operation, pathname, answer)
           : this.#successProblems(response, answer)),
     ];
   }
@@ -150,14 +152,15 @@ export class Contract {
     return problems;
   }
 
-  #errorProblems(operation: Documented | null, { status, headers, text }: RawAnswer): string[] {
+  #errorProblems(operation: Documented | null, pathname: string, { status, headers, text }: RawAnswer): string[] {
     if (headers.get("content-type") !== "application/json; charset=utf-8") return ["an error that is no JSON"];
     const body = parsed(text);
     if (body === undefined) return ["an error whose body is no JSON"];
-    const problems = this.#mismatches({ $ref: "#/components/schemas/Error" }, body);
+    const isOpenAis = isOpenAiPath(pathname);
+    const problems = this.#mismatches({ $ref: `#/components/schemas/${isOpenAis ? "OpenAiError" : "Error"}` }, body);
     const { error } = body as { readonly error?: { readonly [field: string]: unknown } };
-    if (error?.status !== status) problems.push(`error.status is ${error?.status}`);
-    if (error?.request_id !== headers.get("x-request-id"))
+    if (!isOpenAis && error?.status !== status) problems.push(`error.status is ${error?.status}`);
+    if (!isOpenAis && error?.request_id !== headers.get("x-request-id"))
       problems.push("error.request_id is another than the header's");
     const codes: readonly unknown[] = operation?.object["x-error-codes"] ?? UNROUTED[status] ?? [];
     if (!codes.includes(error?.code)) problems.push(`the code ${error?.code} is not documented here`);
@@ -178,6 +181,7 @@ export class Contract {
    * early.
    */
   #streamProblems(text: string): string[] {
+    if (text.startsWith("data: ")) return this.#chunkProblems(text);
     const events = readEvents(text);
     if (events === null) return ["a stream that is not framed as event and data lines"];
     const names = events.map(({ name }) => name).join(" ");
@@ -186,6 +190,23 @@ export class Contract {
       const schema = EVENTS[name];
       return schema === undefined ? [`an event ${name}`] : this.#mismatches(schema, data).map((it) => `${name}: ${it}`);
     });
+  }
+
+  /** Checks the chunks of a chat completion. All but an error at the end fit the schema of a chunk. */
+  #chunkProblems(text: string): string[] {
+    const chunks = text
+      .slice(0, -2)
+      .split("\n\n")
+      .filter((frame) => !frame.startsWith(":"))
+      .map((frame) => /^data: ([^\r\n]+)$/.exec(frame)?.[1] ?? "");
+    const last = chunks.pop() ?? "";
+    const isOver = text.endsWith("\n\n") && (last === "[DONE]" || "error" in ((parsed(last) ?? {}) as object));
+    if (!isOver) return [`a stream of chunks that ends with ${last}`];
+    const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    return [
+      ...chunks.flatMap((chunk) => this.#mismatches(schema("ChatCompletionChunk"), parsed(chunk))),
+      ...(last === "[DONE]" ? [] : this.#mismatches(schema("OpenAiError"), parsed(last))),
+    ];
   }
 
   #mismatches(schema: JsonSchema, value: unknown): string[] {
@@ -219,6 +240,11 @@ export class Contract {
         : { mediaType: content[0], schema: content[1].schema, isRequired: object.requestBody?.required ?? false };
     return { method, path, object, parameters, body };
   }
+}
+
+/** Whether the route of a path has OpenAI's errors and streams. */
+export function isOpenAiPath(pathname: string): boolean {
+  return OPENAI_PATH.test(pathname);
 }
 
 /** Error codes for requests that match no operation, by status. */

@@ -1,0 +1,31 @@
+// Conventions of routes: the form of errors and the framing of streams. Most routes have Mneme's own; those that
+// clients of OpenAI call have OpenAI's.
+
+import type { Fault } from "../domain/fault.ts";
+import { errorView } from "./errors.ts";
+import { openAiError } from "./openai/errors.ts";
+import type { Operation } from "./operation.ts";
+import { matches } from "./routes.ts";
+import { DATA_ONLY, type Framing, NAMED_EVENTS } from "./sse.ts";
+
+/** The conventions of a route. */
+export interface Dialect {
+  /** The body of an error. */
+  readonly errorBody: (fault: Fault, requestId: string) => object;
+  readonly framing: Framing;
+}
+
+/** The dialect of a path, also for methods that the path does not have. */
+export type DialectOf = (path: string) => Dialect;
+
+const OWN: Dialect = {
+  errorBody: (fault, requestId) => ({ error: errorView(fault, requestId) }),
+  framing: NAMED_EVENTS,
+};
+const OPENAI: Dialect = { errorBody: openAiError, framing: DATA_ONLY };
+
+/** The dialects of all paths. */
+export function dialectsOf(operations: readonly Pick<Operation, "dialect" | "path">[]): DialectOf {
+  const paths = new Set(operations.filter(({ dialect }) => dialect === "openai").map(({ path }) => path));
+  return (path) => (paths.values().some((template) => matches(template, path)) ? OPENAI : OWN);
+}

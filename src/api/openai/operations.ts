@@ -1,0 +1,240 @@
+// The operations that clients of OpenAI call: models and chat completions.
+
+import { type AnswerEvent, collectAnswer } from "../../answer/events.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { MemoryId } from "../../domain/ids.ts";
+import type { Viewer } from "../../domain/scope.ts";
+import type { Clock } from "../../kit/clock.ts";
+import type { AnswerRun, AnswerService } from "../../services/answers.ts";
+import type { MemoryService } from "../../services/memories.ts";
+import type { InstalledModel, ProjectModelService } from "../../services/project-models.ts";
+import { type Answer, type Operation, operation } from "../operation.ts";
+import { NoQuery } from "../schema/fields.ts";
+import * as schema from "../schema/openai.ts";
+import type { SseEvent } from "../sse.ts";
+import { sourceView, type View } from "../views.ts";
+import { CHAT_MODELS } from "./chat-models.ts";
+import { chatRequestOf } from "./chat-request.ts";
+import {
+  type Completion,
+  CompletionChunks,
+  type CompletionHead,
+  type CompletionStyle,
+  completionView,
+} from "./completion.ts";
+import { explainChatRefusal, unknownModel } from "./refusals.ts";
+
+/** What the operations need. */
+export interface OpenAiOperationsParts {
+  readonly answers: AnswerService;
+  readonly memories: MemoryService;
+  readonly projectModels: ProjectModelService;
+  readonly clock: Clock;
+}
+
+/** When the models were created, in Unix seconds: the day of Mneme's first version. OpenAI requires a time. */
+const MODELS_CREATED = Date.UTC(2026, 10, 21) / 1_000;
+/** Status of an answer whose caller disconnected. It is counted, but not stored under an Idempotency-Key. */
+const HUNG_UP = 499;
+
+/** The operations on /v1/models and /v1/chat/completions. */
+export function openAiOperations(parts: OpenAiOperationsParts): readonly Operation[] {
+  const { answers, memories, projectModels, clock } = parts;
+  const model = (id: string): Answer => {
+    const found = modelsOf(projectModels.installed()).find((one) => one.id === id);
+    if (found === undefined)
+      throw unknownModel(
+        id,
+        modelsOf(projectModels.installed()).map((one) => one.id),
+      );
+    return { status: 200, body: found };
+  };
+
+  return [
+    operation({
+      name: "listModels",
+      group: "OpenAI",
+      summary: "List the models: those for chat completions, then the installed embedding models.",
+      method: "GET",
+      path: "/v1/models",
+      scope: "memories:read",
+      query: NoQuery,
+      answers: { 200: schema.ModelList },
+      dialect: "openai",
+      run: async () => ({ status: 200, body: { object: "list", data: modelsOf(projectModels.installed()) } }),
+    }),
+
+    operation({
+      name: "getModel",
+      group: "OpenAI",
+      summary: "Read a model.",
+      method: "GET",
+      path: "/v1/models/:id",
+      scope: "memories:read",
+      query: NoQuery,
+      answers: { 200: schema.Model },
+      faults: ["model_not_found"],
+      dialect: "openai",
+      run: async ({ params }) => model(params.id ?? ""),
+    }),
+
+    operation({
+      name: "getModelByParts",
+      group: "OpenAI",
+      summary: "Read a model whose id has a slash that is not percent-encoded, such as `mneme/fast`.",
+      method: "GET",
+      path: "/v1/models/:id/:mode",
+      scope: "memories:read",
+      query: NoQuery,
+      answers: { 200: schema.Model },
+      faults: ["model_not_found"],
+      dialect: "openai",
+      run: async ({ params }) => model(`${params.id}/${params.mode}`),
+    }),
+
+    operation({
+      name: "createChatCompletion",
+      group: "OpenAI",
+      summary: "Answer the last message from the stored memories, with citations.",
+      method: "POST",
+      path: "/v1/chat/completions",
+      scope: "query",
+      query: NoQuery,
+      body: schema.CreateChatCompletion,
+      answers: { 200: schema.ChatCompletion },
+      streams: "when asked",
+      faults: [
+        "invalid_filter",
+        "model_not_found",
+        "query_quota_exceeded",
+        "model_unavailable",
+        "llm_error",
+        "llm_timeout",
+      ],
+      isIdempotent: true,
+      dialect: "openai",
+      explainRefusal: explainChatRefusal,
+      run: async ({ principal, body, commit, stream, signal }) => {
+        const { question, history, ...asked } = chatRequestOf(principal, body);
+        const head = {
+          id: `chatcmpl-${crypto.randomUUID()}`,
+          created: Math.floor(clock.now() / 1_000),
+          model: body.model,
+        };
+        const style = styleOf(body, asked);
+        const run = await answers.ask(principal, question, signal, history);
+        let counted: Promise<Answer> | null = null;
+        const count = (completion: Completion | null): Promise<Answer> => {
+          counted ??= commit(async (tx) => {
+            await run.count(tx);
+            if (completion === null) return { status: HUNG_UP, body: null };
+            return { status: 200, body: completionView(completion, style), remembered: completion };
+          });
+          return counted;
+        };
+        if (body.stream !== true) return wholeCompletion(run, head, count);
+        let hasBegun = false;
+        const chunks = streamedCompletion(run, head, style, async (completion) => {
+          hasBegun = true;
+          if (completion !== null) await count(completion);
+        });
+        return stream(chunks, async (how) => {
+          // A caller who disconnects in the middle has received part of the answer, so the question is counted.
+          try {
+            if (how === "aborted" && hasBegun) await count(null);
+          } finally {
+            run.release();
+          }
+        });
+      },
+      replay: async ({ status, body: remembered }, { principal, body, stream }) => {
+        const completion = remembered as Completion;
+        const asked = body as schema.CreateChatCompletion;
+        const { question, ...rest } = chatRequestOf(principal, asked);
+        await checkSources(memories, { ...principal, userId: question.userId ?? null }, completion);
+        const style = styleOf(asked, rest);
+        if (asked.stream === true) return stream(replayedCompletion(completion, style), () => undefined);
+        return { status, body: completionView(completion, style) };
+      },
+    }),
+  ];
+}
+
+function styleOf(
+  { stream_options }: schema.CreateChatCompletion,
+  { showsSourceList }: Pick<CompletionStyle, "showsSourceList">,
+): CompletionStyle {
+  return { showsSourceList, includesUsage: stream_options?.include_usage === true };
+}
+
+async function wholeCompletion(
+  run: AnswerRun,
+  head: CompletionHead,
+  count: (completion: Completion) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    const { answer, sources, ending } = await collectAnswer(run.events);
+    return await count({
+      ...head,
+      answer,
+      sources: sources.map(sourceView),
+      tokens: run.spent(),
+      ending: ending ?? null,
+    });
+  } finally {
+    run.release();
+  }
+}
+
+/** @param onEvent is awaited for each event of the answer, with the completion when it is complete, otherwise null */
+async function* streamedCompletion(
+  run: AnswerRun,
+  head: CompletionHead,
+  style: CompletionStyle,
+  onEvent: (completion: Completion | null) => Promise<void>,
+): AsyncGenerator<SseEvent> {
+  const chunks = new CompletionChunks(head, style);
+  let answer = "";
+  let sources: Completion["sources"] = [];
+  const completionAt = (event: AnswerEvent): Completion | null =>
+    event.type === "usage" ? { ...head, answer, sources, tokens: run.spent(), ending: event.ending ?? null } : null;
+  for await (const event of run.events) {
+    const completion = completionAt(event);
+    await onEvent(completion);
+    if (event.type === "text") {
+      answer += event.content;
+      yield* chunks.text(event.content);
+    } else if (event.type === "sources") sources = event.sources.map(sourceView);
+    if (completion !== null) yield* chunks.end(completion);
+  }
+}
+
+async function* replayedCompletion(completion: Completion, style: CompletionStyle): AsyncGenerator<SseEvent> {
+  const chunks = new CompletionChunks(completion, style);
+  yield* chunks.text(completion.answer);
+  yield* chunks.end(completion);
+}
+
+/** Refuses to repeat an answer that quotes what the caller may no longer see. @throws Fault `idempotency_conflict` */
+async function checkSources(memories: MemoryService, viewer: Viewer, { sources }: Completion): Promise<void> {
+  for (const id of new Set(sources.map(({ memory_id }) => memory_id as MemoryId))) {
+    if (await memories.isVisible(viewer, id)) continue;
+    const param = "Idempotency-Key";
+    throw new Fault(
+      "idempotency_conflict",
+      `This ${param} belongs to an answer whose sources were deleted since; use a new key to ask again.`,
+      { param },
+    );
+  }
+}
+
+function modelsOf(embedders: readonly InstalledModel[]): readonly View<typeof schema.Model>[] {
+  const head = { object: "model", created: MODELS_CREATED, owned_by: "mneme" } as const;
+  return [
+    ...CHAT_MODELS.map((id) => ({ id, ...head, mneme: { task: "chat", dimensions: null, tokens_max: null } }) as const),
+    ...embedders.map(
+      ({ id, dimensions, tokensMax }) =>
+        ({ id, ...head, mneme: { task: "embeddings", dimensions, tokens_max: tokensMax } }) as const,
+    ),
+  ];
+}

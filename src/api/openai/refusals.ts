@@ -1,0 +1,87 @@
+// Explains why a body is refused, where the schema alone would give an unclear message: parameters of OpenAI that
+// Mneme does not support, and messages that are not text.
+
+import { Fault } from "../../domain/fault.ts";
+import { shortened } from "../../kit/shortened.ts";
+import { CHAT_MODELS } from "./chat-models.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const TOOLS = "Tools and functions are not supported: answers come from the memories, and nothing is called.";
+const TEXT_ANSWERS = "Answers are text: other modalities are not supported.";
+const ANY_SCHEMA = "Answers are text with citations: JSON and other formats are not supported.";
+const PROBABILITIES = "Log probabilities are not supported: quoted answers have none.";
+
+/** Parameters that are refused unless they have a value without effect, with the reason. */
+const UNSUPPORTED: readonly (readonly [name: string, isHarmless: (value: unknown) => boolean, reason: string])[] = [
+  ["tools", isEmptyList, TOOLS],
+  ["functions", isEmptyList, TOOLS],
+  ["tool_choice", isOneOf("none", "auto"), TOOLS],
+  ["function_call", isOneOf("none", "auto"), TOOLS],
+  ["n", isOneOf(1), "One answer is given per request: 'n' must be 1."],
+  ["logprobs", isOneOf(false), PROBABILITIES],
+  ["top_logprobs", isOneOf(), PROBABILITIES],
+  ["response_format", (value) => fieldsOf(value).type === "text", ANY_SCHEMA],
+  ["modalities", (value) => Array.isArray(value) && value.every((one) => one === "text"), TEXT_ANSWERS],
+  ["audio", isOneOf(), TEXT_ANSWERS],
+  ["web_search_options", isOneOf(), "The web is not searched: answers come from the memories."],
+  ["moderation", isOneOf(), "Moderation is not supported."],
+];
+
+/** The reason why the body of a chat completion is refused; null if the schema's own message is clear. */
+export function explainChatRefusal(body: unknown): Fault | null {
+  const fields = fieldsOf(body);
+  const { model, messages } = fields;
+  if (typeof model === "string" && !CHAT_MODELS.includes(model)) return unknownModel(model, CHAT_MODELS);
+  for (const [name, isHarmless, reason] of UNSUPPORTED) {
+    const value = fields[name];
+    if (value !== undefined && value !== null && !isHarmless(value)) return refused(reason, name);
+  }
+  for (const [at, message] of Array.isArray(messages) ? messages.entries() : []) {
+    const refusal = explainMessage(fieldsOf(message), `messages[${at}]`);
+    if (refusal !== null) return refusal;
+  }
+  return null;
+}
+
+function explainMessage({ role, content, tool_calls, function_call, audio }: Fields, at: string): Fault | null {
+  if (role === "tool" || role === "function") return refused(TOOLS, `${at}.role`);
+  if (tool_calls != null && !isEmptyList(tool_calls)) return refused(TOOLS, `${at}.tool_calls`);
+  if (function_call != null) return refused(TOOLS, `${at}.function_call`);
+  if (audio != null) return refused("Only text can be read, no audio.", `${at}.audio`);
+  for (const [part, value] of Array.isArray(content) ? content.entries() : []) {
+    const { type } = fieldsOf(value);
+    if (typeof type !== "string" || type === "text") continue;
+    const shown = JSON.stringify(shortened(type));
+    return refused(
+      `Only parts of the type "text" can be read, not ${shown}: images, audio and files are not supported.`,
+      `${at}.content[${part}].type`,
+    );
+  }
+  return null;
+}
+
+/** The error for a model that an operation does not have. */
+export function unknownModel(model: string, known: readonly string[]): Fault {
+  return new Fault(
+    "model_not_found",
+    `There is no model ${JSON.stringify(shortened(model))} for this operation. There are: ${known.join(", ")}.`,
+    { param: "model" },
+  );
+}
+
+function refused(reason: string, param: string): Fault {
+  return new Fault("invalid_request", `'${param}' is not supported. ${reason}`, { param });
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function isOneOf(...values: readonly unknown[]): (value: unknown) => boolean {
+  return (value) => values.includes(value);
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
