@@ -42,7 +42,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   backup: { summary: "Back up all data to a folder or an S3 bucket, also while a server runs", run: runBackup },
   restore: { summary: "Restore a backup into an empty folder, list backups, or check one", run: runRestore },
   forget: { summary: "Erase a memory, a user or a project from all stores at once, with a receipt", run: runForget },
-  verify: { summary: "Check that all stores fit together, also while a server runs", run: runVerify },
+  verify: { summary: "Check all stores and indexes, also while a server runs, and repair them", run: runVerify },
   reindex: {
     summary: "Rebuild vectors, postings and entities from the texts, while searches go on",
     run: runReindex,
@@ -73,7 +73,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 /**
  * Runs the command that `argv` names. Failures are printed to standard error: in one line, or with the stack if they
  * are bugs.
- * @returns the exit code: 0, or 1 if the command failed
+ * @returns the exit code: 0, or 1 if the command failed; verify has codes of its own
  */
 export async function run(argv: readonly string[], distribution: Distribution): Promise<number> {
   const first = argv[0] ?? "serve";
@@ -139,10 +139,17 @@ async function runRestore(argv: readonly string[], distribution: Distribution): 
 }
 
 async function runVerify(argv: readonly string[], distribution: Distribution): Promise<number> {
-  const { verifyCommand } = await import("./verify.ts");
-  const { text, isSound } = await verifyCommand(argv, { environment: process.env, place: placeOf(distribution) });
-  print([text]);
-  return isSound ? 0 : 1;
+  const { VERIFY_EXIT, verifyCommand } = await import("./verify.ts");
+  const { unpack } = distribution;
+  try {
+    const start = { environment: process.env, place: placeOf(distribution), unpack };
+    const { text, exitCode } = await verifyCommand(argv, start);
+    print([text]);
+    return exitCode;
+  } catch (error) {
+    process.stderr.write(`${failureText(error)}\n`);
+    return VERIFY_EXIT.notChecked;
+  }
 }
 
 async function runForget(argv: readonly string[], distribution: Distribution): Promise<number> {

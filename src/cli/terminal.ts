@@ -60,6 +60,11 @@ export class Progress {
     process.stderr.write(this.#isTerminal ? `\r\x1b[K${line.slice(0, process.stderr.columns - 1)}` : `${line}\n`);
   }
 
+  /** Ends the task without a final line. */
+  clear(): void {
+    if (this.#isTerminal) process.stderr.write("\r\x1b[K");
+  }
+
   /** Ends the task and prints a final line. */
   finish(line: string): void {
     process.stderr.write(`${this.#isTerminal ? "\r\x1b[K" : ""}${line}\n`);

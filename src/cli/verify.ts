@@ -1,19 +1,34 @@
-// `mneme verify`: compares the stores of a data directory, whether or not a server runs on it.
+// `mneme verify [--repair]`: checks the stores and indexes of a data directory, whether or not a server runs on it, and
+// repairs what can be repaired without loss.
 
+import { linesOf, type StreamFailure } from "../compose/control.ts";
+import type { DataDirectory } from "../compose/data-directory.ts";
 import { verifyDirectory } from "../compose/verify-directory.ts";
-import { parseConfig, type StartPlace } from "../config.ts";
-import type { DefectKind, Verification } from "../domain/verification.ts";
+import { type Config, parseConfig, type StartPlace } from "../config.ts";
+import type {
+  DefectKind,
+  IndexDefect,
+  Repair,
+  Verification,
+  VerifyEvent,
+  VerifyPhase,
+} from "../domain/verification.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { accepted } from "./project-copy.ts";
+import { Progress } from "./terminal.ts";
 
 /** Help for the flags of verify, as `[flag, description]`. */
 export const VERIFY_HELP: readonly (readonly [string, string])[] = [
+  ["--repair", "Repair what can be repaired without loss; the rest is moved to quarantine/ or named"],
   ["--data-dir DIRECTORY", "Data directory, whether or not a server is running (default: as for serve)"],
   ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
   ["--json", "Print the report as JSON"],
 ];
+
+/** Exit codes of verify. */
+export const VERIFY_EXIT = { sound: 0, defects: 1, notChecked: 2 } as const;
 
 const SENTENCES: Readonly<Record<DefectKind, string>> = {
   missing_text: "completed memories have no text",
@@ -21,38 +36,115 @@ const SENTENCES: Readonly<Record<DefectKind, string>> = {
   wrong_text: "completed memories have a text with another size or hash",
   surplus_text: "texts belong to no memory",
   missing_upload: "uploaded files are missing or have another size",
-  surplus_upload: "uploaded files belong to no memory (the next start removes them)",
+  surplus_upload: "uploaded files belong to no memory",
+  damaged_page: "pages of mneme.sqlite are damaged",
   unusable: "store cannot be used",
 };
+const LOSS = "restore a backup with `mneme restore`, or start with what is left: `mneme serve --accept-loss`";
+const PHASES: Readonly<Record<VerifyPhase, string>> = {
+  pages: "pages of mneme.sqlite",
+  texts: "memories",
+  index: "indexes",
+};
+
+/** What the command gets from its caller. */
+export interface VerifyStart {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly place: StartPlace;
+  /** Unpacks models and libraries of the single binary. */
+  readonly unpack?: ((config: Config) => Promise<void>) | undefined;
+}
 
 /**
  * Runs `mneme verify`.
- * @returns the text to print, and whether the stores are sound
+ * @returns the text to print, and the exit code
+ * @throws Error with one sentence if the directory could not be checked
  */
 export async function verifyCommand(
   argv: readonly string[],
-  start: { readonly environment: Readonly<Record<string, string | undefined>>; readonly place: StartPlace },
-): Promise<{ readonly text: string; readonly isSound: boolean }> {
+  { environment, place, unpack }: VerifyStart,
+): Promise<{ readonly text: string; readonly exitCode: number }> {
   const { flags, positionals } = parseCommandLine(argv, {
-    ...{ "--data-dir": "value", "--config": "value", "--json": "switch" },
+    ...{ "--data-dir": "value", "--config": "value", "--json": "switch", "--repair": "switch" },
   });
   if (positionals[0] !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(positionals[0])}.`);
-  const ofData = [...flags].filter(([flag]) => flag !== "--json").flat();
-  const config = parseConfig(ofData, start.environment, start.place);
-  const parts = { clock: systemClock, log: createLog("silent") };
-  const report = await verifyDirectory(config, parts, async ({ control }) => {
-    const response = await accepted(control(new Request("http://mneme/verify")));
-    return (await response.json()) as Verification;
-  });
+  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
+  const config = parseConfig(ofData.flat(), environment, place);
+  const report = flags.has("--repair") ? await repaired(config, unpack) : await checked(config);
   const text = flags.has("--json") ? JSON.stringify(report, null, 2) : summaryOf(report);
-  return { text, isSound: report.is_sound };
+  return { text, exitCode: report.is_sound ? VERIFY_EXIT.sound : VERIFY_EXIT.defects };
 }
 
-function summaryOf({ is_sound, memories, texts, uploads, defects, index }: Verification): string {
-  const indexes = index === undefined ? ", without the indexes, because no server is running" : ", and the indexes";
-  const compared = `Compared ${memories} memories, ${texts} texts and ${uploads} uploaded files${indexes}`;
-  if (is_sound) return `${compared}: they fit together.`;
-  const lines = defects.map(({ kind, count, examples }) => `${count} ${SENTENCES[kind]}: ${examples.join(", ")}`);
-  const indexLines = (index ?? []).map(({ project, detail }) => `${project}: ${detail}`);
-  return [`${compared}.`, ...lines, ...indexLines].join("\n");
+const PARTS = { clock: systemClock, log: createLog("silent") };
+
+function checked(config: Config): Promise<Verification> {
+  return verifyDirectory(config, PARTS, (directory) => reportOf(directory, "GET"));
+}
+
+/**
+ * Through a server, everything is repaired there. Without one, the stores of record come first, so that what a start
+ * would remove goes to the quarantine; then the indexes are opened as a start opens them, which repairs them.
+ */
+async function repaired(config: Config, unpack: VerifyStart["unpack"]): Promise<Verification> {
+  let isServed = false;
+  const report = await verifyDirectory(config, PARTS, (directory) => {
+    isServed = directory.isServed;
+    return reportOf(directory, "POST");
+  });
+  const isUnusable = report.defects.some(({ kind }) => kind === "unusable");
+  if (isServed || isUnusable || (report.index ?? []).length === 0) return report;
+  await unpack?.(config);
+  // loaded when it is needed, because it loads the whole server and its unpacked libraries
+  const { openIndexingDirectory } = await import("../compose/indexing-directory.ts");
+  const directory = await openIndexingDirectory(config, systemClock, createLog("silent"));
+  try {
+    const after = await reportOf(directory, "POST");
+    const repairs = [...(report.repairs ?? []), ...(report.index ?? []).map(openingRepaired), ...(after.repairs ?? [])];
+    return { ...after, repairs };
+  } finally {
+    await directory.close();
+  }
+}
+
+function openingRepaired({ project, kind, count, detail }: IndexDefect): Repair {
+  const what = "what was damaged is in quarantine/, and what was missing is built again from the texts";
+  return { kind, count, is_repaired: true, detail: `${project}: ${detail.replace(/\.$/, "")}: ${what}` };
+}
+
+/** The report of a check (GET) or repair (POST), with its progress on standard error. */
+async function reportOf({ control }: Pick<DataDirectory, "control">, method: "GET" | "POST"): Promise<Verification> {
+  const response = await accepted(control(new Request("http://mneme/verify", { method })));
+  const progress = new Progress(method === "GET" ? "checking" : "repairing");
+  for await (const line of linesOf(response.body)) {
+    const event = JSON.parse(line) as VerifyEvent | StreamFailure;
+    if (event.type === "error") throw new Error(event.message);
+    if (event.type === "report") {
+      progress.clear();
+      return event.report;
+    }
+    progress.show(event.done / Math.max(1, event.total), PHASES[event.phase]);
+  }
+  throw new Error("The server stopped before the check ended; run the command again.");
+}
+
+function summaryOf({
+  is_sound,
+  pages,
+  memories,
+  texts,
+  uploads,
+  defects,
+  index = [],
+  repairs = [],
+}: Verification): string {
+  const compared = `Compared ${pages} pages, ${memories} memories, ${texts} texts, ${uploads} uploaded files and the indexes`;
+  const done = repairs.map(({ is_repaired, detail }) => `${is_repaired ? "Repaired" : "Not repaired"}: ${detail}.`);
+  if (is_sound) return [...done, `${compared}: they fit together.`].join("\n");
+  const lines = defects.map(({ kind, count, examples }) => {
+    const what = `${count} ${SENTENCES[kind]}: ${examples.join(", ")}`;
+    return kind === "damaged_page" ? `${what}. No command repairs this without loss: ${LOSS}.` : what;
+  });
+  const ofIndexes = index.map(({ project, detail }) => `${project}: ${detail}`);
+  const isUnusable = defects.some(({ kind }) => kind === "unusable");
+  return [...done, ...(isUnusable ? [] : [`${compared}.`]), ...lines, ...ofIndexes].join("\n");
 }

@@ -5,10 +5,11 @@
 import type { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { StoreError } from "../adapters/embedded/store-error.ts";
 import { Fault } from "../domain/fault.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
 import type { ReindexEvent } from "../domain/reindex-event.ts";
 import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
-import type { IndexDefect, Verification } from "../domain/verification.ts";
+import type { IndexDefect, OnVerifyProgress, Repair, Verification, VerifyEvent } from "../domain/verification.ts";
 import type { Log } from "../kit/log.ts";
 import type { ForgetRequest, Receipt } from "./forget.ts";
 
@@ -25,8 +26,11 @@ export interface ServerActions {
   /** Called when there are new memories to index. */
   readonly wakeIngest: () => void;
   readonly forget: (request: ForgetRequest) => Promise<Receipt>;
-  /** Checks the indexes of all projects. Publications wait meanwhile. */
-  readonly verifyIndexes: () => Promise<readonly IndexDefect[]>;
+  /** Removes failed memories from the indexes, and repairs what these lack. */
+  readonly repairIndexes: (
+    failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>,
+    onProgress: OnVerifyProgress,
+  ) => Promise<readonly Repair[]>;
   /**
    * Rebuilds the indexes of a project, or of all.
    * @param chunksPerSecond null: the server's setting
@@ -35,11 +39,20 @@ export interface ServerActions {
   readonly reindex: (project: string | null, chunksPerSecond: number | null) => Promise<AsyncGenerator<ReindexEvent>>;
 }
 
-/**
- * @param keeper null if the stores cannot be copied
- * @param server null if no server runs
- */
-export function createControl(keeper: Keeper | null, log: Log, server: ServerActions | null): Control {
+/** What answers the requests. */
+export interface ControlParts {
+  /** null if the stores cannot be copied. */
+  readonly keeper: Keeper | null;
+  /** null if no server runs. */
+  readonly server: ServerActions | null;
+  /** Checks the indexes of all projects: the open ones, or copies. */
+  readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
+  readonly log: Log;
+}
+
+/** Answers the requests of commands with these parts. */
+export function createControl(parts: ControlParts): Control {
+  const { keeper, server, log } = parts;
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);
     try {
@@ -50,7 +63,9 @@ export function createControl(keeper: Keeper | null, log: Log, server: ServerAct
         case "GET /backup":
           return copied(await keeper.copy(searchParams.get("index") === "1"));
         case "GET /verify":
-          return Response.json(await verification(keeper, server));
+          return ndjson(reporting((onProgress) => verification(keeper, parts, onProgress)));
+        case "POST /verify":
+          return ndjson(reporting((onProgress) => repaired(keeper, parts, onProgress)));
         case "POST /import":
           return Response.json(await keeper.import(recordsOf(request)).finally(() => server?.wakeIngest()));
         case "POST /forget":
@@ -60,7 +75,7 @@ export function createControl(keeper: Keeper | null, log: Log, server: ServerAct
           if (server === null) return refusal("Only a process with models can rebuild indexes.", 400);
           const rate = searchParams.get("rate");
           const events = await server.reindex(searchParams.get("project"), rate === null ? null : Number(rate));
-          return new Response(bodyOf(linesFor(events)), { headers: { "content-type": "application/x-ndjson" } });
+          return ndjson(linesFor(events));
         }
         default:
           return refusal(
@@ -75,12 +90,56 @@ export function createControl(keeper: Keeper | null, log: Log, server: ServerAct
   };
 }
 
-/** The stores of record, and the indexes of all projects if a server has them open. */
-async function verification(keeper: Keeper, server: ServerActions | null): Promise<Verification> {
-  const report = await keeper.verify();
-  if (server === null) return report;
-  const index = await server.verifyIndexes();
+/** The stores of record, and the indexes of all projects. */
+async function verification(
+  keeper: Keeper,
+  { verifyIndexes }: Pick<ControlParts, "verifyIndexes">,
+  onProgress: OnVerifyProgress,
+): Promise<Verification> {
+  const report = await keeper.verify(onProgress);
+  const index = (await verifyIndexes?.(onProgress)) ?? [];
   return { ...report, is_sound: report.is_sound && index.length === 0, index };
+}
+
+/** Repairs, then checks. Without a server, the indexes are only checked. */
+async function repaired(
+  keeper: Keeper,
+  { server, verifyIndexes }: Pick<ControlParts, "server" | "verifyIndexes">,
+  onProgress: OnVerifyProgress,
+): Promise<Verification> {
+  const { repairs, failed } = await keeper.repair(onProgress);
+  const ofIndexes = (await server?.repairIndexes(failed, onProgress)) ?? [];
+  const report = await verification(keeper, { verifyIndexes }, onProgress);
+  return { ...report, repairs: [...repairs, ...ofIndexes] };
+}
+
+/** Events of a check as lines. Progress that nobody has read yet is replaced by later progress. */
+async function* reporting(work: (onProgress: OnVerifyProgress) => Promise<Verification>): AsyncGenerator<Uint8Array> {
+  const line = (event: VerifyEvent) => new TextEncoder().encode(`${JSON.stringify(event)}\n`);
+  let latest: VerifyEvent | null = null;
+  let wake: () => void = () => undefined;
+  const working = work((phase, done, total) => {
+    latest = { type: "progress", phase, done, total };
+    wake();
+  });
+  const ended = working.then(
+    () => true,
+    () => true,
+  );
+  for (;;) {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    wake = () => resolve(false);
+    const hasEnded = await Promise.race([ended, latest === null ? promise : Promise.resolve(false)]);
+    if (hasEnded) break;
+    const event: VerifyEvent | null = latest;
+    latest = null;
+    if (event !== null) yield line(event);
+  }
+  yield line({ type: "report", report: await working });
+}
+
+function ndjson(lines: AsyncGenerator<Uint8Array>): Response {
+  return new Response(bodyOf(lines), { headers: { "content-type": "application/x-ndjson" } });
 }
 
 /** Each event as a line, which is sent at once; then a last line. */

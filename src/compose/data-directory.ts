@@ -28,8 +28,12 @@ export async function openDataDirectory(config: Config, clock: Clock, log: Log):
   checkHasData(config);
   const closers = new Closers();
   try {
-    const { keeper } = await openEmbeddedStorage({ config, onDeliveries: () => undefined, clock, log }, closers);
-    return { control: createControl(keeper, log, null), isServed: false, close: () => closers.close() };
+    const { keeper, verifyIndexes } = await openEmbeddedStorage(
+      { config, onDeliveries: () => undefined, clock, log },
+      closers,
+    );
+    const control = createControl({ keeper, verifyIndexes, server: null, log });
+    return { control, isServed: false, close: () => closers.close() };
   } catch (error) {
     await closers.close();
     if (!(error instanceof NativeError) || error.code !== "locked") throw error;

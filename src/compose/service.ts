@@ -21,7 +21,6 @@ import { sourceView } from "../api/views.ts";
 import type { Config } from "../config.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import type { IndexDefect } from "../domain/verification.ts";
 import { LlmExtractor } from "../ingest/llm-extraction/extractor.ts";
 import { ModelChanger } from "../ingest/model-change.ts";
 import { Reindexer } from "../ingest/reindexer.ts";
@@ -38,7 +37,6 @@ import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
 import type { Embedder, Embedders } from "../ports/models.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
-import type { Stores } from "../ports/transactions.ts";
 import { AnswerService } from "../services/answers.ts";
 import { ChatService } from "../services/chats.ts";
 import { GraphService } from "../services/graph.ts";
@@ -52,12 +50,13 @@ import { UserService } from "../services/users.ts";
 import { WebhookService } from "../services/webhooks.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { Closers } from "./closers.ts";
-import { type Control, createControl } from "./control.ts";
+import { type Control, createControl, type ServerActions } from "./control.ts";
 import { forget } from "./forget.ts";
 import { declareGauges } from "./gauges.ts";
+import { IndexUpkeep } from "./index-upkeep.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
 import { createPages } from "./pages.ts";
-import { openEmbeddedStorage, repair, type Storage, visiblePages } from "./storage.ts";
+import { openEmbeddedStorage, repair, type Storage } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
 
 /**
@@ -124,7 +123,12 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const wakeDispatcher = () => dispatcher.wake();
   const storage = await ports.openStorage({ config, onDeliveries: wakeDispatcher, clock, log }, closers);
   const models = await ports.startModels(surroundings, closers);
-  const index = await storage.openIndex(models.embedders);
+  const damagedReads = metrics.counter(
+    "mneme_damaged_reads_total",
+    "Texts of memories and passages that were not shown, because they do not match their row or checksum.",
+    ["kind"],
+  );
+  const index = await storage.openIndex(models.embedders, (passages) => damagedReads("passage").add(passages));
   await repair(storage, index, log);
   const { stores } = storage;
   const firstKey = await ensureAdminKey(stores.accounts, await stores.accounts.defaultProject(), config.adminKey);
@@ -176,6 +180,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     worker,
     wakeChanges: () => changer.wake(),
     wakeDispatcher,
+    countDamagedTexts: (texts) => damagedReads("text").add(texts),
   });
   declareGauges(metrics, {
     memories: stores.memories,
@@ -186,9 +191,10 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const reindexer = createReindexer(surroundings, { storage, index, models, worker });
   closers.add(() => reindexer.stop());
   const handle = createHandle(surroundings, { storage, models, metrics, operations });
-  const control = createControl(storage.keeper, log, {
+  const indexes = new IndexUpkeep({ stores, index, wakeIngest: () => worker.wake(), clock });
+  const server: ServerActions = {
     wakeIngest: () => worker.wake(),
-    verifyIndexes: () => verifyIndexes(stores, index),
+    repairIndexes: (failed, onProgress) => indexes.repair(failed, onProgress),
     reindex: async (project, rate) => {
       const ids = await stores.accounts.projects();
       const asked = project === null ? ids : ids.filter((id) => id === project);
@@ -203,21 +209,12 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
       const { retirement } = stores;
       return forget({ retirement, index, files, log, traces, transactions, projects, clock }, request);
     },
+  };
+  const control = createControl({
+    ...{ keeper: storage.keeper, server, log },
+    verifyIndexes: (onProgress) => indexes.verify(onProgress),
   });
   return { handle, control, ready: whenReady(models, log), firstKey, stopListening, close: () => closers.close() };
-}
-
-/** Defects of the indexes of all projects. */
-async function verifyIndexes(
-  { accounts, memories }: Pick<Stores, "accounts" | "memories">,
-  index: ChunkIndex,
-): Promise<readonly IndexDefect[]> {
-  const defects: IndexDefect[] = [];
-  for (const project of await accounts.projects()) {
-    const { findings } = await index.verify(project, visiblePages(project, memories));
-    defects.push(...findings.map(({ kind, count, detail }) => ({ project, kind, count, detail })));
-  }
-  return defects;
 }
 
 /** The HTTP application: operations and pages, with rate limits and idempotency. */
@@ -347,6 +344,7 @@ function createOperations(
     readonly worker: IngestWorker;
     readonly wakeChanges: () => void;
     readonly wakeDispatcher: () => void;
+    readonly countDamagedTexts: (texts: number) => void;
   },
 ): readonly Operation[] {
   const { index, models, model, guard, worker, wakeChanges, wakeDispatcher } = parts;
@@ -365,7 +363,10 @@ function createOperations(
     reading: { reranker: rerankers.for(embedders.default), languageOf: queryLanguage },
   });
   return allOperations({
-    memories: new MemoryService({ memories, retirement, files, index, log, wakeIngest }),
+    memories: new MemoryService({
+      ...{ memories, retirement, files, index, log, wakeIngest },
+      countDamaged: parts.countDamagedTexts,
+    }),
     graph: new GraphService({ memories, accounts, index, extractions, clock }),
     search,
     answers,

@@ -7,6 +7,7 @@ import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
 import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { Archive } from "../adapters/embedded/duckdb/archive.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
+import { verifyCopy } from "../adapters/embedded/index-copy.ts";
 import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { giveUpUnfinishedImports } from "../adapters/embedded/keeping/project-import.ts";
 import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writer.ts";
@@ -21,11 +22,12 @@ import { memoryAttributes } from "../api/views.ts";
 import type { Config } from "../config.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { IndexDefect, OnVerifyProgress } from "../domain/verification.ts";
 import type { Space } from "../ingest/model-space.ts";
 import { removeUnreferencedFiles } from "../ingest/sweep.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
-import type { ChunkIndex, VisibleMemory } from "../ports/chunk-index.ts";
+import type { ChunkIndex, IndexFinding, VisibleMemory } from "../ports/chunk-index.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedders } from "../ports/models.ts";
@@ -42,10 +44,15 @@ export interface Storage {
   readonly stores: Stores;
   readonly transactions: Transactions;
   readonly files: UploadFiles;
-  /** Opens the index for the vectors of these embedders. */
-  readonly openIndex: (embedders: Embedders) => Promise<ChunkIndex>;
+  /** Opens the index for the vectors of these embedders. `countDamaged`: see EmbeddedIndexParts. */
+  readonly openIndex: (embedders: Embedders, countDamaged?: (passages: number) => void) => Promise<ChunkIndex>;
   /** Free space of the disk with the index, and of the memory. */
   readonly freeSpace: () => Promise<Space>;
+  /**
+   * Checks the indexes of all projects on copies, for a process that does not open them; null if there are no files to
+   * copy.
+   */
+  readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
   /** Copies the stores; null if they cannot be copied. */
   readonly keeper: Keeper | null;
   /** Finds what the stores hold of a memory, user or project; null if they cannot be searched. */
@@ -98,7 +105,8 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   closers.add(disk.watch(clock));
 
   const linkFolder = join(config.dataDir, "snapshots");
-  rmSync(linkFolder, { recursive: true, force: true }); // what a crash left of a backup
+  const copies = join(config.dataDir, "verifying");
+  for (const folder of [linkFolder, copies]) rmSync(folder, { recursive: true, force: true }); // what a crash left
 
   if (isEmpty(textsPath) && !acceptsLoss) refuseLostTexts(textsPath, (await stores.memories.counts()).completed);
   const texts = await Archive.open({
@@ -112,7 +120,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   giveUpUnfinishedImports(stores, clock.now()); // nothing changes before both stores of record were compared
   const damagedFiles = new Quarantine(join(config.dataDir, "quarantine"), clock);
   damagedFiles.prune();
-  const openIndex = async (embedders: Embedders): Promise<ChunkIndex> => {
+  const openIndex: Storage["openIndex"] = async (embedders, countDamaged) => {
     const index = new EmbeddedChunkIndex({
       directory: projectsPath,
       archive: texts,
@@ -124,6 +132,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
         return model !== null && embedders.ids.includes(model) ? embedders.get(model) : null;
       },
       hnswMinChunks: config.hnswMinChunks,
+      ...(countDamaged !== undefined && { countDamaged }),
       reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
     });
     closers.add(() => index.close());
@@ -136,9 +145,14 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
       if (fault !== null) disk.makeRoom(error);
       return fault;
     },
+    verifyIndexes: (onProgress) =>
+      verifyEach(stores, (id, completed) => {
+        const parts = { directory: projectsPath, copies, archive: texts, quarantine: damagedFiles, log };
+        return verifyCopy(parts, id, completed, (done, total) => onProgress("index", done, total));
+      }),
     traces: new TraceFinder(stores, texts),
     keeper: new Keeper({
-      ...{ stores, archive: texts, files, clock, newWebhookSecret, linkFolder },
+      ...{ stores, archive: texts, files, clock, newWebhookSecret, linkFolder, quarantine },
       indexFolder: projectsPath,
     }),
     freeSpace: () => freeSpace(config.dataDir),
@@ -200,6 +214,22 @@ async function reconcile(projectId: ProjectId, stores: Stores, index: ChunkIndex
   if (result.incomplete.length === 0) return;
   log.warn({ projectId, memories: result.incomplete.length }, "memories missing from the index are indexed again");
   await stores.jobs.reopen(result.incomplete);
+}
+
+/** Findings of all projects. */
+export async function verifyEach(
+  { accounts, memories }: Pick<Stores, "accounts" | "memories">,
+  verify: (
+    id: ProjectId,
+    completed: AsyncGenerator<readonly VisibleMemory[]>,
+  ) => Promise<readonly Pick<IndexFinding, "kind" | "count" | "detail">[]>,
+): Promise<readonly IndexDefect[]> {
+  const defects: IndexDefect[] = [];
+  for (const project of await accounts.projects()) {
+    const findings = await verify(project, visiblePages(project, memories));
+    defects.push(...findings.map(({ kind, count, detail }) => ({ project, kind, count, detail })));
+  }
+  return defects;
 }
 
 /** The memories of a project that searches may see, in pages. */

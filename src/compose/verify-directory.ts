@@ -1,7 +1,6 @@
 // Checks a data directory for `mneme verify`, whether or not a server runs on it.
 
 import { StoreError } from "../adapters/embedded/store-error.ts";
-import { NativeError } from "../adapters/native/addon.ts";
 import type { Config } from "../config.ts";
 import type { Verification } from "../domain/verification.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -10,7 +9,7 @@ import { type DataDirectory, openDataDirectory } from "./data-directory.ts";
 
 /**
  * @param ask gets the report from an open data directory
- * @throws UsageError if the directory has no data of Mneme
+ * @throws UsageError if the directory has no data of Mneme; StoreError or NativeError if it cannot be checked
  */
 export async function verifyDirectory(
   config: Config,
@@ -21,9 +20,9 @@ export async function verifyDirectory(
   try {
     directory = await openDataDirectory({ ...config, acceptLoss: false }, clock, log); // a check changes nothing
   } catch (error) {
-    if (!(error instanceof StoreError) && !(error instanceof NativeError)) throw error;
+    if (!(error instanceof StoreError) || !(error.code === "damaged" || error.code === "lost")) throw error;
     const unusable = { kind: "unusable" as const, count: 1, examples: [error.message] };
-    return { is_sound: false, memories: 0, texts: 0, uploads: 0, defects: [unusable] };
+    return { is_sound: false, pages: 0, memories: 0, texts: 0, uploads: 0, defects: [unusable] };
   }
   try {
     return await ask(directory);

@@ -1,4 +1,5 @@
-// Report of `mneme verify`: the places where the stores of a data directory contradict each other.
+// Report of `mneme verify`: the places where the stores of a data directory are damaged or contradict each other, and
+// what `--repair` did about them.
 
 /**
  * A kind of defect.
@@ -8,6 +9,7 @@
  * - `surplus_text`: a text without a memory
  * - `missing_upload`: a memory whose uploaded file is missing or has another size
  * - `surplus_upload`: an uploaded file without a memory
+ * - `damaged_page`: a page of mneme.sqlite has another content than was last written
  * - `unusable`: a store cannot be opened
  */
 export type DefectKind =
@@ -17,6 +19,7 @@ export type DefectKind =
   | "surplus_text"
   | "missing_upload"
   | "surplus_upload"
+  | "damaged_page"
   | "unusable";
 
 /** Defects of one kind. */
@@ -34,13 +37,36 @@ export const EXAMPLES_MAX = 10;
 export interface Verification {
   readonly is_sound: boolean;
   /** Numbers of what was compared. */
+  readonly pages: number;
   readonly memories: number;
   readonly texts: number;
   readonly uploads: number;
   readonly defects: readonly Defect[];
-  /** Defects of the indexes; absent if no server has them open. */
+  /** Defects of the indexes; absent if a store cannot be opened. */
   readonly index?: readonly IndexDefect[];
+  /** What was done about defects; absent if no repair was asked for. The other fields show the state after that. */
+  readonly repairs?: readonly Repair[];
 }
+
+/** What a repair did about the defects of one kind. */
+export interface Repair {
+  readonly kind: string;
+  readonly count: number;
+  readonly is_repaired: boolean;
+  /** A sentence: what was done, or which command helps. */
+  readonly detail: string;
+}
+
+/** What is being checked. */
+export type VerifyPhase = "pages" | "texts" | "index";
+
+/** An event of a running check. The last one is the report. */
+export type VerifyEvent =
+  | { readonly type: "progress"; readonly phase: VerifyPhase; readonly done: number; readonly total: number }
+  | { readonly type: "report"; readonly report: Verification };
+
+/** Receives the progress of a check. */
+export type OnVerifyProgress = (phase: VerifyPhase, done: number, total: number) => void;
 
 /** A defect of the index of a project. Everything in it can be built again. */
 export interface IndexDefect {

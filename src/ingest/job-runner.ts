@@ -315,5 +315,5 @@ async function storedTexts(
   jobs: readonly Job[],
 ): Promise<readonly (string | null)[]> {
   const texts = await index.contents(jobs.map(({ memory }) => memory.key));
-  return jobs.map(({ memory }) => texts.get(memory.key) ?? null);
+  return jobs.map(({ memory }) => texts.get(memory.key)?.content ?? null);
 }

@@ -58,10 +58,15 @@ export interface MissingVectors {
   readonly chunks: number;
 }
 
-/** The text of a published memory, and its chunks in the order of their ordinals. */
-export interface StoredMemory {
+/** The text of a published memory. */
+export interface StoredText {
+  /** Version of the memory that was published with this text. */
   readonly version: number;
   readonly content: string;
+}
+
+/** The text of a published memory, and its chunks in the order of their ordinals. */
+export interface StoredMemory extends StoredText {
   readonly chunks: readonly StoredChunk[];
 }
 
@@ -322,7 +327,10 @@ export interface ProjectIndex {
   ): Promise<GraphHits>;
   /** Entities of one memory, and memories of the admissible set that share some of them; at most `limit` of each. */
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
-  /** Text and place of these chunks, in their order; null for a chunk that no longer exists. */
+  /**
+   * Text and place of these chunks, in their order; null for a chunk that no longer exists, or whose stored text is
+   * damaged.
+   */
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
 
   /** The embedding models of the project. */
@@ -360,7 +368,7 @@ export interface ChunkIndex {
    */
   project(id: ProjectId): Promise<ProjectIndex>;
   /** Texts of published memories, by key. Keys without a stored text are left out. */
-  contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>>;
+  contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>>;
   /** Texts and chunks of published memories, by key. Keys without a stored text are left out. */
   stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>>;
   /** Removes the texts of retracted memories for good. */

@@ -5,12 +5,12 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { Memory, MemoryChange, MemoryDraft, ReceivedFile } from "../domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, MemoryState, ReceivedFile } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
-import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { ChunkIndex, StoredText } from "../ports/chunk-index.ts";
 import type { LongText } from "../ports/json-bodies.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
@@ -24,7 +24,22 @@ export interface MemoryWithContent {
   readonly content: string;
 }
 
-const NONE: ReadonlySet<MemoryKey> = new Set();
+/** Memories whose contents could not be read: those that were deleted, and those with a damaged text. */
+interface Unread {
+  readonly gone: ReadonlySet<MemoryKey>;
+  readonly damaged: ReadonlySet<MemoryKey>;
+}
+const ALL_READ: Unread = { gone: new Set(), damaged: new Set() };
+/** The state of a memory whose stored text does not match its row. */
+const UNREADABLE = {
+  status: "failed",
+  error: {
+    code: "processing_error",
+    message:
+      "The stored text of this memory is missing or damaged, so it is not shown. Send the text again, or ask the " +
+      "operator to run `mneme verify --repair`.",
+  },
+} as const satisfies MemoryState;
 
 /** Replaces the key of a long text in `content` by the file with the text. */
 type WithFile = <D extends Pick<MemoryChange, "content" | "upload">>(draft: D) => D;
@@ -39,6 +54,8 @@ export interface MemoryServiceParts {
   readonly files: Pick<UploadFiles, "begin" | "keep" | "readText" | "remove">;
   readonly index: ChunkIndex;
   readonly log: Log;
+  /** Called with the number of texts that were not shown because they do not match their rows. */
+  readonly countDamaged?: (texts: number) => void;
   /** Tells the ingest worker that there may be work. */
   readonly wakeIngest: () => void;
 }
@@ -58,7 +75,8 @@ export class MemoryService {
 
   /**
    * Reads the contents of memories of a project that the caller has just read, in their order. Memories that were
-   * deleted meanwhile may be left out.
+   * deleted meanwhile may be left out. A memory whose stored text does not match its row has no content and counts as
+   * failed here, because neither an old text nor none may pass for its text.
    */
   async withContents(projectId: ProjectId, memories: readonly Memory[]): Promise<readonly MemoryWithContent[]> {
     const contents = new Map<MemoryKey, string>();
@@ -67,21 +85,29 @@ export class MemoryService {
       if (content !== null) contents.set(memory.key, content);
     }
     const missing = memories.filter((memory) => !contents.has(memory.key));
-    const gone = missing.length === 0 ? NONE : await this.#read(projectId, missing, contents);
+    const { gone, damaged } = missing.length === 0 ? ALL_READ : await this.#read(projectId, missing, contents);
     const present = gone.size === 0 ? memories : memories.filter(({ key }) => !gone.has(key));
-    return present.map((memory) => ({ memory, content: contents.get(memory.key) ?? "" }));
+    return present.map((memory) =>
+      damaged.has(memory.key)
+        ? { memory: { ...memory, state: UNREADABLE }, content: "" }
+        : { memory, content: contents.get(memory.key) ?? "" },
+    );
   }
 
   /**
    * A memory with its text; null if the memory does not exist, is deleted or expired, belongs to another project, or is
    * not visible to the viewer.
+   * @throws Fault `internal_error` if the stored text does not match the row
    */
   get(viewer: Viewer, id: MemoryId): Eventually<MemoryWithContent | null> {
     return andThen(visibleMemory(this.#parts.memories, viewer, id), (memory) => {
       if (memory === null) return null;
       const content = this.#contents.get(memory);
       if (content !== null) return { memory, content };
-      return this.withContents(viewer.projectId, [memory]).then(([shown]) => shown ?? null);
+      return this.withContents(viewer.projectId, [memory]).then(([shown]) => {
+        if (shown?.memory.state === UNREADABLE) throw new Fault("internal_error", UNREADABLE.error.message);
+        return shown ?? null;
+      });
     });
   }
 
@@ -246,31 +272,57 @@ export class MemoryService {
   }
 
   // Adds the contents of memories to `contents`. Contents of memories that are not yet published are in the rows or in
-  // files; they are not cached, because both are fast to read. Returns memories that were deleted meanwhile: the index
-  // may have lost their text already, or may have an earlier text if they were not published.
-  async #read(
-    projectId: ProjectId,
-    memories: readonly Memory[],
-    contents: Map<MemoryKey, string>,
-  ): Promise<ReadonlySet<MemoryKey>> {
+  // files; they are not cached, because both are fast to read. The index may have lost the text of a memory that was
+  // deleted meanwhile already, and may have an earlier text of one that was not published.
+  async #read(projectId: ProjectId, memories: readonly Memory[], contents: Map<MemoryKey, string>): Promise<Unread> {
     const waiting = new Map(await this.#parts.memories.waitingContents(memories.map((memory) => memory.key)));
     const inFiles = memories.filter(({ key, source }) => waiting.get(key) === "" && source === null);
     if (inFiles.length > 0) await this.#readFiles(inFiles, waiting);
     for (const [key, content] of waiting) contents.set(key, content);
     const published = memories.filter((memory) => !waiting.has(memory.key));
-    if (published.length === 0) return NONE;
+    if (published.length === 0) return ALL_READ;
     const archived = await this.#parts.index.contents(published.map((memory) => memory.key));
-    const isDoubtful = ({ key, state }: Memory) => !archived.has(key) || state.status !== "completed";
-    const doubtful = published.filter(isDoubtful).map(({ key }) => key);
-    const rows = doubtful.length === 0 ? null : await this.#parts.memories.getMany(projectId, doubtful);
-    const gone = new Set(doubtful.filter((key) => rows?.has(key) !== true));
+    const doubtful: Memory[] = [];
     for (const memory of published) {
-      const content = archived.get(memory.key);
-      if (content === undefined || gone.has(memory.key)) continue;
-      contents.set(memory.key, content);
-      this.#contents.put(memory, content);
+      const text = archived.get(memory.key);
+      if (!isTextOf(memory, text)) doubtful.push(memory);
+      else {
+        contents.set(memory.key, text.content);
+        this.#contents.put(memory, text.content);
+      }
     }
-    return gone;
+    return doubtful.length === 0 ? ALL_READ : this.#readAgain(projectId, doubtful, archived, contents);
+  }
+
+  // Reads the rows of memories again whose text is missing, or not the one of their row.
+  async #readAgain(
+    projectId: ProjectId,
+    memories: readonly Memory[],
+    archived: ReadonlyMap<MemoryKey, StoredText>,
+    contents: Map<MemoryKey, string>,
+  ): Promise<Unread> {
+    const { memories: store, log, countDamaged } = this.#parts;
+    const keys = memories.map(({ key }) => key);
+    const rows = await store.getMany(projectId, keys);
+    const gone = new Set(keys.filter((key) => !rows.has(key)));
+    const damaged = new Set<MemoryKey>();
+    const changed: Memory[] = [];
+    for (const memory of memories) {
+      const row = rows.get(memory.key);
+      if (row === undefined) continue;
+      const text = archived.get(memory.key);
+      if (memory.state.status !== "completed") contents.set(memory.key, text?.content ?? "");
+      else if (row.version !== memory.version) changed.push(row);
+      else damaged.add(memory.key);
+    }
+    if (damaged.size > 0) {
+      const ids = memories.flatMap(({ key, id }) => (damaged.has(key) ? [id] : []));
+      log.error({ projectId, memories: ids }, "stored texts do not match their rows: run `mneme verify --repair`");
+      countDamaged?.(damaged.size);
+    }
+    if (changed.length === 0) return { gone, damaged };
+    const later = await this.#read(projectId, changed, contents);
+    return { gone: gone.union(later.gone), damaged: damaged.union(later.damaged) };
   }
 
   // Reads long texts from their files. Memories that were published meanwhile are removed from `waiting`.
@@ -316,6 +368,12 @@ export function hideAfterCommit(
   keys: readonly MemoryKey[],
 ): void {
   transaction.afterCommit(async () => (await index.project(projectId)).hide(keys));
+}
+
+/** Whether a text is the one that a completed memory was published with. Only `mneme verify` compares hashes. */
+function isTextOf({ state, version, contentBytes }: Memory, text: StoredText | undefined): text is StoredText {
+  if (state.status !== "completed" || text === undefined) return false;
+  return text.version === version && Buffer.byteLength(text.content) === contentBytes;
 }
 
 /** The memory with this id; null if it does not exist or belongs to a user that the viewer may not see. */

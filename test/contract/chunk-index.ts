@@ -384,7 +384,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           expect(await found()).toEqual([1]);
         }
         expect(await project.passages(before)).toEqual([null, null]);
-        expect(await index.contents([key(1)])).toEqual(new Map([[key(1), next.content]]));
+        expect(await index.contents([key(1)])).toEqual(new Map([[key(1), { version: 2, content: next.content }]]));
       });
 
       test("of many memories in one call stores the texts and vectors of each", async () => {
@@ -408,7 +408,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         await publish({ 1: "passage", 2: "passage" });
         await project.publish([{ ...publication(1, []), content: "only content" }]);
         expect(await found()).toEqual([2]);
-        expect((await index.contents([key(1)])).get(key(1))).toBe("only content");
+        expect((await index.contents([key(1)])).get(key(1))?.content).toBe("only content");
         await project.publish([]);
         expect(await found()).toEqual([2]);
       });
@@ -575,10 +575,11 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         await project.retract([key(1)]);
         await project.show([visible(1)]);
         expect(await found()).toEqual([2]);
-        const content = publication(1, "passage").content;
-        expect(await index.contents([key(1)])).toEqual(new Map([[key(1), content]]));
+        const { version, content } = publication(1, "passage");
+        expect(await index.contents([key(1)])).toEqual(new Map([[key(1), { version, content }]]));
         await index.purge([key(1), key(77)]);
-        expect(await index.contents([key(1), key(2)])).toEqual(new Map([[key(2), publication(2, "passage").content]]));
+        const other = publication(2, "passage").content;
+        expect(await index.contents([key(1), key(2)])).toEqual(new Map([[key(2), { version, content: other }]]));
         await index.purge([]);
       });
     });

@@ -115,7 +115,7 @@ export async function wrongAnswers({ stores, index, projectId }: RecordStores, o
     }
     if (memory.state.status === "failed") continue;
     const waiting = (await stores.memories.waitingContents([memory.key])).get(memory.key);
-    const content = waiting ?? (await index.contents([memory.key])).get(memory.key);
+    const content = waiting ?? (await index.contents([memory.key])).get(memory.key)?.content;
     if (content !== undefined && content !== expected) wrong.push(`${id} has the text "${content}"`);
     if (content === undefined && memory.state.status === "completed") wrong.push(`${id} has no text`);
   }

@@ -30,6 +30,7 @@ import {
   type Reconciliation,
   type Seeds,
   type StoredMemory,
+  type StoredText,
   type VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
 import { type Delay, Delays } from "./delays.ts";
@@ -88,10 +89,10 @@ export class InMemoryChunkIndex implements ChunkIndex {
     return this.#projects.get(id)?.visibleKeys ?? new Set();
   }
 
-  contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
+  contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>> {
     return this.#calls.read(
       "index.contents",
-      () => new Map([...this.#stored(memoryKeys)].map(([key, { content }]) => [key, content])),
+      () => new Map([...this.#stored(memoryKeys)].map(([key, { version, content }]) => [key, { version, content }])),
     );
   }
 

@@ -46,6 +46,7 @@ export function inMemoryPorts(script: Script): PortParts {
         freeSpace,
         explainFailure: () => null,
         disk: { isFull: false, fault: new Fault("overloaded", "full"), makeRoom: () => false },
+        verifyIndexes: null,
         keeper: null,
         traces: null,
       };

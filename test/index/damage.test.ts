@@ -2,7 +2,20 @@
 // opening notices it before a search could use it, keeps it in quarantine, and reconciling names what to publish again.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
@@ -32,7 +45,7 @@ interface Opened {
   close(): Promise<void>;
 }
 
-async function open(folder: string): Promise<Opened> {
+async function open(folder: string, countDamaged: (passages: number) => void = () => undefined): Promise<Opened> {
   mkdirSync(folder, { recursive: true });
   const log = createLog("silent");
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
@@ -43,6 +56,7 @@ async function open(folder: string): Promise<Opened> {
     log,
     models: [MODEL, OTHER_MODEL],
     hnswMinChunks: 1_000_000,
+    countDamaged,
     reserveChunkKeys: (count) => {
       nextChunkKey += BigInt(count);
       return nextChunkKey - BigInt(count);
@@ -189,3 +203,44 @@ describe("damaged files of an index", () => {
     expect(isNoticed).toBeTrue();
   }, 60_000);
 });
+
+describe("a bit that flips in a stored passage while the index is open", () => {
+  const stores = filesNamed(".store");
+  test("never shows another text: the passage is left out and counted, and the others are shown", async () => {
+    const random = seeded(SEED);
+    let leftOut = 0;
+    for (let flip = 0; flip < FLIPS * 10; flip++) {
+      const folder = join(home.path, `flipped-${flip}`);
+      cpSync(intact, folder, { recursive: true });
+      let counted = 0;
+      const opened = await open(folder, (passages) => {
+        counted += passages;
+      });
+      await opened.index.reconcile(PROJECT, rows());
+      const path = join(folder, "projects", stores()[flip % stores().length] ?? "");
+      const file = openSync(path, "r+");
+      const byte = Buffer.alloc(1);
+      const at = Math.floor(random() * statSync(path).size);
+      readSync(file, byte, 0, 1, at);
+      byte.writeUInt8(byte.readUInt8(0) ^ (1 << Math.floor(random() * 8)));
+      writeSync(file, byte, 0, 1, at);
+      closeSync(file);
+      const project = await opened.index.project(PROJECT);
+      const hits = await project.searchVectors(MODEL.fingerprint, vectorOf(999), await project.admit(null, 1), 100);
+      const shown = await project.passages(hits.chunkKeys);
+      for (const [position, passage] of shown.entries()) {
+        if (passage !== null) expect(passages(Number(hits.memoryKeys[position]))).toContain(passage.text);
+      }
+      const missing = shown.filter((passage) => passage === null).length;
+      expect(counted).toBe(missing);
+      leftOut += missing;
+      await opened.close();
+    }
+    expect(leftOut).toBeGreaterThan(0);
+  });
+});
+
+/** Names of the files of the intact project with this ending. Call it in a test. */
+function filesNamed(ending: string): () => readonly string[] {
+  return () => filesOf(intact).filter((path) => path.endsWith(ending));
+}

@@ -127,7 +127,7 @@ const PER_REQUEST = 50;
 const MARK = "kwyzq";
 
 test(`${PURGED} short memories purged in random order beside others: one sweep later no file has any of them`, async () => {
-  const seed = Number(process.env["MNEME_TEST_SEED"] ?? 1);
+  const seed = Number(process.env.MNEME_TEST_SEED ?? 1);
   const next = seeded(seed);
   const word = () =>
     Array.from({ length: 12 }, () => String.fromCharCode(97 + Math.floor(next() * 26))).join("") + MARK;

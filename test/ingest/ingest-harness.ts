@@ -37,6 +37,7 @@ import type {
   ProjectIndex,
   Publication,
   Reconciliation,
+  StoredText,
   VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
 import {
@@ -190,7 +191,7 @@ class WatchedIndex implements ChunkIndex {
     };
   }
 
-  contents(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
+  contents(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>> {
     return this.#index.contents(keys);
   }
 

@@ -43,7 +43,7 @@ async function upload(filename: string, content: string | Uint8Array, more: Part
   return memory;
 }
 
-const contentOf = async ({ key }: Memory) => (await harness.index.contents([key])).get(key);
+const contentOf = async ({ key }: Memory) => (await harness.index.contents([key])).get(key)?.content;
 const errorOf = (memory: Memory) => (memory.state.status === "failed" ? memory.state.error : null);
 const used = () => {
   const row = harness.database

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-const contentOf = async ({ key }: Memory) => (await harness.index.contents([key])).get(key);
+const contentOf = async ({ key }: Memory) => (await harness.index.contents([key])).get(key)?.content;
 const chunksInIndex = () => harness.storedChunks();
 
 test("a note is completed while another project's import fills the models, and no more of the import is claimed", async () => {

@@ -416,3 +416,42 @@ describe("an uploaded file", () => {
     expect(await filesOf()).toBe(0);
   });
 });
+
+describe("a stored text that does not match its row", () => {
+  const damages: Readonly<Record<string, (memory: Memory) => Promise<void> | void>> = {
+    "of an earlier version": ({ key }) => setColumn(key, "version = version + 1"),
+    "of another size": ({ key }) => setColumn(key, "content_bytes = content_bytes + 1"),
+    "that is missing": ({ key }) => harness.index.purge([key]),
+  };
+  for (const [which, damage] of Object.entries(damages)) {
+    test(`${which} is not shown: reading it is an error that says so, and a list shows the memory as failed`, async () => {
+      const memory = await completed({ content: "The text of this version." });
+      const other = await completed({ content: "A sound text." });
+      expect((await service.get(everybody, memory.id))?.content).toBe("The text of this version.");
+      await damage(memory);
+      let damaged = 0;
+      const { memories, retirement, files, index } = harness;
+      const reader = new MemoryService({
+        ...{ memories, retirement, files, index, log: createLog("silent"), wakeIngest: () => undefined },
+        countDamaged: (texts) => {
+          damaged += texts;
+        },
+      });
+      const reading = Promise.resolve(reader.get(everybody, memory.id));
+      await expect(reading).rejects.toThrow("missing or damaged, so it is not shown");
+      await expect(reading).rejects.toMatchObject({ code: "internal_error" });
+      expect(damaged).toBe(1);
+      const { items } = await reader.list(everybody, { limit: 10 });
+      expect(items.map((item) => [item.memory.id, item.memory.state.status, item.content])).toEqual([
+        [other.id, "completed", "A sound text."],
+        [memory.id, "failed", ""],
+      ]);
+      expect(damaged).toBe(2);
+    });
+  }
+});
+
+function setColumn(key: bigint, change: string): void {
+  const sql = `UPDATE memories SET ${change} WHERE memory_key = $key`;
+  harness.database.prepare<never, { key: bigint }>(sql).run({ key });
+}

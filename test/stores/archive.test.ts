@@ -45,7 +45,7 @@ const memory = (at: number, fields: Partial<ArchivedMemory> = {}): ArchivedMemor
   ...archivedMemory(BigInt(at), 1),
   ...fields,
 });
-const contentOf = async (at: number) => (await archive.contents([key(at)])).get(key(at));
+const contentOf = async (at: number) => (await archive.contents([key(at)])).get(key(at))?.content;
 
 async function failureOf(promise: Promise<unknown>): Promise<StoreError> {
   const error = await promise.then(
@@ -99,7 +99,7 @@ describe("texts", () => {
     await archive.replace(keys.map((at) => memory(at)));
     const found = await archive.contents([...keys, 4, 499, 899_999, 7_000_000].map(key));
     expect([...found.keys()].sort()).toEqual(keys.map(key).sort());
-    for (const at of keys) expect(found.get(key(at))).toBe(memory(at).content);
+    for (const at of keys) expect(found.get(key(at))?.content).toBe(memory(at).content);
     expect(await archive.contents([])).toEqual(new Map());
     expect((await archive.contents([key(1), key(1)])).size).toBe(1);
   });
@@ -169,7 +169,8 @@ describe("replace", () => {
       isDone = true;
     })();
     while (!isDone) {
-      const contents = new Set((await archive.contents([key(1), key(2), key(3)])).values());
+      const texts = await archive.contents([key(1), key(2), key(3)]);
+      const contents = new Set([...texts.values()].map(({ content }) => content));
       expect(contents.size).toBeLessThanOrEqual(1);
     }
     await writing;
@@ -200,7 +201,7 @@ test("eraseRemoved overwrites removed texts and headings in the file, and change
   const reading = archive.contents(kept.map(({ memoryKey }) => memoryKey));
   expect(await archive.eraseRemoved()).toBe(true);
   expect([isStored(words), isStored(heading)]).toEqual([false, false]);
-  const expected = new Map(kept.map(({ memoryKey, content }) => [memoryKey, content]));
+  const expected = new Map(kept.map(({ memoryKey, version, content }) => [memoryKey, { version, content }]));
   expect(await reading).toEqual(expected);
   await archive.replace([memory(100)]);
   await archive.close();
@@ -243,7 +244,7 @@ test(`behaves like a map over random writes, removals and reopenings (seed ${see
   const all = Array.from({ length: 40 }, (_, at) => key(1 + at * 100));
   const contents = await archive.contents(all);
   expect(new Set(contents.keys())).toEqual(new Set(expected.keys()));
-  for (const [at, stored] of expected) expect(contents.get(at) === stored.content).toBe(true);
+  for (const [at, stored] of expected) expect(contents.get(at)?.content === stored.content).toBe(true);
   const chunks = [...expected.values()].flatMap((stored) => stored.chunks.map(({ chunkKey }) => chunkKey));
   expect(BigUint64Array.from((await archive.chunkKeys(PROJECT)).chunkKeys).sort()).toEqual(
     BigUint64Array.from(chunks).sort(),
@@ -262,7 +263,7 @@ describe("opening and closing", () => {
     const moved = `${path}.moved`;
     const script = `const { Archive } = await import(${JSON.stringify(join(import.meta.dir, "../../src/adapters/embedded/duckdb/archive.ts"))});
       const archive = await Archive.open({ path: ${JSON.stringify(path)}, log: console });
-      await Bun.write(${JSON.stringify(moved)}, (await archive.contents([1n])).get(1n) ?? "");
+      await Bun.write(${JSON.stringify(moved)}, (await archive.contents([1n])).get(1n)?.content ?? "");
       await archive.close();`;
     expect(Bun.spawnSync([process.execPath, "-e", script]).exitCode).toBe(0);
     expect(await Bun.file(moved).text()).toBe(memory(1).content);
@@ -361,10 +362,10 @@ describe("kill -9 in the middle of replace", () => {
       const acknowledged = Number(lines.at(-1));
       archive = await Archive.open({ path, log });
       const contents = await archive.contents(Array.from({ length: 20 }, (_, at) => key(at + 1)));
-      const version = Number(/version (\d+)/.exec(contents.get(key(1)) ?? "")?.[1]);
+      const version = Number(/version (\d+)/.exec(contents.get(key(1))?.content ?? "")?.[1]);
       expect([acknowledged, acknowledged + 1]).toContain(version);
       const expected = Array.from({ length: 20 }, (_, at) => archivedMemory(BigInt(at + 1), version));
-      for (const { memoryKey, content } of expected) expect(contents.get(memoryKey)).toBe(content);
+      for (const { memoryKey, content } of expected) expect(contents.get(memoryKey)?.content).toBe(content);
       const chunkKeys = expected.flatMap(({ chunks }) => chunks.map((chunk) => chunk.chunkKey));
       expect(BigUint64Array.from((await archive.chunkKeys(PROJECT)).chunkKeys).sort()).toEqual(
         BigUint64Array.from(chunkKeys).sort(),
@@ -385,7 +386,7 @@ describe.skipIf(disk === null)(`a full disk (${disk === null ? NO_MOUNT : "mount
       await full.replace(stored);
       let isDone = false;
       const reading = (async () => {
-        while (!isDone) expect((await full.contents([key(1)])).get(key(1))).toBe(memory(1).content);
+        while (!isDone) expect((await full.contents([key(1)])).get(key(1))?.content).toBe(memory(1).content);
       })();
       const failure = await failureOf(
         (async () => {
@@ -401,7 +402,7 @@ describe.skipIf(disk === null)(`a full disk (${disk === null ? NO_MOUNT : "mount
       expect(failure.code).toBe("no_space");
       expect(stored.length).toBeGreaterThan(2);
       const contents = await full.contents(stored.map(({ memoryKey }) => memoryKey));
-      for (const { memoryKey, content } of stored) expect(contents.get(memoryKey) === content).toBe(true);
+      for (const { memoryKey, content } of stored) expect(contents.get(memoryKey)?.content === content).toBe(true);
       // another large write fails, too, and stored texts can still be read
       const next = memory(1_000, { content: "more ".repeat(2_000_000) });
       expect((await failureOf(full.replace([next]))).code).toBe("no_space");

@@ -26,7 +26,7 @@ const REQUESTS_BEFORE = 12;
 const MARK = "kwyzq";
 const OWN_WORD = new RegExp(`[a-z]{12}${MARK}`, "g");
 
-const seed = Number(process.env["MNEME_TEST_SEED"] ?? 4);
+const seed = Number(process.env.MNEME_TEST_SEED ?? 4);
 const next = seeded(seed);
 
 let folder: string;

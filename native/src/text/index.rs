@@ -21,7 +21,7 @@ use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
 use crate::text::writer::{SegmentFile, TextWriter, damage_of, segment_files};
 
 /// The stored passage of a chunk, and the position of the chunk in its memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredPassage {
     /// `TextChunk::passage`.
     pub text: String,
@@ -166,7 +166,8 @@ impl TextIndex {
         Ok(())
     }
 
-    /// The stored passages of chunks, in their order; `None` if the chunk does not exist.
+    /// The stored passages of chunks, in their order; `None` if the chunk does not exist. Passage and place are empty
+    /// where the file is damaged.
     pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<StoredPassage>>> {
         let snapshot = self.snapshot();
         let mut passages = Vec::with_capacity(chunk_keys.len());
@@ -175,10 +176,15 @@ impl TextIndex {
                 passages.push(None);
                 continue;
             };
-            let document: TantivyDocument = snapshot.searcher.doc(address)?;
+            // A damaged block may not be readable at all. The caller sees from the empty place that it is damaged.
+            let read = panics::catch(|| snapshot.searcher.doc::<TantivyDocument>(address));
+            let Ok(Ok(document)) = read else {
+                passages.push(Some(StoredPassage::default()));
+                continue;
+            };
             let text = |field| document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
             let place = text(self.fields.place).unwrap_or_default();
-            passages.push(text(self.fields.passage).map(|text| StoredPassage { text, place }));
+            passages.push(Some(StoredPassage { text: text(self.fields.passage).unwrap_or_default(), place }));
         }
         Ok(passages)
     }

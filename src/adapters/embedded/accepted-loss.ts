@@ -4,12 +4,11 @@
 import type { MemoryKey } from "../../domain/ids.ts";
 import type { Log } from "../../kit/log.ts";
 import type { Archive } from "./duckdb/archive.ts";
+import { LOST_TEXTS_FILE } from "./keeping/mending.ts";
 import { KEYS, keyList } from "./sqlite/memory-row.ts";
 import type { SqliteStores } from "./sqlite/stores.ts";
 import type { StoreQuarantine } from "./store-quarantine.ts";
 
-/** File in the quarantine: one JSON object with key, version and content per text. */
-const TEXTS_FILE = "lost-texts.jsonl";
 /** Memories per step. */
 const STEP_MEMORIES = 500;
 const MESSAGE = "The text of this memory was lost with a damaged file. Send it again.";
@@ -46,9 +45,9 @@ export async function acceptLoss(
   const surplus = [...versions.keys()].filter((key) => lost.has(key) || !known.has(key)) as MemoryKey[];
   for (let first = 0; first < surplus.length; first += STEP_MEMORIES) {
     const keys = surplus.slice(first, first + STEP_MEMORIES);
-    for (const [key, content] of await archive.contents(keys)) {
-      const line = { memory_key: String(key), version: versions.get(key), content };
-      quarantine.append(TEXTS_FILE, JSON.stringify(line));
+    for (const [key, { version, content }] of await archive.contents(keys)) {
+      const line = { memory_key: String(key), version, content };
+      quarantine.append(LOST_TEXTS_FILE, JSON.stringify(line));
     }
     await archive.remove(keys);
   }

@@ -11,6 +11,7 @@ import type {
   IndexVerification,
   Reconciliation,
   StoredMemory,
+  StoredText,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import { ProjectIndex as NativeIndex, takePanics } from "../native/core.ts";
@@ -48,7 +49,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     return opening;
   }
 
-  contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
+  contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>> {
     return this.#parts.archive.contents(memoryKeys);
   }
 

@@ -54,6 +54,8 @@ export interface EmbeddedIndexParts {
   readonly earlierModelOf?: (id: ProjectId) => Eventually<IndexModel | null>;
   /** Number of admissible chunks above which vector search uses HNSW instead of a scan. */
   readonly hnswMinChunks: number;
+  /** Called with the number of passages that were not returned because they are damaged. */
+  readonly countDamaged?: (passages: number) => void;
   /** Reserves consecutive chunk keys that were never used. Returns the first. */
   readonly reserveChunkKeys: (count: number) => Eventually<bigint>;
 }
@@ -83,14 +85,15 @@ interface ChunkToPublish {
 }
 
 function publishChunk({ chunkKey, chunk, publication: { memoryKey, language, texts } }: ChunkToPublish): PublishChunk {
+  const passage = texts.passage(chunk);
   return {
     chunkKey,
     memoryKey,
     own: texts.searchText(chunk),
     context: texts.contextText(chunk),
     language,
-    passage: texts.passage(chunk),
-    place: packPlace(chunk),
+    passage,
+    place: packPlace(chunk, passage),
   };
 }
 
@@ -293,14 +296,18 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   async passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
     const stored = await this.#native.passages(chunkKeys);
-    return stored.map((passage, position) => {
+    let damaged = 0;
+    const passages = stored.map((passage, position) => {
       if (passage === null) return null;
-      return {
-        chunkKey: (chunkKeys[position] ?? 0n) as ChunkKey,
-        text: passage.text,
-        place: unpackPlace(passage.place),
-      };
+      const place = unpackPlace(passage.place, passage.text);
+      if (place === null) damaged += 1;
+      return place === null ? null : { chunkKey: (chunkKeys[position] ?? 0n) as ChunkKey, text: passage.text, place };
     });
+    if (damaged > 0) {
+      this.#parts.log.error({ projectId: this.#id, damaged }, "stored passages are damaged: run `mneme reindex`");
+      this.#parts.countDamaged?.(damaged);
+    }
+    return passages;
   }
 
   models(): IndexModels {

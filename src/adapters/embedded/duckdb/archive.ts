@@ -2,7 +2,7 @@
 // opens and repairs the file; the rows in SQLite decide which memories exist.
 
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
-import type { StoredChunk, StoredMemory } from "../../../ports/chunk-index.ts";
+import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk-index.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, USE_OF_FILE } from "./rewriting.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
@@ -92,23 +92,25 @@ export class Archive {
   }
 
   /**
-   * Returns contents by memory key, without keys that are not stored. Keys that are close together (a page of a list, a
+   * Returns texts by memory key, without keys that are not stored. Keys that are close together (a page of a list, a
    * batch) take a few milliseconds. Each key that is far from the others takes up to 2 ms.
    * @throws StoreError if the file cannot be used
    */
-  async contents(memoryKeys: readonly MemoryKey[]): Promise<Map<MemoryKey, string>> {
-    const pieces = new Map<bigint, string[]>();
+  async contents(memoryKeys: readonly MemoryKey[]): Promise<Map<MemoryKey, StoredText>> {
+    const found = new Map<bigint, { version: number; pieces: string[] }>();
     for (const cluster of clusters(memoryKeys)) {
-      const rows = await this.database.rows<readonly [bigint, number, string]>(
-        `SELECT memory_key, piece, content FROM texts WHERE ${toCondition(cluster)}`,
+      const rows = await this.database.rows<readonly [bigint, number, number, string]>(
+        `SELECT memory_key, version, piece, content FROM texts WHERE ${toCondition(cluster)}`,
       );
-      for (const [memoryKey, piece, content] of rows) {
-        const known = pieces.get(memoryKey);
-        if (known === undefined) pieces.set(memoryKey, withPiece([], piece, content));
-        else withPiece(known, piece, content);
+      for (const [memoryKey, version, piece, content] of rows) {
+        const known = found.get(memoryKey);
+        if (known === undefined) found.set(memoryKey, { version, pieces: withPiece([], piece, content) });
+        else withPiece(known.pieces, piece, content);
       }
     }
-    return new Map(Array.from(pieces, ([key, texts]) => [key as MemoryKey, texts.join("")]));
+    return new Map(
+      Array.from(found, ([key, { version, pieces }]) => [key as MemoryKey, { version, content: pieces.join("") }]),
+    );
   }
 
   /**

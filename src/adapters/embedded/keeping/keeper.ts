@@ -9,18 +9,19 @@ import {
   type ExportRecord,
 } from "../../../domain/project-export.ts";
 import type { FilledPart, StoreSummary } from "../../../domain/store-copy.ts";
-import type { Verification } from "../../../domain/verification.ts";
+import type { OnVerifyProgress, Verification } from "../../../domain/verification.ts";
 import { isoTime } from "../../../kit/clock.ts";
 import { VERSION } from "../../../kit/version.ts";
 import { type Snapshot, type SnapshotParts, takeSnapshot } from "../snapshot.ts";
 import type { SqliteStores } from "../sqlite/stores.ts";
+import { type Mended, type MendingParts, mend } from "./mending.ts";
 import { ProjectExport } from "./project-export.ts";
 import { type ImportParts, ProjectImport } from "./project-import.ts";
 import { partsOf, summaryOf } from "./store-parts.ts";
-import { verify } from "./verification.ts";
+import { compareStores, defectsOf, type StoreComparison } from "./verification.ts";
 
 /** What a keeper needs. */
-export type KeeperParts = SnapshotParts & ImportParts & { readonly stores: SqliteStores };
+export type KeeperParts = SnapshotParts & ImportParts & MendingParts & { readonly stores: SqliteStores };
 
 /** Exports and imports projects of the stores of one data directory. */
 export class Keeper {
@@ -79,14 +80,33 @@ export class Keeper {
   }
 
   /**
-   * Compares rows, texts and uploaded files at one moment. Changes nothing.
+   * Compares the pages of mneme.sqlite with their sums, then rows, texts and uploaded files at one moment. Changes
+   * nothing.
    * @throws StoreError if a store cannot be read
    */
-  async verify(): Promise<Verification> {
+  async verify(onProgress: OnVerifyProgress): Promise<Verification> {
+    const { pages, damaged } = await this.#parts.stores.comparePages((done, total) => onProgress("pages", done, total));
+    const { counts, found } = await this.#compare(onProgress);
+    const ofPages = damaged.map((page) => ({ kind: "damaged_page" as const, example: String(page) }));
+    const defects = defectsOf([...ofPages, ...found]);
+    return { is_sound: defects.length === 0, pages, ...counts, defects };
+  }
+
+  /**
+   * Repairs what `verify` finds in rows, texts and uploaded files. What cannot be computed again goes to the
+   * quarantine.
+   * @throws StoreError if a store cannot be read or written
+   */
+  async repair(onProgress: OnVerifyProgress): Promise<Mended> {
+    const { found } = await this.#compare(onProgress);
+    return mend(this.#parts, found);
+  }
+
+  async #compare(onProgress: OnVerifyProgress): Promise<StoreComparison> {
     const uploads = await this.#parts.files.names(0);
     const snapshot = await takeSnapshot(this.#parts);
     try {
-      return await verify(snapshot, uploads);
+      return await compareStores(snapshot, uploads, (done, total) => onProgress("texts", done, total));
     } finally {
       await snapshot.close();
     }

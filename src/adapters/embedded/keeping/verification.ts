@@ -1,8 +1,9 @@
 // Compares the stores of record at one moment: rows with texts, their versions, sizes and hashes, and rows with
-// uploaded files.
+// uploaded files. mending.ts repairs what it finds.
 
 import { stat } from "node:fs/promises";
 import { type Defect, type DefectKind, EXAMPLES_MAX, type Verification } from "../../../domain/verification.ts";
+import { nullIfMissing } from "../../../kit/if-missing.ts";
 import { keptFileOf } from "../../rows/memory-file.ts";
 import type { Snapshot } from "../snapshot.ts";
 
@@ -26,12 +27,36 @@ interface Row {
 
 type Text = readonly [memoryKey: bigint, version: number, bytes: bigint, sha256: string];
 
+/** A defect of one memory, text or file. */
+export interface FoundDefect {
+  readonly kind: DefectKind;
+  /** Id of a memory, key of a text, or name of a file. */
+  readonly example: string;
+  /** The memory, or the text without a memory; absent for a file. */
+  readonly memoryKey?: bigint;
+  /** The version of the memory's row. */
+  readonly version?: bigint;
+  /** Name of the uploaded file. */
+  readonly file?: string;
+}
+
+/** Result of a comparison. */
+export interface StoreComparison {
+  readonly counts: Pick<Verification, "memories" | "texts" | "uploads">;
+  readonly found: readonly FoundDefect[];
+}
+
 /** Compares the stores of a snapshot. `uploads` has the names of the files that were there before the snapshot. */
-export async function verify(snapshot: Snapshot, uploads: readonly string[]): Promise<Verification> {
-  const defects = new Defects();
+export async function compareStores(
+  snapshot: Snapshot,
+  uploads: readonly string[],
+  onProgress: (done: number, total: number) => void,
+): Promise<StoreComparison> {
+  const found: FoundDefect[] = [];
   const unreferenced = new Set(uploads);
   const counts = { memories: 0, texts: 0, uploads: uploads.length };
-  for (let first = 0n; first <= (await lastKey(snapshot)); first += WINDOW_KEYS) {
+  const end = await lastKey(snapshot);
+  for (let first = 0n; first <= end; first += WINDOW_KEYS) {
     const last = first + WINDOW_KEYS - 1n;
     const texts = await textsBetween(snapshot, first, last);
     const rows = snapshot.rows.prepare<Row, { first: bigint; last: bigint }>(ROWS).all({ first, last });
@@ -42,18 +67,32 @@ export async function verify(snapshot: Snapshot, uploads: readonly string[]): Pr
       if (row.deleted_at !== null) continue;
       counts.memories += 1;
       const defect = row.status === "completed" ? textDefect(row, text) : null;
-      if (defect !== null) defects.add(defect, row.id);
+      const { memory_key: memoryKey, version } = row;
+      if (defect !== null) found.push({ kind: defect, example: row.id, memoryKey, version });
       const file = keptFileOf(row);
       if (file === null) continue;
       unreferenced.delete(file);
-      const found = await stat(snapshot.pathOf(file)).catch(ifMissing);
-      if (found?.size !== Number(row.content_bytes)) defects.add("missing_upload", row.id);
+      const size = (await stat(snapshot.pathOf(file)).catch(nullIfMissing))?.size;
+      if (size === Number(row.content_bytes)) continue;
+      found.push({ kind: "missing_upload", example: row.id, memoryKey, version, file });
     }
-    for (const key of texts.keys()) defects.add("surplus_text", String(key));
+    for (const key of texts.keys()) found.push({ kind: "surplus_text", example: String(key), memoryKey: key });
+    onProgress(Number(last < end ? last : end), Number(end));
   }
-  for (const name of unreferenced) defects.add("surplus_upload", name);
-  const found = defects.list();
-  return { is_sound: found.length === 0, ...counts, defects: found };
+  for (const file of unreferenced) found.push({ kind: "surplus_upload", example: file, file });
+  return { counts, found };
+}
+
+/** Summarises defects by kind. */
+export function defectsOf(found: readonly Pick<FoundDefect, "kind" | "example">[]): readonly Defect[] {
+  return Array.from(
+    Map.groupBy(found, ({ kind }) => kind),
+    ([kind, ofKind]) => ({
+      kind,
+      count: ofKind.length,
+      examples: ofKind.slice(0, EXAMPLES_MAX).map(({ example }) => example),
+    }),
+  );
 }
 
 function textDefect(row: Row, text: Text | undefined): DefectKind | null {
@@ -80,24 +119,4 @@ async function lastKey({ rows, texts }: Snapshot): Promise<bigint> {
     if (key > last) last = key;
   }
   return last;
-}
-
-class Defects {
-  readonly #found = new Map<DefectKind, { count: number; examples: string[] }>();
-
-  add(kind: DefectKind, example: string): void {
-    const known = this.#found.get(kind) ?? { count: 0, examples: [] };
-    this.#found.set(kind, known);
-    known.count += 1;
-    if (known.examples.length < EXAMPLES_MAX) known.examples.push(example);
-  }
-
-  list(): readonly Defect[] {
-    return Array.from(this.#found, ([kind, found]) => ({ kind, ...found }));
-  }
-}
-
-function ifMissing(error: unknown): null {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-  throw error;
 }

@@ -77,6 +77,23 @@ export class Checkpoints {
     this.#dueBytes = this.#walBytes() + WAL_BYTES_MAX;
   }
 
+  /** Number of pages of the main file. */
+  get pages(): number {
+    return this.parts.sums.pages;
+  }
+
+  /**
+   * Numbers of the damaged pages in a range, end exclusive. Pages that are in the log are not compared, because SQLite
+   * reads them from there.
+   */
+  damagedIn(first: number, end: number): readonly number[] {
+    const { path, sums } = this.parts;
+    const damaged = sums.damagedIn(this.#file, first, end);
+    if (damaged.length === 0) return damaged;
+    const wal = readWal(`${path}-wal`, { isTrusted: true });
+    return damaged.filter((page) => !wal.sums.has(page));
+  }
+
   /** Makes durable that unused bytes were cleared. Without it, a crash of the machine may undo that. */
   sync(): void {
     fsyncSync(this.#file);

@@ -128,6 +128,11 @@ export class SqliteDatabase {
     return this.#counting?.storeId ?? "";
   }
 
+  /** The checkpoints; null on a connection that does not own the data directory. */
+  get checkpoints(): Checkpoints | null {
+    return this.#counting?.checkpoints ?? null;
+  }
+
   /** Whether a transaction is open on this connection, so that rows read now may still be rolled back. */
   get isInTransaction(): boolean {
     return this.connection.inTransaction;

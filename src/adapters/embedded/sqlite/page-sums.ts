@@ -102,6 +102,23 @@ export class PageSums {
     }
   }
 
+  /** Number of pages that have a sum. */
+  get pages(): number {
+    return this.pageCount;
+  }
+
+  /** Numbers of the pages in a range, end exclusive, whose content is not the one that was last written. */
+  damagedIn(file: number, first: number, end: number): readonly number[] {
+    const content = Buffer.alloc(this.pageSize);
+    const damaged: number[] = [];
+    for (let page = first; page < end && page <= this.pageCount; page++) {
+      const expected = this.#get(page);
+      const isWhole = readSync(file, content, 0, this.pageSize, (page - 1) * this.pageSize) === this.pageSize;
+      if (!isWhole || (expected !== null && usedSumOf(page, content) !== expected)) damaged.push(page);
+    }
+    return damaged;
+  }
+
   /** Whether there are changes that `write` has not made durable. */
   get isChanged(): boolean {
     return this.#dirtyBlocks.size > 0;

@@ -1,6 +1,7 @@
 // Opens all stores of record on one SQLite file. Each store exists twice, on a connection for writing and on one for
 // reading. Each call goes to one of the two, depending on whether its method writes.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Eventually } from "../../../kit/eventually.ts";
@@ -31,6 +32,9 @@ import { SqliteTransactions, WriteQueue } from "./transactions.ts";
 import { projectKeyOf } from "./user-rows.ts";
 import { SqliteUserStore } from "./user-store.ts";
 import { SqliteWebhookStore } from "./webhook-store.ts";
+
+/** Number of pages that are compared before other work may run; about a millisecond. */
+const PAGES_PER_TURN = 256;
 
 /** Options for opening the stores. */
 export interface SqliteStoreOptions {
@@ -63,6 +67,13 @@ export interface SqliteStores extends Stores {
   snapshot<T>(alongside: () => Promise<T>): Promise<readonly [SqliteDatabase, T]>;
   /** Runs `write` on the writing connection in one transaction, when its turn comes. It must take milliseconds. */
   write<T>(write: (database: SqliteDatabase) => T): Eventually<T>;
+  /**
+   * Compares all pages of the file with their sums; other work runs between two steps.
+   * @returns the number of pages, and the numbers of the damaged ones
+   */
+  comparePages(
+    onProgress: (done: number, total: number) => void,
+  ): Promise<{ readonly pages: number; readonly damaged: readonly number[] }>;
   /** What the rows know of the texts, for the comparison when those are opened. */
   readonly record: { readonly storeId: string; readonly textsCommits: number; readonly commits: () => number };
   /** Closes the file. A second call does nothing. */
@@ -96,11 +107,27 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
         }
       }),
     write: (write) => queue.run(() => writer.transaction(() => write(writer))),
+    comparePages: (onProgress) => comparePages(writer, onProgress),
     close: () => {
       reader.close(); // before the writer, which holds the file open until its own checkpoint has ended
       writer.close();
     },
   };
+}
+
+async function comparePages(
+  { checkpoints }: SqliteDatabase,
+  onProgress: (done: number, total: number) => void,
+): Promise<{ readonly pages: number; readonly damaged: readonly number[] }> {
+  if (checkpoints === null) return { pages: 0, damaged: [] };
+  const damaged: number[] = [];
+  // the number changes if a checkpoint comes in between
+  for (let first = 1; first <= checkpoints.pages; first += PAGES_PER_TURN) {
+    damaged.push(...checkpoints.damagedIn(first, first + PAGES_PER_TURN));
+    onProgress(Math.min(first + PAGES_PER_TURN - 1, checkpoints.pages), checkpoints.pages);
+    await nextTurn();
+  }
+  return { pages: checkpoints.pages, damaged };
 }
 
 function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: SqliteStoreOptions): Stores {

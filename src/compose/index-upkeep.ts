@@ -1,0 +1,88 @@
+// Checks and repairs the open indexes of a running server, for `mneme verify`.
+
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { IndexDefect, OnVerifyProgress, Repair } from "../domain/verification.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { ChunkIndex, IndexFinding } from "../ports/chunk-index.ts";
+import type { Stores } from "../ports/transactions.ts";
+import { verifyEach, visiblePages } from "./storage.ts";
+
+/** Memories that are put back to `processing` at once. */
+const STEP_MEMORIES = 500;
+/** Milliseconds between two looks at whether memories have been indexed again. */
+const POLL_MS = 200;
+
+/** What the checks and repairs need. */
+export interface IndexUpkeepParts {
+  readonly stores: Pick<Stores, "accounts" | "memories" | "jobs">;
+  readonly index: Pick<ChunkIndex, "project" | "verify">;
+  readonly wakeIngest: () => void;
+  readonly clock: Clock;
+}
+
+/** The indexes of all projects of a server. */
+export class IndexUpkeep {
+  constructor(private readonly parts: IndexUpkeepParts) {}
+
+  /** Defects of all projects. Publications of a project wait while its parts are compared. */
+  verify(onProgress: OnVerifyProgress): Promise<readonly IndexDefect[]> {
+    const { stores, index } = this.parts;
+    return verifyEach(stores, async (id, completed) => {
+      const { findings } = await index.verify(id, completed, (done, total) => onProgress("index", done, total));
+      return findings;
+    });
+  }
+
+  /**
+   * Removes memories that became `failed` from the indexes, indexes memories again that lack parts, and waits until
+   * that is done. Damaged files are left to the next start, which replaces them.
+   */
+  async repair(
+    failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>,
+    onProgress: OnVerifyProgress,
+  ): Promise<readonly Repair[]> {
+    const { stores, index } = this.parts;
+    for (const [id, keys] of failed) {
+      const project = await index.project(id);
+      await project.hide(keys);
+      await project.retract(keys);
+    }
+    const repairs: Repair[] = [];
+    for (const id of await stores.accounts.projects()) {
+      const { findings } = await index.verify(id, visiblePages(id, stores.memories));
+      const incomplete = [...new Set(findings.flatMap(({ memoryKeys }) => memoryKeys))];
+      await this.#indexAgain(id, incomplete, onProgress);
+      repairs.push(...findings.map((finding) => repairOf(id, finding)));
+    }
+    return repairs;
+  }
+
+  async #indexAgain(id: ProjectId, keys: readonly MemoryKey[], onProgress: OnVerifyProgress): Promise<void> {
+    const { stores, index, wakeIngest, clock } = this.parts;
+    const project = await index.project(id);
+    for (let first = 0; first < keys.length; first += STEP_MEMORIES) {
+      const step = keys.slice(first, first + STEP_MEMORIES);
+      await stores.jobs.reopen(step);
+      await project.hide(step);
+    }
+    if (keys.length > 0) wakeIngest();
+    for (let waiting = keys; waiting.length > 0; await clock.sleep(POLL_MS)) {
+      const next: MemoryKey[] = [];
+      for (let first = 0; first < waiting.length; first += STEP_MEMORIES) {
+        const jobs = await stores.jobs.published(id, waiting.slice(first, first + STEP_MEMORIES));
+        next.push(...jobs.flatMap(({ memory }) => (memory.state.status === "processing" ? [memory.key] : [])));
+      }
+      waiting = next;
+      onProgress("index", keys.length - waiting.length, keys.length);
+      if (waiting.length === 0) return;
+    }
+  }
+}
+
+function repairOf(project: ProjectId, { kind, count, memoryKeys, detail }: IndexFinding): Repair {
+  const is_repaired = memoryKeys.length > 0;
+  const what = is_repaired
+    ? `${memoryKeys.length} memories were indexed again`
+    : "the next start of the server repairs this, and so does `mneme verify --repair` while no server runs";
+  return { kind, count, is_repaired, detail: `${project}: ${detail.replace(/\.$/, "")}: ${what}` };
+}
