@@ -1,8 +1,11 @@
 // Large and hostile bodies: how long each holds up the event loop, how much memory it takes, and how much slower a
 // search beside it is. `bun bench/bodies.ts --help` lists the flags.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
+import { LIMITS } from "../src/domain/limits.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
 import { startServer } from "../test/support/server.ts";
 import { until } from "../test/support/until.ts";
@@ -10,23 +13,40 @@ import type { Pings } from "./fixtures/pinger.ts";
 import { percentile } from "./lib/metrics.ts";
 import { listenerOf } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
+import { LOOP_FILE_VARIABLE, stallsSince } from "./lib/stalls.ts";
 
 const HELP = `bun bench/bodies.ts [flags]
 
 Sends large and hostile bodies to a server, one after the other. Meanwhile another thread reads /health and searches, one
-request after the other. Prints a table: status, total time, longest /health, p95 of the searches, and peak of the
-server's memory above its memory before, as a multiple of the body.
+request after the other. Prints a table:
+
+  status, ms               of the answer, with its whole body
+  healthIdleMs, healthMs   longest /health before and beside the body
+  stallMs                  longest time between two ticks of the server's event loop
+  stallOwnMs               the same without the time that its thread waited for a processor, which others used
+  searchIdleP95Ms, …P95Ms  p95 of the searches before and beside the body
+  peakMB, timesBody        peak of the server's memory above its memory before; the same as a multiple of the body
+
+Event loop and memory are also watched for the three seconds after the answer, in which the text is read again and
+prepared.
 
   --rounds N       how often each body is sent (default: 3); the table shows the worst round
-  --only TEXT      only bodies whose name contains this text
+  --only TEXTS     only bodies whose name contains one of these texts, which are separated by commas
   --record         write bench/results/bodies.json`;
 
 const MB = 1_000_000;
+/** How long the event loop is watched after an answer. */
+const WATCHED_AFTER_MS = 3_000;
+const MAIN = join(import.meta.dir, "../src/main.ts");
+
+const IMPORT = "mneme import";
 
 interface Body {
   readonly name: string;
+  readonly method?: "POST" | "PUT";
+  /** Path without `/v1`, in which `:memory` and `:chat` stand for ids. Or IMPORT, for a file of `mneme import`. */
   readonly path: string;
-  readonly make: () => Buffer;
+  readonly make: () => Buffer | FormData;
 }
 
 const filled = (start: string, repeated: string, bytes: number) =>
@@ -48,16 +68,28 @@ const BODIES: readonly Body[] = [
     path: "/memories/batch",
     make: () => Buffer.from(`{"memories":[${`{"content":"${"x".repeat(60_000)}"},`.repeat(1_500)}0]}`),
   },
-  { name: "legitimate batch of 60 MB", path: "/memories/batch", make: () => batch(100, 600_000) },
+  { name: "100,000 tiny memories", path: "/memories/batch", make: () => batch(100_000, 0) },
+  { name: "1,000 memories of 60 KB", path: "/memories/batch", make: () => batch(1_000, 60_000) },
+  { name: "100 memories of 60 KB", path: "/memories/batch", make: () => batch(100, 60_000) },
+  { name: "batch of 60 MB", path: "/memories/batch", make: () => batch(100, 600_000) },
+  { name: "memory of 10 MB", path: "/memories", make: () => memory(sentences(10 * MB)) },
+  { name: "memory of 60 MB", path: "/memories", make: () => memory(sentences(60 * MB)) },
+  { name: "memory of 100 MB", path: "/memories", make: () => memory(sentences(100 * MB)) },
+  { name: "memory of 100 MB with umlauts", path: "/memories", make: () => memory(umlauts(100 * MB)) },
+  { name: "100 MB of \\u00e9", path: "/memories", make: () => escapes("\\u00e9", 100 * MB) },
+  { name: "100 MB of \\n", path: "/memories", make: () => escapes("\\n", 100 * MB) },
+  { name: "new text of 100 MB", method: "PUT", path: "/memories/:memory", make: () => memory(sentences(100 * MB)) },
+  { name: "upload of 100 MB", path: "/memories/upload", make: () => form(sentences(100 * MB)) },
+  { name: "import of 60 MB", path: IMPORT, make: () => Buffer.from(`${memory(sentences(600_000))}\n`.repeat(100)) },
   {
-    name: "legitimate memory of 10 MB",
-    path: "/memories",
-    make: () => Buffer.from(JSON.stringify({ content: sentences(10 * MB) })),
+    name: "longest message",
+    path: "/chats/:chat/messages",
+    make: () => Buffer.from(JSON.stringify({ message: sentences(LIMITS.messageCharacters) })),
   },
   {
-    name: "legitimate memory of 100 MB",
-    path: "/memories",
-    make: () => Buffer.from(JSON.stringify({ content: sentences(100 * MB) })),
+    name: "longest query",
+    path: "/memories/search",
+    make: () => Buffer.from(JSON.stringify({ query: sentences(LIMITS.queryCharacters) })),
   },
 ];
 
@@ -78,6 +110,17 @@ function searchMembers(): Buffer {
   return Buffer.from(`{"query":"x","filters":{"type":{"$in":[${objects},${"0,".repeat(400_000)}0]}}}`);
 }
 
+const memory = (content: string) => Buffer.from(JSON.stringify({ content }));
+const umlauts = (bytes: number) => "Der Käse reift im Keller. ".repeat(bytes / 27);
+const escapes = (sequence: string, bytes: number) =>
+  Buffer.from(`{"content":"x${sequence.repeat(bytes / sequence.length - 10)}"}`);
+
+function form(text: string): FormData {
+  const fields = new FormData();
+  fields.set("file", new File([text], "notes.txt"));
+  return fields;
+}
+
 function batch(items: number, bytes: number): Buffer {
   const memories = Array.from({ length: items }, (_, at) => ({
     content: `${at} ${sentences(bytes)}`,
@@ -95,9 +138,9 @@ async function main(): Promise<void> {
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const rounds = Number(flags.get("--rounds") ?? 3);
-  const only = String(flags.get("--only") ?? "");
+  const only = String(flags.get("--only") ?? "").split(",");
   const rows: Row[] = [];
-  for (const body of BODIES.filter(({ name }) => name.includes(only))) {
+  for (const body of BODIES.filter(({ name }) => only.some((text) => name.includes(text)))) {
     const measured: Row[] = [];
     for (let round = 0; round < rounds; round++) measured.push(await measure(body));
     rows.push(worst(measured));
@@ -108,42 +151,77 @@ async function main(): Promise<void> {
 }
 
 /** Sends one body to a fresh server, so that no earlier text is still in work. */
-async function measure({ name, path, make }: Body): Promise<Row> {
-  await using server = await startServer();
-  await server.call("POST", "/v1/memories", { content: "The spare key is under the blue pot." });
+async function measure({ name, method = "POST", path, make }: Body): Promise<Row> {
+  const folder = mkdtempSync(join(tmpdir(), "mneme-bench-bodies-"));
+  const loopFile = join(folder, "loop");
+  writeFileSync(loopFile, "");
+  const watched = [process.execPath, "--preload", join(import.meta.dir, "fixtures/loop-watch.ts"), MAIN];
+  await using server = await startServer({ command: watched, environment: { [LOOP_FILE_VARIABLE]: loopFile } });
+  const memoryId = await idOf(server.call("POST", "/v1/memories", { content: "The key is under the blue pot." }));
+  const chatId = await idOf(server.call("POST", "/v1/chats", {}));
   await until("the memory is completed", async () => {
     const { body } = await server.call("GET", "/v1/memories?status=completed");
     return (body as { readonly data: readonly unknown[] }).data.length === 1;
   });
   const pid = listenerOf(Number(new URL(server.url).port)) ?? server.pid;
   const body = make();
+  const bodyBytes = body instanceof FormData ? (body.get("file") as File).size : body.byteLength;
   const idle = await pinged(server.url, server.key, () => systemPause(2_000));
   writeFileSync(`/proc/${pid}/clear_refs`, "5"); // resets the peak
   const before = memoryOf(pid, "VmRSS");
   let status = 0;
   let ms = 0;
+  const sentAt = performance.timeOrigin + performance.now();
   const beside = await pinged(server.url, server.key, async () => {
     const startedAt = performance.now();
-    const response = await fetch(`${server.url}/v1${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${server.key}`, "content-type": "application/json" },
-      body,
-    });
-    await response.arrayBuffer();
-    [status, ms] = [response.status, performance.now() - startedAt];
+    if (path === IMPORT) status = await imported(server, join(folder, "file.jsonl"), body as Buffer);
+    else {
+      const at = path.replace(":memory", memoryId).replace(":chat", chatId);
+      const response = await fetch(`${server.url}/v1${at}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${server.key}`,
+          ...(!(body instanceof FormData) && { "content-type": "application/json" }),
+        },
+        body,
+      });
+      await response.arrayBuffer();
+      ({ status } = response);
+    }
+    ms = performance.now() - startedAt;
   });
-  const peak = memoryOf(pid, "VmHWM");
+  await systemPause(WATCHED_AFTER_MS);
+  const peak = memoryOf(pid, "VmHWM") - before;
+  const stalls = stallsSince(loopFile, sentAt);
+  rmSync(folder, { recursive: true, force: true });
   const p95 = ({ searchMs }: Pings) => percentile(0.95, searchMs);
   return {
     body: name,
     status,
     ms: Math.round(ms),
-    stallIdleMs: Math.round(Math.max(...idle.healthMs)),
-    stallMs: Math.round(Math.max(...beside.healthMs)),
+    healthIdleMs: Math.round(Math.max(...idle.healthMs)),
+    healthMs: Math.round(Math.max(...beside.healthMs)),
+    stallMs: Math.round(Math.max(0, ...stalls.map(({ wallMs }) => wallMs))),
+    stallOwnMs: Math.round(Math.max(0, ...stalls.map(({ wallMs, waitedMs }) => wallMs - waitedMs))),
     searchIdleP95Ms: Number(p95(idle).toFixed(1)),
     searchP95Ms: Number(p95(beside).toFixed(1)),
-    memoryTimesBody: Number(((peak - before) / body.byteLength).toFixed(2)),
+    peakMB: Number((peak / MB).toFixed(1)),
+    timesBody: Number((peak / bodyBytes).toFixed(2)),
   };
+}
+
+/** Runs `mneme import`. Returns its exit code. */
+async function imported({ url, key }: { url: string; key: string }, file: string, lines: Buffer): Promise<number> {
+  writeFileSync(file, lines);
+  const child = Bun.spawn([process.execPath, MAIN, "import", file, "--url", url, "--key", key], {
+    stdout: "ignore",
+    stderr: "inherit",
+  });
+  return child.exited;
+}
+
+async function idOf(call: Promise<{ readonly body: unknown }>): Promise<string> {
+  return ((await call).body as { readonly id: string }).id;
 }
 
 /** Sends requests from another thread while `work` runs. */

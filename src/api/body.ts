@@ -52,6 +52,11 @@ const LARGE_BODY_BYTES = 1024 * 1024;
 /** Bodies up to this size are parsed without counting first: they are too small to exceed a limit but that of depth. */
 const UNCOUNTED_BYTES = 8 * 1024;
 
+/** A body without long texts, which is not large. */
+export function withoutLongTexts(value: unknown): ParsedJson {
+  return { value, longTexts: NO_LONG_TEXTS, release: () => undefined };
+}
+
 /** The long texts of a body that is not large. */
 export const NO_LONG_TEXTS: ParsedJson["longTexts"] = new Map();
 
@@ -73,7 +78,7 @@ export class BodyReader {
     }
     const received = await this.#receive(request, bounds, reserved);
     if (!(received instanceof Uint8Array)) return parseLarge(received, bounds);
-    return { value: this.#parse(received, bounds), longTexts: NO_LONG_TEXTS };
+    return withoutLongTexts(this.#parse(received, bounds));
   }
 
   /** The bytes of the body; or the body itself if it is large. */
@@ -92,12 +97,16 @@ export class BodyReader {
         reserved.add(part.byteLength);
         if (bytes > bytesMax) throw tooLarge();
         if (large === null) parts.push(part);
-        else refuseExceeded(large.add(part), bounds);
+        else {
+          refuseExceeded(large.add(part), bounds);
+          free(part);
+        }
         if (large !== null || bytes <= LARGE_BODY_BYTES) continue;
         large = this.bodies.begin(bounds.json);
         for (const earlier of parts.splice(0)) refuseExceeded(large.add(earlier), bounds);
       }
     } catch (cause) {
+      large?.release();
       if (cause instanceof Fault) throw cause;
       throw new Fault("invalid_request", "The body was cut off before its end.", { cause });
     }
@@ -117,18 +126,38 @@ export class BodyReader {
   }
 }
 
-function refuseExceeded(limit: JsonLimit | null, { json }: BodyBounds): void {
+// Frees the memory of bytes of a body, which belong to its reader, unless other bytes share it. Without this, a body
+// takes up to twice its size until the next garbage collection.
+function free({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
+
+function refuseExceeded(limit: JsonLimit | null, { json }: BodyBounds, param?: string): void {
   if (limit === null) return;
-  const part = json.areItemsParts ? "A memory of the body" : "The body";
-  switch (limit) {
-    case "depth":
-      throw new Fault("invalid_request", `The body is nested deeper than ${json.depth} levels.`);
-    case "values":
-      throw new Fault("invalid_request", `The body has more than ${json.values} JSON values.`);
-    case "partValues":
-      throw new Fault("invalid_request", `${part} has more than ${json.partValues} JSON values.`);
-    case "partMembers":
-      throw new Fault("invalid_request", `${part} has more than ${json.partMembers} JSON members.`);
+  const whole = param === undefined ? "The body" : `'${param}'`;
+  const part = json.areItemsParts ? "A memory of the body" : whole;
+  const problems: Readonly<Record<JsonLimit, string>> = {
+    depth: `${whole} is nested deeper than ${json.depth} levels.`,
+    values: `${whole} has more than ${json.values} JSON values.`,
+    partValues: `${part} has more than ${json.partValues} JSON values.`,
+    partMembers: `${part} has more than ${json.partMembers} JSON members.`,
+  };
+  throw new Fault("invalid_request", problems[limit], { ...(param !== undefined && { param }) });
+}
+
+/**
+ * Parses the JSON in a field of a form, which has the limits of a memory. They are checked before it is parsed.
+ * @param param name of the field
+ * @throws Fault `invalid_request`
+ */
+export function parseField(bodies: Pick<JsonBodies, "exceeded">, text: string, param: string): unknown {
+  const bounds = bodyBounds("of one memory");
+  refuseExceeded(bodies.exceeded(Buffer.from(text), bounds.json), bounds, param);
+  try {
+    return parseStorable(text, param);
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw new Fault("invalid_request", `'${param}' is not valid JSON.`, { param, cause });
   }
 }
 

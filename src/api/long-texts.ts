@@ -1,5 +1,6 @@
 // Sends answers that contain long texts of their request, piece by piece.
 
+import { TimeSlice } from "../kit/time-slice.ts";
 import type { LongText } from "../ports/json-bodies.ts";
 
 /** Matches the key of a long text as JSON. */
@@ -16,16 +17,19 @@ export async function withLongTexts(
   onEnd: () => void,
 ): Promise<Response> {
   const pieces = piecesOf(await response.text(), longTexts);
+  const slice = new TimeSlice();
   let isOpen = true;
   const end = () => {
     if (isOpen) onEnd();
     isOpen = false;
   };
   const body = new ReadableStream<Uint8Array>({
-    pull: (controller) => {
+    pull: async (controller) => {
       try {
+        await slice.next();
         const { value, done } = pieces.next();
-        if (done !== true) return controller.enqueue(value);
+        // a copy, because the next piece takes the place of this one
+        if (done !== true) return controller.enqueue(new Uint8Array(value));
         controller.close();
       } catch (error) {
         controller.error(error);

@@ -1,9 +1,10 @@
 // The operation that stores a file as a memory. upload.ts receives the form, and ingestion reads the file later.
 
-import { Fault, invariant } from "../domain/fault.ts";
+import { invariant } from "../domain/fault.ts";
 import type { Memory, ReceivedFile } from "../domain/memory.ts";
+import type { JsonBodies } from "../ports/json-bodies.ts";
 import type { Accepted } from "../ports/memory-store.ts";
-import { parseStorable } from "./body.ts";
+import { parseField } from "./body.ts";
 import { check } from "./check.ts";
 import { attributesOf } from "./drafts.ts";
 import { type MemoryOperationsParts, only, statusOf, withStoredContent } from "./memories.ts";
@@ -13,8 +14,13 @@ import * as schema from "./schema/memories.ts";
 import type { Upload } from "./upload.ts";
 import { memoryView } from "./views.ts";
 
+/** What the operation needs. */
+export interface UploadOperationParts extends MemoryOperationsParts {
+  readonly jsonBodies: JsonBodies;
+}
+
 /** The operation POST /v1/memories/upload. */
-export function uploadOperation({ memories, progressOf, clock }: MemoryOperationsParts): Operation {
+export function uploadOperation({ memories, progressOf, clock, jsonBodies }: UploadOperationParts): Operation {
   const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
 
   return operation({
@@ -32,7 +38,7 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
     isIdempotent: true,
     run: async ({ principal, body, upload, commit }) => {
       invariant(upload, "uploadMemory is called with a file");
-      const attributes = attributesIn(body, clock.now());
+      const attributes = attributesIn(jsonBodies, body, clock.now());
       let answer: Answer | null = null;
       const { memory, outcome } = await memories.withUpload(receivedFile(upload), async (file) => {
         let stored: Accepted | null = null;
@@ -65,6 +71,7 @@ const Structured = Body({ tags: schema.CreateMemory.properties.tags, metadata: O
 
 /** The attributes in a form's fields. An empty text counts as absent, because web forms send every field. */
 function attributesIn(
+  bodies: JsonBodies,
   texts: Readonly<Record<string, string | undefined>>,
   nowMs: number,
 ): ReturnType<typeof attributesOf> {
@@ -72,8 +79,8 @@ function attributesIn(
     Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ""),
   );
   const structured = check(Structured, {
-    ...(tags !== undefined && { tags: parsed(tags, "tags") }),
-    ...(metadata !== undefined && { metadata: parsed(metadata, "metadata") }),
+    ...(tags !== undefined && { tags: parseField(bodies, tags, "tags") }),
+    ...(metadata !== undefined && { metadata: parseField(bodies, metadata, "metadata") }),
   });
   return attributesOf({ ...plain, ...structured } as Fields, nowMs);
 }
@@ -81,14 +88,4 @@ function attributesIn(
 function receivedFile({ sha256, file }: Upload): Omit<ReceivedFile, "file"> & { readonly path: string } {
   const { path, filename, mediaType, bytes } = file;
   return { path, bytes, sha256: Buffer.from(sha256, "hex"), source: { filename, media_type: mediaType, bytes } };
-}
-
-/** Parses the JSON of a field. @throws Fault `invalid_request` if it is not valid JSON */
-function parsed(text: string, param: string): unknown {
-  try {
-    return parseStorable(text, param);
-  } catch (cause) {
-    if (cause instanceof Fault) throw cause;
-    throw new Fault("invalid_request", `'${param}' is not valid JSON.`, { param, cause });
-  }
 }

@@ -11,7 +11,7 @@ import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { JsonBodies, LongText, ParsedJson } from "../ports/json-bodies.ts";
 import type { Transactions } from "../ports/transactions.ts";
-import { BodyBudget, BodyReader, type BodyReservation, bodyBounds, NO_LONG_TEXTS } from "./body.ts";
+import { BodyBudget, BodyReader, type BodyReservation, bodyBounds, NO_LONG_TEXTS, withoutLongTexts } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
 import type { Admission, Gate } from "./gate.ts";
 import { withLongTexts } from "./long-texts.ts";
@@ -91,22 +91,28 @@ export class OperationRunner {
     const { operation, request } = routed;
     const reserved = this.#bodies.reserve();
     let upload: Upload | null = null;
+    let parsed: ParsedJson | null = null;
+    const release = () => {
+      parsed?.release();
+      reserved.release();
+    };
     let isSending = false;
     try {
       if (operation.takesFile) upload = await this.#parts.uploads.receive(request);
-      const { value, longTexts } =
-        upload === null ? await this.#bodyOf(operation, request, reserved) : withoutLongTexts(upload.fields);
-      const body = checkBody(operation, schema, value);
+      parsed = upload === null ? await this.#bodyOf(operation, request, reserved) : withoutLongTexts(upload.fields);
+      const { longTexts } = parsed;
+      const body = checkBody(operation, schema, parsed.value);
       // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
       const principal = await this.#parts.gate.confirm(request);
       authorise(operation, principal);
       const call = new ReceivedCall(request, { ...known, principal, body, longTexts, upload });
       const response = await this.#perform(routed, call);
       if (longTexts.size === 0) return response;
+      const sent = await withLongTexts(response, longTexts, release);
       isSending = true;
-      return await withLongTexts(response, longTexts, () => reserved.release());
+      return sent;
     } finally {
-      if (!isSending) reserved.release();
+      if (!isSending) release();
       await upload?.discard();
     }
   }
@@ -153,10 +159,6 @@ function checkBody({ explainRefusal }: Operation, schema: TSchema, value: unknow
   } catch (refusal) {
     throw explainRefusal?.(value) ?? refusal;
   }
-}
-
-function withoutLongTexts(value: unknown): ParsedJson {
-  return { value, longTexts: NO_LONG_TEXTS };
 }
 
 function authorise(operation: Operation, principal: Principal): void {

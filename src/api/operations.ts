@@ -13,9 +13,9 @@ import type { WebhookService } from "../services/webhooks.ts";
 import { chatOperations } from "./chats.ts";
 import { embedderOperations } from "./embedders.ts";
 import { keyOperations } from "./keys.ts";
-import { type MemoryOperationsParts, memoryOperations } from "./memories.ts";
+import { memoryOperations } from "./memories.ts";
 import { graphOperation } from "./memory-graph.ts";
-import { uploadOperation } from "./memory-upload.ts";
+import { type UploadOperationParts, uploadOperation } from "./memory-upload.ts";
 import { openAiOperations } from "./openai/operations.ts";
 import type { Operation } from "./operation.ts";
 import { projectOperations } from "./projects.ts";
@@ -24,7 +24,7 @@ import { userOperations } from "./users.ts";
 import { webhookOperations } from "./webhooks.ts";
 
 /** The services that the operations call. */
-export interface OperationsParts extends MemoryOperationsParts {
+export interface OperationsParts extends UploadOperationParts {
   readonly graph: GraphService;
   readonly search: SearchService;
   readonly answers: AnswerService;

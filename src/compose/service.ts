@@ -363,6 +363,7 @@ function createOperations(
     reading: { reranker: rerankers.for(embedders.default), languageOf: queryLanguage },
   });
   return allOperations({
+    jsonBodies: nativeJsonBodies,
     memories: new MemoryService({
       ...{ memories, retirement, files, index, log, wakeIngest },
       countDamaged: parts.countDamagedTexts,

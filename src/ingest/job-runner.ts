@@ -4,6 +4,7 @@
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
+import { type AnyText, utf8BytesOf } from "../kit/pieced-text.ts";
 import { type ChunkIndex, type IndexModel, type ModelVectors, OtherModel } from "../ports/chunk-index.ts";
 import { type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
 import type { Job, JobFilter, JobStore, UploadedFile } from "../ports/job-store.ts";
@@ -20,14 +21,7 @@ import type { LlmExtractor } from "./llm-extraction/extractor.ts";
 import { JobFailed, JobPostponed, LeaseLost } from "./outcome.ts";
 import { placedChunks } from "./places.ts";
 import type { Publisher, ReadyMemory } from "./publisher.ts";
-import {
-  type ExtractedJob,
-  prepareInputOf,
-  type ReadJob,
-  readyMemory,
-  textBytesOf,
-  withExtraction,
-} from "./step-inputs.ts";
+import { type ExtractedJob, prepareInputOf, type ReadJob, readyMemory, withExtraction } from "./step-inputs.ts";
 
 /** Polling interval, in milliseconds, of a file that waits until embedding and publishing have room for its text. */
 const ROOM_POLL_MS = 200;
@@ -109,17 +103,25 @@ export class JobRunner {
 
   /** Reads the text from the memory's row or its file, or from the index if neither has it any longer. */
   async #readText(job: Job): Promise<ReadJob> {
-    const { files, large, held } = this.#parts;
+    const { large, held } = this.#parts;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "preparing");
-    const content =
-      job.textFile !== null
-        ? await files.readText(job.textFile)
-        : (job.content ?? (await this.#unlessStopped(this.#storedTexts.add(job))));
-    if (content === null) {
-      throw new JobFailed("processing_error", "The text of this memory is no longer stored. Send it again.");
-    }
+    const content = await this.#textOf(job);
     return { job, content, title: job.facts?.title ?? null, marks: job.facts?.marks ?? [] };
+  }
+
+  async #textOf(job: Job): Promise<AnyText> {
+    if (job.textFile !== null) {
+      const text = await this.#parts.files.readText(job.textFile);
+      if (text === "damaged") {
+        throw new JobFailed("unreadable_document", "The stored text of this memory is damaged. Send it again.");
+      }
+      if (text !== "missing") return text;
+    } else {
+      const text = job.content ?? (await this.#unlessStopped(this.#storedTexts.add(job)));
+      if (text !== null) return text;
+    }
+    throw new JobFailed("processing_error", "The text of this memory is no longer stored. Send it again.");
   }
 
   /**
@@ -186,7 +188,7 @@ export class JobRunner {
     const { files } = this.#parts;
     const { job, marks } = extracted;
     const given = withExtraction(prepareInputOf(extracted, extracted.isSmart), extracted.extraction);
-    const input = job.textFile === null ? given : { ...given, file: files.pathOf(job.textFile) };
+    const input = job.textFile === null ? given : { ...given, file: files.pathOf(job.textFile.name) };
     const outcome = this.#parts.large.isCurrent(job)
       ? await this.#whileHeld(job, async (signal) => (await this.#parts.preparer.prepare([input], signal))[0])
       : await this.#unlessStopped(this.#preparation.add(input));
@@ -248,9 +250,9 @@ export class JobRunner {
   }
 
   /** Throws `JobPostponed` if the job's text turns out to be large while another large text is being processed. */
-  #postponeIfLarge(job: Job, content: string): void {
+  #postponeIfLarge(job: Job, content: AnyText): void {
     const { large } = this.#parts;
-    if (!large.tryStartText(job, textBytesOf(content))) throw new JobPostponed(large.postpone(job));
+    if (!large.tryStartText(job, utf8BytesOf(content))) throw new JobPostponed(large.postpone(job));
   }
 
   /**

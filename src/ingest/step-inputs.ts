@@ -3,6 +3,7 @@
 
 import type { Extracted, ExtractedField, Memory } from "../domain/memory.ts";
 import { isoTime } from "../kit/clock.ts";
+import { type AnyText, utf8BytesOf } from "../kit/pieced-text.ts";
 import type { KnownEntities, ModelVectors } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 import type { Job } from "../ports/job-store.ts";
@@ -16,7 +17,7 @@ const KNOWN_ENTITIES_MAX = 64;
 /** A job and its text. */
 export interface ReadJob {
   readonly job: Job;
-  readonly content: string;
+  readonly content: AnyText;
   /** Title from the metadata of a file; null: none. */
   readonly title: string | null;
   /** Where pages, slides or sheets begin; empty if there are none. */
@@ -29,11 +30,6 @@ export interface ExtractedJob extends ReadJob {
   readonly isSmart: boolean;
   /** null: everything is extracted locally. */
   readonly extraction: LlmExtraction | null;
-}
-
-/** Length of a text in UTF-8 bytes, the unit of rows. */
-export function textBytesOf(content: string): number {
-  return Buffer.byteLength(content, "utf8");
 }
 
 /**
@@ -106,7 +102,7 @@ export function readyMemory(
       extracted: extraction?.type === undefined ? prepared.extracted : { ...prepared.extracted, type: extraction.type },
       extractedBy: extraction === null ? "local" : "llm",
       chunkCount: prepared.chunks.length,
-      ...(job.upload !== null && { read: { title, marks, contentBytes: textBytesOf(content) } }),
+      ...(job.upload !== null && { read: { title, marks, contentBytes: utf8BytesOf(content) } }),
     },
     publication: {
       memoryKey: job.memory.key,

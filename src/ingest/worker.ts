@@ -182,7 +182,7 @@ export class IngestWorker {
       }
       await this.#runner.run(job);
       this.#release(job);
-      const file = job.upload?.name ?? job.textFile;
+      const file = job.upload?.name ?? job.textFile?.name ?? null;
       if (file !== null) await this.#removeUnreferenced(file);
     } catch (error) {
       if (error instanceof LeaseLost) this.#release(job);

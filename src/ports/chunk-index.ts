@@ -24,6 +24,7 @@ import type { Chunk, ChunkPlace, ChunkTexts } from "../domain/chunk.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
+import type { AnyText } from "../kit/pieced-text.ts";
 
 /** An embedding model, as an index knows it. */
 export interface IndexModel {
@@ -87,7 +88,7 @@ export class OtherModel extends Error {
 export interface Publication {
   readonly memoryKey: MemoryKey;
   readonly version: number;
-  readonly content: string;
+  readonly content: AnyText;
   /** BCP 47 tag, `und` if unknown. It determines the stemmer. */
   readonly language: string;
   readonly chunks: readonly Chunk[];

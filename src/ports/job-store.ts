@@ -19,6 +19,7 @@ import type { Extracted, FailureCode, Memory } from "../domain/memory.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
 import type { DocumentFacts } from "./document-reader.ts";
+import type { TextFile } from "./upload-files.ts";
 
 /** An uploaded file whose text has not been read yet. */
 export interface UploadedFile {
@@ -40,8 +41,8 @@ export interface Job {
   readonly content: string | null;
   /** The file whose text has to be read first; null if there is none. With a file, `content` is empty. */
   readonly upload: UploadedFile | null;
-  /** Name of the kept file with the text, as UTF-8; null if there is none. With a file, `content` is empty. */
-  readonly textFile: string | null;
+  /** The kept file with the text; null if there is none. With a file, `content` is empty. */
+  readonly textFile: TextFile | null;
   /**
    * Title and place marks of the uploaded file. Given only if the text is not new (`content` is null, or the memory is
    * indexed again); null for a memory that came from no file.

@@ -66,9 +66,9 @@ export interface LongText {
   readonly bytes: number;
   /** SHA-256 of its UTF-8. */
   readonly sha256: Uint8Array;
-  /** Its UTF-8 in pieces of about 256 KiB. */
+  /** Its UTF-8 in pieces of at most 256 KiB. A piece is valid until the next one is taken. */
   pieces(): Iterable<Uint8Array>;
-  /** The text as JSON without the quotes, in pieces of about 256 KiB. */
+  /** The text as JSON without the quotes, in pieces like those of `pieces`. */
   jsonPieces(): Iterable<Uint8Array>;
 }
 
@@ -80,6 +80,8 @@ export interface ParsedJson {
    * no other text of the body contains.
    */
   readonly longTexts: ReadonlyMap<string, LongText>;
+  /** Frees the memory of the long texts. They cannot be read any more. */
+  readonly release: () => void;
 }
 
 /** A large body that is arriving. */
@@ -92,6 +94,8 @@ export interface ArrivingJson {
    * @throws JsonRefused
    */
   parse(isSetApart: (path: readonly JsonStep[]) => boolean): Promise<ParsedJson>;
+  /** Frees the memory of a body that will not be parsed. */
+  release(): void;
 }
 
 /** Checks and parses bodies. */

@@ -11,6 +11,7 @@ import type { Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../domain/
 import type { Page } from "../domain/page.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
+import type { TextFile } from "./upload-files.ts";
 
 /** The result of a draft or a change. */
 export interface Accepted {
@@ -75,7 +76,7 @@ export interface MemoryStore {
    */
   waitingContents(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
   /** Names of the kept files with long texts that are not published yet or have failed. */
-  waitingTextFiles(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
+  waitingTextFiles(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, TextFile>>;
   /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   list(projectId: ProjectId, listing: MemoryListing): Eventually<Page<Memory>>;
   /**

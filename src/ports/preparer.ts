@@ -9,6 +9,7 @@
 
 import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
 import type { Extracted } from "../domain/memory.ts";
+import type { AnyText } from "../kit/pieced-text.ts";
 
 /**
  * Texts with more UTF-8 bytes than this are large: preparing one takes .2 s or more, and embedding it minutes. Of texts
@@ -18,7 +19,7 @@ export const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
 
 /** A text to prepare, with the attributes that the caller gave. Attributes that are null are extracted. */
 export interface PrepareInput {
-  readonly content: string;
+  readonly content: AnyText;
   /**
    * Path of a file with the content as UTF-8. If it is given, `content` need not be copied, and the file must exist
    * until the call ends.

@@ -9,6 +9,8 @@
 //   but never a row without its file. The sweep finds such files with `names` and MemoryStore.unreferencedFiles, and
 //   removes them.
 
+import type { PiecedText } from "../kit/pieced-text.ts";
+
 /** A file whose content is still arriving. */
 export interface IncomingFile {
   readonly path: string;
@@ -23,6 +25,13 @@ export interface IncomingFile {
   discard(): Promise<void>;
 }
 
+/** A kept file that has the text of a memory as UTF-8. */
+export interface TextFile {
+  readonly name: string;
+  /** SHA-256 of its bytes when it was kept, in hexadecimal. A file with other bytes is damaged. */
+  readonly sha256: string;
+}
+
 /** Uploaded files. */
 export interface UploadFiles {
   /** Creates an empty incoming file. @throws Fault `overloaded` if the disk is full */
@@ -32,8 +41,8 @@ export interface UploadFiles {
    * @throws Fault `overloaded` if the disk is full
    */
   keep(path: string): Promise<string>;
-  /** The text of a kept file that is UTF-8; null if the file does not exist. Lets other work run meanwhile. */
-  readText(name: string): Promise<string | null>;
+  /** The text of a kept file; or what is wrong with the file. Lets other work run meanwhile. */
+  readText(file: TextFile): Promise<PiecedText | "missing" | "damaged">;
   /** Local path of a kept file, for reading it. */
   pathOf(name: string): string;
   /** Removes a kept file, if it exists. Never rejects: the next sweep tries again. */

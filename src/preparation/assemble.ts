@@ -2,6 +2,7 @@
 // the content, builds the texts from them (chunk-texts.ts). So a large text crosses the process boundary once.
 
 import type { Chunk } from "../domain/chunk.ts";
+import type { AnyText } from "../kit/pieced-text.ts";
 import type { Prepared } from "../ports/preparer.ts";
 import type { Cut } from "./chunk.ts";
 import { CutTexts } from "./chunk-texts.ts";
@@ -44,7 +45,7 @@ export function codePointRanges(content: string, cut: Cut): Int32Array {
 }
 
 /** The chunks of a content in reading order, and their texts. The texts keep a reference to the whole content. */
-export function assemble(content: string, cut: CodePointCut): Pick<Prepared, "chunks" | "texts"> {
+export function assemble(content: AnyText, cut: CodePointCut): Pick<Prepared, "chunks" | "texts"> {
   const chunks = cut.ranges.map(({ tokens, turn, section }, ordinal): Chunk => {
     return {
       ordinal,

@@ -1,6 +1,7 @@
 // Builds the texts of chunks from the content and its chunk ranges. domain/chunk.ts formats the texts of turns.
 
 import { type Chunk, type ChunkTexts, type Turn, turnContext, turnSentence, turnText } from "../domain/chunk.ts";
+import type { AnyText } from "../kit/pieced-text.ts";
 import type { Cut } from "./chunk.ts";
 
 /** Separator between the passages of a context. */
@@ -13,10 +14,10 @@ const CONTEXT_TURNS = 2;
 
 /** The texts of the chunks of one content. */
 export class CutTexts implements ChunkTexts {
-  readonly #content: string;
+  readonly #content: AnyText;
   readonly #cut: Cut;
 
-  constructor(content: string, cut: Cut) {
+  constructor(content: AnyText, cut: Cut) {
     this.#content = content;
     this.#cut = cut;
   }

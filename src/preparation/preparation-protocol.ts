@@ -10,9 +10,10 @@ import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
 import type { Turn } from "../domain/chunk.ts";
 import type { TokenizerFile } from "../kit/load-tokenizer.ts";
+import { TimeSlice } from "../kit/time-slice.ts";
 import type { PrepareInput } from "../ports/preparer.ts";
 import type { ChunkRange, ChunkSection } from "./chunk.ts";
-import type { PreparedRanges } from "./prepare.ts";
+import type { PreparedRanges, WholeInput } from "./prepare.ts";
 
 /** Environment variable with the `TokenSettings` of the preparation process, as JSON. */
 export const TOKENS_VARIABLE = "MNEME_PREPARATION_TOKENS";
@@ -68,7 +69,7 @@ const NONE = -1;
 
 /** The requests that prepare these texts. They must be sent in this order without other requests in between. */
 export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
-  const texts = inputs.map(({ content, file }) => Buffer.from(file === undefined ? content : "", "utf8"));
+  const texts = inputs.map(({ content, file }) => Buffer.from(file === undefined ? content.slice(0) : "", "utf8"));
   const headers: InputHeader[] = inputs.map(({ content: _, file = null, isSmart = true, ...given }, position) => {
     return { bytes: texts[position]?.byteLength ?? 0, file, isSmart, ...given };
   });
@@ -87,7 +88,7 @@ export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
  * The texts of a `prepare` request in order, from the payloads of its `part` requests and its own payload. Lone
  * surrogates arrive as U+FFFD.
  */
-export function decodeInputs(header: JsonObject, payloads: readonly Uint8Array[]): PrepareInput[] {
+export function decodeInputs(header: JsonObject, payloads: readonly Uint8Array[]): WholeInput[] {
   const joined = payloads.length === 1 ? (payloads[0] ?? new Uint8Array()) : Buffer.concat(payloads);
   // Without `ignoreBOM` the decoder would remove a leading U+FEFF, and all ranges would be wrong by one.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -138,27 +139,52 @@ function turnNumbers({ session, speaker, date, labelUnits }: Turn, names: Map<st
   return [session, nameIndex(speaker), nameIndex(date), labelUnits];
 }
 
-/** Reads the answer to a `prepare` request. */
-export function decodeResults({ header, payload = new Uint8Array() }: ChildMessage): PreparedRanges[] {
+/** Reads the answer to a `prepare` request. Lets other work run, because a text of 100 MB has over 50,000 ranges. */
+export async function decodeResults({ header, payload = new Uint8Array() }: ChildMessage): Promise<PreparedRanges[]> {
   const numbers = new Int32Array(payload.buffer, payload.byteOffset, payload.byteLength >> 2);
+  const slice = new TimeSlice();
+  const decoded: PreparedRanges[] = [];
   let at = 0;
-  return (header.results as unknown as ResultHeader[]).map((result) => {
+  for (const result of header.results as unknown as ResultHeader[]) {
     const { titlePrefix, sections, ranges: count, names, passages, ...extracted } = result;
     const codePoints = new Int32Array(count * 2);
-    const ranges = Array.from({ length: count }, (_, position): ChunkRange => {
-      const row = numbers.subarray(at, at + RANGE_NUMBERS);
-      const [start = 0, end = 0, startPoint = 0, endPoint = 0, tokens = 0, hasTitle = 0, section = 0] = row;
-      const [session = NONE, speaker = NONE, date = NONE, labelUnits = 0] = row.subarray(RANGE_NUMBERS - 4);
-      at += RANGE_NUMBERS;
-      codePoints.set([startPoint, endPoint], 2 * position);
-      return {
-        ...{ start, end, tokens, hasTitle: hasTitle === 1, section: sections[section] ?? { headings: [], prefix: "" } },
-        ...(session !== NONE && {
-          turn: { session, speaker: names[speaker] ?? null, date: names[date] ?? null, labelUnits },
-        }),
-        ...(passages !== null && { passage: passages[position] ?? "" }),
-      };
-    });
-    return { extracted, cut: { titlePrefix, ranges, codePoints } };
-  });
+    const ranges: ChunkRange[] = [];
+    for (let position = 0; position < count; position++, at += RANGE_NUMBERS) {
+      if (position % SLICE_RANGES === 0) await slice.next();
+      codePoints[2 * position] = numbers[at + 2] ?? 0;
+      codePoints[2 * position + 1] = numbers[at + 3] ?? 0;
+      const range = rangeAt(numbers, at, sections, names);
+      ranges.push(passages === null ? range : { ...range, passage: passages[position] ?? "" });
+    }
+    decoded.push({ extracted, cut: { titlePrefix, ranges, codePoints } });
+  }
+  return decoded;
+}
+
+/** Number of ranges between two looks at the time. */
+const SLICE_RANGES = 256;
+
+function rangeAt(
+  numbers: Int32Array,
+  at: number,
+  sections: readonly ChunkSection[],
+  names: readonly string[],
+): ChunkRange {
+  const number = (position: number) => numbers[at + position] ?? NONE;
+  const range = {
+    start: number(0),
+    end: number(1),
+    tokens: number(4),
+    hasTitle: number(5) === 1,
+    section: sections[number(6)] ?? { headings: [], prefix: "" },
+  };
+  const session = number(7);
+  if (session === NONE) return range;
+  const turn = {
+    session,
+    speaker: names[number(8)] ?? null,
+    date: names[number(9)] ?? null,
+    labelUnits: number(10),
+  };
+  return { ...range, turn };
 }

@@ -325,14 +325,15 @@ export class MemoryService {
     return { gone: gone.union(later.gone), damaged: damaged.union(later.damaged) };
   }
 
-  // Reads long texts from their files. Memories that were published meanwhile are removed from `waiting`.
+  // Reads long texts from their files. Memories that were published meanwhile are removed from `waiting`. The job of a
+  // damaged file fails, and says so.
   async #readFiles(memories: readonly Memory[], waiting: Map<MemoryKey, string>): Promise<void> {
-    const names = await this.#parts.memories.waitingTextFiles(memories.map(({ key }) => key));
+    const files = await this.#parts.memories.waitingTextFiles(memories.map(({ key }) => key));
     for (const { key } of memories) {
-      const name = names.get(key);
-      const content = name === undefined ? null : await this.#parts.files.readText(name);
-      if (content === null) waiting.delete(key);
-      else waiting.set(key, content);
+      const file = files.get(key);
+      const content = file === undefined ? "missing" : await this.#parts.files.readText(file);
+      if (content === "missing") waiting.delete(key);
+      else waiting.set(key, content === "damaged" ? "" : content.slice(0));
     }
   }
 

@@ -62,7 +62,7 @@ describe("size", () => {
     const stream = new ReadableStream<Uint8Array>({
       pull(controller) {
         if (taken === count) controller.close();
-        else controller.enqueue(block);
+        else controller.enqueue(block.slice()); // a copy, because the reader frees what it was given
         taken += 1;
       },
     });

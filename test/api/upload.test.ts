@@ -303,6 +303,20 @@ describe("uploadMemory", () => {
       });
     }
 
+    const members = `{${Array.from({ length: 10_001 }, (_, at) => `"k${at}":1`)}}`;
+    const hostile: readonly (readonly [what: string, fields: Record<string, string>, message: string])[] = [
+      ["250 KB of [", { metadata: "[".repeat(250_000) }, "'metadata' is nested deeper than 64 levels."],
+      ["too many values", { tags: `[${"0,".repeat(20_000)}0]` }, "'tags' has more than 20000 JSON values."],
+      ["too many members", { metadata: members }, "'metadata' has more than 10000 JSON members."],
+    ];
+    for (const [what, fields, message] of hostile) {
+      test(`a field of ${what}, before it is parsed`, async () => {
+        const { status, body } = await send(fileForm("a.txt", "Never stored.", fields));
+        expect([status, body.error.code, body.error.message]).toEqual([400, "invalid_request", message]);
+        expect(body.error.param).toBe(Object.keys(fields)[0]);
+      });
+    }
+
     test("names the nearest known field", async () => {
       const { body } = await send(fileForm("a.txt", "x", { user_id: "u" }));
       expect(body.error.message).toContain("Did you mean 'userId'?");

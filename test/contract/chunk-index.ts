@@ -946,7 +946,7 @@ export function publication(
   memory: number,
   passages: string | readonly string[],
   models: readonly IndexModel[] = [MODEL],
-): Publication {
+): Publication & { readonly content: string } {
   const list = typeof passages === "string" ? [passages] : passages;
   const vectors = models.map((model) =>
     vectorsOf(

@@ -134,8 +134,10 @@ export function jsonBodiesContract(implementation: string, bodies: JsonBodies): 
         const [text, long] = [texts[at] ?? "", parsed.longTexts.get(items[at] ?? "")];
         if (long === undefined) throw new Error(`text ${at} is missing`);
         expect(items[at]).toStartWith("\0");
-        expect(Buffer.concat([...long.pieces()]).toString()).toBe(text);
-        expect(JSON.parse(`"${Buffer.concat([...long.jsonPieces()])}"`)).toBe(text);
+        const joined = (pieces: Iterable<Uint8Array>) =>
+          Buffer.concat(Array.from(pieces, (piece) => new Uint8Array(piece))).toString();
+        expect(joined(long.pieces())).toBe(text);
+        expect(JSON.parse(`"${joined(long.jsonPieces())}"`)).toBe(text);
         expect(long.bytes).toBe(Buffer.byteLength(text));
         expect(Buffer.from(long.sha256)).toEqual(createHash("sha256").update(text).digest());
       }

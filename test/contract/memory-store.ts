@@ -889,7 +889,9 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       test("is no uploaded file to callers, has its own size, and is the same content as the text itself", async () => {
         const { memory } = await accept(draft("t1"));
         expect(memory).toMatchObject({ contentBytes: text.length, source: null });
-        expect(await store.waitingTextFiles([memory.key])).toEqual(new Map([[memory.key, "t1"]]));
+        expect(await store.waitingTextFiles([memory.key])).toEqual(
+          new Map([[memory.key, { name: "t1", sha256: draft("t1").upload.sha256.toString("hex") }]]),
+        );
         expect(await store.unreferencedFiles(["t1", "t2"])).toEqual(["t2"]);
         expect((await accept({ content: text, externalId: "e" })).outcome).toBe("updated");
         const next = await accept(draft("t2", "Another text."));

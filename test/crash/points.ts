@@ -8,6 +8,7 @@ export type Work =
   | "first start"
   | "writes"
   | "upload"
+  | "long text"
   | "one memory"
   | "purge"
   | "start after a kill"
@@ -58,6 +59,8 @@ const POSTINGS_SYNCED = on("sync", "projects/*/text");
 const POSTINGS_DESCRIPTION = "projects/*/text/.tmp*";
 const SETS = "projects/*/vector-sets";
 const INCOMING = "uploads/incoming/*";
+/** The folder is synced when a file has its name there. */
+const LONG_TEXT_KEPT = on("sync", "uploads");
 
 const PACKS = "target/packs/*";
 const MANIFESTS = "target/manifests/*";
@@ -81,6 +84,18 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   point("an upload is synced, not under its name", "upload", "before", on("rename", "uploads/*")),
   point("an upload has its name, its row is missing", "upload", "after", on("rename", "uploads/*")),
   point("an upload is published, its file not removed", "upload", "before", on("unlink", "uploads/*")),
+
+  point("a long text is received, not synced", "long text", "before", on("sync", INCOMING)),
+  point("a long text is synced, not under its name", "long text", "before", on("rename", "uploads/*")),
+  point("a long text has its name, which is not synced", "long text", "before", on("sync", "uploads")),
+  point("a long text has its name, its row is missing", "long text", "after", on("sync", "uploads")),
+  following(LONG_TEXT_KEPT, point("the row of a long text is in the log", "long text", "before", on("sync", ROWS_LOG))),
+  following(LONG_TEXT_KEPT, point("the row of a long text is durable", "long text", "after", on("sync", ROWS_LOG))),
+  following(
+    POSTINGS_SYNCED,
+    point("a long text is in the indexes, its row not completed", "long text", "before", on("write", ROWS_LOG)),
+  ),
+  point("a long text is published, its file not removed", "long text", "before", on("unlink", "uploads/*")),
 
   point("publish: before the texts are in the log", "writes", "before", on("write", TEXTS_LOG), 2),
   point("publish: the texts are in the log, not synced", "writes", "before", on("sync", TEXTS_LOG), 2),

@@ -86,12 +86,26 @@ export class Stage {
     this.#server = null;
   }
 
-  /** Starts a server without faults and compares it with the oracle. */
+  /**
+   * Starts a server without faults and compares it with the oracle. When all memories have ended their processing, no
+   * uploaded file and no file with a long text may be left, unless its memory failed.
+   */
   async judge(): Promise<readonly Finding[]> {
     this.faults.disarm();
     if (!this.isRunning) this.#server = null;
     const findings = await this.oracle.check(callerOf(await this.server()), { searchesMax: SEARCHES_MAX });
-    return [...findings, ...(await this.#checkLeftovers()), ...(await this.#checkForgotten())];
+    const left = findings.length > 0 ? [] : await this.#checkKeptFiles();
+    return [...findings, ...left, ...(await this.#checkLeftovers()), ...(await this.#checkForgotten())];
+  }
+
+  /** When all memories have been processed, no uploaded file and no file with a long text is left. */
+  async #checkKeptFiles(): Promise<readonly Finding[]> {
+    const files = () =>
+      readdirSync(join(this.dataDir, "uploads"), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => name);
+    if (await isWithin(() => files().length === 0, GONE_MS)) return [];
+    return [{ kind: "unknown", what: `files in uploads: ${files().join(", ")}` }];
   }
 
   /** What a process that was killed leaves must be gone, and a change of the model must end. */
@@ -231,7 +245,7 @@ export class Stage {
       for (const name of readdirSync(this.dataDir)) rmSync(join(this.dataDir, name), { recursive: true });
       return;
     }
-    if (work === "writes" || work === "upload") return void (await this.server());
+    if (work === "writes" || work === "upload" || work === "long text") return void (await this.server());
     if (work === "start after a kill") {
       await this.write(CHANGES);
       return this.kill();
@@ -273,6 +287,13 @@ export class Stage {
       case "upload":
         return writeAll(
           [new Writer(this.oracle, "uploader", 1, { ...NOTHING, upload: 1 })],
+          this.oracle,
+          callerOf(await this.server()),
+          UNLIMITED,
+        );
+      case "long text":
+        return writeAll(
+          [new Writer(this.oracle, "storer", 1, { ...NOTHING, storeLong: 1 })],
           this.oracle,
           callerOf(await this.server()),
           UNLIMITED,

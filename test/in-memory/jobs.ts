@@ -141,7 +141,7 @@ export class InMemoryJobs implements JobStore {
       memory: toMemory(leased),
       content: row.content,
       upload: uploadedFileOf(row),
-      textFile: row.source === null ? row.file : null,
+      textFile: row.source === null && row.file !== null ? { name: row.file, sha256: row.contentHash } : null,
       facts: row.content === null ? factsOf(row) : null,
       lease,
       attempt: leased.attempts,

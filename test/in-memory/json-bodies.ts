@@ -42,7 +42,11 @@ class ArrivingBody implements ArrivingJson {
     const longTexts = new Map<string, LongText>();
     const root = { value };
     setApart(root, [], isSetApart, longTexts);
-    return { value: root.value, longTexts };
+    return { value: root.value, longTexts, release: () => longTexts.clear() };
+  }
+
+  release(): void {
+    this.#pieces.length = 0;
   }
 }
 

@@ -16,6 +16,7 @@ import {
 import { decodeCursor, encodeCursor, type Page } from "../../src/domain/page.ts";
 import type { VisibleMemory } from "../../src/ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../src/ports/memory-store.ts";
+import type { TextFile } from "../../src/ports/upload-files.ts";
 import { isLive, liveMemories, quotaRefusal, recordExpiry, toMemory, toVisible, toWork, update } from "./memory-row.ts";
 import { recordEvent } from "./outbox.ts";
 import { cursorBinding, existingProject, nameUser, userKeyOf } from "./projects.ts";
@@ -69,10 +70,14 @@ export class InMemoryMemories implements MemoryStore {
     return new Map(rows.flatMap(({ key, content }) => (content === null ? [] : [[key, content]])));
   }
 
-  waitingTextFiles(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, string> {
+  waitingTextFiles(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, TextFile> {
     const asked = new Set(keys);
     const rows = this.session.tables.memories.rows((row) => asked.has(row.key) && isLive(row, this.session.now));
-    return new Map(rows.flatMap(({ key, file, source }) => (file === null || source !== null ? [] : [[key, file]])));
+    return new Map(
+      rows.flatMap(({ key, file, source, contentHash }) =>
+        file === null || source !== null ? [] : [[key, { name: file, sha256: contentHash }]],
+      ),
+    );
   }
 
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {

@@ -1,11 +1,13 @@
 // UploadFiles that collects the bytes of an incoming file in memory. It writes the file when all bytes have arrived,
 // because document reading needs a path.
 
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { invariant } from "../../src/domain/fault.ts";
 import type { Clock } from "../../src/kit/clock.ts";
-import type { IncomingFile, UploadFiles } from "../../src/ports/upload-files.ts";
+import { PiecedText } from "../../src/kit/pieced-text.ts";
+import type { IncomingFile, TextFile, UploadFiles } from "../../src/ports/upload-files.ts";
 import { Delays } from "./delays.ts";
 
 /**
@@ -58,9 +60,12 @@ export class InMemoryUploadFiles implements UploadFiles {
     return join(this.folder, name);
   }
 
-  async readText(name: string): Promise<string | null> {
+  async readText({ name, sha256 }: TextFile): Promise<PiecedText | "missing" | "damaged"> {
     await this.#delays.next();
-    return this.kept.has(name) ? readFileSync(this.pathOf(name), "utf8") : null;
+    if (!this.kept.has(name) || !existsSync(this.pathOf(name))) return "missing";
+    const bytes = readFileSync(this.pathOf(name));
+    const isWhole = createHash("sha256").update(bytes).digest("hex") === sha256;
+    return isWhole ? new PiecedText([bytes.toString("utf8")], bytes.byteLength) : "damaged";
   }
 
   async remove(name: string): Promise<void> {

@@ -114,7 +114,10 @@ export class WatchedPreparer implements Preparer {
   ): Promise<readonly (Prepared | PrepareFailure)[]> {
     await this.before(inputs, signal);
     signal?.throwIfAborted();
-    return inputs.map((input) => this.refuse(input.content) ?? prepare(input, models, this.chunkTokens));
+    return inputs.map((input) => {
+      const content = input.content.slice(0);
+      return this.refuse(content) ?? prepare({ ...input, content }, models, this.chunkTokens);
+    });
   }
 }
 

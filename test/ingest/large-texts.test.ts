@@ -53,7 +53,7 @@ describe("while a large text is processed", () => {
 
   test("its preparation does not hold up a text that comes later", async () => {
     const gate = new Gate();
-    harness.preparer.before = ([first]) => (first?.content.startsWith("Kettle") ? gate.pass() : undefined);
+    harness.preparer.before = ([first]) => (first?.content.slice(0).startsWith("Kettle") ? gate.pass() : undefined);
     const [large] = harness.accept({ content: textOf("Kettle") });
     await until("the large text is being prepared", () => gate.waiting > 0);
     const [note] = harness.accept({ content: "A note." });
@@ -67,7 +67,7 @@ describe("while a large text is processed", () => {
     let isAborted = false;
     const started = Promise.withResolvers<void>();
     harness.preparer.before = ([first], signal) => {
-      if (first?.content.startsWith("Kettle") !== true) return;
+      if (first?.content.slice(0).startsWith("Kettle") !== true) return;
       started.resolve();
       return new Promise((_, reject) => {
         signal?.addEventListener("abort", () => {

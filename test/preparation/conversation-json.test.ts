@@ -2,7 +2,6 @@
 // the preparation process.
 
 import { describe, expect, test } from "bun:test";
-import type { PrepareInput } from "../../src/ports/preparer.ts";
 import { assemble } from "../../src/preparation/assemble.ts";
 import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
 import { readJsonTurns } from "../../src/preparation/conversation/json.ts";
@@ -13,14 +12,15 @@ import {
   encodeInputs,
   encodeResults,
 } from "../../src/preparation/preparation-protocol.ts";
+import type { WholeInput } from "../../src/preparation/prepare.ts";
 import { prepare, prepareRanges } from "../../src/preparation/prepare.ts";
 import { input, models, withTexts } from "./fixtures/models.ts";
 
-function prepared(content: string, given: Partial<PrepareInput> = {}) {
+function prepared(content: string, given: Partial<WholeInput> = {}) {
   return prepare(input(content, given), models);
 }
 
-function turnsOf(content: unknown, given: Partial<PrepareInput> = {}) {
+function turnsOf(content: unknown, given: Partial<WholeInput> = {}) {
   return withTexts(prepared(typeof content === "string" ? content : JSON.stringify(content), given));
 }
 
@@ -158,8 +158,8 @@ describe("a JSON array of turns", () => {
   });
 });
 
-describe("between server and preparation process", () => {
-  test("conversations and other texts arrive unchanged", () => {
+describe("between server and preparation process", async () => {
+  test("conversations and other texts arrive unchanged", async () => {
     const inputs = [
       input("Buy milk.", { date: "2023-05-08", createdAt: 1_683_554_160_000 }),
       input("[8 May 2023]\nAda: Hi 🎉.\nBen: Hi.\n[9 May 2023]\nAda: Bye.", { type: "conversation" }),
@@ -178,7 +178,7 @@ describe("between server and preparation process", () => {
     );
     expect(arrived).toEqual(inputs.map((each) => ({ ...each, isSmart: true })));
     const answer = encodeResults(arrived.map((each) => prepareRanges(each, models)));
-    const results = decodeResults({ ...answer, header: JSON.parse(JSON.stringify(answer.header)) });
+    const results = await decodeResults({ ...answer, header: JSON.parse(JSON.stringify(answer.header)) });
     for (const [position, each] of inputs.entries()) {
       const result = results[position];
       if (result === undefined) throw new Error("a result is missing");

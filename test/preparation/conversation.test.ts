@@ -2,25 +2,25 @@
 // writing them.
 
 import { describe, expect, test } from "bun:test";
-import type { PrepareInput } from "../../src/ports/preparer.ts";
 import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
 import { readLineTurns } from "../../src/preparation/conversation/lines.ts";
 import { TURNS_MAX } from "../../src/preparation/conversation/turns.ts";
+import type { WholeInput } from "../../src/preparation/prepare.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { seeded } from "../support/seeded.ts";
 import { input, models, withTexts } from "./fixtures/models.ts";
 
 const CREATED_AT = Date.UTC(2024, 1, 29, 23, 59);
 
-function prepared(content: string, given: Partial<PrepareInput> = {}) {
+function prepared(content: string, given: Partial<WholeInput> = {}) {
   return prepare(input(content, { type: "conversation", ...given }), models);
 }
 
-function chunksOf(content: string, given: Partial<PrepareInput> = {}) {
+function chunksOf(content: string, given: Partial<WholeInput> = {}) {
   return withTexts(prepared(content, given));
 }
 
-function searchTextsOf(content: string, given: Partial<PrepareInput> = {}): string[] {
+function searchTextsOf(content: string, given: Partial<WholeInput> = {}): string[] {
   return chunksOf(content, given).map(({ searchText }) => searchText);
 }
 

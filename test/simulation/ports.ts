@@ -4,10 +4,11 @@
 import type { Chunk } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { Extracted } from "../../src/domain/memory.ts";
+import { PiecedText } from "../../src/kit/pieced-text.ts";
 import { type DocumentFile, type DocumentReader, ReadFailure } from "../../src/ports/document-reader.ts";
 import type { Embedder, Embedders, Rerankers } from "../../src/ports/models.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../../src/ports/preparer.ts";
-import type { IncomingFile, UploadFiles } from "../../src/ports/upload-files.ts";
+import type { IncomingFile, TextFile, UploadFiles } from "../../src/ports/upload-files.ts";
 import { WordModels } from "../in-memory/models.ts";
 import { embeddersOf } from "../support/shipped-models.ts";
 import { InjectedError, type SimulatedProcess } from "./scheduler.ts";
@@ -29,7 +30,9 @@ export class LinePreparer implements Preparer {
   }
 }
 
-function prepared({ content, title, type, tags, language }: PrepareInput): Prepared | PrepareFailure {
+function prepared(input: PrepareInput): Prepared | PrepareFailure {
+  const { title, type, tags, language } = input;
+  const content = input.content.slice(0);
   if (content.includes(UNREADABLE)) return new PrepareFailure("This text cannot be prepared.");
   const lines = content.split("\n");
   let start = 0;
@@ -90,9 +93,10 @@ export class SimulatedFiles implements UploadFiles {
     return name;
   }
 
-  async readText(name: string): Promise<string | null> {
+  async readText({ name }: TextFile): Promise<PiecedText | "missing"> {
     await this.process.next("files.read");
-    return this.disk.files.get(name)?.content ?? null;
+    const file = this.disk.files.get(name);
+    return file === undefined ? "missing" : new PiecedText([file.content], Buffer.byteLength(file.content));
   }
 
   pathOf(name: string): string {

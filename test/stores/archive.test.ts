@@ -41,7 +41,8 @@ afterEach(async () => {
 });
 
 const key = (value: number) => BigInt(value) as MemoryKey;
-const memory = (at: number, fields: Partial<ArchivedMemory> = {}): ArchivedMemory => ({
+type WholeMemory = ArchivedMemory & { readonly content: string };
+const memory = (at: number, fields: Partial<WholeMemory> = {}): WholeMemory => ({
   ...archivedMemory(BigInt(at), 1),
   ...fields,
 });
@@ -224,7 +225,7 @@ const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 test(`behaves like a map over random writes, removals and reopenings (seed ${seed})`, async () => {
   const random = seeded(seed);
   const integer = (below: number) => Math.floor(random() * below);
-  const expected = new Map<MemoryKey, ArchivedMemory>();
+  const expected = new Map<MemoryKey, WholeMemory>();
   for (let step = 1; step <= 60; step++) {
     const keys = Array.from(new Set(Array.from({ length: 1 + integer(8) }, () => 1 + integer(40) * 100)));
     if (random() < 0.7) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi::Env;
-use napi::bindgen_prelude::{Either, Null, PromiseRaw, Uint8Array, Uint8ArraySlice};
+use napi::bindgen_prelude::{Either, Null, PromiseRaw, Uint8ArraySlice};
 use napi_derive::napi;
 
 use crate::bindings::conversions::or_null;
@@ -13,9 +13,6 @@ use crate::error::{Error, Result};
 use crate::json::body::{ArrivingBody, SplitBody, path_json};
 use crate::json::counter::{Counter, Exceeded, Limits};
 use crate::json::split::{GroupedArray, Refusal, Step};
-
-/// Size of a piece of a long text. Decoding and hashing it takes less than 1 ms.
-const PIECE_BYTES: usize = 256 * 1024;
 
 /// Limits of a JSON text.
 #[napi(object)]
@@ -58,11 +55,11 @@ pub struct JsonParts {
     pub detail: String,
 }
 
-/// A piece of a long text.
+/// A piece of a long text that was written to a buffer.
 #[napi(object)]
 pub struct JsonTextPiece {
-    /// Empty at the end of the text.
-    pub bytes: Uint8Array,
+    /// Number of bytes written; 0 at the end of the text.
+    pub bytes: u32,
     /// Where the next piece starts.
     pub next: u32,
 }
@@ -124,20 +121,30 @@ impl NativeJsonBody {
         run(|| self.complete()?.group(array as usize, group as usize))
     }
 
-    /// About 256 KiB of a long text from `start` on: its UTF-8; if `is_json`, as it stands between its quotes.
+    /// Writes a piece of a long text from `start` on to `out`: its UTF-8; if `is_json`, as it stands between its
+    /// quotes. `out` has more than 12 bytes, and nobody else uses it during the call.
     #[napi(catch_unwind)]
-    pub fn text_piece(&self, text: u32, start: u32, is_json: bool) -> napi::Result<JsonTextPiece> {
+    pub fn text_piece(
+        &self,
+        text: u32,
+        start: u32,
+        is_json: bool,
+        mut out: Uint8ArraySlice<'_>,
+    ) -> napi::Result<JsonTextPiece> {
         run(|| {
             let body = self.complete()?;
+            // SAFETY: JavaScript runs on this thread only, and the buffer belongs to the caller of this function.
+            let out = unsafe { out.as_mut() };
             let (text, start) = (text as usize, start as usize);
-            let (bytes, next) = if is_json {
-                let (raw, next) = body.raw_piece(text, start, PIECE_BYTES)?;
-                (raw.to_vec(), next)
-            } else {
-                body.text_piece(text, start, PIECE_BYTES)?
-            };
-            Ok(JsonTextPiece { bytes: bytes.into(), next: next as u32 })
+            let piece = if is_json { body.raw_piece(text, start, out) } else { body.text_piece(text, start, out) }?;
+            Ok(JsonTextPiece { bytes: piece.bytes as u32, next: piece.next as u32 })
         })
+    }
+
+    /// Frees the body. The garbage collector does not know how large it is.
+    #[napi(catch_unwind)]
+    pub fn release(&self) {
+        *locked(&self.state) = State::Gone;
     }
 
     /// A long text, decoded on a worker thread.

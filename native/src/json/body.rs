@@ -5,6 +5,18 @@ use crate::json::counter::{Counter, Exceeded, Limits};
 use crate::json::split::{Refusal, Split, Step, split};
 use crate::json::text::{decode, piece_end};
 
+/// Length of the longest escape sequence, a surrogate pair.
+pub const ESCAPE_BYTES_MAX: usize = 12;
+
+/// A piece of a long text that was written to a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Number of bytes written; 0 at the end of the text.
+    pub bytes: usize,
+    /// Where the next piece starts.
+    pub next: usize,
+}
+
 /// A body that is arriving.
 pub struct ArrivingBody {
     counter: Counter,
@@ -58,22 +70,33 @@ impl SplitBody {
         Ok(self.parts.group(&self.bytes, range))
     }
 
-    /// About `bytes` bytes of a long text from `start` on, as they are between its quotes, and where the next piece
-    /// starts. Empty at the end.
-    pub fn raw_piece(&self, text: usize, start: usize, bytes: usize) -> Result<(&[u8], usize)> {
-        let raw = self.raw(text)?;
-        let start = start.min(raw.len());
-        let end = piece_end(raw, start, bytes);
-        Ok((&raw[start..end], end))
+    /// Writes a piece of a long text to `out`: from `start` on, as it is between its quotes. Fills `out` except for at
+    /// most `ESCAPE_BYTES_MAX` bytes.
+    pub fn raw_piece(&self, text: usize, start: usize, out: &mut [u8]) -> Result<Piece> {
+        let raw = self.raw_range(text, start, out.len())?;
+        out[..raw.len()].copy_from_slice(raw);
+        Ok(Piece { bytes: raw.len(), next: start + raw.len() })
     }
 
     /// Like `raw_piece`, without escapes.
-    pub fn text_piece(&self, text: usize, start: usize, bytes: usize) -> Result<(Vec<u8>, usize)> {
-        let (raw, next) = self.raw_piece(text, start, bytes)?;
-        let mut decoded = Vec::with_capacity(raw.len());
-        decode(raw, |slice| decoded.extend_from_slice(slice))
-            .map_err(|_| Error::Bug("a checked text is malformed".to_owned()))?;
-        Ok((decoded, next))
+    pub fn text_piece(&self, text: usize, start: usize, out: &mut [u8]) -> Result<Piece> {
+        let raw = self.raw_range(text, start, out.len())?;
+        let mut bytes = 0;
+        decode(raw, |slice| {
+            out[bytes..bytes + slice.len()].copy_from_slice(slice);
+            bytes += slice.len();
+        })
+        .map_err(|_| Error::Bug("a checked text is malformed".to_owned()))?;
+        Ok(Piece { bytes, next: start + raw.len() })
+    }
+
+    /// At most `bytes` bytes of a long text from `start` on. Ends between escape sequences. Decoding makes no sequence
+    /// longer.
+    fn raw_range(&self, text: usize, start: usize, bytes: usize) -> Result<&[u8]> {
+        let raw = self.raw(text)?;
+        let start = start.min(raw.len());
+        let end = piece_end(raw, start, bytes.saturating_sub(ESCAPE_BYTES_MAX).max(1));
+        if end - start > bytes { Err(Error::invalid("the piece does not fit")) } else { Ok(&raw[start..end]) }
     }
 
     fn raw(&self, text: usize) -> Result<&[u8]> {
@@ -124,20 +147,22 @@ mod tests {
             arriving.add(piece).expect("within the limits");
         }
         let body = arriving.complete().map_err(|(refusal, _)| refusal).expect("JSON");
-        let (mut pieces, mut raw, mut at) = (Vec::new(), Vec::new(), 0);
+        let (mut pieces, mut raw, mut at, mut out) = (Vec::new(), Vec::new(), 0, vec![0; 1000]);
         loop {
-            let (piece, next) = body.text_piece(0, at, 1000).expect("a piece");
-            raw.extend_from_slice(body.raw_piece(0, at, 1000).expect("a piece").0);
-            if piece.is_empty() {
+            let raw_piece = body.raw_piece(0, at, &mut out).expect("a piece");
+            raw.extend_from_slice(&out[..raw_piece.bytes]);
+            let piece = body.text_piece(0, at, &mut out).expect("a piece");
+            assert_eq!(piece.next, raw_piece.next);
+            if piece.bytes == 0 {
                 break;
             }
-            pieces.extend_from_slice(&piece);
-            at = next;
+            pieces.extend_from_slice(&out[..piece.bytes]);
+            at = piece.next;
         }
         assert_eq!(pieces, text.as_bytes());
         assert_eq!([b"{\"content\":\"", raw.as_slice(), b"\"}"].concat(), json.as_bytes());
         assert_eq!(body.text(0), Ok(text));
         assert_eq!(path_json(body.bytes(), &body.parts().texts[0].path), r#"["content"]"#);
-        assert!(body.text(1).is_err() && body.text_piece(1, 0, 1).is_err());
+        assert!(body.text(1).is_err() && body.text_piece(1, 0, &mut out).is_err());
     }
 }

@@ -172,10 +172,10 @@ export interface JsonParts {
   readonly detail: string;
 }
 
-/** A piece of a long text. */
+/** A piece of a long text that was written to a buffer. */
 export interface JsonTextPiece {
-  /** Empty at the end of the text. */
-  readonly bytes: Uint8Array;
+  /** Number of bytes written; 0 at the end of the text. */
+  readonly bytes: number;
   /** Where the next piece starts. */
   readonly next: number;
 }
@@ -421,8 +421,13 @@ export interface NativeJsonBody {
   split(): Promise<JsonParts>;
   /** The items of a group of an array, as a JSON array. */
   group(array: number, group: number): string;
-  /** About 256 KiB of a long text from `start` on: its UTF-8; if `is_json`, as it stands between its quotes. */
-  textPiece(text: number, start: number, isJson: boolean): JsonTextPiece;
+  /**
+   * Writes a piece of a long text from `start` on to `out`: its UTF-8; if `is_json`, as it stands between its quotes.
+   * `out` has more than 12 bytes, and nobody else uses it during the call.
+   */
+  textPiece(text: number, start: number, isJson: boolean, out: Uint8Array): JsonTextPiece;
+  /** Frees the body. The garbage collector does not know how large it is. */
+  release(): void;
   /** A long text, decoded on a worker thread. */
   text(text: number): Promise<string>;
 }

@@ -2,6 +2,7 @@
 // over piece by piece.
 
 import { createHash } from "node:crypto";
+import { TimeSlice } from "../../kit/time-slice.ts";
 import {
   type ArrivingJson,
   type JsonBodies,
@@ -15,8 +16,8 @@ import {
 import { addon, translated, translatedAsync } from "./addon.ts";
 import type { JsonParts, NativeJsonBody } from "./addon-types.ts";
 
-/** Maximum time, in milliseconds, that pieces are taken over before other work of the thread runs. */
-const SLICE_MS = 8;
+/** Size of a piece of a long text. Decoding and hashing it takes less than 1 ms. */
+const PIECE_BYTES = 256 * 1024;
 
 /** Bodies in the native core. */
 export const nativeJsonBodies: JsonBodies = {
@@ -35,6 +36,10 @@ class ArrivingBody implements ArrivingJson {
     return translated(() => this.#native.add(bytes));
   }
 
+  release(): void {
+    translated(() => this.#native.release());
+  }
+
   async parse(isSetApart: (path: readonly JsonStep[]) => boolean): Promise<ParsedJson> {
     const parts = await translatedAsync(() => this.#native.split());
     const { refusal, detail } = parts;
@@ -49,15 +54,15 @@ class ArrivingBody implements ArrivingJson {
     { skeleton, texts, arrays }: JsonParts,
     isSetApart: (path: readonly JsonStep[]) => boolean,
   ): Promise<ParsedJson> {
-    const turn = new Turn();
+    const slice = new TimeSlice();
     const root: Container = { value: JSON.parse(skeleton) };
     for (const [index, { path, groups }] of arrays.entries()) {
-      await turn.next();
+      await slice.next();
       const place = placeOf(root, JSON.parse(path), `\0array ${index}`);
       if (place === null) continue;
       const items: unknown[] = [];
       for (let group = 0; group < groups; group++) {
-        await turn.next();
+        await slice.next();
         const parsed = JSON.parse(translated(() => this.#native.group(index, group))) as unknown[];
         for (const item of parsed) items.push(item);
       }
@@ -65,21 +70,23 @@ class ArrivingBody implements ArrivingJson {
     }
     const longTexts = new Map<string, LongText>();
     for (const [index, pathJson] of texts.entries()) {
-      await turn.next();
+      await slice.next();
       const path = JSON.parse(pathJson) as readonly JsonStep[];
       const placeholder = `\0text ${index}`;
       const place = placeOf(root, path, placeholder);
       if (place === null) continue;
-      const text = isSetApart(path) ? await longTextOf(this.#native, index, turn) : null;
+      const text = isSetApart(path) ? await longTextOf(this.#native, index, slice) : null;
       if (text === null) place.container[place.step] = await translatedAsync(() => this.#native.text(index));
       else longTexts.set(placeholder, text);
     }
-    return { value: root.value, longTexts };
+    // all that is still needed of the body are the texts that were set apart
+    if (longTexts.size === 0) this.release();
+    return { value: root.value, longTexts, release: () => this.release() };
   }
 }
 
 /** A long text that stays in the native core; null if it is blank. */
-async function longTextOf(native: NativeJsonBody, index: number, turn: Turn): Promise<LongText | null> {
+async function longTextOf(native: NativeJsonBody, index: number, slice: TimeSlice): Promise<LongText | null> {
   const pieces = (isJson: boolean) => piecesOf(native, index, isJson);
   const hash = createHash("sha256");
   const decoder = new TextDecoder();
@@ -88,17 +95,19 @@ async function longTextOf(native: NativeJsonBody, index: number, turn: Turn): Pr
     hash.update(piece);
     bytes += piece.byteLength;
     isBlank &&= decoder.decode(piece, { stream: true }).trim() === "";
-    await turn.next();
+    await slice.next();
   }
   if (isBlank) return null;
   return { bytes, sha256: hash.digest(), pieces: () => pieces(false), jsonPieces: () => pieces(true) };
 }
 
+/** The pieces of a long text. Each is valid until the next one is taken, because they share their memory. */
 function* piecesOf(native: NativeJsonBody, text: number, isJson: boolean): Generator<Uint8Array> {
+  const buffer = new Uint8Array(PIECE_BYTES);
   for (let start = 0; ; ) {
-    const { bytes, next } = translated(() => native.textPiece(text, start, isJson));
-    if (bytes.byteLength === 0) return;
-    yield bytes;
+    const { bytes, next } = translated(() => native.textPiece(text, start, isJson, buffer));
+    if (bytes === 0) return;
+    yield buffer.subarray(0, bytes);
     start = next;
   }
 }
@@ -116,15 +125,4 @@ function placeOf(root: Container, pathInBody: readonly JsonStep[], placeholder: 
     container = next as Container;
   }
   return Object.hasOwn(container, step) && container[step] === placeholder ? { container, step } : null;
-}
-
-/** Lets other work of the thread run from time to time. */
-class Turn {
-  #startedAt = performance.now();
-
-  async next(): Promise<void> {
-    if (performance.now() - this.#startedAt < SLICE_MS) return;
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    this.#startedAt = performance.now();
-  }
 }

@@ -14,6 +14,7 @@ import {
 } from "../../children/supervisor.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
+import { utf8BytesOf } from "../../kit/pieced-text.ts";
 import {
   LARGE_TEXT_BYTES,
   type Prepared,
@@ -132,7 +133,7 @@ class Preparation implements PreparationProcess {
   async prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly Outcome[]> {
     signal?.throwIfAborted();
     const largeBytes = this.options.largeTextBytes ?? LARGE_TEXT_BYTES;
-    const isLarge = inputs.map(({ content }) => Buffer.byteLength(content) > largeBytes);
+    const isLarge = inputs.map(({ content }) => utf8BytesOf(content) > largeBytes);
     if (!isLarge.includes(true)) return this.shared.prepare(inputs, signal);
     const others = await this.shared.prepare(
       inputs.filter((_, at) => !isLarge[at]),
@@ -293,13 +294,10 @@ class SupervisedPreparation {
 
   private async prepareTogether(group: readonly PrepareInput[]): Promise<Prepared[]> {
     const requests = encodeInputs(group);
-    const inFiles = group.reduce(
-      (sum, { content, file }) => sum + (file === undefined ? 0 : Buffer.byteLength(content)),
-      0,
-    );
+    const inFiles = group.reduce((sum, { content, file }) => sum + (file === undefined ? 0 : utf8BytesOf(content)), 0);
     const bytes = requests.reduce((sum, { payload }) => sum + (payload?.byteLength ?? 0), inFiles);
     const answer = (await this.request(requests, bytes)).at(-1);
-    const results = answer === undefined ? [] : decodeResults(answer);
+    const results = answer === undefined ? [] : await decodeResults(answer);
     return results.map(({ extracted, cut }, position) => {
       return { extracted, ...assemble(group[position]?.content ?? "", cut) };
     });

@@ -6,7 +6,7 @@ import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import type { DocumentFacts } from "../../ports/document-reader.ts";
 import type { Completion, Job } from "../../ports/job-store.ts";
 import { foldTitle, type MemoryRow, toMemory } from "./memory.ts";
-import { keptFileOf, readSource, uploadedFileOf } from "./memory-file.ts";
+import { readSource, textFileOf, uploadedFileOf } from "./memory-file.ts";
 
 /** The row of a claimed job, with its waiting content. */
 export type ClaimedRow = MemoryRow & { readonly content: string | null; readonly content_sha256: Uint8Array };
@@ -24,7 +24,7 @@ export function toJob(row: ClaimedRow, { projectId, lease, facts }: Pick<Job, "p
     memory: toMemory(row),
     content: row.content,
     upload,
-    textFile: upload === null ? keptFileOf(row) : null,
+    textFile: upload === null ? textFileOf(row) : null,
     facts,
     lease,
     attempt: Number(row.attempts),

@@ -4,6 +4,7 @@
 import { hashOfFile } from "../../domain/file-hash.ts";
 import type { MemorySource, ReceivedFile } from "../../domain/memory.ts";
 import type { UploadedFile } from "../../ports/job-store.ts";
+import type { TextFile } from "../../ports/upload-files.ts";
 import { type MemoryRow, storedSource } from "./memory.ts";
 
 /** Size and hash of a content. They show whether a given content is new, even when the row no longer has the text. */
@@ -17,6 +18,12 @@ export function unreadSource({ file, bytes, source }: ReceivedFile): string {
 /** Name of the kept file of a memory, uploaded or with its long text; null if there is none. */
 export function keptFileOf({ source }: Pick<MemoryRow, "source">): string | null {
   return source === null ? null : ((JSON.parse(source) as { readonly file?: string }).file ?? null);
+}
+
+/** The file with the long text of a memory that was not uploaded; null if there is none. */
+export function textFileOf(row: Pick<MemoryRow, "source"> & { readonly content_sha256: Uint8Array }): TextFile | null {
+  const name = keptFileOf(row);
+  return name === null ? null : { name, sha256: Buffer.from(row.content_sha256).toString("hex") };
 }
 
 /** The uploaded file of a memory whose text has to be read; null if there is none. */

@@ -1,6 +1,7 @@
 // UploadFiles in a folder. The folder has the kept files, and its subfolder `incoming/` the files that are still
 // arriving.
 
+import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -8,10 +9,11 @@ import { Fault, invariant } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { nullIfMissing } from "../../kit/if-missing.ts";
 import type { Log } from "../../kit/log.ts";
+import { PiecedText } from "../../kit/pieced-text.ts";
 import { syncFolder } from "../../kit/sync-folder.ts";
-import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
+import type { IncomingFile, TextFile, UploadFiles } from "../../ports/upload-files.ts";
 
-/** Number of bytes of a text that are decoded at once. */
+/** Number of bytes of a text that are hashed and decoded at once. */
 const READ_BYTES = 1024 * 1024;
 
 /** Retry hint for callers: a person has to free disk space first, which takes a while. */
@@ -76,17 +78,24 @@ class Spool implements HoldableFiles {
     return join(this.directory, name);
   }
 
-  async readText(name: string): Promise<string | null> {
+  async readText({ name, sha256 }: TextFile): Promise<PiecedText | "missing" | "damaged"> {
     const file = await open(this.pathOf(name), "r").catch(nullIfMissing);
-    if (file === null) return null;
+    if (file === null) return "missing";
     try {
       const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+      const hash = createHash("sha256");
+      const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
       const pieces: string[] = [];
-      for (;;) {
-        const piece = Buffer.allocUnsafe(READ_BYTES);
-        const { bytesRead } = await file.read(piece, 0, READ_BYTES, null);
-        if (bytesRead === 0) return pieces.join("") + decoder.decode();
-        pieces.push(decoder.decode(piece.subarray(0, bytesRead), { stream: true }));
+      for (let bytes = 0; ; ) {
+        const { bytesRead } = await file.read(buffer, 0, READ_BYTES, null);
+        if (bytesRead === 0) {
+          pieces.push(decoder.decode());
+          return hash.digest("hex") === sha256 ? new PiecedText(pieces, bytes) : "damaged";
+        }
+        const piece = buffer.subarray(0, bytesRead);
+        hash.update(piece);
+        pieces.push(decoder.decode(piece, { stream: true }));
+        bytes += bytesRead;
       }
     } finally {
       await file.close();

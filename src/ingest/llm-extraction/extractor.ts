@@ -8,6 +8,7 @@ import { EXTRACTED_FIELDS, type ExtractedField } from "../../domain/memory.ts";
 import type { ProjectSettings } from "../../domain/project.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
+import type { AnyText } from "../../kit/pieced-text.ts";
 import type { AccountStore } from "../../ports/account-store.ts";
 import type { Job } from "../../ports/job-store.ts";
 import {
@@ -59,7 +60,7 @@ export interface LlmExtractorParts {
 /** A memory and its text. */
 export interface ExtractionInput {
   readonly job: Job;
-  readonly content: string;
+  readonly content: AnyText;
   /** Title from the memory's file; null if the file has no title. */
   readonly title: string | null;
 }

@@ -4,6 +4,7 @@
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import { EXTRACTED_FIELDS, type ExtractedField, type JsonObject } from "../../domain/memory.ts";
 import { TITLE_CHARACTERS_MAX } from "../../domain/title.ts";
+import { type AnyText, utf8BytesOf } from "../../kit/pieced-text.ts";
 import type { LlmMessage } from "../../ports/language-model.ts";
 
 /**
@@ -72,7 +73,7 @@ export function replySchema(missing: readonly ExtractedField[]): JsonObject {
  * @param marker a random word
  */
 export function extractionPrompt(
-  { content, title }: { readonly content: string; readonly title: string | null },
+  { content, title }: { readonly content: AnyText; readonly title: string | null },
   missing: readonly ExtractedField[],
   marker: string,
 ): readonly LlmMessage[] {
@@ -107,9 +108,9 @@ export function repairPrompt(prompt: readonly LlmMessage[], reply: string, probl
 }
 
 /** Returns the text, or its beginning, middle and end if it is long: at most `EXCERPT_BYTES` plus the separators. */
-export function excerptOf(content: string): string {
-  if (content.length <= EXCERPT_BYTES && Buffer.byteLength(content, "utf8") <= EXCERPT_BYTES) {
-    return content.toWellFormed();
+export function excerptOf(content: AnyText): string {
+  if (content.length <= EXCERPT_BYTES && utf8BytesOf(content) <= EXCERPT_BYTES) {
+    return content.slice(0).toWellFormed();
   }
   const [first, middle, last] = EXCERPT_PART_BYTES;
   const beginning = withoutCutCharacters(Buffer.from(content.slice(0, first), "utf8").subarray(0, first));
@@ -120,7 +121,7 @@ export function excerptOf(content: string): string {
   return [
     beginning,
     withoutCutCharacters(Buffer.from(content.slice(middleAt, middleAt + middle), "utf8").subarray(0, middle)),
-    withoutCutCharacters(Buffer.from(content.slice(-last), "utf8").subarray(-last)),
+    withoutCutCharacters(Buffer.from(content.slice(Math.max(0, content.length - last)), "utf8").subarray(-last)),
   ].join(OMITTED);
 }
 

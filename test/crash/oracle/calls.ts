@@ -13,6 +13,11 @@ export interface Caller {
   call(method: string, path: string, body?: unknown): Promise<Called>;
   /** Sends a request with another key. Absent if the caller cannot do that; then keys are not checked. */
   callAs?(key: string, method: string, path: string): Promise<Called>;
+  /**
+   * Stores a memory with a body of more than 1 MiB, so that its text is kept in a file if it has more than 11,000
+   * characters. Absent if the caller cannot do that.
+   */
+  storeLarge?(text: string, metadata: object): Promise<Called>;
   /** Uploads a text file. Absent if the caller cannot do that; then memories are stored without files. */
   upload?(filename: string, text: string, metadata: object): Promise<Called>;
 }
@@ -45,6 +50,12 @@ export function callerOf(server: {
   return {
     call: (method, path, body) => server.call(method, path, body),
     callAs: (key, method, path) => send(`${server.url}${path}`, key, { method }),
+    storeLarge: (text, metadata) => {
+      const escapes = Array.from({ length: text.length }, (_, at) => escapeOf(text.charCodeAt(at)));
+      const body = `{"content":"${escapes.join("")}","metadata":${JSON.stringify(metadata)}}${" ".repeat(1024 * 1024)}`;
+      const headers = { "content-type": "application/json" };
+      return send(`${server.url}/v1/memories`, server.key, { method: "POST", headers, body });
+    },
     upload: (filename, text, metadata) => {
       const form = new FormData();
       form.set("file", new File([text], filename, { type: "text/plain" }));
@@ -54,8 +65,16 @@ export function callerOf(server: {
   };
 }
 
-async function send(url: string, key: string, request: RequestInit): Promise<Called> {
-  const response = await fetch(url, { ...request, headers: { authorization: `Bearer ${key}` } });
+function escapeOf(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, "0")}`;
+}
+
+async function send(
+  url: string,
+  key: string,
+  { headers, ...request }: RequestInit & { readonly headers?: Record<string, string> },
+): Promise<Called> {
+  const response = await fetch(url, { ...request, headers: { ...headers, authorization: `Bearer ${key}` } });
   const text = await response.text();
   return { status: response.status, body: text === "" ? null : JSON.parse(text) };
 }

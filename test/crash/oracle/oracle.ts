@@ -49,6 +49,8 @@ export interface CheckOptions {
 const ENDS_WITHIN_MS = 120_000;
 /** Number of results of a search. */
 const RESULTS = 10;
+/** Maximum length of a query, which is the beginning of a text. */
+const QUERY_CHARACTERS = 400;
 /** Number of findings that a message lists. */
 const FINDINGS_SHOWN = 12;
 
@@ -200,7 +202,7 @@ export class Oracle implements Records {
     const records = [...this.memories.values()];
     const step = Math.max(1, Math.ceil(records.length / searchesMax));
     for (const record of records.filter((_, at) => at % step === 0)) {
-      const query = record.state?.text ?? [...record.texts].at(-1) ?? "";
+      const query = (record.state?.text ?? [...record.texts].at(-1) ?? "").slice(0, QUERY_CHARACTERS);
       const { status, body } = await server.call("POST", "/v1/memories/search", {
         ...{ query, mode: "hybrid", limit: RESULTS },
       });

@@ -11,6 +11,8 @@ const PLACES = ["attic", "barn", "cellar", "dairy", "engine room", "foyer", "gar
 const WEBHOOK_URL = "http://127.0.0.1:9/hook";
 /** Number of sentences of an uploaded file. */
 const UPLOAD_SENTENCES = 6;
+/** Number of sentences of a text that is kept in a file until it is published: more than 11,000 characters. */
+const LONG_SENTENCES = 220;
 /** Setting that a server needs for the webhooks of writers. */
 export const WRITER_ENVIRONMENT = { MNEME_WEBHOOK_ALLOW: "127.0.0.1" } as const;
 
@@ -27,12 +29,13 @@ export interface Mix {
   readonly key: number;
   readonly webhook: number;
   readonly upload: number;
+  readonly storeLong: number;
 }
 
 /** Everything, mostly changes of memories. */
 export const MIX: Mix = {
   ...{ create: 30, batch: 4, rewrite: 22, annotate: 6, remove: 10, purge: 8 },
-  ...{ message: 3, event: 8, key: 3, webhook: 2, upload: 4 },
+  ...{ message: 3, event: 8, key: 3, webhook: 2, upload: 4, storeLong: 1 },
 };
 
 let texts = 0;
@@ -114,6 +117,19 @@ export class Writer {
     this.#oracle.asked.set(text, shown);
     const { metadata } = bodyOf(shown);
     const answer = await ifAnswered(server.upload(`${this.#name}.txt`, text, metadata));
+    if (answer === null) return false;
+    if (!isUncertain(answer)) this.#oracle.asked.delete(text);
+    if (answer.status === 202) this.#created((answer.body as { readonly id: string }).id, shown);
+    return true;
+  }
+
+  /** Stores a text that is kept in a file until it is published. */
+  async storeLong(server: Caller): Promise<boolean> {
+    if (server.storeLarge === undefined) return this.create(server);
+    const text = Array.from({ length: LONG_SENTENCES }, () => newText(this.#random)).join(" ");
+    const shown = { text, revision: ++this.#revision };
+    this.#oracle.asked.set(text, shown);
+    const answer = await ifAnswered(server.storeLarge(text, bodyOf(shown).metadata));
     if (answer === null) return false;
     if (!isUncertain(answer)) this.#oracle.asked.delete(text);
     if (answer.status === 202) this.#created((answer.body as { readonly id: string }).id, shown);

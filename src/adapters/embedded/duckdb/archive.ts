@@ -2,6 +2,7 @@
 // opens and repairs the file; the rows in SQLite decide which memories exist.
 
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
+import type { AnyText } from "../../../kit/pieced-text.ts";
 import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk-index.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, USE_OF_FILE } from "./rewriting.ts";
@@ -13,7 +14,7 @@ export interface ArchivedMemory {
   readonly projectId: ProjectId;
   readonly memoryKey: MemoryKey;
   readonly version: number;
-  readonly content: string;
+  readonly content: AnyText;
   readonly chunks: readonly ArchivedChunk[];
 }
 
@@ -212,7 +213,7 @@ function* chunkRows(memories: readonly ArchivedMemory[]) {
 }
 
 /** Cuts a text into one or more pieces, each stored in a row of its own. Does not cut surrogate pairs. */
-function* piecesOf(content: string): Generator<string> {
+function* piecesOf(content: AnyText): Generator<string> {
   let start = 0;
   do {
     let end = start + PIECE_CHARACTERS_MAX;

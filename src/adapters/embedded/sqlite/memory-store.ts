@@ -7,6 +7,7 @@ import type { Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../../ports/memory-store.ts";
+import type { TextFile } from "../../../ports/upload-files.ts";
 import { type MemoryRow, toMemory } from "../../rows/memory.ts";
 import { type RandomBytes, systemRandom } from "../../rows/random.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -92,14 +93,14 @@ export class SqliteMemoryStore implements MemoryStore {
     return new Map(rows.map((row) => [row.memory_key as MemoryKey, row.content]));
   }
 
-  waitingTextFiles(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, string> {
+  waitingTextFiles(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, TextFile> {
     const rows = this.#database
-      .prepare<{ memory_key: bigint; name: string }, { keys: string; now: number }>(
-        `SELECT memory_key, source ->> '$.file' AS name FROM memories
+      .prepare<TextFile & { memory_key: bigint }, { keys: string; now: number }>(
+        `SELECT memory_key, source ->> '$.file' AS name, lower(hex(content_sha256)) AS sha256 FROM memories
          WHERE memory_key IN ${KEYS} AND source ->> '$.file' IS NOT NULL AND source ->> '$.filename' IS NULL AND ${LIVE}`,
       )
       .all({ keys: keyList(keys), now: this.#clock.now() });
-    return new Map(rows.map((row) => [row.memory_key as MemoryKey, row.name]));
+    return new Map(rows.map(({ memory_key, name, sha256 }) => [memory_key as MemoryKey, { name, sha256 }]));
   }
 
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
