@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { answersOf, keptDirectories, unpack } from "../upgrade/kept-directory.ts";
+import { answersOf, keptDirectories, schemaOf, unpack } from "../upgrade/kept-directory.ts";
 import { Faults, whyNoFaults } from "./faults/faults.ts";
 import { MIGRATION_POINTS } from "./points.ts";
 
@@ -40,6 +40,7 @@ describe.skipIf(reason !== null)(`the migration of ${oldest} is killed`, () => {
         faults.close();
         await using next = await startServer({ dataDir });
         expect(await answersOf(next, expected)).toEqual(expected);
+        expect(schemaOf(dataDir)).toEqual(schemaOf(mkdtempSync(join(home, "new-"))));
       },
       TIMEOUT_MS,
     );

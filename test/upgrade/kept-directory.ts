@@ -3,6 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { unzipSync, zipSync } from "fflate";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { until } from "../support/until.ts";
 
 /** Folder of the archives (`NAME.zip`) and of their answers (`NAME.json`). */
@@ -158,6 +159,20 @@ export async function ask(server: Caller, asked: Asked): Promise<Answers> {
   const project = pick(await get("/v1/project"), PROJECT_FIELDS);
   const { about, unfinished } = asked;
   return { about, memories, deleted, unfinished, searches, chats, events, project };
+}
+
+/**
+ * The tables, indexes and triggers of the rows in a data directory, in which a server may run, without comments, whose
+ * wording changes between versions. The last migration of an old directory must lead to the schema of a new one.
+ */
+export function schemaOf(dataDir: string): readonly (string | null)[] {
+  const database = openDatabase(join(dataDir, "mneme.sqlite"));
+  try {
+    const all = database.prepare<{ sql: string | null }>("SELECT sql FROM sqlite_schema ORDER BY type, name").all({});
+    return all.map(({ sql }) => sql?.replace(/--.*$/gm, "").replace(/\s+/g, " ") ?? null);
+  } finally {
+    database.close();
+  }
 }
 
 function pick(body: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {

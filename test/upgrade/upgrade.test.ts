@@ -10,12 +10,14 @@ import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { startMneme } from "../support/command.ts";
 import { startServer } from "../support/server.ts";
-import { answersOf, keptDirectories, unpack } from "./kept-directory.ts";
+import { answersOf, keptDirectories, schemaOf, unpack } from "./kept-directory.ts";
 
 setDefaultTimeout(180_000);
 
 const home = mkdtempSync(join(tmpdir(), "mneme-upgrade-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const newDataDir = () => mkdtempSync(join(home, "new-"));
 
 for (const name of keptDirectories()) {
   test(`the data directory ${name} gives the same answers, and is sound`, async () => {
@@ -24,6 +26,7 @@ for (const name of keptDirectories()) {
     for (const start of ["first", "second"]) {
       await using server = await startServer({ dataDir });
       expect([start, await answersOf(server, expected)]).toEqual([start, expected]);
+      expect(schemaOf(dataDir)).toEqual(schemaOf(newDataDir()));
       const report = JSON.parse((await startMneme(["verify", "--json", "--data-dir", dataDir], home)).stdout);
       expect(report).toMatchObject({ is_sound: true, defects: [] });
     }
