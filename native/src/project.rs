@@ -213,12 +213,22 @@ impl Project {
         chunk_keys: &[u64],
         memory_keys: &[u64],
     ) -> Result<Vec<f32>> {
+        let chunks = self.with_ordinals(chunk_keys, memory_keys)?;
+        self.vectors.live_of(fingerprint)?.score_chunks(vector, &chunks)
+    }
+
+    /// Returns the cosine similarities between exactly the given chunks (at most 256), row-major `[chunks, chunks]`;
+    /// NaN for a chunk that does not exist. `memory_keys` has the memory of each chunk.
+    pub fn compare_vectors(&self, chunk_keys: &[u64], memory_keys: &[u64]) -> Result<Vec<f32>> {
+        self.vectors.live().compare_chunks(&self.with_ordinals(chunk_keys, memory_keys)?)
+    }
+
+    /// Each chunk with the ordinal of its memory, `None` for an unknown memory.
+    fn with_ordinals(&self, chunk_keys: &[u64], memory_keys: &[u64]) -> Result<Vec<(u64, Option<u32>)>> {
         if chunk_keys.len() != memory_keys.len() {
             return Err(Error::invalid("chunk keys and memory keys differ in number"));
         }
-        let ordinals = self.memory_table.known_ordinals(memory_keys);
-        let chunks: Vec<(u64, Option<u32>)> = chunk_keys.iter().copied().zip(ordinals).collect();
-        self.vectors.live_of(fingerprint)?.score_chunks(vector, &chunks)
+        Ok(chunk_keys.iter().copied().zip(self.memory_table.known_ordinals(memory_keys)).collect())
     }
 
     /// Returns the BM25 score of exactly the given chunks; 0 if no word matches or the chunk does not exist.

@@ -34,6 +34,8 @@ export interface Signals {
   readonly graph?: Signal;
   /** Squashed logit of the reranker, -1..1. */
   readonly rerank?: Signal;
+  /** What the final score gained because similar passages of other memories score higher, in units of that score. */
+  readonly neighbours?: Signal;
   /** How well the day of the passage fits the time that the question names, 0..1. */
   readonly time?: Signal;
 }

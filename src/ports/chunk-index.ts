@@ -306,6 +306,11 @@ export interface ProjectIndex {
     chunks: Pick<Hits, "chunkKeys" | "memoryKeys">,
   ): Promise<Float32Array>;
   /**
+   * Cosine similarities of these chunks, at most 256, to each other by the live model; row-major `[chunks, chunks]`, 1
+   * on the diagonal, NaN for a chunk that no longer exists.
+   */
+  compareVectors(chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
+  /**
    * Full-text search: the chunks with the highest BM25 scores. Scores are in 0..1, and comparable between queries (see
    * retrieval/modes.ts). Chunks with score 0 are left out.
    */

@@ -40,6 +40,14 @@ interface ModeConstants {
    * after the reranker. Reason: the answer is often near the passage that sounds like the question.
    */
   readonly siblingBoost: number;
+  /**
+   * Share of the mean distance to higher-scoring neighbours that a passage gains. Its neighbours are the
+   * `NEIGHBOURS` passages of other memories with the most similar vectors, among the best `NEIGHBOUR_CANDIDATES`
+   * candidates. Applied after the sibling boost to the hybrid score, which chooses what the reranker reads, and again
+   * after the reranker; less as graph certainty grows, like the text weight. The best passage stays the best. 0 means
+   * that vectors are not compared. Reason: passages that answer the same question resemble each other.
+   */
+  readonly neighbourBoost: number;
   /** Maximum number of candidates that the reranker reads, best hybrid score first. 0 means no reranking. */
   readonly rerankDepth: number;
   /**
@@ -63,6 +71,15 @@ export const RERANKED_TOKENS_MAX = 128;
 
 /** Chosen on 250 questions to three of LoCoMo's ten conversations. */
 const SIBLING_BOOST = 0.2;
+
+/** Number of candidates, best hybrid score first, whose vectors are compared for the neighbour boost. */
+export const NEIGHBOUR_CANDIDATES = 100;
+
+/** Chosen on train questions of SciFact and HotpotQA: docs/measurements.md, "Neighbour boost". */
+const NEIGHBOUR_BOOST = 0.5;
+
+/** Number of neighbours of a passage in the neighbour boost. */
+export const NEIGHBOURS = 3;
 
 const GRAPH = { graphCandidates: 200, graphCertaintyDamping: 0.7 };
 
@@ -89,8 +106,8 @@ export function modeFor(name: ModeName, { weights, typicalCosine }: RetrievalTun
 
 /**
  * Changes a mode for a question in a language that the embedder does not support. Every mode then uses full text, and
- * none uses the reranker. Graph certainty does not reduce the text weight, because full text is the only other useful
- * signal.
+ * none uses the reranker or the neighbour boost. Graph certainty does not reduce the text weight, because full text is
+ * the only other useful signal.
  * @param isScriptSupported whether the embedder knows at least the script of the question, such as the Latin script of
  *   a German question. Its vectors are then still useful for proper nouns and loanwords.
  */
@@ -104,6 +121,7 @@ export function forUnsupportedLanguage(
     textCandidates: MODES.precise.textCandidates,
     textWeight: weights.precise.textWeight,
     graphCertaintyDamping: 0,
+    neighbourBoost: 0,
     rerankDepth: 0,
     ...(isScriptSupported ? {} : unsupportedScript),
   };
@@ -119,6 +137,7 @@ const HYBRID: ModeConstants = {
   usesSureGraph: true,
   ...GRAPH,
   siblingBoost: SIBLING_BOOST,
+  neighbourBoost: 0,
   ...NO_RERANKER,
 };
 
@@ -131,6 +150,7 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     usesSureGraph: false,
     ...GRAPH,
     siblingBoost: SIBLING_BOOST,
+    neighbourBoost: 0,
     ...NO_RERANKER,
   },
   hybrid: HYBRID,
@@ -148,6 +168,7 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     usesSureGraph: false,
     ...GRAPH,
     siblingBoost: SIBLING_BOOST,
+    neighbourBoost: NEIGHBOUR_BOOST,
     rerankDepth: 30,
     rerankTokensMax: 15 * RERANKED_TOKENS_MAX,
     rerankFullTokensMax: Number.POSITIVE_INFINITY,

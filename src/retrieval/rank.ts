@@ -5,7 +5,7 @@ import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";
 import type { Curve } from "../domain/retrieval-tuning.ts";
 import type { EarlyExit } from "../ports/models.ts";
-import { type Mode, RERANKED_TOKENS_MAX } from "./modes.ts";
+import { type Mode, NEIGHBOUR_CANDIDATES, NEIGHBOURS, RERANKED_TOKENS_MAX } from "./modes.ts";
 
 /** A candidate passage with the signals that were computed for it so far. */
 export interface Candidate {
@@ -16,9 +16,11 @@ export interface Candidate {
   readonly hybridScore: number;
   /**
    * Score that decides the order: the hybrid score before reranking; afterwards the hybrid score plus the reranker's
-   * part.
+   * part; in both cases with the neighbour boost.
    */
   readonly finalScore: number;
+  /** The most similar passages of other memories, if vectors were compared; see `withNeighbours`. */
+  readonly neighbours?: readonly ChunkKey[];
   /** The passage of a newer memory that contradicts this one, if the candidates contain one. */
   readonly supersededBy?: ChunkKey;
 }
@@ -61,6 +63,89 @@ export function boostSiblings(
   return passages.map(({ memoryKey }, position) => {
     const score = scores[position] ?? Number.NaN;
     return score + share * ((best.get(memoryKey) ?? score) - score);
+  });
+}
+
+/** The candidates whose vectors are compared to find neighbours; none if the mode does not use them. */
+export function comparedCandidates(candidates: readonly Candidate[], { neighbourBoost }: Mode): readonly Candidate[] {
+  return neighbourBoost > 0 && candidates.length > 1 ? candidates.slice(0, NEIGHBOUR_CANDIDATES) : [];
+}
+
+/**
+ * The candidates, the compared ones with their neighbours: the passages of other memories with the most similar
+ * vectors.
+ * @param candidates best hybrid score first
+ * @param similarities cosines between the `comparedCandidates`, row-major; NaN where a vector is missing
+ */
+export function withNeighbours(
+  candidates: readonly Candidate[],
+  similarities: Float32Array,
+  mode: Mode,
+): readonly Candidate[] {
+  const compared = comparedCandidates(candidates, mode);
+  const count = compared.length;
+  return candidates.map((candidate, at) => {
+    if (at >= count) return candidate;
+    return { ...candidate, neighbours: nearest(compared, at, similarities.subarray(at * count, (at + 1) * count)) };
+  });
+}
+
+function nearest(compared: readonly Candidate[], position: number, row: Float32Array): readonly ChunkKey[] {
+  const own = compared[position]?.memoryKey;
+  const found: { readonly chunkKey: ChunkKey; readonly similarity: number }[] = [];
+  for (const [at, { chunkKey, memoryKey }] of compared.entries()) {
+    const similarity = row[at] ?? Number.NaN;
+    if (memoryKey === own || Number.isNaN(similarity)) continue;
+    if (found.length === NEIGHBOURS && similarity <= (found.at(-1)?.similarity ?? 0)) continue;
+    const place = found.findIndex((nearer) => nearer.similarity < similarity);
+    found.splice(place === -1 ? found.length : place, 0, { chunkKey, similarity });
+    if (found.length > NEIGHBOURS) found.pop();
+  }
+  return found.map(({ chunkKey }) => chunkKey);
+}
+
+/**
+ * Neighbour boost of hybrid scores: makes hybrid score plus boost the final score, and sorts the candidates by it. Can
+ * be repeated, because it starts from the hybrid scores, which stay the same.
+ */
+export function preferNeighbours(
+  candidates: readonly Candidate[],
+  mode: Mode,
+  graph: GraphScores = NO_GRAPH,
+): readonly Candidate[] {
+  if (mode.neighbourBoost === 0) return candidates;
+  const scores = candidates.map(({ hybridScore }) => hybridScore);
+  return sortByFinalScore(boostNeighbours(candidates, scores, mode, graph));
+}
+
+/**
+ * Neighbour boost: each passage gains a share of the mean distance to its neighbours that score higher. A neighbour
+ * that does not score higher, or is not in the list, counts as distance 0. The boost lowers no score, and the best one
+ * stays the best.
+ * @param scores one per candidate
+ * @returns the candidates in the same order, with their new final scores
+ */
+function boostNeighbours(
+  candidates: readonly Candidate[],
+  scores: readonly number[],
+  mode: Mode,
+  graph: GraphScores,
+): Candidate[] {
+  const share = (mode.neighbourBoost * graphDamping(graph, mode)) / NEIGHBOURS;
+  const scoreOf = new Map(candidates.map(({ chunkKey }, at) => [chunkKey, scores[at] ?? Number.NEGATIVE_INFINITY]));
+  const gains = candidates.map(({ neighbours }, at) => {
+    const own = scores[at] ?? 0;
+    return share * (neighbours ?? []).reduce((sum, key) => sum + Math.max(0, (scoreOf.get(key) ?? own) - own), 0);
+  });
+  const ranks = ranksOf(gains);
+  return candidates.map((candidate, at) => {
+    const gain = gains[at] ?? 0;
+    const { neighbours: _before, ...signals } = candidate.signals;
+    return {
+      ...candidate,
+      signals: gain === 0 ? signals : { ...signals, neighbours: { rank: ranks[at] ?? 0, score: gain } },
+      finalScore: (scores[at] ?? 0) + gain,
+    };
   });
 }
 
@@ -183,9 +268,9 @@ export function rankByHybridScore(
 
 /**
  * Adds the reranker to the head of the list: final score = hybrid score + rerankWeight * squashed logit, then the
- * sibling boost again. The rerank weight shrinks as graph certainty grows. The reranker never decides the order alone
- * (SciFact nDCG@10: reranker alone .627, blended .726). Candidates behind the head keep their order and stay behind the
- * head.
+ * sibling boost again, then the neighbour boost within the head. The rerank weight shrinks as graph certainty grows.
+ * The reranker never decides the order alone (SciFact nDCG@10: reranker alone .627, blended .726). Candidates behind
+ * the head keep their order and stay behind the head.
  * @param logits one per candidate of the head, in its order; null for a candidate that the reranker did not read
  *   because of its language. It gets the median of the others, so that the reranker moves it neither up nor down.
  */
@@ -202,12 +287,13 @@ export function blendRerank(
   const read = candidates.slice(0, given.length);
   const blended = read.map(({ hybridScore }, position) => hybridScore + weight * (given[position] ?? neutral));
   const finals = boostSiblings(read, blended, mode.siblingBoost);
-  const head = read.map((candidate, position) => {
+  const scored = read.map((candidate, position) => {
     const score = given[position] ?? null;
     const signals =
       score === null ? candidate.signals : { ...candidate.signals, rerank: { rank: ranks[position] ?? 0, score } };
     return { ...candidate, signals, finalScore: finals[position] ?? candidate.hybridScore };
   });
+  const head = mode.neighbourBoost === 0 ? scored : boostNeighbours(scored, finals, mode, graph);
   return [...sortByFinalScore(head), ...candidates.slice(given.length)];
 }
 

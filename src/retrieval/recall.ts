@@ -5,7 +5,16 @@ import type { Embedder } from "../ports/models.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
 import { SURE_GRAPH_CANDIDATES, SURE_GRAPH_CERTAINTY } from "./modes.ts";
 import type { Pool } from "./rank.ts";
-import { type Candidate, hitsOutsidePool, mergePools, NO_GRAPH, rankByHybridScore } from "./rank.ts";
+import {
+  type Candidate,
+  comparedCandidates,
+  hitsOutsidePool,
+  mergePools,
+  NO_GRAPH,
+  preferNeighbours,
+  rankByHybridScore,
+  withNeighbours,
+} from "./rank.ts";
 import type { Search, SearchRequest } from "./request.ts";
 
 /** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
@@ -13,7 +22,7 @@ const SPARE_CANDIDATES = 10;
 
 /** The result of recall. */
 export interface Recalled {
-  /** Candidates, highest hybrid score first. */
+  /** Candidates, highest hybrid score with neighbour boost first. */
   readonly candidates: readonly Candidate[];
   /** Result of graph search; null if graph search was not used. */
   readonly walk: GraphWalk | null;
@@ -69,15 +78,30 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
     textScores = await index.scoreText(request.query, pool.chunkKeys);
     watch.lap("text", textScores.length);
   }
-  const candidates = rankByHybridScore(pool, textScores, mode, sureWalk ?? NO_GRAPH);
-  if (!usesGraph) {
-    watch.lap("fuse", candidates.length);
-    return { candidates, walk: sureWalk, usesText };
+  let candidates: readonly Candidate[] = rankByHybridScore(pool, textScores, mode, sureWalk ?? NO_GRAPH);
+  let walk = sureWalk;
+  if (usesGraph) {
+    walk = await walkGraph(running, candidates, Math.max(mode.graphCandidates, limit));
+    candidates = await withGraph(running, { vector, pool, textScores, candidates }, walk);
   }
-  const walk = await walkGraph(running, candidates, Math.max(mode.graphCandidates, limit));
-  const linked = await withGraph(running, { vector, pool, textScores, candidates }, walk);
-  watch.lap("fuse", linked.length);
-  return { candidates: linked, walk, usesText };
+  candidates = await compareCandidates(running, candidates, walk);
+  watch.lap("fuse", candidates.length);
+  return { candidates, walk, usesText };
+}
+
+/** Finds the neighbours of the best candidates and applies the neighbour boost, if the mode uses it. */
+async function compareCandidates(
+  { index, mode }: Search,
+  candidates: readonly Candidate[],
+  walk: GraphWalk | null,
+): Promise<readonly Candidate[]> {
+  const compared = comparedCandidates(candidates, mode);
+  if (compared.length === 0) return candidates;
+  const similarities = await index.compareVectors({
+    chunkKeys: BigUint64Array.from(compared, ({ chunkKey }) => chunkKey),
+    memoryKeys: BigUint64Array.from(compared, ({ memoryKey }) => memoryKey),
+  });
+  return preferNeighbours(withNeighbours(candidates, similarities, mode), mode, walk ?? NO_GRAPH);
 }
 
 /** Adds the passages that graph search found to the candidates, and orders them again with the graph scores. */

@@ -13,7 +13,7 @@ import type { GraphWalk } from "./graph-walk.ts";
 import { type Hydrated, hydrate, readRows, stillValid } from "./hydration.ts";
 import { calibrationCurve, forUnsupportedLanguage, type Mode, modeFor } from "./modes.ts";
 import { hasTurns, preferTurns, TURN_CANDIDATES } from "./prefer-turns.ts";
-import { type Candidate, calibrate } from "./rank.ts";
+import { type Candidate, calibrate, NO_GRAPH, preferNeighbours, sortByHybridScore } from "./rank.ts";
 import { type Recalled, recall, startEmbedding } from "./recall.ts";
 import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
@@ -128,10 +128,13 @@ async function rank(running: Search, { candidates, walk, usesText }: Recalled): 
   }
   watch.lap("hydrate", hydrated.size);
   const present = candidates.slice(0, taken).filter((candidate) => hydrated.has(candidate.chunkKey));
-  const preferred = prefersTurns ? preferTurns(request.query, present, hydrated) : present;
+  // without the neighbour boost, which is computed again from the scores that turns and times have changed
+  const unboosted = mode.neighbourBoost > 0 ? sortByHybridScore(present) : present;
+  const preferred = prefersTurns ? preferTurns(request.query, unboosted, hydrated) : unboosted;
   const timed = preferTime(preferred, hydrated, time);
+  const boosted = preferNeighbours(timed.candidates, mode, walk ?? NO_GRAPH);
   const isRead = mode.rerankDepth > 0 && reranker !== null;
-  const ranked = isRead ? await rerank(running, reranker, timed.candidates, hydrated, walk) : timed.candidates;
+  const ranked = isRead ? await rerank(running, reranker, boosted, hydrated, walk) : boosted;
   const ordered = newestFirst({ text: request.query, language, time }, ranked, hydrated);
   return { candidates: ordered, hydrated, taken, time: namedTime(time, timed.span) };
 }

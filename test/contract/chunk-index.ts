@@ -235,6 +235,37 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         await project.retract([memoryKeys[0] as MemoryKey]);
         expect((await project.scoreVectors(MODEL.fingerprint, query, asked))[1]).toBeNaN();
       });
+
+      test("compareVectors returns the similarity of each pair of chunks, NaN for unknown ones, up to 256", async () => {
+        const query = unitVector(seeded(SEED + 1));
+        const found = await project.searchVectors(MODEL.fingerprint, query, await all(), 3);
+        const asked = {
+          chunkKeys: BigUint64Array.of(...found.chunkKeys, 4_711_000n),
+          memoryKeys: BigUint64Array.of(...found.memoryKeys, 4_711n),
+        };
+        const compared = await project.compareVectors(asked);
+        expect(compared).toHaveLength(16);
+        for (const [at, similarity] of compared.entries()) {
+          const [row, column] = [Math.floor(at / 4), at % 4];
+          if (row === 3 || column === 3) expect(similarity).toBeNaN();
+          else {
+            const [one, other] = [row, column].map((place) => vectorOf(Number(found.memoryKeys[place])));
+            const expected = cosine(one ?? query, other ?? query);
+            expect(Math.abs(similarity - expected)).toBeLessThan(SCORE_TOLERANCE);
+            expect(similarity).toBe(compared[column * 4 + row] ?? Number.NaN);
+          }
+        }
+        const repeated = (count: number) => ({
+          chunkKeys: new BigUint64Array(count).fill(found.chunkKeys[0] ?? 0n),
+          memoryKeys: new BigUint64Array(count).fill(found.memoryKeys[0] ?? 0n),
+        });
+        expect(await project.compareVectors(repeated(0))).toHaveLength(0);
+        expect(await project.compareVectors(repeated(256))).toHaveLength(65_536);
+        expect(await errorOf(() => project.compareVectors(repeated(257)))).toBeInstanceOf(Error);
+        await project.retract([found.memoryKeys[0] as MemoryKey]);
+        const [missing, nan] = [await project.compareVectors(asked), Number.NaN];
+        expect([...missing].slice(0, 6)).toEqual([nan, nan, nan, nan, nan, compared[5] ?? 0]);
+      });
     });
 
     describe("full-text search", () => {

@@ -52,6 +52,9 @@ interface StoredChunk {
   readonly entities: ReadonlyMap<string, StoredEntity>;
 }
 
+/** Maximum number of chunks of `compareVectors`. */
+const COMPARED_CHUNKS_MAX = 256;
+
 /** The data of an index that survives when the index is closed. */
 export class Disk {
   readonly texts = new Map<MemoryKey, StoredMemory>();
@@ -337,6 +340,19 @@ export class InMemoryProjectIndex implements ProjectIndex {
         chunk === null ? Number.NaN : similarity(fingerprint, vector, chunk),
       );
       return Float32Array.from(scores);
+    });
+  }
+
+  compareVectors({ chunkKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+    return this.calls.read("index.compareVectors", () => {
+      if (chunkKeys.length > COMPARED_CHUNKS_MAX) throw new Error(`at most ${COMPARED_CHUNKS_MAX} chunks`);
+      const { fingerprint } = this.#models().live;
+      const chunks = this.#find(chunkKeys);
+      const between = (left: StoredChunk | null, right: StoredChunk | null) => {
+        const vector = left?.vectors.get(fingerprint);
+        return vector === undefined || right === null ? Number.NaN : similarity(fingerprint, vector, right);
+      };
+      return Float32Array.from(chunks.flatMap((left) => chunks.map((right) => between(left, right))));
     });
   }
 

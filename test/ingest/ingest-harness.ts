@@ -180,6 +180,7 @@ class WatchedIndex implements ChunkIndex {
       searchVectors: (model, vector, within, limit) => project.searchVectors(model, vector, within, limit),
       searchText: (query, within, limit) => project.searchText(query, within, limit),
       scoreVectors: (model, vector, hits) => project.scoreVectors(model, vector, hits),
+      compareVectors: (chunks) => project.compareVectors(chunks),
       scoreText: (query, keys) => project.scoreText(query, keys),
       searchGraph: (query, seeds, within, limit) => project.searchGraph(query, seeds, within, limit),
       neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),

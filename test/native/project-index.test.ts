@@ -442,6 +442,11 @@ describe("refusals", () => {
         "similarities to a zero vector",
         () => index.scoreVectors(FINGERPRINT, new Float32Array(DIMENSIONS), keys(), keys()),
       ],
+      ["chunks to compare without their memories", () => index.compareVectors(keys(1n, 2n), keys(1n))],
+      [
+        "too many chunks to compare",
+        () => index.compareVectors(new BigUint64Array(257).fill(1n), new BigUint64Array(257).fill(1n)),
+      ],
       ["arrays of different lengths", () => index.show(keys(1n), keys(), new Float64Array(1))],
       ["a negative expiry", () => index.show(keys(1n), keys(0n), new Float64Array([-1]))],
       ["a reserved memory key", () => index.show(keys(0n), keys(0n), new Float64Array(1))],

@@ -100,14 +100,39 @@ describe("hybrid", () => {
 });
 
 describe("precise", () => {
-  test("differs from balanced only in calibrated scores if both have the same candidates", async () => {
+  test("differs from balanced only in scores and neighbours if both have the same few candidates", async () => {
     await storeIn(harness, ...["A red kite.", "A kite.", "Something else."].map((content) => ({ content })));
     const [precise, balanced] = [
       await searchIn(harness, { mode: "precise" }),
       await searchIn(harness, { mode: "balanced" }),
     ];
-    const withoutScores = ({ results }: Ranking) => results.map(({ score: _, ...rest }) => rest);
+    const withoutScores = ({ results }: Ranking) =>
+      results.map(({ score: _, signals: { neighbours: _gain, ...signals }, ...rest }) => ({ ...rest, signals }));
     expect(withoutScores(precise)).toEqual(withoutScores(balanced));
+  });
+
+  test("prefers passages that resemble the best ones, and explains by how much", async () => {
+    // "on 1 at .9" has cosine .9 to the query; what remains of its vector points along axis 1
+    harness.embedder.vectorOf = (text) => {
+      const [, axis = 1, cosine = text === "red kite" ? 1 : 0.1] = (/on (\d) at (\.\d+)/.exec(text) ?? []).map(Number);
+      const vector = new Float32Array(harness.embedder.dimensions);
+      vector[0] = cosine;
+      vector[axis] = Math.sqrt(1 - cosine ** 2);
+      return vector;
+    };
+    const places = ["1 at .9", "1 at .91", "1 at .92", "1 at .6", "2 at .65", "2 at .2", "2 at .21", "2 at .22"];
+    await storeIn(harness, ...places.map((place) => ({ content: `passage on ${place}` })));
+    const order = ({ results }: Ranking) => results.slice(0, 5).map(({ text }) => text.replace("passage on ", ""));
+    const [balanced, precise] = [
+      await searchIn(harness, { mode: "balanced" }),
+      await searchIn(harness, { mode: "precise" }),
+    ];
+    expect(order(balanced)).toEqual(["1 at .92", "1 at .91", "1 at .9", "2 at .65", "1 at .6"]);
+    expect(order(precise)).toEqual(["1 at .92", "1 at .91", "1 at .9", "1 at .6", "2 at .65"]);
+    const gain = MODES.precise.neighbourBoost * (0.91 - 0.6);
+    expect(precise.results[3]?.signals.neighbours).toEqual({ rank: 1, score: expect.closeTo(gain) });
+    expect(precise.results[0]?.signals).not.toHaveProperty("neighbours");
+    expect(balanced.results.some(({ signals }) => signals.neighbours !== undefined)).toBe(false);
   });
 
   test("reranks as many passages as its depth", async () => {

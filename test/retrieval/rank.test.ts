@@ -3,20 +3,31 @@
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
-import { calibrationCurve, forUnsupportedLanguage, modeFor, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
+import {
+  calibrationCurve,
+  forUnsupportedLanguage,
+  modeFor,
+  NEIGHBOUR_CANDIDATES,
+  NEIGHBOURS,
+  RERANKED_TOKENS_MAX,
+} from "../../src/retrieval/modes.ts";
 import {
   blendRerank,
   boostSiblings,
   type Candidate,
   calibrate,
+  comparedCandidates,
   earlyExitFor,
+  type GraphScores,
   hitsOutsidePool,
   mergePools,
   type Pool,
+  preferNeighbours,
   rankByHybridScore,
   ranksOf,
   rerankedCount,
   squashLogit,
+  withNeighbours,
 } from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
 import { ENGLISH_TUNING } from "../support/shipped-models.ts";
@@ -119,6 +130,102 @@ describe("boostSiblings", () => {
     const blended = blendRerank(stage, Float32Array.of(8, -2, 0), balanced);
     expect(keys(blended)).toEqual([1, 3, 2]);
     expect(blended[1]?.finalScore).toBeCloseTo(0.44 + balanced.siblingBoost * (1.3 - 0.44));
+  });
+});
+
+describe("neighbour boost", () => {
+  const share = precise.neighbourBoost / NEIGHBOURS;
+  const listOf = (...scores: readonly number[]) => scores.map((score, at) => candidate(at + 1, score));
+  /** Similarities between `count` passages, row-major. */
+  const similar = (count: number, of: (one: number, other: number) => number) =>
+    Float32Array.from({ length: count * count }, (_, at) => of(Math.floor(at / count), at % count));
+  const boosted = (listed: readonly Candidate[], similarities: Float32Array, ...graph: [GraphScores?]) =>
+    preferNeighbours(withNeighbours(listed, similarities, precise), precise, ...graph);
+  const finals = (candidates: readonly Candidate[]) => candidates.map(({ finalScore }) => finalScore);
+  // the passages 1, 2, 3 and 5 resemble each other, and so do 4, 6, 7 and 8
+  const GROUPS = [0, 0, 0, 1, 0, 1, 1, 1];
+  const grouped = similar(8, (one, other) => (GROUPS[one] === GROUPS[other] ? 0.9 : 0.2));
+
+  test("adds the share of the mean distance to the nearest passages, and orders again", () => {
+    const found = boosted(listOf(0.9, 0.8, 0.7, 0.52, 0.5, 0.4, 0.3, 0.2), grouped);
+    const expected = [0.9, 0.8 + share * 0.1, 0.7 + share * 0.3, 0.5 + share * 0.9, 0.52];
+    expect(keys(found).slice(0, 5)).toEqual([1, 2, 3, 5, 4]);
+    expect(finals(found).slice(0, 5)).toEqual(expected.map((score) => expect.closeTo(score)));
+    expect(found.map(({ hybridScore }) => hybridScore).slice(0, 5)).toEqual([0.9, 0.8, 0.7, 0.5, 0.52]);
+    const signals = new Map(found.map(({ chunkKey, signals: { neighbours } }) => [Number(chunkKey), neighbours]));
+    expect(signals.get(1)).toBeUndefined();
+    expect(signals.get(4)).toBeUndefined();
+    expect(signals.get(5)).toEqual({ rank: 1, score: expect.closeTo(share * 0.9) });
+    expect(preferNeighbours(found, precise)).toEqual(found);
+  });
+
+  test("is computed again from the scores after the reranker, within the head", () => {
+    const stage = withNeighbours(listOf(0.9, 0.8, 0.7, 0.52, 0.5, 0.4, 0.3, 0.2), grouped, precise);
+    const found = blendRerank(stage, Float32Array.of(-8, 8, 0, 8, 0), precise);
+    const weight = precise.rerankWeight;
+    const [one, two, three, four, five] = [0.9 - weight, 0.8 + weight, 0.7, 0.52 + weight, 0.5];
+    const leads = (own: number, ...others: readonly number[]) =>
+      share * others.reduce((sum, other) => sum + Math.max(0, other - own), 0);
+    expect(Object.fromEntries(found.slice(0, 5).map(({ chunkKey, finalScore }) => [chunkKey, finalScore]))).toEqual({
+      1: expect.closeTo(one + leads(one, two, three, five)),
+      2: expect.closeTo(two),
+      3: expect.closeTo(three + leads(three, one, two, five)),
+      4: expect.closeTo(four),
+      5: expect.closeTo(five + leads(five, one, two, three)),
+    });
+    expect(keys(found)[0]).toBe(2);
+    expect(found.find(({ chunkKey }) => chunkKey === 2n)?.signals.neighbours).toBeUndefined();
+    expect(keys(found).slice(5)).toEqual([6, 7, 8]);
+  });
+
+  test("passages of the same memory are no neighbours, nor are those without a vector", () => {
+    const listed = [candidate(1, 0.9), { ...candidate(2, 0.5), memoryKey: 1n as MemoryKey }, candidate(3, 0.4)];
+    const missing = similar(3, (one, other) => (one === 2 || other === 2 ? Number.NaN : 0.9));
+    expect(finals(boosted(listed, missing))).toEqual([0.9, 0.5, 0.4]);
+    const all = similar(3, () => 0.9);
+    expect(finals(boosted(listed, all))).toEqual([0.9, 0.5, expect.closeTo(0.4 + share * (0.5 + 0.1))]);
+  });
+
+  test("shrinks with graph certainty, and is absent from other modes and unsupported languages", () => {
+    const listed = listOf(0.9, 0.6);
+    const all = similar(2, () => 0.5);
+    const gainAt = (certainty: number) => {
+      const [, second] = boosted(listed, all, { certainty, signals: new Map() });
+      return (second?.finalScore ?? 0) - 0.6;
+    };
+    expect(gainAt(0)).toBeCloseTo(share * 0.3);
+    expect(gainAt(1)).toBeCloseTo(gainAt(0) * (1 - precise.graphCertaintyDamping));
+    expect(comparedCandidates(listed, precise)).toHaveLength(2);
+    expect(comparedCandidates(listed.slice(0, 1), precise)).toHaveLength(0);
+    for (const mode of [fast, balanced, modeFor("hybrid", tuning), forUnsupportedLanguage(precise, tuning, true)]) {
+      expect(comparedCandidates(listed, mode)).toHaveLength(0);
+    }
+  });
+
+  test("keeps the first passage and lowers no score, in any list", () => {
+    const random = seeded(SEED);
+    for (let round = 0; round < ROUNDS; round++) {
+      const count = 2 + Math.floor(random() * 1.5 * NEIGHBOUR_CANDIDATES);
+      const listed = Array.from({ length: count }, (_, at) => ({
+        ...candidate(at + 1, random() * 4 - 2),
+        memoryKey: BigInt(Math.floor(random() * 40)) as MemoryKey,
+      })).sort((left, right) => right.hybridScore - left.hybridScore);
+      const compared = comparedCandidates(listed, precise).length;
+      expect(compared).toBe(Math.min(count, NEIGHBOUR_CANDIDATES));
+      const found = boosted(
+        listed,
+        similar(compared, () => random() * 2 - 1),
+      );
+      expect(found).toHaveLength(count);
+      expect(found[0]?.chunkKey).toBe(listed[0]?.chunkKey as ChunkKey);
+      expect(found[0]?.finalScore).toBe(listed[0]?.hybridScore ?? Number.NaN);
+      const behind = new Set(listed.slice(compared).map(({ chunkKey }) => chunkKey));
+      for (const { chunkKey, hybridScore, finalScore, neighbours } of found) {
+        expect(finalScore).toBeGreaterThanOrEqual(hybridScore);
+        if (behind.has(chunkKey)) expect([neighbours, finalScore]).toEqual([undefined, hybridScore]);
+      }
+      expect(finals(found)).toEqual(finals(found).sort((left, right) => right - left));
+    }
   });
 });
 

@@ -83,6 +83,19 @@ impl NativeIndex {
         })
     }
 
+    /// Returns the cosine similarities between exactly these chunks (at most 256), row-major `[chunks, chunks]`; 1 on
+    /// the diagonal, NaN for a chunk that does not exist. `memoryKeys` has the memory of each chunk.
+    #[napi(catch_unwind)]
+    pub fn compare_vectors<'env>(
+        &self,
+        env: &'env Env,
+        chunk_keys: BigUint64ArraySlice<'_>,
+        memory_keys: BigUint64ArraySlice<'_>,
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let (chunk_keys, memory_keys) = (chunk_keys.to_vec(), memory_keys.to_vec());
+        self.read(env, move |project| project.compare_vectors(&chunk_keys, &memory_keys).map(Scores))
+    }
+
     /// Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist.
     #[napi(catch_unwind)]
     pub fn score_text<'env>(

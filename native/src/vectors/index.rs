@@ -14,7 +14,7 @@ use crate::hit::Hit;
 use crate::vectors::hnsw::{self, HnswGraph, HnswSnapshot, LogIdentity};
 use crate::vectors::hnsw_builder;
 use crate::vectors::kernels;
-use crate::vectors::log::{self, LOG_FILE, Record, VectorLog, to_bf16};
+use crate::vectors::log::{self, LOG_FILE, Record, VectorLog, VectorReader, to_bf16};
 use crate::vectors::row_table::RowTable;
 pub use crate::vectors::searcher::VectorOptions;
 use crate::vectors::searcher::{BuilderWork, Rows, Searcher};
@@ -25,6 +25,8 @@ const UNIT_TOLERANCE: f32 = 1e-2;
 /// The log is compacted, and the HNSW graph rebuilt, when the share of dead records reaches this. So a log is at most a
 /// quarter larger than a new one.
 const DEAD_SHARE_MAX: f64 = 0.2;
+/// Maximum number of chunks whose vectors are compared with each other in one call: 32,640 pairs.
+const COMPARED_CHUNKS_MAX: usize = 256;
 /// Minimum number of records of a log that is compacted because of dead records.
 const COMPACTION_RECORDS_MIN: u64 = 1_000;
 
@@ -149,14 +151,7 @@ impl VectorIndex {
     /// `Invalid` if `check` refuses the query. Reads the log once per chunk.
     pub fn score_chunks(&self, query: &[f32], chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
         self.check(query)?;
-        let (records, reader) = {
-            let rows = self.searcher.rows();
-            let record_of = |(chunk_key, ordinal): &(u64, Option<u32>)| {
-                let row = rows.table.row_of((*ordinal)?, *chunk_key)?;
-                Some(rows.table.origin(row).record)
-            };
-            (chunks.iter().map(record_of).collect::<Vec<_>>(), rows.reader.clone())
-        };
+        let (records, reader) = self.records_of(chunks);
         let mut vector = Vec::new();
         let scores = records.into_iter().map(|record| match record.map(|record| reader.read(record, &mut vector)) {
             Some(Ok(())) => Ok(kernels::cosine(query, &vector)),
@@ -164,6 +159,41 @@ impl VectorIndex {
             Some(Err(other)) => Err(other),
         });
         scores.collect()
+    }
+
+    /// The cosine similarities between the given chunks, row-major `[chunks, chunks]`; 1 on the diagonal, NaN in the
+    /// row and the column of a chunk that does not exist or whose record is damaged. `chunks` has pairs (chunk key,
+    /// ordinal of the memory). Fails with `Invalid` for more than `COMPARED_CHUNKS_MAX` chunks. Reads the log once per
+    /// chunk.
+    pub fn compare_chunks(&self, chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
+        if chunks.len() > COMPARED_CHUNKS_MAX {
+            return Err(Error::invalid(format!(
+                "{} chunks to compare; at most {COMPARED_CHUNKS_MAX} are allowed",
+                chunks.len()
+            )));
+        }
+        let (records, reader) = self.records_of(chunks);
+        let dimensions = self.searcher.options.dimensions;
+        let mut vectors = vec![f32::NAN; chunks.len() * dimensions];
+        let mut vector = Vec::new();
+        for (record, unit) in records.into_iter().zip(vectors.chunks_exact_mut(dimensions)) {
+            match record.map(|record| reader.read(record, &mut vector)) {
+                Some(Ok(())) => kernels::to_unit(&vector, unit),
+                None | Some(Err(Error::Damaged(_))) => {}
+                Some(Err(other)) => return Err(other),
+            }
+        }
+        Ok(kernels::dot_products(&vectors, dimensions))
+    }
+
+    /// The log record of each chunk, `None` for a chunk that does not exist, and the reader of these records.
+    fn records_of(&self, chunks: &[(u64, Option<u32>)]) -> (Vec<Option<u64>>, VectorReader) {
+        let rows = self.searcher.rows();
+        let record_of = |(chunk_key, ordinal): &(u64, Option<u32>)| {
+            let row = rows.table.row_of((*ordinal)?, *chunk_key)?;
+            Some(rows.table.origin(row).record)
+        };
+        (chunks.iter().map(record_of).collect(), rows.reader.clone())
     }
 
     /// All chunks with a vector as (chunk key, ordinal of the memory), in no particular order.

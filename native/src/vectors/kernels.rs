@@ -393,6 +393,46 @@ pub fn cosine(query: &[f32], stored: &[bf16]) -> f32 {
     dot / square.sqrt()
 }
 
+/// Converts a stored vector to a unit vector of the same number of components.
+pub fn to_unit(stored: &[bf16], unit: &mut [f32]) {
+    for (component, stored_component) in unit.iter_mut().zip(stored) {
+        *component = bf16_to_f32(*stored_component);
+    }
+    let length = unit.iter().map(|component| component * component).sum::<f32>().sqrt();
+    unit.iter_mut().for_each(|component| *component /= length);
+}
+
+/// The dot products of all pairs of vectors, row-major `[vectors, vectors]`. `vectors` is row-major
+/// `[vectors, dimensions]`; on the diagonal, the result is 1 for a vector without NaN.
+pub fn dot_products(vectors: &[f32], dimensions: usize) -> Vec<f32> {
+    let rows: Vec<&[f32]> = vectors.chunks_exact(dimensions).collect();
+    let mut products = vec![0.0; rows.len() * rows.len()];
+    for (at, row) in rows.iter().enumerate() {
+        products[at * rows.len() + at] = if row[0].is_nan() { f32::NAN } else { 1.0 };
+        for (other_at, other) in rows.iter().enumerate().skip(at + 1) {
+            let product = dot(row, other);
+            products[at * rows.len() + other_at] = product;
+            products[other_at * rows.len() + at] = product;
+        }
+    }
+    products
+}
+
+/// The dot product of two vectors of the same number of components, in lanes, so that the compiler vectorises the loop.
+fn dot(left: &[f32], right: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let mut sums = [0f32; LANES];
+    let (left_chunks, right_chunks) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
+    let rest = left_chunks.remainder().iter().zip(right_chunks.remainder());
+    let rest: f32 = rest.map(|(left, right)| left * right).sum();
+    for (left_chunk, right_chunk) in left_chunks.zip(right_chunks) {
+        for lane in 0..LANES {
+            sums[lane] += left_chunk[lane] * right_chunk[lane];
+        }
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
 /// `bf16::to_f32` without its branch for NaN, so that the compiler vectorises the loop of `cosine`.
 #[inline(always)]
 fn bf16_to_f32(component: bf16) -> f32 {

@@ -251,6 +251,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return withOtherModel(() => this.#native.scoreVectors(fingerprint, vector, chunkKeys, memoryKeys));
   }
 
+  compareVectors({ chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+    return this.#native.compareVectors(chunkKeys, memoryKeys);
+  }
+
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
     return this.#native.scoreText(query, chunkKeys);
   }

@@ -407,6 +407,11 @@ export interface NativeIndex {
     chunkKeys: BigUint64Array,
     memoryKeys: BigUint64Array,
   ): Promise<Float32Array>;
+  /**
+   * Returns the cosine similarities between exactly these chunks (at most 256), row-major `[chunks, chunks]`; 1 on the
+   * diagonal, NaN for a chunk that does not exist. `memoryKeys` has the memory of each chunk.
+   */
+  compareVectors(chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
   /** Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /** Returns the stored passages of chunks, in the order of the keys; `null` for a chunk that does not exist. */

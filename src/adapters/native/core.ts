@@ -201,6 +201,15 @@ export class ProjectIndex {
     return translatedAsync(() => this.#native.scoreVectors(fingerprint, vector, chunkKeys, memoryKeys));
   }
 
+  /**
+   * Cosine similarities between exactly the given chunks, each with its memory; row-major `[chunks, chunks]`, NaN for a
+   * chunk that does not exist.
+   * @throws NativeError with code `invalid` for more than 256 chunks
+   */
+  compareVectors(chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array> {
+    return translatedAsync(() => this.#native.compareVectors(chunkKeys, memoryKeys));
+  }
+
   /** BM25 scores of exactly the given chunks; 0 for a chunk that contains no word of the query, or does not exist. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
     return translatedAsync(() => this.#native.scoreText(query, chunkKeys));

@@ -279,6 +279,7 @@ export const SearchResult = Type.Object(
           graph: Type.Optional(Type.Object({ rank: Type.Integer(), score: Type.Number(), path: Type.Array(Text()) })),
           rerank: Type.Optional(Signal),
           time: Type.Optional(Signal),
+          neighbours: Type.Optional(Signal),
         }),
         fused_rank: Type.Integer(),
         superseded_by: Type.Optional(

@@ -50,9 +50,12 @@ export function newestFirst(
   return [...reordered(changed, pairs), ...candidates.slice(COMPARED_MAX)];
 }
 
-function statementOf({ finalScore }: Candidate, { memory, passage }: Hydrated): Statement | null {
+function statementOf({ finalScore, signals }: Candidate, { memory, passage }: Hydrated): Statement | null {
   const isWhole = memory.state.status === "completed" && memory.state.chunkCount === 1;
   const { text, place } = passage;
   if (!isWhole || place.turn !== undefined || text.length > STATEMENT_UNITS_MAX) return null;
-  return { text, language: memory.language ?? "und", happenedAt: happenedAt(memory), score: finalScore };
+  // Without the neighbour boost, which brings similar memories closer together: distances between scores are part of
+  // how contradictions are recognised.
+  const score = finalScore - (signals.neighbours?.score ?? 0);
+  return { text, language: memory.language ?? "und", happenedAt: happenedAt(memory), score };
 }

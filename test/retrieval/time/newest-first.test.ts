@@ -64,6 +64,17 @@ test("a question about the past puts the older memory first, and the older one i
   expect(order[0]?.finalScore).toBe(0.9);
 });
 
+test("the neighbour boost does not count as nearness", () => {
+  const { candidates, hydrated } = ranked([[OLD, "2020-01-01"], [NEW, "2024-01-01"], ...OTHERS]);
+  const boosted = candidates.map((candidate, place): Candidate => {
+    return place === 1 ? { ...candidate, signals: { neighbours: { rank: 1, score: 0.85 } } } : candidate;
+  });
+  const first = (list: readonly Candidate[]) =>
+    newestFirst({ text: QUESTION, language: "en", time: null }, list, hydrated)[0]?.chunkKey;
+  expect(first(candidates)).toBe(candidates[1]?.chunkKey as never);
+  expect(first(boosted)).toBe(candidates[0]?.chunkKey as never);
+});
+
 describe("the order stays", () => {
   const kept = (name: string, rows: readonly Row[], question?: string) =>
     test(name, () => expect(orderOf(rows, question)[0]).toBe(rows[0]?.[0]));
