@@ -1,4 +1,4 @@
-// The command line that starts this program as a child process, from a source checkout or from the compiled binary.
+// The command line that starts this program, also as a child process, from a source checkout or the compiled binary.
 
 import { join } from "node:path";
 
@@ -15,7 +15,11 @@ const COMPILED_ROOT = "/$bunfs/";
  * parses it.
  */
 export function childCommand(kind: ChildKind): readonly string[] {
+  return [...programCommand(), "child", kind];
+}
+
+/** The command line that starts this program without arguments. */
+export function programCommand(): readonly [command: string, ...args: string[]] {
   const isCompiled = import.meta.dir.startsWith(COMPILED_ROOT);
-  const program = isCompiled ? [process.execPath] : [process.execPath, join(import.meta.dir, "..", "main.ts")];
-  return [...program, "child", kind];
+  return isCompiled ? [process.execPath] : [process.execPath, join(import.meta.dir, "..", "main.ts")];
 }

@@ -2,6 +2,7 @@
 // the command runs, so that `help` is instant and a child process loads no server code.
 
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { type Config, parseConfig, type StartPlace } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
@@ -47,6 +48,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "Rebuild vectors, postings and entities from the texts, while searches go on",
     run: runReindex,
   },
+  mcp: { summary: "Serve MCP over stdin and stdout, for agents that start it themselves", run: runMcp },
+  connect: { summary: "Connect Claude, Codex, Cursor, VS Code or Gemini with Mneme", run: runConnect },
+  hook: { summary: "Recall and capture for hooks of Claude Code; see mneme connect claude-code --hooks", run: runHook },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -163,6 +167,25 @@ async function runReindex(argv: readonly string[], distribution: Distribution): 
   return print([await reindexCommand(argv, { environment: process.env, place: placeOf(distribution), unpack })]);
 }
 
+async function runMcp(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { mcpCommand } = await import("./mcp.ts");
+  const { unpack } = distribution;
+  await mcpCommand(argv, { environment: process.env, place: placeOf(distribution), unpack });
+  return 0;
+}
+
+async function runConnect(argv: readonly string[]): Promise<number> {
+  const { connectCommand } = await import("./connect.ts");
+  const place = { home: homedir(), workingDirectory: process.cwd(), platform: process.platform };
+  return print([connectCommand(argv, { ...place, environment: process.env })]);
+}
+
+async function runHook(argv: readonly string[]): Promise<number> {
+  const { hookCommand, readHookInput } = await import("./hook.ts");
+  const text = await hookCommand(argv, process.env, await readHookInput());
+  return text === "" ? 0 : print([text]);
+}
+
 async function runAccountsCommand(
   command: AccountsCommand,
   argv: readonly string[],
@@ -217,6 +240,9 @@ async function runHelp(): Promise<number> {
     { FORGET_HELP },
     { VERIFY_HELP },
     { REINDEX_HELP },
+    { MCP_HELP },
+    { CONNECT_HELP },
+    { HOOK_HELP },
   ] = await Promise.all([
     import("./import.ts"),
     import("./accounts.ts"),
@@ -225,6 +251,9 @@ async function runHelp(): Promise<number> {
     import("./forget.ts"),
     import("./verify.ts"),
     import("./reindex.ts"),
+    import("./mcp.ts"),
+    import("./connect.ts"),
+    import("./hook.ts"),
   ]);
   const commands = Object.entries(COMMANDS).flatMap(([name, { summary }]) =>
     summary === null ? [] : [[name, summary]],
@@ -260,6 +289,15 @@ async function runHelp(): Promise<number> {
     "",
     "Flags of reindex:",
     ...indent(alignRows(REINDEX_HELP)),
+    "",
+    "Flags of mcp:",
+    ...indent(alignRows(MCP_HELP)),
+    "",
+    "Flags of connect CLIENT:",
+    ...indent(alignRows(CONNECT_HELP)),
+    "",
+    "Flags of hook recall|capture:",
+    ...indent(alignRows(HOOK_HELP)),
     "",
     "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
     ...indent(alignRows([...ACCOUNTS_HELP, MODEL_CHECK_HELP])),

@@ -37,8 +37,9 @@ export function listenForCommands(dataDir: string, control: Control): () => Prom
 export function commandsTo(dataDir: string): Control {
   return (request) => {
     const { pathname, search } = new URL(request.url);
+    const { method, headers, body, signal } = request;
     return withShortPath(dataDir, (unix) =>
-      fetch(`http://mneme${pathname}${search}`, { method: request.method, body: request.body, unix, timeout: false }),
+      fetch(`http://mneme${pathname}${search}`, { method, headers, body, signal, unix, timeout: false }),
     );
   };
 }

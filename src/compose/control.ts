@@ -31,6 +31,8 @@ export interface ServerActions {
     failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>,
     onProgress: OnVerifyProgress,
   ) => Promise<readonly Repair[]>;
+  /** Answers an MCP request of whoever can open the data directory; see local-caller.ts. */
+  readonly mcp: (request: Request) => Promise<Response>;
   /**
    * Rebuilds the indexes of a project, or of all.
    * @param chunksPerSecond null: the server's setting
@@ -71,6 +73,9 @@ export function createControl(parts: ControlParts): Control {
         case "POST /forget":
           if (server === null) return refusal("Start the server first: only it can erase what its index holds.", 400);
           return Response.json(await server.forget((await request.json()) as ForgetRequest));
+        case "POST /mcp":
+          if (server === null) return refusal("Start the server first: only it can search.", 400);
+          return await server.mcp(request);
         case "POST /reindex": {
           if (server === null) return refusal("Only a process with models can rebuild indexes.", 400);
           const rate = searchParams.get("rate");

@@ -17,11 +17,16 @@ export interface IndexingDirectory extends DataDirectory {
 
 /**
  * Opens a data directory and its indexes, whether or not a server runs on it.
- * @throws UsageError if the directory has no data of Mneme; StoreError, NativeError or ModelError if it cannot be
- *   opened
+ * @throws UsageError if the directory has no data of Mneme, unless it is to be created; StoreError, NativeError or
+ *   ModelError if it cannot be opened
  */
-export async function openIndexingDirectory(config: Config, clock: Clock, log: Log): Promise<IndexingDirectory> {
-  checkHasData(config);
+export async function openIndexingDirectory(
+  config: Config,
+  clock: Clock,
+  log: Log,
+  { creates = false }: { readonly creates?: boolean } = {},
+): Promise<IndexingDirectory> {
+  if (!creates) checkHasData(config);
   try {
     const { control, ready, firstKey, close } = await compose({ config, clock, log });
     try {

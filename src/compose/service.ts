@@ -29,8 +29,9 @@ import { IngestWorker } from "../ingest/worker.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import { Metrics } from "../kit/metrics.ts";
-import { createMcpEndpoint, MCP_PATH } from "../mcp/endpoint.ts";
+import { createMcpEndpoint } from "../mcp/endpoint.ts";
 import { createHostRules } from "../mcp/hosts.ts";
+import { MCP_PATH } from "../mcp/introduction.ts";
 import { toolsOf } from "../mcp/tools.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
@@ -54,6 +55,7 @@ import { type Control, createControl, type ServerActions } from "./control.ts";
 import { forget } from "./forget.ts";
 import { declareGauges } from "./gauges.ts";
 import { IndexUpkeep } from "./index-upkeep.ts";
+import { LocalCaller } from "./local-caller.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
 import { createPages } from "./pages.ts";
 import { openEmbeddedStorage, repair, type Storage } from "./storage.ts";
@@ -131,7 +133,9 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const index = await storage.openIndex(models.embedders, (passages) => damagedReads("passage").add(passages));
   await repair(storage, index, log);
   const { stores } = storage;
-  const firstKey = await ensureAdminKey(stores.accounts, await stores.accounts.defaultProject(), config.adminKey);
+  const defaultProject = await stores.accounts.defaultProject();
+  const firstKey = await ensureAdminKey(stores.accounts, defaultProject, config.adminKey);
+  const local = new LocalCaller(defaultProject);
 
   const model = ports.connectLanguageModel(config, metrics, clock);
   const worker = createWorker(surroundings, { storage, index, models, model });
@@ -190,11 +194,12 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   });
   const reindexer = createReindexer(surroundings, { storage, index, models, worker });
   closers.add(() => reindexer.stop());
-  const handle = createHandle(surroundings, { storage, models, metrics, operations });
+  const handle = createHandle(surroundings, { storage, models, metrics, operations, local });
   const indexes = new IndexUpkeep({ stores, index, wakeIngest: () => worker.wake(), clock });
   const server: ServerActions = {
     wakeIngest: () => worker.wake(),
     repairIndexes: (failed, onProgress) => indexes.repair(failed, onProgress),
+    mcp: async (request) => handle(local.asLocal(request)),
     reindex: async (project, rate) => {
       const ids = await stores.accounts.projects();
       const asked = project === null ? ids : ids.filter((id) => id === project);
@@ -225,9 +230,10 @@ function createHandle(
     readonly models: Models;
     readonly metrics: Metrics;
     readonly operations: readonly Operation[];
+    readonly local: LocalCaller;
   },
 ): App {
-  const { storage, models, metrics, operations } = parts;
+  const { storage, models, metrics, operations, local } = parts;
   const { stores, transactions, files } = storage;
   const buckets = new RateBuckets(config.rateLimits, [...operations, { method: "POST", path: MCP_PATH }]);
   const settling = new Settling({ memories: stores.memories, clock });
@@ -252,7 +258,7 @@ function createHandle(
     metrics: new RequestMetrics(metrics),
     explainFailure: storage.explainFailure,
     disk: storage.disk,
-    authenticate: (secret) => stores.accounts.authenticate(secret),
+    authenticate: (secret) => local.authenticate(secret) ?? stores.accounts.authenticate(secret),
     newRequestId: () => Bun.randomUUIDv7(),
     clock,
     log,

@@ -4,10 +4,8 @@
 import type { ProtocolCall, ProtocolEndpoint } from "../api/protocol-endpoint.ts";
 import { once } from "../kit/once.ts";
 import type { HostRules } from "./hosts.ts";
+import { MCP_PATH } from "./introduction.ts";
 import type { McpParts } from "./server.ts";
-
-/** Path of the endpoint. */
-export const MCP_PATH = "/mcp";
 
 /** Code of JSON-RPC for a message that is none. */
 const INVALID_REQUEST = -32_600;

@@ -1,5 +1,6 @@
 // Calls operations of the API for tools, and turns their refusals into exceptions.
 
+import { checkIdempotencyKey } from "../account/idempotency.ts";
 import { pathId } from "../api/ids.ts";
 import type { OperationRequest, SendToOperation } from "../api/protocol-endpoint.ts";
 import type { MemoryId } from "../domain/ids.ts";
@@ -39,9 +40,10 @@ export class Operations {
     return this.#call({ method: "GET", target: path + queryText(query) });
   }
 
-  /** Posts a body. @throws OperationRefused */
+  /** Posts a body. @throws OperationRefused; Fault `invalid_request` if the key is malformed */
   post(path: string, body: Json, idempotencyKey?: string): Promise<Json> {
-    const once = idempotencyKey === undefined ? {} : { idempotencyKey };
+    // a key that no header can have is refused like any other wrong key
+    const once = idempotencyKey === undefined ? {} : { idempotencyKey: checkIdempotencyKey(idempotencyKey) };
     return this.#call({ method: "POST", target: path, body, ...once });
   }
 

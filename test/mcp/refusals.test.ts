@@ -198,6 +198,7 @@ describe.each([...CLIENTS])("a tool called by a client of %s", (name) => {
       ["add_memory", { content: "a", wait_seconds: 51 }, "'wait_seconds'"],
       ["add_memory", { content: "a", expires_at: "yesterday" }, "'expires_at'"],
       ["add_memory", { content: "a", metadata: { _x: 1 } }, "_x"],
+      ["add_memory", { content: "a", idempotency_key: "ключ\r\nX-Y: 1" }, "Idempotency-Key"],
       ["get_memory", { memory_id: "mem_1/../../keys" }, "There is no memory"],
       ["get_memory", { memory_id: "mem_1?x=1#y" }, "There is no memory"],
       ["get_memory", { memory_id: ".." }, "There is no memory"],

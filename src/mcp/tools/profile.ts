@@ -4,7 +4,7 @@
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
 import { Body, CallerId, OneOf, Optional } from "../../api/schema/fields.ts";
-import { cutNote, type FittedItems, firstFitting, MaxTokens } from "../budget.ts";
+import { cutNote, type FittedItems, firstFitting, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult } from "../memory-result.ts";
 import { type Json, memoryPath, OperationRefused, type Operations } from "../operations.ts";
 import { READS, type Tool, tool } from "../tool.ts";
@@ -14,12 +14,18 @@ const PROFILE_TOKENS = 2_000;
 const NEWEST_MAX = 30;
 /** Number of newest memories whose links are followed; each takes one call of getMemoryGraph. */
 const FOLLOWED_MAX = 10;
+/** Number of neighbours of each: enough to have others than the newest among them. */
+const NEIGHBOURS_MAX = 60;
 /** Number of linked memories that are read besides the newest; each takes one call of getMemory. */
 const LINKED_MAX = 10;
 /** Number of entities that are named. */
 const TOPICS_MAX = 20;
 /** Share of `max_tokens` that the newest memories get before the linked ones. */
 const NEWEST_SHARE = 0.5;
+/** Share of `max_tokens` that names may take. */
+const TOPICS_SHARE = 0.1;
+/** Tokens below which no linked memory is shown: its attributes alone take about as many. */
+const LINKED_TOKENS_MIN = 120;
 
 const Known = Type.Object({
   ...MemoryResult.properties,
@@ -49,13 +55,16 @@ export const getProfile: Tool = tool({
     const tokensMax = max_tokens ?? PROFILE_TOKENS;
     const page = await operations.get("/v1/memories", { userId, status: "completed", limit: NEWEST_MAX });
     const newest = (page.data as Json[]).map(memoryResult);
-    const { ids, topics } = await links(operations, newest);
+    const { ids, names } = await links(operations, newest);
     const linked = await readLinked(operations, ids, newest, userId ?? undefined);
 
-    const first = firstFitting(newest, Math.floor(tokensMax * NEWEST_SHARE));
-    const second = linked.length === 0 ? NOTHING : firstFitting(linked, tokensMax - first.tokens);
+    const topics = fittingNames(names, tokensMax * TOPICS_SHARE);
+    const room = tokensMax - tokensOf(topics);
+    const first = firstFitting(newest, Math.floor(room * NEWEST_SHARE));
+    const left = room - first.tokens;
+    const second = linked.length === 0 || left < LINKED_TOKENS_MIN ? NOTHING : firstFitting(linked, left);
     // what the linked ones left is for more of the newest
-    const more = firstFitting(newest, tokensMax - second.tokens);
+    const more = firstFitting(newest, room - second.tokens);
     const note = cutNote({ ...more, cut: more.cut + second.cut, leftOut: more.leftOut + second.leftOut }, tokensMax);
     return {
       ...(userId != null && { userId }),
@@ -83,12 +92,20 @@ async function links(operations: Operations, newest: readonly MemoryResult[]) {
   const scores = new Map<string, number>();
   const names = new Map<string, number>();
   for (const { memory_id } of newest.slice(0, FOLLOWED_MAX)) {
-    const graph = (await orNothing(operations.get(`${memoryPath(memory_id)}/graph`))) as Graph | null;
+    const graph = (await orNothing(
+      operations.get(`${memoryPath(memory_id)}/graph`, { limit: NEIGHBOURS_MAX }),
+    )) as Graph | null;
     if (graph === null) continue;
     for (const { memory_id, score } of graph.neighbours) scores.set(memory_id, (scores.get(memory_id) ?? 0) + score);
     for (const { name } of graph.entities) names.set(name, (names.get(name) ?? 0) + 1);
   }
-  return { ids: byCount(scores), topics: byCount(names).slice(0, TOPICS_MAX) };
+  return { ids: byCount(scores), names: byCount(names).slice(0, TOPICS_MAX) };
+}
+
+function fittingNames(names: readonly string[], tokensMax: number): string[] {
+  const fitting = [...names];
+  while (fitting.length > 0 && tokensOf(fitting) > tokensMax) fitting.pop();
+  return fitting;
 }
 
 async function readLinked(

@@ -1,0 +1,231 @@
+// Sizes and contents of results: max_tokens, paging, parts of long texts, profiles, waiting, ChatGPT's tools.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { estimatedTokens } from "../../src/domain/language-model.ts";
+import { firstFitting, fitted } from "../../src/mcp/budget.ts";
+import { connectHttp, listen, type Peer } from "../support/mcp.ts";
+import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+
+const TIMEOUT_MS = 60_000;
+/** What a result may have besides: names of fields, notes, a cursor, and the attributes of its only item. */
+const FRAME_TOKENS = 160;
+
+let mneme: TestService;
+let server: ReturnType<typeof listen>;
+let peer: Peer;
+
+beforeAll(async () => {
+  mneme = await startService({ config: { mcpConnector: true } });
+  server = listen(mneme);
+  peer = await connectHttp("2026-07-28", server.url, TEST_KEY);
+}, TIMEOUT_MS);
+afterAll(async () => {
+  await peer.close();
+  await server.stop();
+  await mneme.stop();
+});
+
+const STORY = Array.from({ length: 400 }, (_, at) => `On day ${at} the lamp 🕯 of the harbour was lit by Maud.`).join(
+  " ",
+);
+
+describe("max_tokens", () => {
+  const userId = "long";
+  beforeAll(async () => {
+    await mneme.store({ content: STORY, userId, title: "Lamps" });
+    for (let at = 0; at < 12; at++) {
+      await mneme.store({ content: `Note ${at} about the harbour lamp. ${"It was windy. ".repeat(20)}`, userId });
+    }
+  }, TIMEOUT_MS);
+
+  test("bounds every result, and the result says what is missing", async () => {
+    for (const max_tokens of [100, 400, 1_500]) {
+      for (const [tool, args] of [
+        ["search_memories", { query: "harbour lamp", userId, limit: 50 }],
+        ["ask_memories", { query: "who lit the harbour lamp on day 7?", userId }],
+        ["list_memories", { userId, limit: 50 }],
+        ["get_profile", { userId }],
+      ] as const) {
+        const { text, data } = await peer.call(tool, { ...args, max_tokens });
+        const tokens = estimatedTokens(text);
+        const tokensMax = max_tokens + FRAME_TOKENS + 0.1 * max_tokens;
+        expect({ tool, max_tokens, isBounded: tokens <= tokensMax, tokens }).toMatchObject({ isBounded: true });
+        expect(data.note).toMatch(/max_tokens|cut/);
+      }
+    }
+  });
+
+  test("leaves out nothing that fits, and then there is no note", async () => {
+    const all = await peer.done("search_memories", { query: "harbour lamp", userId, limit: 5, max_tokens: 100_000 });
+    expect(all.results).toHaveLength(5);
+    expect(all.note).toBeUndefined();
+  });
+
+  test("lists every memory once, however small the pages are", async () => {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await peer.done("list_memories", { userId, limit: 20, max_tokens: 300, ...(cursor && { cursor }) });
+      seen.push(...page.memories.map(({ memory_id }: { memory_id: string }) => memory_id));
+      expect(page.has_more).toBe(page.cursor !== undefined);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    expect(seen).toHaveLength(13);
+    expect(new Set(seen).size).toBe(13);
+  });
+
+  test("a long text is read whole in parts", async () => {
+    const { memories } = await peer.done("list_memories", { userId, q: "Lamps" });
+    const [{ memory_id }] = memories;
+    let text = "";
+    let offset: number | undefined = 0;
+    let parts = 0;
+    while (offset !== undefined) {
+      const part = await peer.done("get_memory", { memory_id, offset, max_tokens: 500 });
+      expect(part.content.isWellFormed()).toBe(true);
+      text += part.content;
+      expect(part.note === undefined).toBe(part.next_offset === undefined);
+      // the blank between two parts belongs to the next one
+      offset = part.next_offset;
+      parts += 1;
+    }
+    expect(parts).toBeGreaterThan(5);
+    expect(text).toBe(STORY);
+    const past = await peer.done("get_memory", { memory_id, offset: 10_000_000 });
+    expect(past.content).toBe("");
+    for (let at = 20; at < 40; at++) {
+      const { content } = await peer.done("get_memory", { memory_id, offset: at, max_tokens: 100 });
+      expect(content.isWellFormed()).toBe(true);
+    }
+  });
+
+  test("cuts between words and never within a character", () => {
+    for (let tokensMax = 1; tokensMax < 60; tokensMax++) {
+      const { text, isCut } = fitted(STORY, tokensMax);
+      expect(isCut).toBe(true);
+      expect(text.endsWith("…")).toBe(true);
+      expect(STORY.startsWith(text.slice(0, -1))).toBe(true);
+      expect(text.isWellFormed()).toBe(true);
+    }
+    expect(fitted("short", 100)).toEqual({ text: "short", isCut: false });
+    expect(fitted("short", -5)).toEqual({ text: "…", isCut: true });
+  });
+
+  test("the first item is always there, and the rest is counted", () => {
+    const items = Array.from({ length: 4 }, (_, id) => ({ id, content: "some words that take a few tokens each" }));
+    const few = firstFitting(items, 1);
+    expect(few.items.map(({ id }) => id)).toEqual([0]);
+    expect(few).toMatchObject({ leftOut: 3 });
+    expect(firstFitting(items, 100_000)).toMatchObject({ items, cut: 0, leftOut: 0 });
+    expect(firstFitting([], 100)).toEqual({ items: [], tokens: 0, cut: 0, leftOut: 0 });
+  });
+});
+
+describe("get_profile", () => {
+  test(
+    "shows the newest memories, and older ones that are linked with many of them",
+    async () => {
+      const userId = "profiled";
+      await mneme.store({ content: "Lighthouse keeper Maud Greenwood taught Ada in Port Ellery.", userId });
+      await mneme.store({ content: "Maud Greenwood of another user lives in Port Ellery.", userId: "someone else" });
+      for (let at = 0; at < 30; at++) {
+        const who = at % 5 === 4 ? "Ada met Maud Greenwood in Port Ellery" : "Ada bought bread";
+        await mneme.store({ content: `${who}, note number ${at}.`, userId });
+      }
+      const profile = await peer.done("get_profile", { userId, max_tokens: 20_000 });
+      const of = (chosen: string) =>
+        profile.memories.filter((memory: { chosen: string }) => memory.chosen === chosen) as { content: string }[];
+      expect(of("newest")).toHaveLength(30);
+      expect(of("newest")[0]?.content).toContain("note number 29");
+      expect(of("linked").map(({ content }) => content)).toEqual([
+        "Lighthouse keeper Maud Greenwood taught Ada in Port Ellery.",
+      ]);
+      expect(profile).toMatchObject({ userId, has_more: true });
+      expect(profile.topics.join(" ").toLowerCase()).toContain("maud greenwood");
+      expect(JSON.stringify(profile)).not.toContain("another user");
+
+      const small = await peer.done("get_profile", { userId, max_tokens: 400 });
+      expect(small.memories.length).toBeLessThan(30);
+      expect(small.memories.some(({ chosen }: { chosen: string }) => chosen === "linked")).toBe(true);
+    },
+    TIMEOUT_MS,
+  );
+
+  test("of an unknown user is empty and says so", async () => {
+    expect(await peer.done("get_profile", { userId: "nobody at all" })).toEqual({
+      userId: "nobody at all",
+      memories: [],
+      topics: [],
+      has_more: false,
+      note: "Nothing is stored yet.",
+    });
+  });
+});
+
+describe("add_memory", () => {
+  test("says so if it did not wait until the text is searchable", async () => {
+    const added = await peer.done("add_memory", { content: "not waited for", wait_seconds: 0 });
+    expect(added).toMatchObject({ status: "processing", searchable: false });
+    expect(added.note).toContain("not searchable yet");
+    await mneme.settled(added.memory_id);
+  });
+
+  test("with an idempotency_key stores once, and refuses another text under it", async () => {
+    const args = { content: "once only", userId: "once", idempotency_key: "k-1" };
+    const first = await peer.done("add_memory", args);
+    const second = await peer.done("add_memory", args);
+    expect(second.memory_id).toBe(first.memory_id);
+    expect((await peer.done("list_memories", { userId: "once" })).memories).toHaveLength(1);
+    const other = await peer.call("add_memory", { ...args, content: "another" });
+    expect(other).toMatchObject({ isError: true, error: { code: "idempotency_conflict", status: 409 } });
+  });
+
+  test("with a known externalId replaces the earlier text", async () => {
+    const first = await peer.done("add_memory", { content: "tea at four", userId: "ext", externalId: "tea" });
+    const second = await peer.done("add_memory", { content: "tea at five", userId: "ext", externalId: "tea" });
+    expect(second).toMatchObject({ memory_id: first.memory_id, searchable: true });
+    expect((await peer.done("get_memory", { memory_id: first.memory_id })).content).toBe("tea at five");
+  });
+});
+
+test("update_memory clears a field with null and keeps what is left out", async () => {
+  const { memory_id } = await peer.done("add_memory", {
+    content: "A note with attributes.",
+    title: "Kept",
+    tags: ["cleared"],
+    metadata: { a: 1 },
+    userId: "cleared",
+  });
+  await peer.done("update_memory", { memory_id, metadata: null, userId: null });
+  const read = await peer.done("get_memory", { memory_id });
+  expect(read).toMatchObject({ title: "Kept", tags: ["cleared"] });
+  expect(read.metadata).toBeUndefined();
+  expect(read.userId).toBeUndefined();
+});
+
+test("search and fetch have the form that ChatGPT's connectors require", async () => {
+  const { memory_id } = await peer.done("add_memory", { content: "The kettle is blue. ".repeat(3), title: "Kettle" });
+  const { text, data } = await peer.call("search", { query: "colour of the kettle" });
+  expect(JSON.parse(text)).toEqual(data);
+  expect(data.results[0]).toEqual({
+    id: memory_id,
+    title: "Kettle",
+    url: `${server.url}/v1/memories/${memory_id}`,
+  });
+  expect(await peer.done("fetch", { id: memory_id })).toEqual({
+    id: memory_id,
+    title: "Kettle",
+    text: "The kettle is blue. ".repeat(3),
+    url: `${server.url}/v1/memories/${memory_id}`,
+  });
+});
+
+test("a place in a conversation is shown with its passage", async () => {
+  await mneme.store({
+    type: "conversation",
+    userId: "talk",
+    content: "[8 May 2023]\nAda: I started pottery lessons.\nBen: Oh, where?\nAda: At the harbour, every Tuesday.",
+  });
+  const { results } = await peer.done("search_memories", { query: "pottery lessons", userId: "talk" });
+  expect(results[0].place).toMatchObject({ speaker: "Ada" });
+});

@@ -1,0 +1,228 @@
+// `mneme mcp` as a process, with the official clients over stdin and stdout: on a data directory of its own, on one
+// that another process has, and against a server.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CLIENTS, type ClientName, connectStdio, listen, type Peer } from "../support/mcp.ts";
+import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const TIMEOUT_MS = 120_000;
+const ROOT = join(import.meta.dir, "../..");
+
+function environment(more: Readonly<Record<string, string>>): Record<string, string> {
+  const kept = ["PATH", "HOME", "TMPDIR", "MNEME_CACHE_DIR", "MNEME_NATIVE_PATH", "XDG_CACHE_HOME"];
+  const own = kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+  return { ...Object.fromEntries(own), MNEME_LANES: "1", MNEME_RATE_LIMITS: "off", ...more };
+}
+
+/** Starts `mneme mcp` and connects a client to it. */
+async function start(name: ClientName, flags: readonly string[], more: Readonly<Record<string, string>>) {
+  let errors = "";
+  const args = [join(ROOT, "src/main.ts"), "mcp", ...flags];
+  const command = { command: process.execPath, args, env: environment(more), cwd: ROOT };
+  const peer = await connectStdio(name, command, (text) => {
+    errors += text;
+  });
+  return { peer, errors: () => errors };
+}
+
+/** Runs `mneme mcp` without a client. */
+async function runAlone(flags: readonly string[], more: Readonly<Record<string, string>>, stdin = "") {
+  const child = Bun.spawn([process.execPath, join(ROOT, "src/main.ts"), "mcp", ...flags], {
+    cwd: ROOT,
+    env: environment(more),
+    stdin: new Blob([stdin]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { stdout, stderr, exitCode };
+}
+
+async function useAll(peer: Peer): Promise<void> {
+  expect((await peer.tools()).map(({ name }) => name)).toHaveLength(8);
+  expect(peer.instructions).toContain("long-term memory");
+  const { memory_id, searchable } = await peer.done("add_memory", { content: "The lamp stands in the hall." });
+  expect(searchable).toBe(true);
+  const { results } = await peer.done("search_memories", { query: "where is the lamp?" });
+  expect(results.map((result: { memory_id: string }) => result.memory_id)).toContain(memory_id);
+  expect((await peer.done("ask_memories", { query: "where is the lamp?" })).sources[0].memory_id).toBe(memory_id);
+  expect((await peer.done("list_memories")).memories[0].memory_id).toBe(memory_id);
+  expect((await peer.done("get_profile")).memories[0].memory_id).toBe(memory_id);
+  await peer.done("update_memory", { memory_id, content: "The lamp stands in the attic." });
+  expect((await peer.done("get_memory", { memory_id })).content).toBe("The lamp stands in the attic.");
+  expect(await peer.done("delete_memory", { memory_id })).toMatchObject({ deleted: true });
+  const refused = await peer.call("search_memories", { query: "a", user_id: "b" });
+  expect(refused).toMatchObject({ isError: true, error: { code: "invalid_request" } });
+  await expect(peer.call("unknown_tool")).rejects.toThrow("Unknown tool");
+}
+
+describe("on a data directory", () => {
+  let folder: string;
+  let dataDir: string;
+  let first: Awaited<ReturnType<typeof start>>;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "mneme-mcp-"));
+    dataDir = join(folder, "store");
+    first = await start("2026-07-28", ["--data-dir", dataDir], {});
+  }, TIMEOUT_MS);
+  afterAll(async () => {
+    await first.peer.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test(
+    "creates it, needs no key, and offers all tools",
+    async () => {
+      await useAll(first.peer);
+      expect(existsSync(join(dataDir, "mneme.sqlite"))).toBe(true);
+      expect(first.errors()).not.toContain("ctx_");
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a second client uses the process of the first, and goes on when that has ended",
+    async () => {
+      const second = await start("2025-11-25 (sdk 1.x)", [], { MNEME_DATA_DIR: dataDir });
+      await useAll(second.peer);
+      const { memory_id } = await first.peer.done("add_memory", { content: "Shared by both clients." });
+      expect((await second.peer.done("get_memory", { memory_id })).content).toBe("Shared by both clients.");
+
+      await first.peer.close();
+      const { memories } = await until("the second client has the directory", async () => {
+        const listed = await second.peer.call("list_memories");
+        return listed.isError ? null : listed.data;
+      });
+      expect(memories[0].memory_id).toBe(memory_id);
+      await second.peer.close();
+      first = await start("2026-07-28", ["--data-dir", dataDir], {});
+      expect((await first.peer.done("get_memory", { memory_id })).status).toBe("completed");
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "takes MNEME_API_KEY if it is set, and refuses a wrong one",
+    async () => {
+      const wrong = await start("2025-11-25", ["--data-dir", dataDir], { MNEME_API_KEY: "ctx_wrong" });
+      await expect(wrong.peer.tools()).rejects.toThrow("unknown, expired or revoked");
+      const called = await wrong.peer.call("list_memories");
+      expect(called.isError).toBe(true);
+      await wrong.peer.close();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a folder that cannot be opened is an error of each call, in a sentence",
+    async () => {
+      const { peer, errors } = await start("2026-07-28", ["--data-dir", join(dataDir, "mneme.sqlite")], {});
+      const { isError, text } = await peer.call("list_memories");
+      expect(isError).toBe(true);
+      expect(text).toContain("cannot be the data folder");
+      expect(errors()).toContain("cannot be the data folder");
+      await peer.close();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("against a server", () => {
+  let mneme: TestService;
+  let server: ReturnType<typeof listen>;
+
+  beforeAll(async () => {
+    mneme = await startService();
+    server = listen(mneme);
+  }, TIMEOUT_MS);
+  afterAll(async () => {
+    await server.stop();
+    await mneme.stop();
+  });
+
+  test.each([...CLIENTS])(
+    "a client of %s uses all tools",
+    async (name) => {
+      const { peer } = await start(name, ["--url", server.url], { MNEME_API_KEY: TEST_KEY });
+      await useAll(peer);
+      await peer.close();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a key sees the tools of its scopes and its user only",
+    async () => {
+      const key = mneme.addKey(["memories:read"], undefined, { userId: "ada" });
+      await mneme.store({ content: "Ben's secret", userId: "ben" });
+      const { peer } = await start("2026-07-28", ["--url", `${server.url}/mcp`], { MNEME_API_KEY: key });
+      const names = (await peer.tools()).map((tool) => tool.name);
+      expect(names).toEqual(["search_memories", "get_memory", "list_memories", "get_profile"]);
+      expect((await peer.done("list_memories")).memories).toEqual([]);
+      const refused = await peer.call("add_memory", { content: "not allowed" });
+      expect(refused).toMatchObject({ isError: true, error: { code: "insufficient_scope" } });
+      await peer.close();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a server that does not answer is an error of each call, and the process goes on",
+    async () => {
+      const gone = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<html>", { status: 502 }) });
+      const url = `http://127.0.0.1:${gone.port}`;
+      const { peer } = await start("2026-07-28", ["--url", url], { MNEME_API_KEY: TEST_KEY });
+      expect(await peer.call("list_memories")).toMatchObject({
+        isError: true,
+        text: expect.stringContaining("answered 502"),
+      });
+      await gone.stop(true);
+      expect(await peer.call("list_memories")).toMatchObject({
+        isError: true,
+        text: expect.stringContaining("No answer from Mneme"),
+      });
+      await peer.close();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("the command", () => {
+  test("refuses a wrong start in one line", async () => {
+    for (const [flags, env, message] of [
+      [["--url", "http://127.0.0.1:1"], {}, "Set MNEME_API_KEY"],
+      [["--url", "ftp://x"], { MNEME_API_KEY: "ctx_x" }, "--url must be an address"],
+      [["--url", "http://127.0.0.1:1", "--data-dir", "/x"], { MNEME_API_KEY: "ctx_x" }, "not both"],
+      [["--uri", "x"], {}, "Unknown flag --uri"],
+      [["surplus"], {}, "Unexpected argument"],
+    ] as const) {
+      const { stdout, stderr, exitCode } = await runAlone(flags, env);
+      expect(exitCode).toBe(1);
+      expect(stdout).toBe("");
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+      expect(stderr).toContain(message);
+    }
+  });
+
+  test(
+    "ends with 0 when stdin ends, and answers broken lines with nothing but protocol",
+    async () => {
+      const lines = ["{broken", '{"jsonrpc":"2.0","id":1,"method":"ping"}', "[]", ""].join("\n");
+      const { stdout, exitCode } = await runAlone(["--url", "http://127.0.0.1:1"], { MNEME_API_KEY: "ctx_x" }, lines);
+      expect(exitCode).toBe(0);
+      for (const line of stdout.split("\n").filter((line) => line !== "")) {
+        expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
+      }
+    },
+    TIMEOUT_MS,
+  );
+});
