@@ -15,7 +15,8 @@ All operations, errors and limits. A running server shows every field with examp
 
 ## Operations
 
-All paths but \`/mcp\` are below \`/v1\`, and all take \`Authorization: Bearer ctx_…\`. Limits are requests per minute and key.
+All paths but \`/mcp\` are below \`/v1\`. All take \`Authorization: Bearer ctx_…\`. Limits are requests per minute and
+key.
 
 ${operationsMarkdown(operations)}
 
