@@ -9,7 +9,7 @@ import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { JsonBodies } from "../ports/json-bodies.ts";
 import type { Transactions } from "../ports/transactions.ts";
-import { dialectsOf } from "./dialects.ts";
+import { conventionsByPath } from "./conventions.ts";
 import { type Admission, Gate, type GateParts, type SocketAddress } from "./gate.ts";
 import type { RequestMetrics } from "./metrics.ts";
 import type { Answer, Operation } from "./operation.ts";
@@ -56,7 +56,7 @@ const PAGE = "page";
 /** Builds the application. */
 export function createApp(parts: AppParts): App {
   const gate = new Gate(parts);
-  const responses = new Responses(parts, dialectsOf(parts.operations));
+  const responses = new Responses(parts, conventionsByPath(parts.operations));
   const router = createRouter(parts, gate, responses, (request, socketAddress) => answer(request, socketAddress));
   const endpoints = new Map(parts.endpoints.map((endpoint) => [endpoint.path, endpoint]));
   return answer;

@@ -72,6 +72,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
     },
     _chunk: { ordinal: 0, start: 0, end: PASSAGE.length },
   },
+  "Project.model": null,
   "Usage.end": "2026-12-01T00:00:00.000Z",
   "Usage.limit": null,
   "Usage.start": "2026-11-01T00:00:00.000Z",
@@ -96,6 +97,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   message: "Where is the spare key?",
   metadata: { room: "hall" },
   mode: "balanced",
+  model: "mneme-e5-small",
   ms: 84,
   name: "Ada Lovelace",
   plan: "enterprise",
@@ -119,7 +121,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
 
 /** Values that differ in the bodies of one group of operations. */
 const BY_GROUP: Readonly<Partial<Record<Group, Readonly<Record<string, unknown>>>>> = {
-  OpenAI: { messages: [{ role: "user", content: "Where is the spare key?" }] },
+  OpenAI: { input: PASSAGE, messages: [{ role: "user", content: "Where is the spare key?" }] },
   Users: { id: "ada", type: "page_view" },
   Keys: { name: "backend" },
   Projects: { name: "support bot" },

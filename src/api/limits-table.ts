@@ -42,6 +42,8 @@ export function requestBoundRows(): readonly (readonly [what: string, atMost: st
     ["a chat's `message`", characters(LIMITS.messageCharacters)],
     ["`instructions`", characters(LIMITS.instructionsCharacters)],
     ["messages of a chat completion", count(LIMITS.completionMessages)],
+    ["texts of one embeddings request", count(LIMITS.embeddedTexts)],
+    ["tokens of one embeddings request", count(LIMITS.embeddingTokens)],
     ["items per page", `${LIMITS.pageItems} (${LIMITS.pageItemsDefault} without \`limit\`)`],
     ["messages per page", `${LIMITS.messagesPage} (${LIMITS.messagesPageDefault} without \`limit\`)`],
     ["results of a search", `${LIMITS.searchResults} (${LIMITS.searchResultsDefault} without \`limit\`)`],

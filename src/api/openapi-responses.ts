@@ -56,7 +56,7 @@ export const HEADERS: Readonly<Record<string, { readonly description: string; re
 };
 
 /** Whose conventions an error body follows. */
-type ErrorForm = "own" | NonNullable<Operation["dialect"]>;
+type ErrorForm = "own" | NonNullable<Operation["conventions"]>;
 /** Schema of the error bodies of each form. */
 export type ErrorSchemas = Readonly<Record<ErrorForm, JsonSchema>>;
 /** What the names of shared errors begin with. */
@@ -111,7 +111,7 @@ export function successResponse(
   const content = {
     ...(operation.streams !== "always" && json),
     ...(operation.streams !== undefined && {
-      "text/event-stream": operation.dialect === "openai" ? chunkStream() : eventStream(),
+      "text/event-stream": operation.conventions === "openai" ? chunkStream() : eventStream(),
     }),
   };
   return {

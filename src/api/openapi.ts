@@ -40,7 +40,7 @@ const GROUP_DESCRIPTIONS: Readonly<Record<Group, string>> = {
   Memories: "Texts that are stored and indexed, so that search and query can find them.",
   Chats: "Conversations whose questions are answered from memories.",
   OpenAI:
-    "Routes for clients of OpenAI: models and chat completions. Errors have OpenAI's form, and streams have no event names.",
+    "Routes for clients of OpenAI: models, chat completions and embeddings. Errors have OpenAI's form, and streams have no event names.",
   Users: "The users of your application, and events that are logged for them.",
   Keys: "API keys of a project: their scopes, the user they are confined to, and their expiry.",
   Projects: "Projects with their plans, settings and usage.",
@@ -179,7 +179,7 @@ function operationObject(operation: Operation, context: Context): OperationObjec
     ...(operation.body !== null && {
       requestBody: requestBody(operation, schemas.of(operation.body), components),
     }),
-    responses: Object.fromEntries([...successes, ...errorResponses(codes, operation.dialect ?? "own", errors)]),
+    responses: Object.fromEntries([...successes, ...errorResponses(codes, operation.conventions ?? "own", errors)]),
     "x-scope": operation.scope,
     "x-confined-keys": operation.isForConfinedKeys ?? true,
     "x-rate-limit-per-minute": limit.perMinute,
@@ -200,7 +200,7 @@ function descriptionOf(operation: Operation, { perMinute, sharedWith }: Operatio
     }`,
     perMinute === null ? "Not rate-limited." : `At most ${perMinute} requests per minute and key${together}.`,
     ...(operation.isIdempotent ? ["Supports an `Idempotency-Key`."] : []),
-    ...(operation.dialect === "openai" ? ["Errors have OpenAI's form."] : []),
+    ...(operation.conventions === "openai" ? ["Errors have OpenAI's form."] : []),
     ...(operation.streams === "always" ? ["Answers with Server-Sent Events."] : []),
     ...(operation.streams === "when asked" ? ["Answers with Server-Sent Events if `stream` is true."] : []),
   ].join("\n\n");

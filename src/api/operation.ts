@@ -100,8 +100,8 @@ interface Declared {
   readonly carriesContent?: CarriedContent;
   /** Whether it supports an Idempotency-Key. */
   readonly isIdempotent?: boolean;
-  /** Whose conventions errors and streams of its route follow (dialects.ts). Default: Mneme's own. */
-  readonly dialect?: "openai";
+  /** Whose conventions errors and streams of its route follow (conventions.ts). Default: Mneme's own. */
+  readonly conventions?: "openai";
   /** A clearer error for a body that does not fit its schema; null if there is none. */
   readonly explainRefusal?: (body: unknown) => Fault | null;
 }

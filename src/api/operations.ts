@@ -3,6 +3,7 @@
 
 import type { AnswerService } from "../services/answers.ts";
 import type { ChatService } from "../services/chats.ts";
+import type { EmbeddingService } from "../services/embeddings.ts";
 import type { GraphService } from "../services/graph.ts";
 import type { KeyService } from "../services/keys.ts";
 import type { ProjectModelService } from "../services/project-models.ts";
@@ -29,6 +30,7 @@ export interface OperationsParts extends UploadOperationParts {
   readonly search: SearchService;
   readonly answers: AnswerService;
   readonly chats: ChatService;
+  readonly embeddings: EmbeddingService;
   readonly users: UserService;
   readonly keys: KeyService;
   readonly projects: ProjectService;

@@ -1,11 +1,12 @@
 // Makes every Response of the server, so that headers and error bodies are the same everywhere. Errors get their code
-// and status from errors.ts, and the form of their body, like streams, from the dialect of their route (dialects.ts).
+// and status from errors.ts. The form of error bodies and streams follows the conventions of their route
+// (conventions.ts).
 
 import type { Fault } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
+import type { ConventionsOf } from "./conventions.ts";
 import type { Cors } from "./cors.ts";
-import type { DialectOf } from "./dialects.ts";
 import { faultOf, STATUS_OF } from "./errors.ts";
 import { type Admission, addWindowHeaders } from "./gate.ts";
 import { type Answer, type Call, JsonText, Page } from "./operation.ts";
@@ -26,11 +27,11 @@ export interface ResponsesParts {
 /** Makes responses from answers, failures and event streams. */
 export class Responses {
   readonly #parts: ResponsesParts;
-  readonly #dialectOf: DialectOf;
+  readonly #conventionsOf: ConventionsOf;
 
-  constructor(parts: ResponsesParts, dialectOf: DialectOf) {
+  constructor(parts: ResponsesParts, conventionsOf: ConventionsOf) {
     this.#parts = parts;
-    this.#dialectOf = dialectOf;
+    this.#conventionsOf = conventionsOf;
   }
 
   /** The response to a request. @param extra further headers, in lower case */
@@ -63,7 +64,7 @@ export class Responses {
   ofFailure(request: Request, admission: Admission, error: unknown): Response {
     const fault = this.#faultOf(request, error, admission.requestId);
     const status = STATUS_OF[fault.code];
-    const body = this.#dialectOf(admission.path).errorBody(fault, admission.requestId);
+    const body = this.#conventionsOf(admission.path).errorBody(fault, admission.requestId);
     return this.of(
       request,
       admission,
@@ -82,7 +83,7 @@ export class Responses {
     const { clock, log } = this.#parts;
     return (events, onEnd) => {
       const { promise: ended, resolve } = Promise.withResolvers<void>();
-      const { errorBody, framing } = this.#dialectOf(path);
+      const { errorBody, framing } = this.#conventionsOf(path);
       const body = eventStream({
         events,
         clock,

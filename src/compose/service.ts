@@ -40,6 +40,7 @@ import type { Embedder, Embedders } from "../ports/models.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
 import { AnswerService } from "../services/answers.ts";
 import { ChatService } from "../services/chats.ts";
+import { EmbeddingService } from "../services/embeddings.ts";
 import { GraphService } from "../services/graph.ts";
 import { KeyService } from "../services/keys.ts";
 import { MemoryService } from "../services/memories.ts";
@@ -377,6 +378,7 @@ function createOperations(
     graph: new GraphService({ memories, accounts, index, extractions, clock }),
     search,
     answers,
+    embeddings: new EmbeddingService(embedders),
     chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),
     users: new UserService({ users, index, wakeIngest }),
     keys: new KeyService(accounts),

@@ -62,6 +62,10 @@ export const LIMITS = {
   messageCharacters: 32_768,
   /** Maximum number of messages in the body of a chat completion. */
   completionMessages: 1_000,
+  /** Maximum number of texts that are embedded at once, as in OpenAI's API. */
+  embeddedTexts: 2_048,
+  /** Maximum number of tokens that are embedded at once: about 8 s of one core. */
+  embeddingTokens: 131_072,
   /** Maximum length of filters that are written as text in a body. */
   filterTextCharacters: 32_768,
   instructionsCharacters: 8_192,

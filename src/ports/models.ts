@@ -52,6 +52,11 @@ export interface Embedder {
   readonly tuning: RetrievalTuning;
   /** Vectors of `texts`, row-major `[n, dimensions]`. */
   embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array>;
+  /**
+   * Number of tokens of each text with the prefix of its purpose, special tokens included, before truncation. The call
+   * waits in the same queue as `embed`.
+   */
+  countTokens(texts: readonly string[], options: EmbedOptions): Promise<readonly number[]>;
 }
 
 /** The installed embedders. */

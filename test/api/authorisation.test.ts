@@ -281,6 +281,10 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
       ...(userId !== undefined && { user: userId }),
     },
   }),
+  "POST /embeddings": (_, { userId }) => ({
+    target: "/embeddings",
+    body: { model: ENGLISH, input: QUESTION, ...(userId !== undefined && { user: userId }) },
+  }),
   "POST /users": ({ userId }) => ({ target: "/users", body: { id: userId, name: "Taken over", email: null } }),
   "GET /users": () => ({ target: "/users?limit=100" }),
   "GET /users/{}": ({ userId }) => ({ target: `/users/${encodeURIComponent(userId)}` }),
@@ -753,7 +757,7 @@ describe("confined to another user of the same project", () => {
     const key = await confinedKey();
     const naming = { userId: victim.userId };
     const takers = OPERATIONS.filter(takesUser);
-    expect(takers.length).toBe(10);
+    expect(takers.length).toBe(11);
     expect(
       await all(takers.map((it) => () => cell(key, it.method, askOf(it, victim, naming), confined(it, true)))),
     ).toEqual([]);

@@ -119,6 +119,8 @@ const FILTERS: readonly Json[] = [
   { "metadata.room": { $exists: true }, $not: { userId: "bob" } },
   { $or: [{ created_at: { $gte: "2020-01-01T00:00:00Z" } }, { title: { $contains: "e" } }] },
 ];
+/** Length of the vectors of the shipped models. */
+const DIMENSIONS = 384;
 const CONVERSATIONS: readonly Json[] = [
   [{ role: "user", content: "Where is the key?" }],
   [
@@ -143,7 +145,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   deliveries: "dlv",
 };
 /** Paths of operations that run a model. They are called less often, so that the run is short. */
-const SLOW = /search|query|messages|upload|batch|completions/;
+const SLOW = /search|query|messages|upload|batch|completions|embeddings/;
 
 let pool: Pool;
 let callers: readonly Caller[];
@@ -155,6 +157,8 @@ function named(name: string, schema: JsonSchema): Json | undefined {
   switch (name) {
     case "messages":
       return chance.pick(CONVERSATIONS);
+    case "dimensions":
+      return DIMENSIONS;
     case "maxSources":
       return isText ? String(1 + chance.below(50)) : undefined;
     case "content":

@@ -182,6 +182,12 @@ export const OPERATIONS: readonly Promised[] = [
     required: ["model", "messages"],
   }),
 
+  promised("POST /embeddings", readMemories, [200], false, {
+    name: "createEmbeddings",
+    body: ["model", "input", "encoding_format", "dimensions", "input_type", "truncate", "user"],
+    required: ["model", "input"],
+  }),
+
   promised("POST /users", writeUsers, [200], true, {
     name: "upsertUser",
     body: ["id", "name", "email", "metadata"],
@@ -289,6 +295,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Delivery: ["id", "webhook_id", "event", "status", "attempts", "created_at", "next_attempt_at"],
   Model: ["id", "object", "created", "owned_by", "mneme"],
   ModelList: ["object", "data"],
+  Embeddings: ["object", "data", "model", "usage"],
   ChatCompletion: ["id", "object", "created", "model", "choices", "usage", "mneme"],
   ChatCompletionChunk: ["id", "object", "created", "model", "choices", "usage", "mneme"],
   ErrorBody: ["code", "message", "status", "param", "request_id", "retry_after_seconds", "items"],

@@ -36,6 +36,7 @@ const TABLE: readonly (readonly [limit: number, method: string, path: string])[]
   [100, "POST", "/v1/memories/batch"],
   [60, "POST", "/v1/chats"],
   [100, "POST", "/v1/chat/completions"],
+  [100, "POST", "/v1/embeddings"],
   [30, "POST", `/v1/chats/chat_${NOTHING}/messages`],
   [30, "POST", `/v1/chats/chat_${NOTHING}/messages/stream`],
   [100, "POST", "/v1/users/ada/events"],

@@ -434,6 +434,110 @@ describe("a stream", () => {
   });
 });
 
+describe("embeddings", () => {
+  const texts = ["The kettle boils.", "Where is the spare key?", "鍵はどこですか。"];
+  const embed = (body: object) =>
+    quoting.client.embeddings.create({ model: ENGLISH, input: texts, ...body } as OpenAI.EmbeddingCreateParams);
+
+  test("have unit length, the model's dimensions and a usage", async () => {
+    const { data, model, object, usage } = await embed({ encoding_format: "float" });
+    expect([object, model, data.length]).toEqual(["list", ENGLISH, 3]);
+    for (const [at, { embedding, index, object }] of data.entries()) {
+      expect([index, object, embedding.length]).toEqual([at, "embedding", 384]);
+      expect(Math.hypot(...embedding)).toBeCloseTo(1, 3);
+    }
+    expect(usage.prompt_tokens).toBeGreaterThan(10);
+    expect(usage.total_tokens).toBe(usage.prompt_tokens);
+    const [alone] = (await embed({ input: texts[1] })).data;
+    expect(alone?.embedding.length).toBe(384);
+    expect(cosine(alone?.embedding, data[1]?.embedding)).toBeCloseTo(1, 5);
+  });
+
+  test("are the same as base64, which the client asks for by itself", async () => {
+    const floats = await embed({ encoding_format: "float" });
+    const decoded = await embed({});
+    expect(decoded.data.map(({ embedding }) => embedding)).toEqual(floats.data.map(({ embedding }) => embedding));
+    const [raw] = (await embed({ encoding_format: "base64" })).data;
+    expect(Buffer.from(raw?.embedding as unknown as string, "base64")).toHaveLength(384 * 4);
+  });
+
+  test("are those that searches compare: a query finds its passage", async () => {
+    const ask = async (model: string, input_type: string, input: string) =>
+      (await embed({ model, input_type, input, encoding_format: "float" })).data[0]?.embedding;
+    for (const model of [ENGLISH, DEFAULT]) {
+      const query = await ask(model, "query", "Where is the key?");
+      const near = await ask(model, "passage", "The spare key is under the blue pot.");
+      const far = await ask(model, "passage", "The train to Berlin leaves at seven.");
+      expect(cosine(query, near)).toBeGreaterThan(cosine(query, far));
+    }
+    // a model with prefixes has different vectors for both purposes
+    const [asQuery, asPassage] = [await ask(DEFAULT, "query", "key"), await ask(DEFAULT, "passage", "key")];
+    expect(cosine(asQuery, asPassage)).toBeLessThan(0.9999);
+    expect(await ask(DEFAULT, "passage", "key")).toEqual(
+      (await embed({ model: DEFAULT, input: "key" })).data[0]?.embedding,
+    );
+  });
+
+  test("many texts are embedded, in their order", async () => {
+    const input = Array.from({ length: 2_048 }, (_, at) => `${at}`);
+    const { data } = await embed({ input });
+    expect(data.map(({ index }) => index)).toEqual(input.map(Number));
+    const [last] = (await embed({ input: "2047" })).data;
+    expect(cosine(last?.embedding, data[2_047]?.embedding)).toBeCloseTo(1, 5);
+  });
+
+  test("a text that is too long is refused, or cut off if asked for", async () => {
+    const long = "key ".repeat(300);
+    const failure = await failureOf(embed({ input: ["short", long] }));
+    expect(failure).toBeInstanceOf(BadRequestError);
+    expect(failure).toMatchObject({ code: "invalid_request", param: "input[1]" });
+    expect(failure.message).toContain("302 tokens");
+    const fitting = "key ".repeat(254);
+    const cut = await embed({ input: [long, fitting], truncate: true });
+    expect(cut.usage.prompt_tokens).toBe(512);
+    expect(cosine(cut.data[0]?.embedding, cut.data[1]?.embedding)).toBeCloseTo(1, 5);
+    expect((await embed({ input: fitting })).usage.prompt_tokens).toBe(256);
+    expect(await failureOf(embed({ input: `${fitting}key` }))).toMatchObject({ param: "input" });
+  });
+
+  test("other inputs, dimensions and models are refused", async () => {
+    const refused: readonly (readonly [param: string, status: number, body: object])[] = [
+      ["input", 400, { input: [1, 2, 3] }],
+      ["input", 400, { input: [[1, 2], [3]] }],
+      ["input", 400, { input: [] }],
+      ["input", 400, { input: "" }],
+      ["input[1]", 400, { input: ["a", ""] }],
+      ["input", 400, { input: Array.from({ length: 2_049 }, () => "a") }],
+      ["dimensions", 400, { dimensions: 256 }],
+      ["encoding_format", 400, { encoding_format: "int8" }],
+      ["input_type", 400, { input_type: "document" }],
+      ["model", 404, { model: "text-embedding-3-small" }],
+      ["model", 404, { model: "mneme" }],
+      ["inputs", 400, { inputs: "a" }],
+    ];
+    for (const [param, status, body] of refused) {
+      const failure = await failureOf(embed(body));
+      expect([param, failure.status, failure.param]).toEqual([param, status, param]);
+    }
+    expect((await failureOf(embed({ input: [1] }))).message).toContain("must be texts");
+    expect((await embed({ dimensions: 384 })).data).toHaveLength(3);
+  });
+
+  test("need the scope memories:read", async () => {
+    const asking = await quoting.clientFor(["query"]);
+    const failure = await failureOf(asking.embeddings.create({ model: ENGLISH, input: "a" }));
+    expect(failure).toBeInstanceOf(PermissionDeniedError);
+    const reading = await quoting.clientFor(["memories:read"], { userId: "ida" });
+    expect((await reading.embeddings.create({ model: ENGLISH, input: "a", user: "ida" })).data).toHaveLength(1);
+    const other = await failureOf(reading.embeddings.create({ model: ENGLISH, input: "a", user: "bob" }));
+    expect(other).toMatchObject({ status: 403, param: "user" });
+  });
+});
+
+function cosine(left: readonly number[] = [], right: readonly number[] = []): number {
+  return left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
+}
+
 describe("errors", () => {
   const ask = (client: OpenAI, more: object = {}) =>
     failureOf(client.chat.completions.create({ model: "mneme", messages: ASKED, ...more }));

@@ -94,6 +94,30 @@ export function modelContracts(implementation: string, open: OpenModels): void {
       expectSameVector(vectorAt(vectors, 0), vectorAt(vectors, 1));
     });
 
+    test("counts the tokens of each text, which decide what is cut off", async () => {
+      const short = "The heron waits.";
+      expect(await embedder.countTokens([], NOW)).toEqual([]);
+      const [empty = 0, one = 0, again = 0, other = 0] = await embedder.countTokens(
+        ["", short, short, TEXTS[1] ?? ""],
+        LATER,
+      );
+      expect(empty).toBeGreaterThanOrEqual(1);
+      expect(one).toBeGreaterThan(empty);
+      expect([again, other > empty]).toEqual([one, true]);
+      expect(await embedder.countTokens([short], NOW)).toEqual([one]);
+      // as many words of one token each as fit, and one more
+      const [step = 0] = await embedder.countTokens(["memory memory"], NOW);
+      const [single = 0] = await embedder.countTokens(["memory"], NOW);
+      const words = Math.floor((embedder.tokensMax - single) / (step - single)) + 1;
+      const texts = [words - 1, words, words + 1].map((count) => Array(count).fill("memory").join(" "));
+      const [, fits = 0, over = 0] = await embedder.countTokens(texts, LATER);
+      expect(fits).toBeLessThanOrEqual(embedder.tokensMax);
+      expect(over).toBeGreaterThan(embedder.tokensMax);
+      const vectors = await embedder.embed(texts, LATER);
+      expect(largestDifference(vectorAt(vectors, 0), vectorAt(vectors, 1))).toBeGreaterThan(0);
+      expectSameVector(vectorAt(vectors, 1), vectorAt(vectors, 2));
+    });
+
     test("accepts no texts, empty ones and malformed ones", async () => {
       expect(await embedder.embed([], NOW)).toHaveLength(0);
       const texts = ["", " \n", "\ud800", "\0"];

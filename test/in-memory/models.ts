@@ -23,7 +23,9 @@ interface Waiting {
   begin(): void;
 }
 
-/** Both models in one object, like the lanes. */
+const WORDS = /[\p{L}\p{N}]+/gu;
+
+/** Both models in one object, like the lanes. A text has one special token. */
 export class WordModels implements Embedder, Reranker {
   readonly tuning = ENGLISH_TUNING;
   readonly rerankers: Rerankers = { for: ({ id }) => (id === this.id ? this : null) };
@@ -61,6 +63,11 @@ export class WordModels implements Embedder, Reranker {
       for (const [at, text] of texts.entries()) vectors.set(this.#vectorOf(text), at * this.dimensions);
       return vectors;
     });
+  }
+
+  countTokens(texts: readonly string[], { priority, signal, onBegin }: EmbedOptions): Promise<readonly number[]> {
+    const count = (text: string) => 1 + (text.toLowerCase().match(WORDS) ?? []).length;
+    return this.#inTurn(priority, signal, onBegin, () => texts.map(count));
   }
 
   score(query: string, passages: readonly string[], signal?: AbortSignal, onBegin?: () => void): Promise<Float32Array> {
@@ -123,7 +130,7 @@ export class WordModels implements Embedder, Reranker {
   }
 
   #words(text: string): readonly string[] {
-    return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, this.tokensMax);
+    return (text.toLowerCase().match(WORDS) ?? []).slice(0, this.tokensMax - 1);
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { type Call, deliver, requestOf } from "../../src/adapters/inference/calls.ts";
-import type { EmbedUnit, Slice } from "../../src/adapters/inference/schedule.ts";
+import type { Slice, TextUnit } from "../../src/adapters/inference/schedule.ts";
 
 /** A call for `count` vectors with two numbers each, and its promise. */
 function callFor(count: number, priority: Call["priority"] = "ingest") {
@@ -23,11 +23,11 @@ function callFor(count: number, priority: Call["priority"] = "ingest") {
   return { call, promise };
 }
 
-function sliceOf(...units: readonly EmbedUnit<Call>[]): Slice<Call> {
+function sliceOf(...units: readonly TextUnit<Call>[]): Slice<Call> {
   return { op: "embed", model: "e", priority: "ingest", units };
 }
 
-function unit(owner: Call, index: number): EmbedUnit<Call> {
+function unit(owner: Call, index: number): TextUnit<Call> {
   return { op: "embed", owner, model: "e", index, text: `text ${index}`, tokens: 4, deaths: 0 };
 }
 

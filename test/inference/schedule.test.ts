@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import {
-  type EmbedUnit,
   estimateTokens,
   type LaneRole,
   Schedule,
   type ScoreUnit,
+  type TextUnit,
   type UnitOwner,
 } from "../../src/adapters/inference/schedule.ts";
 
@@ -18,11 +18,11 @@ function callOf(share: string, tokensLeft: number): UnitOwner {
   return { priority: "ingest", share, tokensLeft };
 }
 
-function text(owner: UnitOwner, name: string, tokens = 256, model = "e"): EmbedUnit<UnitOwner> {
+function text(owner: UnitOwner, name: string, tokens = 256, model = "e"): TextUnit<UnitOwner> {
   return { op: "embed", owner, model, index: 0, text: name, tokens, deaths: 0 };
 }
 
-function texts(owner: UnitOwner, count: number, tokens = 256): EmbedUnit<UnitOwner>[] {
+function texts(owner: UnitOwner, count: number, tokens = 256): TextUnit<UnitOwner>[] {
   return Array.from({ length: count }, (_, n) => text(owner, `${owner.priority} ${n}`, tokens));
 }
 
@@ -49,7 +49,7 @@ function taken(
   isQuiet = true,
 ): string[] | null {
   const slice = schedule.take({ role, inFlight, tookQueryLast, isQuiet });
-  return slice === null ? null : slice.units.map((unit) => (unit.op === "embed" ? unit.text : unit.query));
+  return slice === null ? null : slice.units.map((unit) => (unit.op === "score" ? unit.query : unit.text));
 }
 
 describe("several models", () => {
@@ -165,7 +165,7 @@ describe("ingest work of several jobs", () => {
     return Array.from({ length: slices }, () => taken(schedule, "query")?.[0]);
   }
 
-  function named(owner: UnitOwner, name: string, count: number): EmbedUnit<UnitOwner>[] {
+  function named(owner: UnitOwner, name: string, count: number): TextUnit<UnitOwner>[] {
     return Array.from({ length: count }, () => text(owner, name));
   }
 

@@ -91,6 +91,10 @@ export class HashEmbedder implements Embedder {
     for (const [at, text] of texts.entries()) vectors.set(this.vectorOf(text), at * this.dimensions);
     return vectors;
   }
+
+  async countTokens(texts: readonly string[]): Promise<readonly number[]> {
+    return texts.map((text) => text.split(" ").length);
+  }
 }
 
 /** Vector of unit length made from a hash of the text. */

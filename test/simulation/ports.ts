@@ -143,7 +143,8 @@ export function simulatedModels(process: SimulatedProcess): { embedders: Embedde
   const [first, second] = models.map((model): Embedder => {
     const { id, fingerprint, dimensions, tokensMax, languages, tuning } = model;
     const embed: Embedder["embed"] = (texts, options) => asOutage(model.embed(texts, options));
-    return { id, fingerprint, dimensions, tokensMax, languages, tuning, embed };
+    const countTokens: Embedder["countTokens"] = (texts, options) => asOutage(model.countTokens(texts, options));
+    return { id, fingerprint, dimensions, tokensMax, languages, tuning, embed, countTokens };
   });
   invariant(first !== undefined && second !== undefined, "there are two models");
   const [model] = models;

@@ -29,10 +29,14 @@ export interface Call {
 /** Builds the request for a slice. */
 export function requestOf(slice: Slice<Call>): LaneRequest {
   const { model, priority } = slice;
-  if (slice.op === "embed")
-    return { op: "embed", model, texts: slice.units.map((unit) => unit.text), isUrgent: priority === "query" };
-  const [{ query, passages, earlyExit }] = slice.units;
-  return { op: "score", model, query, passages, earlyExit };
+  if (slice.op === "score") {
+    const [{ query, passages, earlyExit }] = slice.units;
+    return { op: "score", model, query, passages, earlyExit };
+  }
+  const texts = slice.units.map((unit) => unit.text);
+  return slice.op === "count"
+    ? { op: "count", model, texts }
+    : { op: "embed", model, texts, isUrgent: priority === "query" };
 }
 
 /** A call that cannot be answered, because the model computed something that is no vector or score. */
@@ -51,7 +55,7 @@ export function deliver(slice: Slice<Call>, answer: ChildMessage): readonly Dama
   let at = 0;
   for (const unit of slice.units) {
     const { owner } = unit;
-    const indices = unit.op === "embed" ? [unit.index] : unit.indices;
+    const indices = unit.op === "score" ? unit.indices : [unit.index];
     const rows = values.subarray(at, at + indices.length * owner.width);
     invariant(rows.length === indices.length * owner.width, "a lane returned too few values; this is a bug in Mneme");
     at += rows.length;
@@ -70,13 +74,18 @@ export function deliver(slice: Slice<Call>, answer: ChildMessage): readonly Dama
   return damaged;
 }
 
+const DAMAGES: Readonly<Record<Unit<Call>["op"], string>> = {
+  embed: "a vector that has not unit length",
+  count: "a count that is not a number",
+  score: "a score that is not a number",
+};
+
 /** What is wrong with the vector or the scores of a unit; null if nothing is. */
 function faultOf({ op, model }: Unit<Call>, values: Float32Array): Fault | null {
   let squaredLength = 0;
   for (const value of values) squaredLength += value * value;
   const isGood =
-    op === "score" ? Number.isFinite(squaredLength) : Math.abs(squaredLength - 1) < SQUARED_LENGTH_TOLERANCE;
+    op === "embed" ? Math.abs(squaredLength - 1) < SQUARED_LENGTH_TOLERANCE : Number.isFinite(squaredLength);
   if (isGood) return null;
-  const what = op === "score" ? "a score that is not a number" : "a vector that has not unit length";
-  return new Fault("internal_error", `The model ${model} computed ${what}; nothing was stored.`);
+  return new Fault("internal_error", `The model ${model} computed ${DAMAGES[op]}; nothing was stored.`);
 }

@@ -1,5 +1,5 @@
-// The messages between the server and a lane: two requests, what a lane says about its models, and the size limit of a
-// request.
+// The messages between the server and a lane: three requests, what a lane says about its models, and the size limit of
+// a request.
 // children/ handles frames and sockets.
 
 /** Environment variable with the path of the models folder. */
@@ -38,8 +38,17 @@ export interface ScoreRequest {
   readonly earlyExit: { readonly priorScores: readonly number[]; readonly fullTokensMax: number } | null;
 }
 
+/** Counts the tokens of texts, special tokens included. Payload of the reply: Float32 `[texts.length]`. */
+export interface CountRequest {
+  readonly op: "count";
+  /** Id of the embedder. */
+  readonly model: string;
+  /** The texts, with the prefix for their purpose. */
+  readonly texts: readonly string[];
+}
+
 /** A request to a lane. */
-export type LaneRequest = EmbedRequest | ScoreRequest;
+export type LaneRequest = EmbedRequest | CountRequest | ScoreRequest;
 
 /** What a lane says about a model that it has loaded. */
 export type LoadedModel = {

@@ -40,6 +40,10 @@ export async function runLane(socketPath: string): Promise<void> {
         const embedder = await models.embedder(modelOf(header));
         return reply(await embed(embedder, textsOf(header, "texts"), header.isUrgent === true));
       },
+      count: async ({ header }) => {
+        const embedder = await models.embedder(modelOf(header));
+        return reply(countTokens(embedder, textsOf(header, "texts")));
+      },
       score: async ({ header }) => {
         const reranker = await models.reranker(modelOf(header));
         const passages = textsOf(header, "passages");
@@ -73,6 +77,12 @@ async function embed(
   const isComplete = vectors.length === texts.length * model.dimensions;
   invariant(isComplete, "the embedder's vectors differ in length from model.json; this is a bug in Mneme");
   return vectors;
+}
+
+/** Returns the number of tokens of each text, special tokens included, before truncation. */
+function countTokens({ tokenizer }: Loaded<EmbedderDescription>, texts: readonly string[]): Float32Array {
+  const special = tokenizer.encode("", 2).length;
+  return Float32Array.from(texts, (text) => special + tokenizer.count(text));
 }
 
 /** Returns one logit per passage. */

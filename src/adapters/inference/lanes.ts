@@ -26,7 +26,15 @@ import {
 import { type EmbedderDescription, embedderOf, type RerankerDescription, readModels } from "./model-files.ts";
 import { createEmbedders, createRerankers } from "./model-registries.ts";
 import { rerankPieces } from "./rerank-pieces.ts";
-import { estimateTokens, type LaneRole, Schedule, type Slice, type Unit } from "./schedule.ts";
+import {
+  countingCost,
+  estimateTokens,
+  type LaneRole,
+  Schedule,
+  type Slice,
+  type TextUnit,
+  type Unit,
+} from "./schedule.ts";
 
 /** Options for running the models. */
 export interface LanesOptions {
@@ -168,7 +176,7 @@ class LaneGroup implements Lanes {
     const catalogue = readModels(options.modelsDir);
     const { id, reranker } = embedderOf(catalogue, options.embedder);
     for (const [model, err] of catalogue.problems) options.log.warn({ model, err }, "a model cannot be used");
-    this.embedders = createEmbedders(catalogue, id, (...call) => this.embed(...call));
+    this.embedders = createEmbedders(catalogue, id, (...call) => this.readTexts(...call));
     this.rerankers = createRerankers(catalogue, (...call) => this.score(...call));
     this.preload = reranker === null ? [id] : [id, reranker];
     this.queryCallsMax = options.queryCallsMax ?? QUERY_CALLS_MAX;
@@ -194,17 +202,20 @@ class LaneGroup implements Lanes {
     return this.whenReady.promise;
   }
 
-  private embed(
+  private readTexts(
+    op: TextUnit<Call>["op"],
     { id: model, dimensions, tokensMax, prefixes }: EmbedderDescription,
     texts: readonly string[],
     { purpose, priority, share, tokensLeft, signal, onBegin }: EmbedOptions,
   ): Promise<Float32Array> {
     invariant(priority === "ingest" || texts.length <= QUERY_TEXTS_MAX, `a query call had ${texts.length} texts`);
-    const options = { priority, share, tokensLeft, rows: texts.length, width: dimensions, signal, onBegin };
+    const width = op === "embed" ? dimensions : 1;
+    const options = { priority, share, tokensLeft, rows: texts.length, width, signal, onBegin };
     return this.call(options, (owner) =>
       texts.map((given, index) => {
         const text = prefixes[purpose] + given;
-        return { op: "embed", owner, model, text, index, tokens: estimateTokens(text, tokensMax), deaths: 0 };
+        const tokens = op === "embed" ? estimateTokens(text, tokensMax) : countingCost(text);
+        return { op, owner, model, text, index, tokens, deaths: 0 };
       }),
     );
   }

@@ -10,19 +10,27 @@ import {
   type RerankerDescription,
 } from "./model-files.ts";
 
-/** Runs an embedder. */
-type Embed = (model: EmbedderDescription, texts: readonly string[], options: EmbedOptions) => Promise<Float32Array>;
+/** Runs an embedder, or its tokeniser: computes a vector, or one number, for each text. */
+type ReadTexts = (
+  op: "embed" | "count",
+  model: EmbedderDescription,
+  texts: readonly string[],
+  options: EmbedOptions,
+) => Promise<Float32Array>;
 
 /** Runs a reranker. */
 type Score = (model: RerankerDescription, ...call: Parameters<Reranker["score"]>) => Promise<Float32Array>;
 
 /** The embedders of a catalogue, which has `defaultId`. */
-export function createEmbedders({ embedders }: ModelCatalogue, defaultId: string, run: Embed): Embedders {
+export function createEmbedders({ embedders }: ModelCatalogue, defaultId: string, run: ReadTexts): Embedders {
   const byId = new Map<string, Embedder>();
   for (const [id, model] of embedders) {
     const { dimensions, tokensMax, languages, tuning } = model;
-    const embed: Embedder["embed"] = (texts, options) => run(model, texts, options);
-    byId.set(id, { id, fingerprint: fingerprintOf(model), dimensions, tokensMax, languages, tuning, embed });
+    const embed: Embedder["embed"] = (texts, options) => run("embed", model, texts, options);
+    const countTokens: Embedder["countTokens"] = async (texts, options) =>
+      Array.from(await run("count", model, texts, options));
+    const fingerprint = fingerprintOf(model);
+    byId.set(id, { id, fingerprint, dimensions, tokensMax, languages, tuning, embed, countTokens });
   }
   const ids = [...byId.keys()];
   const get = (id: string) => {

@@ -137,7 +137,8 @@ function errors(): Html {
     },
   };
   return html`<p>Every answer with a status of 400 or higher has this body. <code>code</code> is for programs, <code>message</code> for people.
-<code>param</code> names the field, parameter or header that is wrong.</p>
+<code>param</code> names the field, parameter or header that is wrong. Operations of the group OpenAI have the same codes, in a
+body of OpenAI's form.</p>
 ${code("400 application/json", prettyJson(example))}
 <table><caption>Codes</caption><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead><tbody>
 ${FAULT_CODES.map(
@@ -222,7 +223,9 @@ ${FILTER_EXAMPLES.map(
 function events(): Html {
   return html`<p><a href="#queryMemories">Query memories</a> with <code>stream</code> true and
 <a href="#streamMessage">Stream message</a> answer with Server-Sent Events and close the connection at the end. An error
-before the first event is an ordinary error answer. Comments keep a silent connection open.</p>
+before the first event is an ordinary error answer. Comments keep a silent connection open.
+<a href="#createChatCompletion">Create chat completion</a> answers in OpenAI's form instead: without event names, with a
+ChatCompletionChunk as each <code>data</code>, and <code>[DONE]</code> as the last.</p>
 <table><caption>Events, in this order</caption><thead><tr><th scope="col">Event</th><th scope="col">Data</th><th scope="col">Meaning</th></tr></thead><tbody>
 ${STREAM_EVENTS.map(
   ([name, data, meaning]) =>

@@ -1,4 +1,4 @@
-// The operations that clients of OpenAI call: models and chat completions.
+// The operations that clients of OpenAI call: models, chat completions and (in embeddings.ts) embeddings.
 
 import { type AnswerEvent, collectAnswer } from "../../answer/events.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -7,7 +7,7 @@ import type { Viewer } from "../../domain/scope.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { AnswerRun, AnswerService } from "../../services/answers.ts";
 import type { MemoryService } from "../../services/memories.ts";
-import type { InstalledModel, ProjectModelService } from "../../services/project-models.ts";
+import type { InstalledModel } from "../../services/project-models.ts";
 import { type Answer, type Operation, operation } from "../operation.ts";
 import { NoQuery } from "../schema/fields.ts";
 import * as schema from "../schema/openai.ts";
@@ -22,13 +22,13 @@ import {
   type CompletionStyle,
   completionView,
 } from "./completion.ts";
+import { type EmbeddingsOperationParts, embeddingsOperation } from "./embeddings.ts";
 import { explainChatRefusal, unknownModel } from "./refusals.ts";
 
 /** What the operations need. */
-export interface OpenAiOperationsParts {
+export interface OpenAiOperationsParts extends EmbeddingsOperationParts {
   readonly answers: AnswerService;
   readonly memories: MemoryService;
-  readonly projectModels: ProjectModelService;
   readonly clock: Clock;
 }
 
@@ -37,7 +37,7 @@ const MODELS_CREATED = Date.UTC(2026, 10, 21) / 1_000;
 /** Status of an answer whose caller disconnected. It is counted, but not stored under an Idempotency-Key. */
 const HUNG_UP = 499;
 
-/** The operations on /v1/models and /v1/chat/completions. */
+/** The operations on /v1/models, /v1/chat/completions and /v1/embeddings. */
 export function openAiOperations(parts: OpenAiOperationsParts): readonly Operation[] {
   const { answers, memories, projectModels, clock } = parts;
   const model = (id: string): Answer => {
@@ -60,7 +60,7 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
       scope: "memories:read",
       query: NoQuery,
       answers: { 200: schema.ModelList },
-      dialect: "openai",
+      conventions: "openai",
       run: async () => ({ status: 200, body: { object: "list", data: modelsOf(projectModels.installed()) } }),
     }),
 
@@ -74,7 +74,7 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
       query: NoQuery,
       answers: { 200: schema.Model },
       faults: ["model_not_found"],
-      dialect: "openai",
+      conventions: "openai",
       run: async ({ params }) => model(params.id ?? ""),
     }),
 
@@ -88,7 +88,7 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
       query: NoQuery,
       answers: { 200: schema.Model },
       faults: ["model_not_found"],
-      dialect: "openai",
+      conventions: "openai",
       run: async ({ params }) => model(`${params.id}/${params.mode}`),
     }),
 
@@ -112,7 +112,7 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
         "llm_timeout",
       ],
       isIdempotent: true,
-      dialect: "openai",
+      conventions: "openai",
       explainRefusal: explainChatRefusal,
       run: async ({ principal, body, commit, stream, signal }) => {
         const { question, history, ...asked } = chatRequestOf(principal, body);
@@ -157,6 +157,8 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
         return { status, body: completionView(completion, style) };
       },
     }),
+
+    embeddingsOperation(parts),
   ];
 }
 

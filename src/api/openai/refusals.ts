@@ -44,6 +44,18 @@ export function explainChatRefusal(body: unknown): Fault | null {
   return null;
 }
 
+/** The reason why the body of an embeddings request is refused; null if the schema's own message is clear. */
+export function explainEmbeddingsRefusal(body: unknown): Fault | null {
+  const { input } = fieldsOf(body);
+  const isOfTokens = Array.isArray(input) && input.some((one) => typeof one === "number" || Array.isArray(one));
+  if (!isOfTokens) return null;
+  return new Fault(
+    "invalid_request",
+    "'input' must be texts: numbers of tokens cannot be read, because they belong to the tokeniser of another model.",
+    { param: "input" },
+  );
+}
+
 function explainMessage({ role, content, tool_calls, function_call, audio }: Fields, at: string): Fault | null {
   if (role === "tool" || role === "function") return refused(TOOLS, `${at}.role`);
   if (tool_calls != null && !isEmptyList(tool_calls)) return refused(TOOLS, `${at}.tool_calls`);

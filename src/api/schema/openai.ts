@@ -222,3 +222,39 @@ export const ChatCompletionChunk = Type.Object(
   },
   { $id: "ChatCompletionChunk" },
 );
+
+const EmbeddedText = Text({ minLength: 1 });
+
+/** Body of createEmbeddings. */
+export const CreateEmbeddings = Body({
+  model: Text({ minLength: 1, description: "id of an embedding model; `GET /models` lists them" }),
+  input: Type.Union([EmbeddedText, Type.Array(EmbeddedText, { minItems: 1, maxItems: LIMITS.embeddedTexts })], {
+    description: "a text, or several",
+  }),
+  encoding_format: Optional(OneOf(["float", "base64"], "`base64`: 32-bit floats, little-endian; default `float`")),
+  dimensions: Optional(Type.Integer({ minimum: 1, description: "only the length of the model's vectors" })),
+  input_type: Optional(
+    OneOf(["query", "passage"], "what the texts are for, which decides their prefix; default `passage`"),
+  ),
+  truncate: Optional(
+    Type.Boolean({ default: false, description: "true: cuts off texts that are too long for the model" }),
+  ),
+  user: Optional({ ...CallerId, description: "has no effect, as nothing is stored or read" }),
+});
+
+/** Answer of createEmbeddings. */
+export const Embeddings = Type.Object(
+  {
+    object: Type.Literal("list"),
+    data: Type.Array(
+      Type.Object({
+        object: Type.Literal("embedding"),
+        index: Type.Integer(),
+        embedding: Type.Union([Type.Array(Type.Number()), Text({ description: "base64" })]),
+      }),
+    ),
+    model: Text(),
+    usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
+  },
+  { $id: "Embeddings" },
+);

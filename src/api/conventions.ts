@@ -9,23 +9,23 @@ import { matches } from "./routes.ts";
 import { DATA_ONLY, type Framing, NAMED_EVENTS } from "./sse.ts";
 
 /** The conventions of a route. */
-export interface Dialect {
+export interface Conventions {
   /** The body of an error. */
   readonly errorBody: (fault: Fault, requestId: string) => object;
   readonly framing: Framing;
 }
 
-/** The dialect of a path, also for methods that the path does not have. */
-export type DialectOf = (path: string) => Dialect;
+/** The conventions of a path, also for methods that the path does not have. */
+export type ConventionsOf = (path: string) => Conventions;
 
-const OWN: Dialect = {
+const OWN: Conventions = {
   errorBody: (fault, requestId) => ({ error: errorView(fault, requestId) }),
   framing: NAMED_EVENTS,
 };
-const OPENAI: Dialect = { errorBody: openAiError, framing: DATA_ONLY };
+const OPENAI: Conventions = { errorBody: openAiError, framing: DATA_ONLY };
 
-/** The dialects of all paths. */
-export function dialectsOf(operations: readonly Pick<Operation, "dialect" | "path">[]): DialectOf {
-  const paths = new Set(operations.filter(({ dialect }) => dialect === "openai").map(({ path }) => path));
+/** The conventions of all paths. */
+export function conventionsByPath(operations: readonly Pick<Operation, "conventions" | "path">[]): ConventionsOf {
+  const paths = new Set(operations.filter(({ conventions }) => conventions === "openai").map(({ path }) => path));
   return (path) => (paths.values().some((template) => matches(template, path)) ? OPENAI : OWN);
 }
