@@ -3,6 +3,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { CHILD_KINDS } from "../../src/children/command.ts";
 import { type Ended, startMneme } from "../support/command.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
@@ -98,14 +99,34 @@ export class Stage {
     return [...findings, ...left, ...(await this.#checkLeftovers()), ...(await this.#checkForgotten())];
   }
 
-  /** When all memories have been processed, no uploaded file and no file with a long text is left. */
+  /**
+   * When all memories have been processed, no uploaded file and no file with a long text is left. A memory that was
+   * deleted before it was processed keeps its file until its retention ends.
+   */
   async #checkKeptFiles(): Promise<readonly Finding[]> {
-    const files = () =>
-      readdirSync(join(this.dataDir, "uploads"), { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
+    const files = () => {
+      const kept = this.#filesOfDeleted();
+      return readdirSync(join(this.dataDir, "uploads"), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && !kept.has(entry.name))
         .map(({ name }) => name);
+    };
     if (await isWithin(() => files().length === 0, GONE_MS)) return [];
     return [{ kind: "unknown", what: `files in uploads: ${files().join(", ")}` }];
+  }
+
+  #filesOfDeleted(): ReadonlySet<string> {
+    const database = openDatabase(join(this.dataDir, "mneme.sqlite"));
+    try {
+      const sql = "SELECT source ->> '$.file' AS file FROM memories WHERE deleted_at IS NOT NULL";
+      return new Set(
+        database
+          .prepare<{ file: string | null }>(sql)
+          .all({})
+          .flatMap(({ file }) => file ?? []),
+      );
+    } finally {
+      database.close();
+    }
   }
 
   /** What a process that was killed leaves must be gone, and a change of the model must end. */
