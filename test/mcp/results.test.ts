@@ -5,6 +5,7 @@ import { estimatedTokens } from "../../src/domain/language-model.ts";
 import { firstFitting, fitted } from "../../src/mcp/budget.ts";
 import { connectHttp, listen, type Peer } from "../support/mcp.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { createTenant } from "../support/tenant.ts";
 
 const TIMEOUT_MS = 60_000;
 /** What a result may have besides: names of fields, notes, a cursor, and the attributes of its only item. */
@@ -228,4 +229,36 @@ test("a place in a conversation is shown with its passage", async () => {
   });
   const { results } = await peer.done("search_memories", { query: "pottery lessons", userId: "talk" });
   expect(results[0].place).toMatchObject({ speaker: "Ada" });
+});
+
+describe("quotas", () => {
+  test("of memories refuse add_memory in words, and exactly those beyond the plan", async () => {
+    const { key } = await createTenant(mneme, "free");
+    const tenant = await connectHttp("2026-07-28", server.url, key);
+    const added = await Promise.all(
+      Array.from({ length: 15 }, (_, at) => tenant.call("add_memory", { content: `Note ${at}.`, wait_seconds: 0 })),
+    );
+    expect(added.filter(({ isError }) => !isError)).toHaveLength(10);
+    for (const { error, text } of added.filter(({ isError }) => isError)) {
+      expect(error).toMatchObject({ code: "document_quota_exceeded", status: 429 });
+      expect(text).toContain("10");
+    }
+    await tenant.close();
+  });
+
+  test("of queries count ask_memories, and neither searches nor refused questions", async () => {
+    const { key, call } = await createTenant(mneme, "free");
+    const tenant = await connectHttp("2025-11-25", server.url, key);
+    const used = async () => (await call("GET", "/v1/usage")).body.queries.used;
+    await tenant.done("search_memories", { query: "anything" });
+    await tenant.call("ask_memories", { query: " " });
+    expect(await used()).toBe(0);
+    for (let at = 0; at < 100; at++) await tenant.done("ask_memories", { query: "anything?" });
+    expect(await used()).toBe(100);
+    const refused = await tenant.call("ask_memories", { query: "one more?" });
+    expect(refused).toMatchObject({ isError: true, error: { code: "query_quota_exceeded", status: 429 } });
+    expect(refused.error.retry_after_seconds).toBeGreaterThan(0);
+    await tenant.done("search_memories", { query: "still works" });
+    await tenant.close();
+  });
 });
