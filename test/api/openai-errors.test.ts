@@ -2,6 +2,9 @@
 // routes keep Mneme's form.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { FAULT_CODES, FAULTS } from "../../src/api/catalogue.ts";
+import { errorTypeOf, openAiError } from "../../src/api/openai/errors.ts";
+import { Fault } from "../../src/domain/fault.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { expectFault, expectOpenAiError } from "./faults.ts";
 
@@ -50,6 +53,31 @@ describe("errors in OpenAI's form", () => {
     const nested = "[".repeat(4_000) + "]".repeat(4_000);
     const body = { model: "mneme", messages: [{ role: "user", content: "x" }], metadata: { filters: nested } };
     expectOpenAiError(await post(body), 400, "invalid_request", "metadata.filters");
+  });
+});
+
+describe("the body of an error", () => {
+  test("has OpenAI's four fields, and the seconds to wait if they are known", () => {
+    const fault = new Fault("overloaded", "Busy.", { retryAfterSeconds: 2 });
+    expect(openAiError(fault)).toEqual({
+      error: { message: "Busy.", type: "server_error", param: null, code: "overloaded", retry_after_seconds: 2 },
+    });
+    expect(openAiError(new Fault("invalid_request", "No.", { param: "n" }))).toEqual({
+      error: { message: "No.", type: "invalid_request_error", param: "n", code: "invalid_request" },
+    });
+  });
+
+  test("has a type for each code, by its status", () => {
+    const typeOf = (status: number) => (status >= 500 ? "server_error" : "invalid_request_error");
+    for (const code of FAULT_CODES) {
+      const { status } = FAULTS[code];
+      if (status === 429) continue;
+      expect([code, errorTypeOf(code)]).toEqual([code, typeOf(status)]);
+    }
+    expect(errorTypeOf("rate_limit_exceeded")).toBe("rate_limit_error");
+    for (const code of ["query_quota_exceeded", "document_quota_exceeded", "storage_quota_exceeded"] as const) {
+      expect(errorTypeOf(code)).toBe("insufficient_quota");
+    }
   });
 });
 

@@ -56,14 +56,15 @@ let quoting: Tenant;
 let writing: Tenant;
 let calls = 0;
 
-function clientOf(apiKey: string): OpenAI {
+/** @param onResponse gets each response and returns what the client gets instead */
+function clientOf(apiKey: string, onResponse = (response: Response) => response): OpenAI {
   return new OpenAI({
     apiKey,
     baseURL: `${server.url}/v1`,
     maxRetries: 0,
-    fetch: (input, init) => {
+    fetch: async (input, init) => {
       calls++;
-      return fetch(input, init);
+      return onResponse(await fetch(input, init));
     },
   });
 }
@@ -413,6 +414,34 @@ describe("a stream", () => {
       expect(await failureOf(asked)).toBeInstanceOf(APIUserAbortError);
       await until("the language model is no longer called", () => llm.underWay() === 0);
     } finally {
+      llm.answer(() => streamed(["It was built ", "in 1871 [1]."], { prompt: 300, completion: 9 }));
+    }
+  });
+
+  test("the comments that keep a silent connection open are no chunks", async () => {
+    const { promise: kept, resolve: keep } = Promise.withResolvers<void>();
+    llm.answer(async () => {
+      await kept;
+      return streamed(["It was built ", "in 1871 [1]."]);
+    });
+    const client = clientOf(writing.client.apiKey ?? "", (response) => {
+      const [seen, given] = response.body?.tee() ?? [];
+      const watch = async () => {
+        let text = "";
+        for await (const part of seen ?? []) {
+          text += new TextDecoder().decode(part);
+          if (text.includes(": keep-alive\n\n")) keep();
+        }
+      };
+      void watch();
+      return new Response(given ?? null, response);
+    });
+    try {
+      const chunks = await chunksOf(await client.chat.completions.create(streamedBody));
+      expect(textOf(chunks)).toBe("It was built in 1871 [1].");
+      await kept;
+    } finally {
+      keep();
       llm.answer(() => streamed(["It was built ", "in 1871 [1]."], { prompt: 300, completion: 9 }));
     }
   });
