@@ -9,7 +9,6 @@ import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { Principal, Viewer } from "../domain/scope.ts";
 import type { Log } from "../kit/log.ts";
-import { once } from "../kit/once.ts";
 import { INSTRUCTIONS, INTRODUCTION } from "./introduction.ts";
 import { toolSchema } from "./json-schema.ts";
 import { OperationRefused, Operations } from "./operations.ts";
@@ -67,27 +66,25 @@ export function createMcpServer(parts: McpParts, { principal, send, origin }: Ca
   return server;
 }
 
-const listings = new WeakMap<MnemeTool, () => Tool>();
+const listings = new WeakMap<MnemeTool, Tool>();
 
 /** A tool as clients see it. Made once, because the conversion of schemas takes longer than a search. */
 function listed(tool: MnemeTool): Tool {
-  let make = listings.get(tool);
-  if (make === undefined) {
-    make = once(() => {
-      const { name, title, description, annotations, input, output } = tool;
-      return {
-        name,
-        title,
-        description,
-        // null has a meaning only where it clears a field
-        inputSchema: toolSchema(input, name !== "update_memory"),
-        outputSchema: toolSchema(output, false),
-        annotations: { title, ...annotations, openWorldHint: false },
-      } as Tool;
-    });
-    listings.set(tool, make);
-  }
-  return make();
+  const listing = listings.get(tool) ?? listingOf(tool);
+  listings.set(tool, listing);
+  return listing;
+}
+
+function listingOf({ name, title, description, annotations, input, output }: MnemeTool): Tool {
+  return {
+    name,
+    title,
+    description,
+    // null has a meaning only where it clears a field
+    inputSchema: toolSchema(input, name !== "update_memory"),
+    outputSchema: toolSchema(output, false),
+    annotations: { title, ...annotations, openWorldHint: false },
+  } as Tool;
 }
 
 /** The result of a call that failed. It contains only what the API would have answered. */
@@ -97,6 +94,8 @@ function failure(error: unknown, tool: string, signal: AbortSignal, log: Log): C
   if (fault.code === "internal_error") {
     // If a caller disconnects, the work can fail; that is not an error of the server.
     log[signal.aborted ? "debug" : "error"]({ tool, err: error }, "a tool failed with an internal error");
+    const message = `Something went wrong inside the server. Its log has the details under the name ${tool}.`;
+    return refusal(message, { ...errorView(fault), message });
   }
   return refusal(fault.message, { ...errorView(fault) });
 }

@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isEncoderMadeForThisProcessor } from "../../src/adapters/native/model-encoder.ts";
 import { isRecord } from "../../src/cli/client.ts";
+import { connectHttp, connectStdio } from "../support/mcp.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
 import { until } from "../support/until.ts";
@@ -93,6 +94,20 @@ describe.skipIf(!isThere)("the single binary", () => {
     expect(await server.stop()).toBe(0);
     expect(statSync(runtimeFolder()).mtimeMs).toBe(unpackedAt);
     process.stdout.write(`second start ${Math.round(server.startMs)} ms\n`);
+  });
+
+  test("serves MCP over stdio on the same folder, and over HTTP", async () => {
+    const command = { command: program, args: ["mcp", "--data-dir", dataDir], env: { PATH: "" }, cwd: folder };
+    const peer = await connectStdio("2026-07-28", command, () => undefined);
+    const { results } = await peer.done("search_memories", { query: "where is the spare key?" });
+    expect(results[0].content).toBe(sentence);
+    await peer.close();
+
+    const server = await start();
+    const overHttp = await connectHttp("2025-11-25", server.url, server.key);
+    expect((await overHttp.done("list_memories")).memories).toHaveLength(1);
+    await overHttp.close();
+    expect(await server.stop()).toBe(0);
   });
 
   test("gives other users no access to what it unpacked", () => {
