@@ -118,8 +118,7 @@ class AgentDirectory {
       const directory = await openIndexingDirectory(config, systemClock, log, { creates: true });
       if (!directory.isServed) {
         if (directory.firstKey !== null) process.stderr.write("mneme mcp: a new data directory was created.\n");
-        // so that further clients, and commands, can use the directory of this process
-        return { ...directory, stopListening: listenForCommands(config.dataDir, directory.control) };
+        return { ...directory, stopListening: listening(() => listenForCommands(config.dataDir, directory.control)) };
       }
       if (await answers(directory)) return { ...directory, stopListening: async () => undefined };
       if (performance.now() - startedAt > BUSY_MS_MAX) {
@@ -127,6 +126,16 @@ class AgentDirectory {
       }
       await systemClock.sleep(BUSY_POLL_MS);
     }
+  }
+}
+
+/** Lets further clients, and commands, use the directory of this process. Without a socket, this client still works. */
+function listening(listen: () => () => Promise<void>): () => Promise<void> {
+  try {
+    return listen();
+  } catch (error) {
+    process.stderr.write(`mneme mcp: no other client can use this folder meanwhile: ${String(error)}\n`);
+    return async () => undefined;
   }
 }
 

@@ -18,7 +18,9 @@ describe("a client that vanishes", () => {
   let server: ReturnType<typeof listen>;
   beforeAll(async () => {
     llm = startLlm(trickling(["The lamp ", "is "], { stays: true }));
-    mneme = await startService({ config: { llmBaseUrl: llm.baseUrl, llmModel: "small" } });
+    // the model's silence must not end the calls of these tests
+    const patient = { llmFirstByteTimeoutMs: 600_000, llmIdleTimeoutMs: 600_000, llmTimeoutMs: 600_000 };
+    mneme = await startService({ config: { ...patient, llmBaseUrl: llm.baseUrl, llmModel: "small" } });
     await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false }, min_evidence: 0 });
     await mneme.store({ content: "The lamp is in the hall." });
     server = listen(mneme);
@@ -43,6 +45,9 @@ describe("a client that vanishes", () => {
         if (round % 2 === 0) abort.abort();
         else await peer.close();
         expect(await asked).toBe("given up");
+        // 2025-11-25 cancels with a message of its own, which a server without sessions cannot relate to the call; the
+        // end of the connection ends it
+        if (name !== "2026-07-28") await peer.close();
         await until("the call of the language model has ended", async () => llm.underWay() === 0);
         await peer.close();
       }

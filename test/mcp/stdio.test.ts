@@ -2,7 +2,7 @@
 // that another process has, and against a server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CLIENTS, type ClientName, connectStdio, listen, type Peer } from "../support/mcp.ts";
@@ -106,6 +106,19 @@ describe("on a data directory", () => {
       await second.peer.close();
       first = await start("2026-07-28", ["--data-dir", dataDir], {});
       expect((await first.peer.done("get_memory", { memory_id })).status).toBe("completed");
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "works without a socket for other clients, and says so",
+    async () => {
+      const alone = join(folder, "alone");
+      mkdirSync(join(alone, "control.sock", "in the way"), { recursive: true });
+      const { peer, errors } = await start("2026-07-28", ["--data-dir", alone], {});
+      expect((await peer.done("list_memories")).memories).toEqual([]);
+      expect(errors()).toContain("no other client can use this folder");
+      await peer.close();
     },
     TIMEOUT_MS,
   );
