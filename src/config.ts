@@ -36,6 +36,8 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** Address of a PostgreSQL database; null for the embedded store. */
+  readonly store: string | null;
   /** Whether to start although a store has lost something. */
   readonly acceptLoss: boolean;
   readonly adminKey: string | null;
@@ -110,6 +112,14 @@ export const SETTINGS = {
     defaultText: "data/store",
     expects: "a directory",
     parse: parsePath,
+  }),
+  store: setting<string | null>("store", "ADDRESS", "PostgreSQL database for all data but the index, for one server", {
+    flag: null,
+    defaultValue: () => null,
+    defaultText: "in the data folder",
+    expects: "postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+    parse: (text) => (/^postgres(ql)?:\/\/[^/]+\/.+/.test(text) && URL.canParse(text) ? text : undefined),
+    isSecret: true,
   }),
   acceptLoss: setting<boolean>(
     "accept-loss",
@@ -355,6 +365,7 @@ export function parseConfig(
     host: read(SETTINGS.host),
     port: read(SETTINGS.port),
     dataDir,
+    store: read(SETTINGS.store),
     acceptLoss: read(SETTINGS.acceptLoss),
     adminKey: read(SETTINGS.adminKey),
     modelsDir: read(SETTINGS.modelsDir) ?? place.shippedModelsDirectory(dataDir),

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nativeCacheDirectory } from "../src/adapters/native/library.ts";
+import { POSTGRES_MISSING, postgresServer } from "./support/postgres.ts";
 
 interface Tally {
   readonly passed: number;
@@ -53,6 +54,8 @@ async function testNative(): Promise<Tally> {
 // The results are read from a report file, because the output of tests can contain anything.
 async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), "mneme-report-"));
+  // one server for all test files; it ends with this process
+  const postgres = POSTGRES_MISSING === null ? { MNEME_TEST_POSTGRES_URL: await postgresServer() } : {};
   const report = join(folder, "junit.xml");
   try {
     const child = Bun.spawn(
@@ -60,7 +63,7 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
         ...[process.execPath, "test", "--parallel", `--timeout=${TEST_TIMEOUT_MS}`],
         ...["--reporter=junit", `--reporter-outfile=${report}`, ...patterns],
       ],
-      { cwd: ROOT, stdin: "ignore", stdout: "inherit", stderr: "inherit" },
+      { cwd: ROOT, env: { ...process.env, ...postgres }, stdin: "ignore", stdout: "inherit", stderr: "inherit" },
     );
     const exitCode = await child.exited;
     return sound("the tests", existsSync(report) ? junitTally(readFileSync(report, "utf8")) : NOTHING, exitCode);

@@ -72,6 +72,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "adapters/native": ["ports"],
   "adapters/llm": ["adapters/outbound", "ports"],
   "adapters/outbound": ["ports"],
+  "adapters/postgres": ["adapters/rows", "ports"],
   "adapters/rows": ["ports"],
   "adapters/uploads": ["ports"],
   "adapters/documents": ["children", "documents", "ports"],
@@ -117,6 +118,12 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
     files: src,
     allowed: [],
     fix: "log with kit/log.ts; commands write to process.stdout",
+  },
+  {
+    pattern: /\bSQL\b.* from "bun"|\bBun\.SQL\b/,
+    files: src,
+    allowed: ["src/adapters/postgres/client.ts"],
+    fix: "run statements on a Session (adapters/postgres/session.ts)",
   },
   {
     pattern: /\bMath\.random\(/,

@@ -184,7 +184,11 @@ function open(command: AccountsCommand, { flags }: Call, start: AccountsStart): 
   const url = flags.get("--url");
   const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
   if (url === undefined) {
-    const { dataDir, modelsDir, embedder, defaultPlan } = parseConfig(ofData.flat(), start.environment, start.place);
+    const config = parseConfig(ofData.flat(), start.environment, start.place);
+    const { dataDir, store, modelsDir, embedder, defaultPlan } = config;
+    if (store !== null) {
+      throw new UsageError(`With MNEME_STORE, ${command} needs a running server: give its address with --url.`);
+    }
     return start.openLocal(dataDir, start.clock, { directory: modelsDir, defaultId: embedder }, defaultPlan);
   }
   const [conflict] = ofData;

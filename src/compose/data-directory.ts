@@ -41,8 +41,9 @@ export async function openDataDirectory(config: Config, clock: Clock, log: Log):
   }
 }
 
-/** @throws UsageError if the data directory has no data of Mneme */
-export function checkHasData({ dataDir }: Config): void {
+/** @throws UsageError if the data directory has no data of Mneme, or if PostgreSQL has it */
+export function checkHasData({ dataDir, store }: Config): void {
+  if (store !== null) throw new UsageError("This command does not work on a PostgreSQL database (MNEME_STORE) yet.");
   if (existsSync(join(dataDir, "mneme.sqlite"))) return;
   throw new UsageError(`${dataDir} holds no data of Mneme: give the server's data folder with --data-dir.`);
 }

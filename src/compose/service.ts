@@ -59,7 +59,8 @@ import { IndexUpkeep } from "./index-upkeep.ts";
 import { LocalCaller } from "./local-caller.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
 import { createPages } from "./pages.ts";
-import { openEmbeddedStorage, repair, type Storage } from "./storage.ts";
+import { openStorage } from "./postgres-storage.ts";
+import { repair, type Storage } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
 
 /**
@@ -97,20 +98,20 @@ interface Surroundings {
 /** Functions that open the implementations of the ports. */
 export interface PortParts {
   readonly startModels: typeof startModels;
-  readonly openStorage: typeof openEmbeddedStorage;
+  readonly openStorage: typeof openStorage;
   readonly connectLanguageModel: typeof connectLanguageModel;
 }
 
-const EMBEDDED: PortParts = { startModels, openStorage: openEmbeddedStorage, connectLanguageModel };
+const REAL: PortParts = { startModels, openStorage, connectLanguageModel };
 
 /**
  * Opens stores and models and builds the server. Before it resolves, it repairs what a crash or damage left behind. The
  * models may still be loading when it resolves.
- * @param ports default: the embedded implementations; tests pass others
- * @throws StoreError, NativeError or ModelError with a sentence for the operator if something cannot be opened; what
- *   was opened before is closed again
+ * @param ports default: the real implementations; tests pass others
+ * @throws DatabaseError, StoreError, NativeError or ModelError with a sentence for the operator if something cannot be
+ *   opened; what was opened before is closed again
  */
-export async function compose(surroundings: Surroundings, ports: PortParts = EMBEDDED): Promise<Service> {
+export async function compose(surroundings: Surroundings, ports: PortParts = REAL): Promise<Service> {
   const closers = new Closers();
   try {
     return await open(surroundings, ports, closers);

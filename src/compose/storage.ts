@@ -159,7 +159,11 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   };
 }
 
-function createDirectory(path: string): void {
+/**
+ * Creates the data directory, readable by its owner only.
+ * @throws StoreError if that is not possible
+ */
+export function createDirectory(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {

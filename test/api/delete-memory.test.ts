@@ -1,9 +1,8 @@
 // DELETE /v1/memories/{id}: after the answer, the memory appears nowhere.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
+import { storedRows } from "../support/stored-rows.ts";
 import { expectFault } from "./faults.ts";
 
 const clock = new SettableClock();
@@ -67,21 +66,9 @@ describe("204", () => {
 
 /** Returns the names of the tables in which a value contains `marker`. */
 function tablesWith(marker: string): readonly string[] {
-  const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
-  try {
-    const tables = database
-      .prepare<{ name: string }, Record<string, never>>("SELECT name FROM sqlite_schema WHERE type = 'table'")
-      .all({})
-      .map(({ name }) => name);
-    return tables.filter((name) =>
-      database
-        .prepare<Record<string, unknown>, Record<string, never>>(`SELECT * FROM "${name}"`)
-        .all({})
-        .some((row) => Object.values(row).some((value) => String(value).includes(marker))),
-    );
-  } finally {
-    database.close();
-  }
+  return [...storedRows(mneme)]
+    .filter(([, rows]) => rows.some((row) => Object.values(row).some((value) => String(value).includes(marker))))
+    .map(([name]) => name);
 }
 
 describe("purge", () => {

@@ -7,6 +7,7 @@ import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
+import { executeNow } from "../support/postgres.ts";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import {
@@ -492,6 +493,7 @@ describe("listDeliveries", () => {
  * writes happen without an `await` between them, so no worker claims the job in between.
  */
 async function storeDoomed(project: ProjectId): Promise<string> {
+  if (mneme.database !== null) return storeDoomedIn(mneme.database, project);
   const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
   try {
     const [accepted] = new SqliteMemoryStore({ database, clock }).accept(project, [{ content: "Doomed." }]);
@@ -502,4 +504,20 @@ async function storeDoomed(project: ProjectId): Promise<string> {
   } finally {
     database.close();
   }
+}
+
+// Like storeDoomed, on PostgreSQL.
+function storeDoomedIn(url: string, project: ProjectId): string {
+  const id = `mem_${"0".repeat(6)}${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`;
+  executeNow(
+    url,
+    `WITH made AS (
+      INSERT INTO memories (id, project_key, version, status, given, content_bytes, content_sha256, created_at, updated_at,
+        claimable_at, attempts)
+      SELECT '${id}', project_key, 1, 'processing', '[]', 7, sha256('Doomed.'), ${clock.now()}, ${clock.now()},
+        ${clock.now()}, 1000
+      FROM projects WHERE id = '${project}' RETURNING memory_key)
+    INSERT INTO waiting_contents (memory_key, content) SELECT memory_key, 'Doomed.' FROM made`,
+  );
+  return id;
 }

@@ -245,9 +245,15 @@ test("two chats of 50 messages each in parallel keep their order, and none is lo
     for (const { status: code } of await Promise.all(sent)) expect(code).toBe(200);
   }
   for (const chat of chats) {
-    const said = await messages(chat);
-    expect(said.map(({ content }: { content: string }) => content)).toEqual(
-      Array.from({ length: 50 }, (_, at) => [`Tell me of number ${at}.`, `Number ${at} it is [1].`]).flat(),
-    );
+    const said = (await messages(chat)).map(({ content }: { content: string }) => content);
+    for (let first = 0; first < 50; first += 10) {
+      const batch = said.slice(2 * first, 2 * first + 20);
+      const pairs = Array.from({ length: 10 }, (_, at) => batch.slice(2 * at, 2 * at + 2));
+      // requests that are sent at once arrive in any order if their keys are looked up in a database
+      const inOrder = mneme.database === null ? pairs : pairs.toSorted();
+      expect(inOrder).toEqual(
+        Array.from({ length: 10 }, (_, at) => [`Tell me of number ${first + at}.`, `Number ${first + at} it is [1].`]),
+      );
+    }
   }
 }, 120_000);

@@ -3,15 +3,14 @@
 
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { join } from "node:path";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { countUsage } from "../../src/adapters/embedded/sqlite/usage-rows.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
+import { monthOf } from "../../src/domain/project.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { EventReader } from "../support/event-stream.ts";
 import { type LlmCall, type LlmStub, startLlm, streamed, trickling } from "../support/llm.ts";
 import { seeded } from "../support/seeded.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { changeRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 
@@ -184,10 +183,11 @@ async function leaveQueries(left: number): Promise<void> {
   const project = (await mneme.call("GET", "/v1/project")).body.id as ProjectId;
   await mneme.call("PUT", `/v1/projects/${project}`, { plan: "starter" });
   const { limit, used } = (await mneme.call("GET", "/v1/usage")).body.queries;
-  const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
-  try {
-    countUsage(database, project, systemClock.now(), { queries: limit - used - left, prompt: 0, completion: 0 });
-  } finally {
-    database.close();
-  }
+  const queries = limit - used - left;
+  changeRows(
+    mneme,
+    `INSERT INTO monthly_usage (project_key, month_start, queries)
+     SELECT project_key, ${monthOf(systemClock.now()).start}, ${queries} FROM projects WHERE id = '${project}'
+     ON CONFLICT (project_key, month_start) DO UPDATE SET queries = monthly_usage.queries + excluded.queries`,
+  );
 }

@@ -176,8 +176,13 @@ describe("order", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const stored: Message[] = (await mneme.call("GET", `/v1/chats/${chat}`)).body.messages;
     expect(stored.map(({ role }) => role)).toEqual(Array(4).fill(["user", "assistant"]).flat());
-    expect(stored.filter(({ role }) => role === "user").map(({ content }) => content)).toEqual(questions);
-    expect(stored.filter(({ role }) => role === "assistant")).toEqual(answers.map(({ body }) => body.message));
+    expect(stored.flatMap(({ role, content }) => (role === "user" ? [content] : [])).sort()).toEqual(
+      questions.toSorted(),
+    );
+    for (const [at, question] of questions.entries()) {
+      const answer = stored[stored.findIndex(({ content }) => content === question) + 1];
+      expect(answer).toEqual(answers[at]?.body.message);
+    }
     const times = stored.map((message) => (message as unknown as { created_at: string }).created_at);
     expect([...times].sort()).toEqual(times);
   });

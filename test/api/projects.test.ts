@@ -1,7 +1,6 @@
 // /v1/project and /v1/projects: creating projects, who may change which setting, and deleting a project with everything
 // in it.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { SETTINGS } from "../../src/config.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { MODELS_DIR } from "../support/shipped-models.ts";
+import { storedRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 import { walk } from "./pages.ts";
@@ -355,39 +355,18 @@ describe("the language model's settings", () => {
 
 describe("deleteProject", () => {
   const rowsOf = (id: string): Record<string, number> => {
-    const database = new Database(join(mneme.dataDir, "mneme.sqlite"), { readonly: true });
-    try {
-      const project = database
-        .query<{ project_key: number }, [string]>("SELECT project_key FROM projects WHERE id = ?")
-        .get(id);
-      if (project === null) return {};
-      const tables = database
-        .query<{ name: string }, []>(
-          "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'project_key' WHERE m.type = 'table'",
-        )
-        .all();
-      return Object.fromEntries(
-        tables.map(({ name }) => {
-          const sql = `SELECT count(*) AS n FROM "${name}" WHERE project_key = ?`;
-          return [name, database.query<{ n: number }, [number]>(sql).get(project.project_key)?.n ?? 0];
-        }),
-      );
-    } finally {
-      database.close();
-    }
+    const tables = storedRows(mneme);
+    const project = tables.get("projects")?.find((row) => row.id === id)?.project_key;
+    if (project === undefined) return {};
+    const ofProjects = [...tables].filter(([, rows]) => rows.some((row) => "project_key" in row));
+    return Object.fromEntries(
+      ofProjects.map(([name, rows]) => [name, rows.filter((row) => row.project_key === project).length]),
+    );
   };
-  /** Counts the values in mneme.sqlite that contain this text. */
+  /** Counts the values of rows that contain this text. */
   const mentions = (text: string): number => {
-    const database = new Database(join(mneme.dataDir, "mneme.sqlite"), { readonly: true });
-    try {
-      const tables = database.query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-      return tables
-        .flatMap(({ name }) => database.query<Record<string, unknown>, []>(`SELECT * FROM "${name}"`).all())
-        .flatMap((row) => Object.values(row))
-        .filter((value) => typeof value === "string" && value.includes(text)).length;
-    } finally {
-      database.close();
-    }
+    const values = [...storedRows(mneme).values()].flat().flatMap((row) => Object.values(row));
+    return values.filter((value) => typeof value === "string" && value.includes(text)).length;
   };
 
   test("204: its keys are 401 at once, the project is 404, and all its data is removed from disk", async () => {
@@ -488,15 +467,10 @@ describe("the scope admin", () => {
 describe("the language model's key", () => {
   test("belongs to its address: another address removes it, the same one keeps it", async () => {
     const stored = (id: string) => {
-      const database = new Database(join(mneme.dataDir, "mneme.sqlite"), { readonly: true });
-      try {
-        const row = database
-          .query<{ settings: string }, [string]>("SELECT settings FROM projects WHERE id = ?")
-          .get(id);
-        return JSON.parse(row?.settings ?? "{}").llm;
-      } finally {
-        database.close();
-      }
+      const row = storedRows(mneme)
+        .get("projects")
+        ?.find((project) => project.id === id);
+      return JSON.parse(String(row?.settings ?? "{}")).llm;
     };
     const llm = { base_url: "http://10.0.0.1/v1", api_key: "sk-secret" };
     const { id, key } = await made({ llm });

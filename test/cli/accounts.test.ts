@@ -237,6 +237,13 @@ describe("on a data directory, while a server uses it", () => {
   });
 });
 
+test("PostgreSQL is refused without --url, and the address is not repeated", async () => {
+  const environment = { MNEME_DATA_DIR: dataDir, MNEME_STORE: "postgres://u:hidden@127.0.0.1:5432/n" };
+  const refused = await run("keys", ["list"], environment).catch(String);
+  expect(refused).toContain("With MNEME_STORE, keys needs a running server: give its address with --url.");
+  expect(refused).not.toContain("hidden");
+});
+
 describe("through a server", () => {
   interface Asked {
     readonly method: string;

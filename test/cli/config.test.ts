@@ -148,6 +148,14 @@ describe("an invalid setting stops the start with one line that names it and wha
     const message = refusal({ environment: { MNEME_ADMIN_KEY: "ctx_short-secret" } });
     expect(message).toBe("MNEME_ADMIN_KEY must be ctx_ followed by 16 to 256 letters, digits, - or _.");
   });
+  test("an address that is not one of PostgreSQL, whose password is not repeated", () => {
+    for (const store of ["mysql://u:hidden@host/name", "postgres://u:hidden@host", "hidden"]) {
+      const message = refusal({ environment: { MNEME_STORE: store } });
+      expect(message).toBe("MNEME_STORE must be postgres://USER:PASSWORD@HOST:PORT/DATABASE.");
+    }
+    const store = "postgres://u:p@host:5433/name";
+    expect([start({}).store, start({ environment: { MNEME_STORE: store } }).store]).toEqual([null, store]);
+  });
 });
 
 describe("limits hold at their edges", () => {

@@ -231,6 +231,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         const log: string[] = [];
         const run = (name: string) =>
           transactions.run(async (tx) => {
+            await upsert(tx, name);
             log.push(`${name} begins`);
             for (const effect of ["a", "b"]) {
               tx.afterCommit(async () => {
@@ -238,7 +239,6 @@ export function transactionsContract(implementation: string, open: OpenStores): 
                 log.push(`${name}${effect}`);
               });
             }
-            await upsert(tx, name);
           });
         await Promise.all(["x", "y", "z"].map(run));
         const order = log.filter((line) => line.endsWith("begins")).map(([name]) => name ?? "");

@@ -262,6 +262,9 @@ describe("an exported project", () => {
     expect(String(await unknown.catch(String))).toContain('There is no project "nobody"');
     const nowhere = exportProject([path("none.jsonl"), "--data-dir", path("empty")], start);
     expect(String(await nowhere.catch(String))).toContain("holds no data of Mneme");
+    const environment = { ...start.environment, MNEME_STORE: "postgres://u:p@127.0.0.1:1/n" };
+    const elsewhere = exportProject([path("none.jsonl"), "--data-dir", path("empty")], { ...start, environment });
+    expect(String(await elsewhere.catch(String))).toContain("does not work on a PostgreSQL database (MNEME_STORE) yet");
     for (const name of ["none.jsonl", "none.jsonl.partial"]) expect(existsSync(path(name))).toBeFalse();
   });
 });

@@ -1,5 +1,5 @@
-// The contract of AccountStore, on SQLite and in memory. Further tests of the SQLite file: it contains no secret, and
-// changes by another process take effect.
+// The contract of AccountStore, on SQLite, in memory and on PostgreSQL. Further tests of the SQLite file: it contains
+// no secret, and changes by another process take effect.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,6 +12,7 @@ import { accountStoreContract } from "../contract/account-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { openInMemory } from "../in-memory/open.ts";
 import { until } from "../support/until.ts";
+import { openPostgres, withPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import { NO_MOUNT, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
@@ -19,6 +20,7 @@ const MINUTE_MS = 60_000;
 
 accountStoreContract("SQLite", openSqlite);
 accountStoreContract("In-memory", openInMemory);
+withPostgres("AccountStore", () => accountStoreContract("PostgreSQL", openPostgres));
 
 describe("on a file", () => {
   let folder: ReturnType<typeof temporaryFolder>;

@@ -1,4 +1,5 @@
-// Tests the archive: complete writes that survive a crash, unchanged texts, and correct error codes if the file fails.
+// Tests the file of DuckDB: complete writes that survive a crash, erased texts, and correct error codes if it fails.
+// The contract is in text-archive.test.ts.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
@@ -13,19 +14,19 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { Archive, type ArchivedMemory } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { DuckDatabase } from "../../src/adapters/embedded/duckdb/database.ts";
-import { MIGRATIONS, PIECE_CHARACTERS_MAX } from "../../src/adapters/embedded/duckdb/schema.ts";
+import { MIGRATIONS } from "../../src/adapters/embedded/duckdb/schema.ts";
 import { StoreError, type StoreErrorCode } from "../../src/adapters/embedded/store-error.ts";
-import type { ChunkKey, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
+import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
+import type { ArchivedMemory } from "../../src/ports/text-archive.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { archivedMemory, PROJECT } from "./fixtures/archived-memory.ts";
 import { NO_MOUNT, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
 const log = createLog("silent");
-const OTHER = "prj_00000000000000000000000002" as ProjectId;
 
 let folder: ReturnType<typeof temporaryFolder>;
 let path: string;
@@ -57,126 +58,10 @@ async function failureOf(promise: Promise<unknown>): Promise<StoreError> {
   throw error;
 }
 
-async function reopened(): Promise<void> {
+async function _reopened(): Promise<void> {
   await archive.close();
   archive = await Archive.open({ path, log });
 }
-
-describe("texts", () => {
-  const texts: readonly (readonly [string, string])[] = [
-    ["empty", ""],
-    ["with every plane of Unicode", "ascii é 中 \u{1F600} \u{10FFFF} \uFEFF \u2028 e\u0301"],
-    ["with control characters and NUL", "a\0b\x01\x1f\x7f\r\n\t\0"],
-    ["with quotes and wildcards", `' " \\ ; -- % _ $1 {} \${x}`],
-    ["of exactly one piece", "x".repeat(PIECE_CHARACTERS_MAX)],
-    ["of one piece and one character", "x".repeat(PIECE_CHARACTERS_MAX + 1)],
-    [
-      "with a character of two units where a piece ends",
-      `${"x".repeat(PIECE_CHARACTERS_MAX - 1)}😀${"y".repeat(9_000)}`,
-    ],
-    ["of many pieces", "😀é中x\n".repeat(100_000)],
-  ];
-  for (const [what, content] of texts) {
-    test(`are returned unchanged: ${what}`, async () => {
-      await archive.replace([memory(1), memory(2, { content }), memory(3)]);
-      expect((await contentOf(2)) === content).toBe(true);
-      await reopened();
-      expect((await contentOf(2)) === content).toBe(true);
-      expect(await contentOf(1)).toBe(memory(1).content);
-    });
-  }
-
-  test("of 50 MB are returned unchanged, also with little memory", async () => {
-    await archive.close();
-    archive = await Archive.open({ path, log, memoryMaxBytes: 128 * 1024 * 1024 });
-    const content = "fifty megabytes ".repeat((50 * 1024 * 1024) / 16);
-    for (let at = 1; at <= 3; at++) await archive.replace([memory(at, { content })]);
-    await archive.checkpoint();
-    expect((await contentOf(2)) === content).toBe(true);
-  });
-
-  test("of keys near and far are returned in one map, without keys that are not stored", async () => {
-    const keys = [1, 2, 3, 500, 2_549, 900_000, 900_001, 2 ** 40];
-    await archive.replace(keys.map((at) => memory(at)));
-    const found = await archive.contents([...keys, 4, 499, 899_999, 7_000_000].map(key));
-    expect([...found.keys()].sort()).toEqual(keys.map(key).sort());
-    for (const at of keys) expect(found.get(key(at))?.content).toBe(memory(at).content);
-    expect(await archive.contents([])).toEqual(new Map());
-    expect((await archive.contents([key(1), key(1)])).size).toBe(1);
-  });
-});
-
-describe("chunk keys", () => {
-  test("of a project are parallel to the keys of their memories, without those of other projects", async () => {
-    const mine = [memory(1), memory(2), memory(3, { chunks: [] })];
-    await archive.replace([...mine, { ...memory(4), projectId: OTHER }]);
-    const { memoryKeys, chunkKeys } = await archive.chunkKeys(PROJECT);
-    const pairs = Array.from(memoryKeys, (memoryKey, at) => `${memoryKey} ${chunkKeys[at]}`);
-    const expected = mine.flatMap(({ memoryKey, chunks }) => chunks.map(({ chunkKey }) => `${memoryKey} ${chunkKey}`));
-    expect(pairs.sort()).toEqual(expected.sort());
-    expect((await archive.chunkKeys(OTHER)).chunkKeys).toHaveLength(3);
-    const none = await archive.chunkKeys("prj_nowhere' OR 1 = 1 --" as ProjectId);
-    expect([none.memoryKeys.length, none.chunkKeys.length]).toEqual([0, 0]);
-  });
-
-  test("keep all 64 bits", async () => {
-    const [largest, aboveDouble] = [2n ** 64n - 1n, 2n ** 53n + 1n];
-    const chunk = { chunkKey: largest as ChunkKey, ordinal: 0, start: 0, end: 1, headings: [] };
-    await archive.replace([{ ...memory(1), memoryKey: aboveDouble as MemoryKey, chunks: [chunk] }]);
-    const { memoryKeys, chunkKeys } = await archive.chunkKeys(PROJECT);
-    expect([memoryKeys[0], chunkKeys[0]]).toEqual([aboveDouble, largest]);
-    expect((await archive.contents([aboveDouble as MemoryKey])).size).toBe(1);
-  });
-});
-
-describe("replace", () => {
-  test("replaces all old text and chunks, and can be repeated", async () => {
-    await archive.replace([memory(1, { content: "old ".repeat(5_000) }), memory(2)]);
-    const newer = { ...archivedMemory(1n, 2), content: "new" };
-    for (let time = 0; time < 2; time++) await archive.replace([newer]);
-    expect(await contentOf(1)).toBe("new");
-    const { chunkKeys } = await archive.chunkKeys(PROJECT);
-    const expected = [...newer.chunks, ...memory(2).chunks].map(({ chunkKey }) => chunkKey);
-    expect(BigUint64Array.from(chunkKeys).sort()).toEqual(BigUint64Array.from(expected).sort());
-  });
-
-  test("stores all memories or none", async () => {
-    await archive.replace([memory(1)]);
-    const broken = {
-      ...memory(3),
-      get chunks(): never {
-        throw new Error("these chunks cannot be read");
-      },
-    };
-    await expect(archive.replace([archivedMemory(1n, 2), memory(2), broken])).rejects.toThrow("cannot be read");
-    expect(await contentOf(1)).toBe(memory(1).content);
-    expect(await contentOf(2)).toBeUndefined();
-    await archive.replace([memory(2)]);
-    expect(await contentOf(2)).toBe(memory(2).content);
-  });
-
-  test("calls take effect in their order, even if none is awaited", async () => {
-    const versions = Array.from({ length: 20 }, (_, at) => archive.replace([memory(1, { content: `version ${at}` })]));
-    await Promise.all(versions);
-    expect(await contentOf(1)).toBe("version 19");
-  });
-
-  test("shows readers only complete writes", async () => {
-    let isDone = false;
-    const writing = (async () => {
-      for (let version = 1; version <= 30; version++) {
-        await archive.replace([1, 2, 3].map((at) => memory(at, { content: `${version}`.repeat(3_000) })));
-      }
-      isDone = true;
-    })();
-    while (!isDone) {
-      const texts = await archive.contents([key(1), key(2), key(3)]);
-      const contents = new Set([...texts.values()].map(({ content }) => content));
-      expect(contents.size).toBeLessThanOrEqual(1);
-    }
-    await writing;
-  });
-});
 
 test("eraseRemoved overwrites removed texts and headings in the file, and changes nothing else", async () => {
   const chance = seeded(7);
@@ -210,46 +95,6 @@ test("eraseRemoved overwrites removed texts and headings in the file, and change
   expect(await archive.contents(kept.map(({ memoryKey }) => memoryKey))).toEqual(expected);
   expect(await contentOf(100)).toBe(memory(100).content);
   expect(await archive.eraseRemoved()).toBe(true);
-});
-
-test("remove deletes the texts and chunks of the given memories for good, and no others", async () => {
-  await archive.replace([memory(1), memory(2), memory(3)]);
-  await archive.remove([key(1), key(3), key(77)]);
-  await archive.remove([]);
-  await reopened();
-  expect([...(await archive.contents([1, 2, 3].map(key))).keys()]).toEqual([key(2)]);
-  expect(new Set((await archive.chunkKeys(PROJECT)).memoryKeys)).toEqual(new Set([2n]));
-});
-
-const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
-test(`behaves like a map over random writes, removals and reopenings (seed ${seed})`, async () => {
-  const random = seeded(seed);
-  const integer = (below: number) => Math.floor(random() * below);
-  const expected = new Map<MemoryKey, WholeMemory>();
-  for (let step = 1; step <= 60; step++) {
-    const keys = Array.from(new Set(Array.from({ length: 1 + integer(8) }, () => 1 + integer(40) * 100)));
-    if (random() < 0.7) {
-      const memories = keys.map((at) => {
-        const content = `${step} `.repeat(integer(4_000));
-        return { ...archivedMemory(BigInt(at), step), content };
-      });
-      await archive.replace(memories);
-      for (const stored of memories) expected.set(stored.memoryKey, stored);
-    } else {
-      await archive.remove(keys.map(key));
-      for (const at of keys) expected.delete(key(at));
-    }
-    if (random() < 0.1) await archive.checkpoint();
-    if (random() < 0.1) await reopened();
-  }
-  const all = Array.from({ length: 40 }, (_, at) => key(1 + at * 100));
-  const contents = await archive.contents(all);
-  expect(new Set(contents.keys())).toEqual(new Set(expected.keys()));
-  for (const [at, stored] of expected) expect(contents.get(at)?.content === stored.content).toBe(true);
-  const chunks = [...expected.values()].flatMap((stored) => stored.chunks.map(({ chunkKey }) => chunkKey));
-  expect(BigUint64Array.from((await archive.chunkKeys(PROJECT)).chunkKeys).sort()).toEqual(
-    BigUint64Array.from(chunks).sort(),
-  );
 });
 
 describe("opening and closing", () => {

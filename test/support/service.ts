@@ -1,4 +1,5 @@
-// A complete service inside the test's own process: real stores in a temporary folder, real models, no socket.
+// A complete service inside the test's own process: real stores in a temporary folder, real models, no socket. With
+// MNEME_TEST_STORE=postgres the rows and texts are in a PostgreSQL database.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +12,8 @@ import type { ProjectId } from "../../src/domain/ids.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { emptyDatabase } from "../stores/open-postgres.ts";
+import { executeNow } from "./postgres.ts";
 import { until } from "./until.ts";
 
 /** Admin key of test services. */
@@ -36,6 +39,8 @@ export interface KeyOptions {
 export interface TestService {
   readonly service: Service;
   readonly dataDir: string;
+  /** Address of the PostgreSQL database; null if the rows are in SQLite. */
+  readonly database: string | null;
   /** Sends a request with the test key; `body` is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
   /** Sends a request as it is, without adding a key. */
@@ -82,6 +87,16 @@ export interface ServiceOptions {
   readonly waitsForModels?: boolean;
 }
 
+/** Addresses of the databases of data folders, with MNEME_TEST_STORE=postgres. */
+const databases = new Map<string, Awaited<ReturnType<typeof emptyDatabase>>>();
+
+async function storeOf(dataDir: string): Promise<string | null> {
+  if (process.env.MNEME_TEST_STORE !== "postgres") return null;
+  const database = databases.get(dataDir) ?? (await emptyDatabase());
+  databases.set(dataDir, database);
+  return database.url;
+}
+
 /** Starts a service and waits until it is ready. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
@@ -95,7 +110,8 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     },
   );
   // one lane, because test files run in parallel
-  const config = { ...defaults, lanes: 1, ...options.config };
+  const store = options.ports === undefined ? await storeOf(dataDir) : null;
+  const config = { ...defaults, lanes: 1, store, ...options.config };
   const service = await compose(
     { config, log: createLog("error"), clock: options.clock ?? systemClock },
     options.ports,
@@ -127,6 +143,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   return {
     service,
     dataDir,
+    database: store,
     send,
     call,
     settled,
@@ -134,10 +151,14 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       const accepted = await call("POST", "/v1/memories", body);
       return accepted.status === 202 ? settled(accepted.body.id) : accepted;
     },
-    addKey: (scopes, project, options) => addKey(dataDir, scopes, project, options),
+    addKey: (scopes, project, options) =>
+      store === null ? addKey(dataDir, scopes, project, options) : addKeyTo(store, scopes, project, options),
     stop: async () => {
       await service.close();
-      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+      if (options.dataDir !== undefined) return;
+      rmSync(dataDir, { recursive: true, force: true });
+      await databases.get(dataDir)?.giveBack();
+      databases.delete(dataDir);
     },
   };
 }
@@ -171,4 +192,32 @@ function addKey(
   } finally {
     database.close();
   }
+}
+
+// Like addKey, on PostgreSQL.
+function addKeyTo(
+  url: string,
+  scopes: readonly KeyScope[],
+  project?: string,
+  { userId, expiresAt }: KeyOptions = {},
+): string {
+  const secret = `ctx_${crypto.randomUUID().replaceAll("-", "")}`;
+  const hash = new Bun.CryptoHasher("sha256").update(secret).digest("hex");
+  const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
+  const home = project === undefined ? "is_default = 1" : `id = ${text(project)}`;
+  const create = `INSERT INTO projects (id, name, plan, settings, retention_days, secret, created_at)
+    VALUES (${text(project ?? "")}, 'another', 'enterprise', '{}', 30, decode(md5(random()::text), 'hex'), 0)
+    ON CONFLICT (id) DO NOTHING;
+    INSERT INTO project_service (project_key) SELECT project_key FROM projects ON CONFLICT DO NOTHING;`;
+  executeNow(
+    url,
+    `${project === undefined ? "" : create}
+    WITH made AS (
+      INSERT INTO api_keys (id, project_key, name, scopes, user_id, redacted, expires_at, created_at)
+      SELECT ${text(`key_${secret.slice(4, 30)}`)}, project_key, 'a test''s', ${text(JSON.stringify(scopes))},
+        ${userId === undefined ? "NULL" : text(userId)}, 'ctx_…', ${expiresAt ?? "NULL"}, 0
+      FROM projects WHERE ${home} RETURNING key_key)
+    INSERT INTO key_secrets (sha256, key_key) SELECT decode('${hash}', 'hex'), key_key FROM made`,
+  );
+  return secret;
 }

@@ -3,9 +3,9 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { type ServiceOptions, startService, type TestService } from "./service.ts";
 import { ROOT } from "./sources.ts";
+import { changeRows } from "./stored-rows.ts";
 import { until } from "./until.ts";
 
 /** Starts a service that accepts memories but completes none, because the weights of its models are missing. */
@@ -39,17 +39,12 @@ export async function withModelsAway(work: (bare: TestService) => Promise<void>)
 
 /** Makes a memory fail, with the row that the worker writes if a text cannot be prepared. */
 export function markFailed(mneme: TestService, id: string, message = "The text could not be prepared."): void {
-  const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
-  try {
-    database
-      .prepare<never, { id: string; message: string }>(
-        `UPDATE memories SET status = 'failed', error_code = 'processing_error', error_message = $message, lease = NULL
-         WHERE id = $id AND status = 'processing'`,
-      )
-      .run({ id, message });
-  } finally {
-    database.close();
-  }
+  const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+  changeRows(
+    mneme,
+    `UPDATE memories SET status = 'failed', error_code = 'processing_error', error_message = ${quoted(message)}, lease = NULL
+     WHERE id = ${quoted(id)} AND status = 'processing'`,
+  );
 }
 
 // Copies the shipped models without their weights. The copy has their descriptions (model.json), so it can open a data

@@ -1,4 +1,4 @@
-// ChunkIndex on one machine: texts in DuckDB (duckdb/archive.ts); vectors, postings and entities in the native core
+// ChunkIndex on one machine: texts in a TextArchive; vectors, postings and entities in the native core
 // (native/core.ts), one folder per project.
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
@@ -22,7 +22,7 @@ import { StoreError } from "./store-error.ts";
 const REST_FACTOR = 20;
 const REST_AFTER_MS = 1_000;
 
-/** ChunkIndex on DuckDB and the native core. */
+/** ChunkIndex on a TextArchive and the native core. */
 export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #parts: EmbeddedIndexParts;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();

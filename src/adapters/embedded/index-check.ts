@@ -3,9 +3,9 @@
 
 import type { MemoryKey } from "../../domain/ids.ts";
 import type { IndexFinding, IndexVerification } from "../../ports/chunk-index.ts";
+import type { ArchivedChunkKeys } from "../../ports/text-archive.ts";
 import type { Differences } from "../native/addon-types.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
-import type { ArchivedChunkKeys } from "./duckdb/archive.ts";
 
 /** The difference between what a project's index should have and what it has. */
 export interface Comparison extends Differences {

@@ -27,12 +27,12 @@ import type {
   Seeds,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
+import type { ArchivedMemory, TextArchive } from "../../ports/text-archive.ts";
 import { NativeError } from "../native/addon.ts";
 import type { MentionedEntity } from "../native/addon-types.ts";
 import type { ProjectIndex as NativeIndex, PublishChunk, PublishChunks } from "../native/core.ts";
 import { filterJson } from "../native/filter-json.ts";
 import { packPlace, unpackPlace } from "./chunk-place.ts";
-import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
 import { checkFiles, compare, findingsOf } from "./index-check.ts";
 import { concatenate, withOtherModel } from "./model-vectors.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -41,7 +41,7 @@ import type { Quarantine } from "./quarantine.ts";
 export interface EmbeddedIndexParts {
   /** Folder with one folder per project. */
   readonly directory: string;
-  readonly archive: Archive;
+  readonly archive: TextArchive;
   /** Keeps damaged files. */
   readonly quarantine: Quarantine;
   readonly log: Log;

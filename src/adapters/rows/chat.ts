@@ -7,6 +7,14 @@ import type { JsonObject } from "../../domain/memory.ts";
 /** Maximum length of a title made from a message, in code points including `…`: fits one line in a list of chats. */
 const TITLE_CHARACTERS_MAX = 80;
 
+/** The columns of a ChatRow, for SELECT and RETURNING. */
+export const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.created_at,
+  (SELECT users.id FROM users WHERE users.user_key = chats.user_key) AS user_id`;
+
+/** The columns of a MessageRow, for SELECT and RETURNING. */
+export const MESSAGE_COLUMNS = `messages.message_key, messages.id, messages.role, messages.content, messages.is_interrupted,
+  messages.created_at`;
+
 /** A row of `chats`, with the id of its user. */
 export type ChatRow = {
   readonly chat_key: bigint;

@@ -16,6 +16,10 @@ const SHOWN_LAST = 4;
 /** The operator's key. */
 export const OPERATOR: KeyDraft = { name: "operator", scopes: ["*", "admin"], userId: null, expiresAt: null };
 
+/** The columns of a KeyRow, for SELECT and RETURNING. */
+export const KEY_COLUMNS = `key_key, api_keys.id, (SELECT projects.id FROM projects WHERE projects.project_key = api_keys.project_key)
+  AS project_id, api_keys.name, scopes, user_id, redacted, expires_at, last_used_at, api_keys.created_at`;
+
 /** A row of `api_keys`, with the id of its project. */
 export interface KeyRow {
   readonly key_key: bigint;

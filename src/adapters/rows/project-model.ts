@@ -3,6 +3,10 @@
 import type { ProjectId } from "../../domain/ids.ts";
 import type { ModelChangeState, ProjectModel } from "../../ports/project-model-store.ts";
 
+/** The columns of a ProjectModelRow, for SELECT. */
+export const PROJECT_MODEL_COLUMNS = `projects.id AS project_id, live, previous, is_chosen, change_number, model, state, error, chunks_done,
+  chunks_total, started_at, ended_at`;
+
 /** A row of `project_models`, with the id of its project. */
 export interface ProjectModelRow {
   readonly project_id: string;

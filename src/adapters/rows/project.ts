@@ -19,6 +19,9 @@ export const DEFAULT_PROJECT: Pick<Project, "name" | "plan" | "settings"> = {
   settings: DEFAULT_SETTINGS,
 };
 
+/** The columns of a ProjectRow, for SELECT and RETURNING. */
+export const PROJECT_COLUMNS = "project_key, id, name, plan, settings, is_default, created_at";
+
 /** A row of `projects`. */
 export interface ProjectRow {
   readonly project_key: bigint;

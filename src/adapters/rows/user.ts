@@ -4,6 +4,12 @@ import type { EventId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/memory.ts";
 import type { User, UserDraft, UserEvent } from "../../domain/user.ts";
 
+/** The columns of a UserRow, for SELECT and RETURNING. */
+export const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
+
+/** The columns of an EventRow, for SELECT and RETURNING. */
+export const EVENT_COLUMNS = "event_key, id, type, data, created_at";
+
 /** A row of `users` that is known. */
 export type UserRow = {
   readonly known_key: bigint;

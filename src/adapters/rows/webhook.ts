@@ -28,6 +28,15 @@ export const DUE_PER_WEBHOOK = 2;
 /** Maximum number of deliveries that one `prune` removes: 500 take about 10 ms. */
 export const PRUNED_AT_ONCE = 500;
 
+/** The columns of a WebhookRow, for SELECT and RETURNING. */
+export const WEBHOOK_COLUMNS = `webhooks.webhook_key, webhooks.id, webhooks.url, webhooks.events, webhooks.description,
+  webhooks.is_enabled, webhooks.secret, webhooks.created_at`;
+
+/** The columns of a DeliveryRow, for SELECT and RETURNING. */
+export const DELIVERY_COLUMNS = `deliveries.delivery_key, deliveries.id,
+  (SELECT webhooks.id FROM webhooks WHERE webhooks.webhook_key = deliveries.webhook_key) AS webhook_id,
+  deliveries.event, deliveries.status, deliveries.attempts, deliveries.next_attempt_at, deliveries.created_at`;
+
 /** A row of `webhooks`. */
 export type WebhookRow = {
   readonly webhook_key: bigint;

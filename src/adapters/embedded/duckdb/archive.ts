@@ -4,37 +4,11 @@
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { AnyText } from "../../../kit/pieced-text.ts";
 import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk-index.ts";
+import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../../ports/text-archive.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, USE_OF_FILE } from "./rewriting.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
 import type { DuckSnapshot } from "./snapshot.ts";
-
-/** A memory in the archive. */
-export interface ArchivedMemory {
-  readonly projectId: ProjectId;
-  readonly memoryKey: MemoryKey;
-  readonly version: number;
-  readonly content: AnyText;
-  readonly chunks: readonly ArchivedChunk[];
-}
-
-/**
- * The place of a chunk: a range of its memory's content in Unicode code points, end exclusive, and the headings above
- * it.
- */
-export interface ArchivedChunk {
-  readonly chunkKey: ChunkKey;
-  readonly ordinal: number;
-  readonly start: number;
-  readonly end: number;
-  readonly headings: readonly string[];
-}
-
-/** Keys of chunks, and the key of each chunk's memory, in two parallel arrays. */
-export interface ArchivedChunkKeys {
-  readonly memoryKeys: BigUint64Array;
-  readonly chunkKeys: BigUint64Array;
-}
 
 /**
  * Maximum difference of neighbouring memory keys that are read by one query. DuckDB reads 2,048 rows at once, so a
@@ -43,7 +17,7 @@ export interface ArchivedChunkKeys {
 const GAP_MAX = 2_048n;
 
 /** The texts and chunk places of all projects. Writes run one after the other; a read sees complete writes only. */
-export class Archive {
+export class Archive implements TextArchive {
   private constructor(private readonly database: DuckDatabase) {}
 
   /**

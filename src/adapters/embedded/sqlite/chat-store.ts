@@ -8,18 +8,25 @@ import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { ChatStore } from "../../../ports/chat-store.ts";
 import type { Listing } from "../../../ports/user-store.ts";
-import { type ChatRow, type MessageRow, type SourceRow, titleOf, toChat, toMessage } from "../../rows/chat.ts";
+import {
+  CHAT_COLUMNS,
+  type ChatRow,
+  MESSAGE_COLUMNS,
+  type MessageRow,
+  type SourceRow,
+  titleOf,
+  toChat,
+  toMessage,
+} from "../../rows/chat.ts";
 import { newId, type RandomBytes, systemRandom } from "../../rows/random.ts";
+import { LIVE, PROJECT_KEY } from "../../rows/sql.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { KEYS, keyList, LIVE, PROJECT_KEY } from "./memory-row.ts";
+import { KEYS, keyList } from "./memory-row.ts";
 import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
 /** The largest integer of SQLite. It is larger than every key. */
 const MESSAGE_KEY_MAX = "9223372036854775807";
-const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.created_at,
-  (SELECT users.id FROM users WHERE users.user_key = chats.user_key) AS user_id`;
-
 const INSERT_CHAT = `INSERT INTO chats (id, project_key, user_key, title, created_at)
   VALUES ($id, $projectKey, $userKey, $title, $now) RETURNING ${CHAT_COLUMNS}`;
 
@@ -35,9 +42,6 @@ const REMOVE_CHATS_OF_USER = `DELETE FROM chats WHERE user_key = ${USER_KEY}`;
 // only the first message of the user becomes the title: if the title is removed later, no later message replaces it
 const TITLE_FROM_FIRST_MESSAGE = `UPDATE chats SET title = $title WHERE chat_key = $chatKey AND title IS NULL
   AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.chat_key = chats.chat_key AND role = 'user')`;
-
-const MESSAGE_COLUMNS = `messages.message_key, messages.id, messages.role, messages.content, messages.is_interrupted,
-  messages.created_at`;
 
 // even if the clock was set back, a message is not older than the one before it
 const INSERT_MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, source_count, created_at)

@@ -16,8 +16,8 @@ import {
   slotColumns,
   toAnswer,
 } from "../../rows/idempotency.ts";
+import { PROJECT_KEY } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { PROJECT_KEY } from "./memory-row.ts";
 
 const SLOT = `project_key = ${PROJECT_KEY} AND user_id = $userId AND route = $route AND idempotency_key = $key`;
 

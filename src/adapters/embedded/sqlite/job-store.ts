@@ -25,9 +25,10 @@ import {
   toVisible,
 } from "../../rows/job.ts";
 import { type MemoryRow, toMemory } from "../../rows/memory.ts";
+import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
-import { KEYS, keyList, LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX } from "./memory-row.ts";
+import { KEYS, keyList } from "./memory-row.ts";
 
 const EXCEPT = "(SELECT value FROM json_each($except))";
 // Before a file is read, the size of its text is known only if it is a plain-text file.

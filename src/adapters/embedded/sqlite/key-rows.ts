@@ -12,6 +12,7 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
 import {
   hashOf,
+  KEY_COLUMNS,
   type KeyLastUses,
   type KeyRow,
   newSecret,
@@ -21,9 +22,9 @@ import {
   toKey,
 } from "../../rows/key.ts";
 import { newId, type RandomBytes } from "../../rows/random.ts";
+import { OPEN_PROJECT } from "../../rows/sql.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { OPEN_PROJECT } from "./memory-row.ts";
 
 /** How long the cache is used before the file is checked for changes by other processes, in milliseconds. */
 const ACCESS_TRUSTED_MS = 10;
@@ -60,8 +61,6 @@ interface KnownSecretRow {
   readonly is_default: bigint;
 }
 
-const COLUMNS = `key_key, api_keys.id, (SELECT projects.id FROM projects WHERE projects.project_key = api_keys.project_key)
-  AS project_id, api_keys.name, scopes, user_id, redacted, expires_at, last_used_at, api_keys.created_at`;
 const OF_PROJECT = `api_keys.project_key = ${OPEN_PROJECT}`;
 
 const ACCESS = "SELECT next FROM sequences WHERE name = 'access'";
@@ -74,17 +73,17 @@ const HAS_ADMIN = `SELECT 1 AS found FROM api_keys WHERE ${OF_PROJECT} AND user_
   AND (expires_at IS NULL OR expires_at > $now)
   AND EXISTS (SELECT 1 FROM json_each(api_keys.scopes) WHERE value = 'admin') LIMIT 1`;
 
-const FIND = `SELECT ${COLUMNS} FROM api_keys WHERE api_keys.id = $id AND ${OF_PROJECT}`;
-const NEWEST = `SELECT ${COLUMNS} FROM api_keys WHERE ${OF_PROJECT} ORDER BY key_key DESC LIMIT $rows`;
-const NEWEST_BEFORE = `SELECT ${COLUMNS} FROM api_keys WHERE ${OF_PROJECT} AND key_key < $before
+const FIND = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE api_keys.id = $id AND ${OF_PROJECT}`;
+const NEWEST = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE ${OF_PROJECT} ORDER BY key_key DESC LIMIT $rows`;
+const NEWEST_BEFORE = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE ${OF_PROJECT} AND key_key < $before
   ORDER BY key_key DESC LIMIT $rows`;
 const INSERT = `INSERT INTO api_keys
     (id, project_key, name, scopes, user_id, redacted, is_operator, expires_at, created_at)
   SELECT $id, project_key, $name, $scopes, $userId, $redacted, $isOperator, $expiresAt, $now
-  FROM projects WHERE id = $project AND deleted_at IS NULL RETURNING ${COLUMNS}`;
+  FROM projects WHERE id = $project AND deleted_at IS NULL RETURNING ${KEY_COLUMNS}`;
 const CHANGE = `UPDATE api_keys SET name = ifnull($name, name), scopes = ifnull($scopes, scopes),
-  expires_at = iif($setsExpiry, $expiresAt, expires_at) WHERE id = $id AND ${OF_PROJECT} RETURNING ${COLUMNS}`;
-const SHOW_OTHER_SECRET = `UPDATE api_keys SET redacted = $redacted WHERE key_key = $key RETURNING ${COLUMNS}`;
+  expires_at = iif($setsExpiry, $expiresAt, expires_at) WHERE id = $id AND ${OF_PROJECT} RETURNING ${KEY_COLUMNS}`;
+const SHOW_OTHER_SECRET = `UPDATE api_keys SET redacted = $redacted WHERE key_key = $key RETURNING ${KEY_COLUMNS}`;
 const REMOVE = `DELETE FROM api_keys WHERE id = $id AND ${OF_PROJECT}`;
 const WRITE_LAST_USED = `UPDATE api_keys SET last_used_at = max(ifnull(last_used_at, 0), $at) WHERE key_key = $key`;
 

@@ -11,8 +11,8 @@ import type {
   PreviousExtraction,
   Relation,
 } from "../../../ports/llm-extraction-store.ts";
+import { OPEN_PROJECT } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { OPEN_PROJECT } from "./memory-row.ts";
 import { countUsage } from "./usage-rows.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -18,10 +18,10 @@ import {
   valueAfter,
 } from "../../rows/memory-change.ts";
 import { type ContentFingerprint, keptFileOf, unreadSource } from "../../rows/memory-file.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
-import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
 import { ensureKnownUser, userKeyOf } from "./user-rows.ts";
 

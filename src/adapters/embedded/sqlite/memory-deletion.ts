@@ -5,9 +5,10 @@ import type { MemoryId, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import { type MemoryRow, toMemory } from "../../rows/memory.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
-import { KEYS, keyList, LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "./memory-row.ts";
+import { KEYS, keyList } from "./memory-row.ts";
 import { USER_KEY } from "./user-rows.ts";
 
 /** Maximum number of memories of a user that one statement deletes. Their rows together take a few megabytes. */

@@ -4,9 +4,9 @@
 
 import type { Clock } from "../../../kit/clock.ts";
 import { type MemoryRow, toMemory } from "../../rows/memory.ts";
+import { MEMORY_COLUMNS } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
-import { MEMORY_COLUMNS } from "./memory-row.ts";
 
 /** Maximum number of memories whose expiry one statement records. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;

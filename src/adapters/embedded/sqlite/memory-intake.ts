@@ -10,9 +10,9 @@ import { type MemoryRow, toMemory } from "../../rows/memory.ts";
 import { type AttributeColumns, attributesOf, fingerprintOf } from "../../rows/memory-change.ts";
 import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "../../rows/memory-file.ts";
 import { newId, type RandomBytes } from "../../rows/random.ts";
+import { MEMORY_COLUMNS, OPEN_PROJECT } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type MemoryChanges, putContent } from "./memory-change.ts";
-import { MEMORY_COLUMNS, OPEN_PROJECT } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
 import { ensureKnownUser } from "./user-rows.ts";
 

@@ -7,9 +7,9 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { MemoryListing } from "../../../ports/memory-store.ts";
 import { foldTitle, type MemoryRow } from "../../rows/memory.ts";
 import { memoryPage } from "../../rows/memory-page.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../../rows/sql.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "./memory-row.ts";
 import { USER_KEY } from "./user-rows.ts";
 
 /** The FROM clause of a list query, and the column by which rows are ordered. */

@@ -10,6 +10,7 @@ import type { Accepted, MemoryListing, MemoryStore } from "../../../ports/memory
 import type { TextFile } from "../../../ports/upload-files.ts";
 import { type MemoryRow, toMemory } from "../../rows/memory.ts";
 import { type RandomBytes, systemRandom } from "../../rows/random.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { MemoryChanges } from "./memory-change.ts";
 import { MemoryDeletion } from "./memory-deletion.ts";
@@ -18,7 +19,7 @@ import { unreferencedFiles } from "./memory-files.ts";
 import { MemoryIntake } from "./memory-intake.ts";
 import { MemoryLists } from "./memory-list.ts";
 import { type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
-import { FILTERED_ATTRIBUTES, KEYS, keyList, LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "./memory-row.ts";
+import { FILTERED_ATTRIBUTES, KEYS, keyList } from "./memory-row.ts";
 import { ProjectQuotas } from "./project-quotas.ts";
 import { RecentMemories } from "./recent-memories.ts";
 import { userKeyOf } from "./user-rows.ts";

@@ -4,16 +4,14 @@ import { invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { ModelChange, ProjectModel, ProjectModelStore } from "../../../ports/project-model-store.ts";
-import { type ProjectModelRow, toProjectModel } from "../../rows/project-model.ts";
+import { PROJECT_MODEL_COLUMNS, type ProjectModelRow, toProjectModel } from "../../rows/project-model.ts";
+import { OPEN_PROJECT } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { OPEN_PROJECT } from "./memory-row.ts";
 import { projectKeyOf } from "./user-rows.ts";
 
-const COLUMNS = `projects.id AS project_id, live, previous, is_chosen, change_number, model, state, error, chunks_done,
-  chunks_total, started_at, ended_at`;
 const OF_OPEN = "FROM project_models JOIN projects USING (project_key) WHERE projects.deleted_at IS NULL";
-const GET = `SELECT ${COLUMNS} ${OF_OPEN} AND projects.id = $project`;
-const LIST = `SELECT ${COLUMNS} ${OF_OPEN} ORDER BY started_at, project_key`;
+const GET = `SELECT ${PROJECT_MODEL_COLUMNS} ${OF_OPEN} AND projects.id = $project`;
+const LIST = `SELECT ${PROJECT_MODEL_COLUMNS} ${OF_OPEN} ORDER BY started_at, project_key`;
 const OBSERVE = `INSERT INTO project_models (project_key, live, previous)
   SELECT project_key, $live, $previous FROM projects WHERE id = $project AND deleted_at IS NULL
   ON CONFLICT (project_key) DO UPDATE SET live = excluded.live`;

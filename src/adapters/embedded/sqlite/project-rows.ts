@@ -8,13 +8,13 @@ import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { Plan, Project, ProjectChange, ProjectSettings } from "../../../domain/project.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
-import { DEFAULT_PROJECT, type ProjectRow, toProject } from "../../rows/project.ts";
+import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "../../rows/project.ts";
 import { newId, type RandomBytes } from "../../rows/random.ts";
+import { PROJECT_KEY } from "../../rows/sql.ts";
 import { projectsCursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { KEYS, keyList, PROJECT_KEY } from "./memory-row.ts";
+import { KEYS, keyList } from "./memory-row.ts";
 
-const COLUMNS = "project_key, id, name, plan, settings, is_default, created_at";
 /** The key of the project `$project` if it was removed, otherwise NULL. */
 const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
 
@@ -26,15 +26,15 @@ export const HIDDEN = -1;
 
 const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
 const INSERT = `INSERT INTO projects (id, name, plan, settings, is_default, secret, created_at)
-  VALUES ($id, $name, $plan, $settings, $isDefault, $secret, $now) RETURNING ${COLUMNS}`;
+  VALUES ($id, $name, $plan, $settings, $isDefault, $secret, $now) RETURNING ${PROJECT_COLUMNS}`;
 const ALL_IDS = "SELECT id FROM projects WHERE deleted_at IS NULL ORDER BY project_key";
-const FIND = `SELECT ${COLUMNS} FROM projects WHERE id = $project AND deleted_at IS NULL`;
+const FIND = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE id = $project AND deleted_at IS NULL`;
 const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at IS NULL";
-const NEWEST = `SELECT ${COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
-const NEWEST_BEFORE = `SELECT ${COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
+const NEWEST = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
+const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
   ORDER BY project_key DESC LIMIT $rows`;
 const CHANGE = `UPDATE projects SET name = ifnull($name, name), plan = ifnull($plan, plan),
-  settings = ifnull($settings, settings) WHERE id = $project AND deleted_at IS NULL RETURNING ${COLUMNS}`;
+  settings = ifnull($settings, settings) WHERE id = $project AND deleted_at IS NULL RETURNING ${PROJECT_COLUMNS}`;
 
 const REMOVE = "UPDATE projects SET deleted_at = $now WHERE id = $project AND deleted_at IS NULL";
 // running jobs lose their leases, so that they cannot complete any more

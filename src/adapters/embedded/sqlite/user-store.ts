@@ -9,13 +9,20 @@ import type { User, UserDraft, UserEvent } from "../../../domain/user.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing, UserStore } from "../../../ports/user-store.ts";
 import { newId, type RandomBytes, systemRandom } from "../../rows/random.ts";
-import { type EventRow, type ProfileColumns, profileColumns, toEvent, toUser, type UserRow } from "../../rows/user.ts";
+import { PROJECT_KEY } from "../../rows/sql.ts";
+import {
+  EVENT_COLUMNS,
+  type EventRow,
+  type ProfileColumns,
+  profileColumns,
+  toEvent,
+  toUser,
+  USER_COLUMNS,
+  type UserRow,
+} from "../../rows/user.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { PROJECT_KEY } from "./memory-row.ts";
 import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
-
-const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
 
 // a flag per field tells whether the field was given, because null is a value that clears it
 const CHANGE_PROFILE = `UPDATE users SET
@@ -34,8 +41,6 @@ const LIST_USERS_BEFORE = `SELECT ${USER_COLUMNS} FROM users
 
 const FORGET = `UPDATE users SET known_key = NULL, name = NULL, email = NULL, metadata = NULL
   WHERE id = $userId AND project_key = ${PROJECT_KEY} AND known_key IS NOT NULL`;
-
-const EVENT_COLUMNS = "event_key, id, type, data, created_at";
 
 const ADD_EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at)
   VALUES ($id, $userKey, $type, $data, $now) RETURNING ${EVENT_COLUMNS}`;

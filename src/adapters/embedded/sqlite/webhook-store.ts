@@ -14,7 +14,9 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../../ports/webhook-store.ts";
 import { newId, type RandomBytes, systemRandom } from "../../rows/random.ts";
+import { PROJECT_KEY } from "../../rows/sql.ts";
 import {
+  DELIVERY_COLUMNS,
   type DeliveryRow,
   type DraftColumns,
   DUE_PER_WEBHOOK,
@@ -29,20 +31,13 @@ import {
   toDelivery,
   toDueDelivery,
   toWebhook,
+  WEBHOOK_COLUMNS,
   type WebhookRow,
   withAttempt,
 } from "../../rows/webhook.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { PROJECT_KEY } from "./memory-row.ts";
 import { addDelivery } from "./outbox.ts";
-
-const WEBHOOK_COLUMNS = `webhooks.webhook_key, webhooks.id, webhooks.url, webhooks.events, webhooks.description,
-  webhooks.is_enabled, webhooks.secret, webhooks.created_at`;
-
-const DELIVERY_COLUMNS = `deliveries.delivery_key, deliveries.id,
-  (SELECT webhooks.id FROM webhooks WHERE webhooks.webhook_key = deliveries.webhook_key) AS webhook_id,
-  deliveries.event, deliveries.status, deliveries.attempts, deliveries.next_attempt_at, deliveries.created_at`;
 
 const COUNT = `SELECT count(*) AS webhooks FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
 

@@ -1,0 +1,108 @@
+// Errors of the PostgreSQL store, with messages that tell the operator what to do. Callers never see these messages,
+// because they name the server. Mistakes of callers are Faults (domain/fault.ts).
+
+import { Fault } from "../../domain/fault.ts";
+
+/**
+ * invalid_url: the address is not one of PostgreSQL. unreachable: no server answers. refused: wrong user or password.
+ * missing: there is no such database. rights: the user may not do this. too_old, encoding, standby: the server or
+ * database cannot be used. newer_schema: a newer version of Mneme changed the tables. in_use: another server uses it.
+ * full: its disk or its number of connections is used up. lost: the connection ended, so whether a commit happened is
+ * unknown. busy: another transaction takes too long, or both would wait for each other.
+ */
+export type DatabaseErrorCode =
+  | "invalid_url"
+  | "unreachable"
+  | "refused"
+  | "missing"
+  | "rights"
+  | "too_old"
+  | "encoding"
+  | "standby"
+  | "newer_schema"
+  | "in_use"
+  | "full"
+  | "lost"
+  | "busy";
+
+/** The database cannot be used. `message` is one sentence that names the database and what to do about it. */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+
+  constructor(
+    readonly code: DatabaseErrorCode,
+    message: string,
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+  }
+}
+
+/** Errors after which the same request may succeed soon. */
+const OUTAGES: ReadonlySet<DatabaseErrorCode> = new Set(["unreachable", "standby", "full", "lost", "busy"]);
+/** Retry hint for callers in seconds: a failover to another server takes some seconds. */
+const RETRY_SECONDS = 5;
+
+/**
+ * Returns the Fault for an outage, since waiting can help. Returns null for other errors: callers learn nothing of
+ * them.
+ */
+export function faultOfDatabase(error: unknown): Fault | null {
+  if (!(error instanceof DatabaseError) || !OUTAGES.has(error.code)) return null;
+  return new Fault(
+    "overloaded",
+    "The database cannot be used at the moment. Repeat the request later, with an Idempotency-Key if it changes something.",
+    { retryAfterSeconds: RETRY_SECONDS, cause: error },
+  );
+}
+
+/** SQLSTATE codes, or beginnings of them, and codes of the driver. */
+const CODES: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
+  [/^28/, "refused"],
+  [/^3D000$/, "missing"],
+  [/^42501$/, "rights"],
+  [/^25006$/, "standby"],
+  [/^53/, "full"],
+  [/^(40001|40P01|55P03)$/, "busy"],
+  [
+    /^(08|57P0|25P03|25P04)|^ERR_POSTGRES_(CONNECTION_CLOSED|CONNECTION_TIMEOUT|IDLE_TIMEOUT|LIFETIME_TIMEOUT)$/,
+    "lost",
+  ],
+  [
+    /^ERR_POSTGRES_(CONNECTION|TLS|UNKNOWN_AUTH|AUTHENTICATION|UNSUPPORTED_AUTH)|^(ECONN|ENOTFOUND|EAI_|EHOST|ENET|ETIMEDOUT|ENOENT|FailedToOpenSocket)/,
+    "unreachable",
+  ],
+];
+
+const WHAT_TO_DO: Readonly<
+  Record<Exclude<DatabaseErrorCode, "invalid_url" | "newer_schema" | "too_old" | "in_use">, string>
+> = {
+  unreachable: "cannot be reached: check its host and port, and that PostgreSQL runs there.",
+  refused: "refused the user or password: check both in the address.",
+  missing: "does not exist: create it with `createdb`, or name another one in the address.",
+  rights: "does not allow this user to use or create the tables: make the user the owner of the database.",
+  encoding: "does not store UTF-8: create a database with ENCODING 'UTF8'.",
+  standby: "can only be read, because the server is a standby: name the primary in the address.",
+  full: "has no room left on its disk or among its connections: free some, or allow more.",
+  lost: "ended the connection or did not answer in time, so the last change may or may not have happened.",
+  busy: "kept this transaction waiting for another one for too long.",
+};
+
+/** Creates the error with this code for the database that `where` names. */
+export function databaseError(code: keyof typeof WHAT_TO_DO, where: string, cause?: unknown): DatabaseError {
+  return new DatabaseError(code, `The database ${where} ${WHAT_TO_DO[code]}`, cause);
+}
+
+/**
+ * Converts an error of the driver to a DatabaseError. Other errors, such as a mistake in Mneme's own SQL, stay as they
+ * are.
+ * @param where user, host, port and name of the database, without the password
+ */
+export function toDatabaseError(where: string, error: unknown): unknown {
+  if (error instanceof DatabaseError || !(error instanceof Error)) return error;
+  const { errno, code, severity } = error as { errno?: unknown; code?: unknown; severity?: unknown };
+  const known = [errno, code].filter((value) => typeof value === "string");
+  const listed = CODES.find(([pattern]) => known.some((value) => pattern.test(value)))?.[1];
+  const found = listed ?? (severity === "FATAL" ? "unreachable" : undefined); // the server refuses the connection
+  return found === undefined ? error : databaseError(found as keyof typeof WHAT_TO_DO, where, error);
+}

@@ -1,0 +1,206 @@
+// API keys, and authentication. Only the SHA-256 of a secret is stored. Every request reads its key from the database,
+// so that a key that was removed through any server is refused by all servers at once.
+
+import { timingSafeEqual } from "node:crypto";
+import { Fault, invariant } from "../../domain/fault.ts";
+import type { KeyId, ProjectId } from "../../domain/ids.ts";
+import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../domain/key.ts";
+import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
+import type { KeyScope, Principal } from "../../domain/scope.ts";
+import type { Listing } from "../../ports/user-store.ts";
+import { hashOf, KEY_COLUMNS, type KeyRow, newSecret, OPERATOR, redact, secretTaken, toKey } from "../rows/key.ts";
+import { newId } from "../rows/random.ts";
+import { OPEN_PROJECT } from "../rows/sql.ts";
+import { cursorBinding } from "./cursor-binding.ts";
+import type { Session } from "./session.ts";
+import type { StoreContext } from "./store-context.ts";
+
+interface SecretRow {
+  readonly sha256: Uint8Array;
+  readonly key_key: bigint;
+  readonly id: string;
+  readonly project_id: string;
+  readonly scopes: string;
+  readonly user_id: string | null;
+}
+
+const OF_PROJECT = `api_keys.project_key = ${OPEN_PROJECT}`;
+
+const FIND_SECRET = `SELECT sha256, key_secrets.key_key, api_keys.id, projects.id AS project_id, scopes, user_id
+  FROM key_secrets JOIN api_keys USING (key_key) JOIN projects USING (project_key)
+  WHERE sha256 = $hash AND (valid_until IS NULL OR valid_until > $now) AND (expires_at IS NULL OR expires_at > $now)
+    AND projects.deleted_at IS NULL`;
+const HAS_ADMIN = `SELECT 1 AS found FROM api_keys WHERE ${OF_PROJECT} AND user_id IS NULL
+  AND (expires_at IS NULL OR expires_at > $now) AND scopes::jsonb ? 'admin' LIMIT 1`;
+
+const FIND = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE api_keys.id = $id AND ${OF_PROJECT}`;
+const NEWEST = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE ${OF_PROJECT} ORDER BY key_key DESC LIMIT $rows`;
+const NEWEST_BEFORE = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE ${OF_PROJECT} AND key_key < $before
+  ORDER BY key_key DESC LIMIT $rows`;
+const INSERT = `INSERT INTO api_keys
+    (id, project_key, name, scopes, user_id, redacted, is_operator, expires_at, created_at)
+  SELECT $id, project_key, $name, $scopes, $userId, $redacted, $isOperator, $expiresAt, $now
+  FROM projects WHERE id = $project AND deleted_at IS NULL RETURNING ${KEY_COLUMNS}`;
+const CHANGE = `UPDATE api_keys SET name = coalesce($name, name), scopes = coalesce($scopes, scopes),
+  expires_at = CASE WHEN $setsExpiry::bigint = 1 THEN $expiresAt ELSE expires_at END
+  WHERE id = $id AND ${OF_PROJECT} RETURNING ${KEY_COLUMNS}`;
+const SHOW_OTHER_SECRET = `UPDATE api_keys SET redacted = $redacted WHERE key_key = $key RETURNING ${KEY_COLUMNS}`;
+const REMOVE = `DELETE FROM api_keys WHERE id = $id AND ${OF_PROJECT}`;
+// skips keys that another transaction changes; a later `flush` stores the time of their next use
+const WRITE_LAST_USED = `UPDATE api_keys SET last_used_at = greatest(last_used_at, used.at)
+  FROM (SELECT api_keys.key_key, given.at FROM api_keys
+    JOIN unnest($keys::bigint[], $times::bigint[]) AS given (key_key, at) ON given.key_key = api_keys.key_key
+    FOR NO KEY UPDATE OF api_keys SKIP LOCKED) AS used
+  WHERE api_keys.key_key = used.key_key`;
+
+const ADD_SECRET = "INSERT INTO key_secrets (sha256, key_key) VALUES ($hash, $key)";
+const END_SECRETS = `UPDATE key_secrets SET valid_until = $until
+  WHERE key_key = $key AND (valid_until IS NULL OR valid_until > $until)`;
+const REMOVE_ENDED_SECRETS = "DELETE FROM key_secrets WHERE key_key = $key AND valid_until <= $now";
+const REMOVE_OTHER_SECRETS = "DELETE FROM key_secrets WHERE key_key = $key AND sha256 <> $hash";
+const KEEP_SECRET = "UPDATE key_secrets SET valid_until = NULL WHERE sha256 = $hash";
+
+const KNOWN_SECRET = `SELECT key_secrets.key_key, is_operator
+  FROM key_secrets JOIN api_keys USING (key_key) WHERE sha256 = $hash`;
+const REMOVE_OPERATOR = "DELETE FROM api_keys WHERE is_operator = 1";
+const REMOVE_OTHER_OPERATORS = "DELETE FROM api_keys WHERE is_operator = 1 AND key_key <> $key";
+const MAKE_OPERATOR = `UPDATE api_keys SET name = $name, scopes = $scopes, user_id = NULL, redacted = $redacted,
+  is_operator = 1, expires_at = NULL WHERE key_key = $key`;
+
+/** The methods of AccountStore for keys. They are documented there. */
+export class KeyRows {
+  constructor(
+    private readonly session: Session,
+    private readonly context: StoreContext,
+  ) {}
+
+  /** See AccountStore.authenticate. */
+  async authenticate(secret: string): Promise<Principal | null> {
+    const now = this.context.clock.now();
+    const hash = hashOf(secret);
+    const row = await this.session.get<SecretRow>(FIND_SECRET, { hash, now });
+    if (row === null || !timingSafeEqual(row.sha256, hash)) return null;
+    this.context.lastUses.set(row.key_key, now);
+    return {
+      keyId: row.id as KeyId,
+      projectId: row.project_id as ProjectId,
+      userId: row.user_id,
+      scopes: JSON.parse(row.scopes) as readonly KeyScope[],
+    };
+  }
+
+  /** See AccountStore.flush. */
+  async flush(): Promise<void> {
+    const uses = [...this.context.lastUses];
+    if (uses.length === 0) return;
+    await this.session.run(WRITE_LAST_USED, {
+      keys: uses.map(([key]) => key),
+      times: uses.map(([, at]) => BigInt(at)),
+    });
+    for (const [key, at] of uses) if (this.context.lastUses.get(key) === at) this.context.lastUses.delete(key);
+  }
+
+  /** See AccountStore.hasAdminKey. */
+  async hasAdmin(projectId: ProjectId): Promise<boolean> {
+    return (await this.session.get(HAS_ADMIN, { project: projectId, now: this.context.clock.now() })) !== null;
+  }
+
+  /** See AccountStore.issueKey. */
+  async issue(projectId: ProjectId, draft: KeyDraft): Promise<IssuedKey> {
+    const secret = newSecret(this.context.random);
+    return { key: await this.#insert(projectId, draft, secret, 0), secret };
+  }
+
+  /** See AccountStore.setOperatorKey. `projectId` is the default project, whose lock the transaction has. */
+  async setOperator(projectId: ProjectId, secret: string): Promise<void> {
+    const hash = hashOf(secret);
+    const known = await this.session.get<{ key_key: bigint; is_operator: bigint }>(KNOWN_SECRET, { hash });
+    if (known === null) {
+      await this.session.run(REMOVE_OPERATOR);
+      await this.#insert(projectId, OPERATOR, secret, 1);
+      return;
+    }
+    if (known.is_operator === 0n) throw secretTaken();
+    // undoes all changes that callers made to the operator's key, because it is defined by the configuration
+    const key = known.key_key;
+    await this.session.run(REMOVE_OTHER_OPERATORS, { key });
+    const { name, scopes } = OPERATOR;
+    await this.session.run(MAKE_OPERATOR, { key, name, scopes: JSON.stringify(scopes), redacted: redact(secret) });
+    await this.session.run(REMOVE_OTHER_SECRETS, { key, hash });
+    await this.session.run(KEEP_SECRET, { hash });
+  }
+
+  /** See AccountStore.key. */
+  async get(projectId: ProjectId, id: KeyId): Promise<ApiKey | null> {
+    const row = await this.#find(projectId, id);
+    return row === null ? null : toKey(row, this.context.lastUses);
+  }
+
+  /** See AccountStore.listKeys. */
+  async list(projectId: ProjectId, { limit, cursor }: Listing): Promise<Page<ApiKey>> {
+    const binding = await cursorBinding(this.session, projectId, ["keys"]);
+    // one row more than requested shows whether another page follows
+    const params = { project: projectId, rows: limit + 1 };
+    const found =
+      cursor === undefined
+        ? await this.session.all<KeyRow>(NEWEST, params)
+        : await this.session.all<KeyRow>(NEWEST_BEFORE, { ...params, before: decodeCursor(cursor, binding) });
+    const toItems = (page: readonly KeyRow[]) => page.map((row) => toKey(row, this.context.lastUses));
+    return pageOf(found, { limit, binding, keyOf: (row) => row.key_key, toItems });
+  }
+
+  /** See AccountStore.changeKey. */
+  async change(projectId: ProjectId, id: KeyId, { name, scopes, expiresAt }: KeyChange): Promise<ApiKey | null> {
+    const row = await this.session.get<KeyRow>(CHANGE, {
+      project: projectId,
+      id,
+      name: name ?? null,
+      scopes: scopes === undefined ? null : JSON.stringify(scopes),
+      setsExpiry: expiresAt === undefined ? 0 : 1,
+      expiresAt: expiresAt ?? null,
+    });
+    return row === null ? null : toKey(row, this.context.lastUses);
+  }
+
+  /** See AccountStore.rotateKey. */
+  async rotate(projectId: ProjectId, id: KeyId, graceMs: number): Promise<IssuedKey | null> {
+    const found = await this.#find(projectId, id);
+    if (found === null) return null;
+    const key = found.key_key;
+    const now = this.context.clock.now();
+    await this.session.run(END_SECRETS, { key, until: now + graceMs });
+    await this.session.run(REMOVE_ENDED_SECRETS, { key, now });
+    const secret = newSecret(this.context.random);
+    await this.session.run(ADD_SECRET, { key, hash: hashOf(secret) });
+    const row = await this.session.get<KeyRow>(SHOW_OTHER_SECRET, { key, redacted: redact(secret) });
+    invariant(row !== null, `key ${id} disappeared while it was rotated`);
+    return { key: toKey(row, this.context.lastUses), secret };
+  }
+
+  /** See AccountStore.removeKey. */
+  async remove(projectId: ProjectId, id: KeyId): Promise<boolean> {
+    return (await this.session.run(REMOVE, { project: projectId, id })) > 0;
+  }
+
+  #find(projectId: ProjectId, id: KeyId): Promise<KeyRow | null> {
+    return this.session.get<KeyRow>(FIND, { project: projectId, id });
+  }
+
+  async #insert(projectId: ProjectId, draft: KeyDraft, secret: string, isOperator: 0 | 1): Promise<ApiKey> {
+    const now = this.context.clock.now();
+    const row = await this.session.get<KeyRow>(INSERT, {
+      id: newId("key", now, this.context.random),
+      project: projectId,
+      name: draft.name,
+      scopes: JSON.stringify(draft.scopes),
+      userId: draft.userId,
+      redacted: redact(secret),
+      isOperator,
+      expiresAt: draft.expiresAt,
+      now,
+    });
+    if (row === null) throw new Fault("project_not_found", `There is no project ${projectId}.`);
+    await this.session.run(ADD_SECRET, { key: row.key_key, hash: hashOf(secret) });
+    return toKey(row, this.context.lastUses);
+  }
+}

@@ -1,0 +1,79 @@
+// LlmExtractionStore on PostgreSQL: LLM extractions, and the tokens that ingestion used. In the table and its columns,
+// an extraction is called "finding", as in SQLite.
+
+import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
+import type { Job } from "../../ports/job-store.ts";
+import type { LlmUsage } from "../../ports/language-model.ts";
+import type {
+  LlmExtraction,
+  LlmExtractionStore,
+  PreviousExtraction,
+  Relation,
+} from "../../ports/llm-extraction-store.ts";
+import { OPEN_PROJECT } from "../rows/sql.ts";
+import type { Session } from "./session.ts";
+import type { StoreContext } from "./store-context.ts";
+import { countUsage } from "./usage-rows.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+// an extraction is valid for every version with the same content: indexing a memory again only gives it a new version
+const PREVIOUS = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
+  WHERE memory_key = $key AND (memory_findings.version = $version
+    OR (finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256))`;
+const OF_CONTENT = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
+  WHERE memory_key = $key AND finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256`;
+const KEEP = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
+  SELECT memory_key, version, content_sha256, $finding FROM memories WHERE memory_key = $key AND version = $version
+  ON CONFLICT (memory_key) DO UPDATE SET version = excluded.version, content_sha256 = excluded.content_sha256,
+    finding = excluded.finding`;
+const COUNT_MEMORY = `UPDATE memories SET prompt_tokens = prompt_tokens + $prompt,
+    completion_tokens = completion_tokens + $completion WHERE memory_key = $key`;
+const COUNT_DAY = `INSERT INTO daily_ingestion_tokens AS known (project_key, day_start, prompt_tokens, completion_tokens)
+  SELECT project_key, $day, $prompt, $completion FROM projects WHERE id = $project AND deleted_at IS NULL
+  ON CONFLICT (project_key, day_start) DO UPDATE SET prompt_tokens = known.prompt_tokens + excluded.prompt_tokens,
+    completion_tokens = known.completion_tokens + excluded.completion_tokens`;
+const TODAY = `SELECT prompt_tokens + completion_tokens AS tokens FROM daily_ingestion_tokens
+  WHERE project_key = ${OPEN_PROJECT} AND day_start = $day`;
+
+type FindingRow = { readonly finding: string };
+
+/** LlmExtractionStore on PostgreSQL. */
+export class PostgresLlmExtractionStore implements LlmExtractionStore {
+  constructor(
+    private readonly session: Session,
+    private readonly context: StoreContext,
+  ) {}
+
+  async previous({ memory: { key, version } }: Job): Promise<PreviousExtraction | null> {
+    const row = await this.session.get<{ finding: string | null }>(PREVIOUS, { key, version });
+    if (row === null) return null;
+    return { extraction: row.finding === null ? null : (JSON.parse(row.finding) as LlmExtraction) };
+  }
+
+  async keep({ memory: { key, version } }: Job, extraction: LlmExtraction | null): Promise<void> {
+    const finding = extraction === null ? null : JSON.stringify(extraction);
+    await this.session.run(KEEP, { key, version, finding });
+  }
+
+  async relations(memoryKey: MemoryKey): Promise<readonly Relation[]> {
+    const row = await this.session.get<FindingRow>(OF_CONTENT, { key: memoryKey });
+    return row === null ? [] : (JSON.parse(row.finding) as LlmExtraction).relations;
+  }
+
+  async countTokens({ memory, projectId }: Job, { prompt, completion }: LlmUsage): Promise<void> {
+    await this.session.run(COUNT_MEMORY, { key: memory.key, prompt, completion });
+    await this.session.run(COUNT_DAY, { project: projectId, day: this.#today(), prompt, completion });
+    await countUsage(this.session, projectId, this.context.clock.now(), { queries: 0, prompt, completion });
+  }
+
+  async tokensToday(projectId: ProjectId): Promise<number> {
+    const row = await this.session.get<{ tokens: bigint }>(TODAY, { project: projectId, day: this.#today() });
+    return row === null ? 0 : Number(row.tokens);
+  }
+
+  /** First instant of the current day (UTC), in Unix milliseconds. */
+  #today(): number {
+    return Math.floor(this.context.clock.now() / DAY_MS) * DAY_MS;
+  }
+}

@@ -1,0 +1,59 @@
+// Soft deletion. No method returns a deleted memory, but its row stays until its index entries and texts are removed
+// (retirement-store.ts).
+
+import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
+import type { Memory } from "../../domain/memory.ts";
+import type { Clock } from "../../kit/clock.ts";
+import { type MemoryRow, toMemory } from "../rows/memory.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
+import type { PostgresOutbox } from "./outbox.ts";
+import type { Session } from "./session.ts";
+import { USER_KEY } from "./user-rows.ts";
+
+/** Maximum number of memories of a user that one statement deletes. Their rows together take a few megabytes. */
+const STEP_MEMORIES = 1_000;
+
+const REMOVE = `UPDATE memories SET deleted_at = $now, lease = NULL, is_purge_asked = $isPurgeAsked
+  WHERE id = $id AND project_key = ${OPEN_PROJECT} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
+
+const KEYS_OF_USER = `SELECT memory_key FROM memories
+  WHERE user_key = ${USER_KEY} AND project_key = ${OPEN_PROJECT} AND ${LIVE} ORDER BY memory_key`;
+
+const REMOVE_MANY = `UPDATE memories SET deleted_at = $now, lease = NULL WHERE memory_key = ANY($keys::bigint[])
+  RETURNING ${MEMORY_COLUMNS}`;
+
+/** Deletes memories softly and records an event for each. */
+export class MemoryDeletion {
+  constructor(
+    private readonly session: Session,
+    private readonly clock: Clock,
+    private readonly outbox: PostgresOutbox,
+  ) {}
+
+  /** See MemoryStore.remove. */
+  async remove(projectId: ProjectId, id: MemoryId, { purges }: { readonly purges: boolean }): Promise<Memory | null> {
+    const params = { project: projectId, id, now: this.clock.now(), isPurgeAsked: Number(purges) };
+    const row = await this.session.get<MemoryRow>(REMOVE, params);
+    return row === null ? null : this.#record(row);
+  }
+
+  /** See MemoryStore.removeAllOf. */
+  async removeAllOf(projectId: ProjectId, userId: string): Promise<readonly MemoryKey[]> {
+    const now = this.clock.now();
+    const found = await this.session.all<{ memory_key: bigint }>(KEYS_OF_USER, { project: projectId, userId, now });
+    const keys = found.map((row) => row.memory_key as MemoryKey);
+    for (let first = 0; first < keys.length; first += STEP_MEMORIES) {
+      const step = keys.slice(first, first + STEP_MEMORIES);
+      const rows = await this.session.all<MemoryRow>(REMOVE_MANY, { keys: step, now });
+      const inOrder = rows.toSorted((a, b) => (a.memory_key < b.memory_key ? -1 : 1));
+      for (const row of inOrder) await this.#record(row);
+    }
+    return keys;
+  }
+
+  async #record(row: MemoryRow): Promise<Memory> {
+    const memory = toMemory(row);
+    await this.outbox.record(row.project_key, "memory.deleted", memory);
+    return memory;
+  }
+}

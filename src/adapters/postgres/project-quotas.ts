@@ -1,0 +1,33 @@
+// Checks whether a change would exceed a quota of the project's plan (domain/quota.ts). Triggers count what a project
+// has stored (migrations.ts).
+
+import type { Fault } from "../../domain/fault.ts";
+import type { StoredAmount } from "../../domain/quota.ts";
+import { refusalOf, type UsedRow } from "../rows/project.ts";
+import type { MemoryExpiry } from "./memory-expiry.ts";
+import type { Session } from "./session.ts";
+
+const USED = "SELECT plan, documents, storage_bytes FROM projects WHERE project_key = $projectKey";
+
+/** Enforces the quotas of plans. */
+export class ProjectQuotas {
+  constructor(
+    private readonly session: Session,
+    private readonly expiry: MemoryExpiry,
+  ) {}
+
+  /**
+   * Returns a Fault `document_quota_exceeded` or `storage_quota_exceeded` if a change by `growth` would exceed the
+   * plan, otherwise null. Before refusing, records the expiry of expired memories, because they may make room. A change
+   * that does not need more is never refused, even if the project already exceeds its plan.
+   */
+  async refusal(projectKey: bigint, growth: StoredAmount): Promise<Fault | null> {
+    const refusal = await this.#refusal(projectKey, growth);
+    if (refusal === null || (await this.expiry.recordDueOf(projectKey)) === 0) return refusal;
+    return this.#refusal(projectKey, growth);
+  }
+
+  async #refusal(projectKey: bigint, growth: StoredAmount): Promise<Fault | null> {
+    return refusalOf(projectKey, await this.session.get<UsedRow>(USED, { projectKey }), growth);
+  }
+}

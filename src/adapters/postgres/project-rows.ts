@@ -1,0 +1,182 @@
+// Projects. A project is removed in two steps: first it is marked as removed, and from then on counts as missing; its
+// rows are erased after its memories were purged.
+
+import { ChunkIds, PROJECT_SECRET_BYTES } from "../../domain/chunk-ids.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
+import type { ProjectId } from "../../domain/ids.ts";
+import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
+import type { Plan, Project, ProjectChange, ProjectSettings } from "../../domain/project.ts";
+import type { Listing } from "../../ports/user-store.ts";
+import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "../rows/project.ts";
+import { newId } from "../rows/random.ts";
+import { PROJECT_KEY } from "../rows/sql.ts";
+import { projectsCursorBinding } from "./cursor-binding.ts";
+import type { Session } from "./session.ts";
+import type { StoreContext } from "./store-context.ts";
+
+/** The key of the project `$project` if it was removed, otherwise NULL. */
+const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
+
+const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
+// if another process creates the default project at the same time, one of the two rows is inserted
+const INSERT = `INSERT INTO projects (id, name, plan, settings, retention_days, is_default, secret, created_at)
+  VALUES ($id, $name, $plan, $settings, $retentionDays, $isDefault, $secret, $now)
+  ON CONFLICT (is_default) WHERE is_default = 1 DO NOTHING RETURNING ${PROJECT_COLUMNS}`;
+const INSERT_SERVICE = "INSERT INTO project_service (project_key) VALUES ($projectKey)";
+const ALL_IDS = "SELECT id FROM projects WHERE deleted_at IS NULL ORDER BY project_key";
+const FIND = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE id = $project AND deleted_at IS NULL`;
+const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at IS NULL";
+const NEWEST = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
+const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
+  ORDER BY project_key DESC LIMIT $rows`;
+const CHANGE = `UPDATE projects SET name = coalesce($name, name), plan = coalesce($plan, plan),
+  settings = coalesce($settings, settings), retention_days = coalesce($retentionDays, retention_days)
+  WHERE id = $project AND deleted_at IS NULL RETURNING ${PROJECT_COLUMNS}`;
+
+const REMOVE = "UPDATE projects SET deleted_at = $now WHERE id = $project AND deleted_at IS NULL";
+// running jobs lose their leases, so that they cannot complete any more
+const VOID_LEASES = `UPDATE memories SET lease = NULL
+  WHERE project_key = ${PROJECT_KEY} AND status = 'processing' AND lease IS NOT NULL`;
+const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
+// a removed project sends no events
+const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
+const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at IS NOT NULL ORDER BY project_key";
+const MEMORIES = `SELECT memory_key FROM memories WHERE project_key = ${REMOVED_KEY} LIMIT $limit`;
+const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${REMOVED_KEY}`;
+// rows that refer to other rows are erased before those; messages, sources, deliveries and secrets are erased by
+// cascade
+const ERASE: readonly string[] = [
+  `DELETE FROM chats WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM user_events WHERE user_key IN (SELECT user_key FROM users WHERE project_key = ${REMOVED_KEY})`,
+  `DELETE FROM users WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM webhooks WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM idempotency_records WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM monthly_usage WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM daily_ingestion_tokens WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM project_models WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM api_keys WHERE project_key = ${REMOVED_KEY}`,
+  "DELETE FROM projects WHERE id = $project AND deleted_at IS NOT NULL",
+];
+
+type Draft = { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings };
+
+/** The methods of AccountStore for projects. They are documented there. */
+export class ProjectRows {
+  constructor(
+    private readonly session: Session,
+    private readonly context: StoreContext,
+  ) {}
+
+  /** See AccountStore.defaultProject. */
+  async defaultProject(): Promise<ProjectId> {
+    const found = await this.session.get<{ id: string }>(FIND_DEFAULT);
+    if (found !== null) return found.id as ProjectId;
+    const made = await this.#insert(DEFAULT_PROJECT, 1);
+    if (made !== null) return made.id;
+    const others = await this.session.get<{ id: string }>(FIND_DEFAULT);
+    invariant(others !== null, "the default project could neither be found nor created");
+    return others.id as ProjectId;
+  }
+
+  /** See AccountStore.projects. */
+  async all(): Promise<readonly ProjectId[]> {
+    return (await this.session.all<{ id: string }>(ALL_IDS)).map((row) => row.id as ProjectId);
+  }
+
+  /** See AccountStore.createProject. */
+  async create(draft: Draft): Promise<Project> {
+    const made = await this.#insert(draft, 0);
+    invariant(made !== null, "an inserted project returned no row");
+    return made;
+  }
+
+  /** See AccountStore.project. */
+  async get(id: ProjectId): Promise<Project | null> {
+    const row = await this.session.get<ProjectRow>(FIND, { project: id });
+    return row === null ? null : toProject(row);
+  }
+
+  /** See AccountStore.chunkIds. */
+  async chunkIds(id: ProjectId): Promise<ChunkIds | null> {
+    const row = await this.session.get<{ secret: Uint8Array }>(SECRET, { project: id });
+    return row === null ? null : new ChunkIds(row.secret);
+  }
+
+  /** See AccountStore.listProjects. */
+  async list({ limit, cursor }: Listing): Promise<Page<Project>> {
+    // one row more than requested shows whether another page follows
+    const rows = limit + 1;
+    const binding = await projectsCursorBinding(this.session);
+    const found =
+      cursor === undefined
+        ? await this.session.all<ProjectRow>(NEWEST, { rows })
+        : await this.session.all<ProjectRow>(NEWEST_BEFORE, { before: decodeCursor(cursor, binding), rows });
+    const toItems = (page: readonly ProjectRow[]) => page.map(toProject);
+    return pageOf(found, { limit, binding, keyOf: (row) => row.project_key, toItems });
+  }
+
+  /** See AccountStore.changeProject. */
+  async change(id: ProjectId, { name, plan, settings }: ProjectChange): Promise<Project | null> {
+    const row = await this.session.get<ProjectRow>(CHANGE, {
+      project: id,
+      name: name ?? null,
+      plan: plan ?? null,
+      settings: settings === undefined ? null : JSON.stringify(settings),
+      retentionDays: settings?.retention_days ?? null,
+    });
+    return row === null ? null : toProject(row);
+  }
+
+  /** See AccountStore.removeProject. */
+  async remove(id: ProjectId): Promise<boolean> {
+    const project = await this.get(id);
+    if (project === null) return false;
+    if (project.isDefault) throw new Fault("invalid_state", "The default project cannot be deleted.");
+    await this.session.run(REMOVE, { project: id, now: this.context.clock.now() });
+    await this.session.run(REMOVE_KEYS, { project: id });
+    await this.session.run(REMOVE_WEBHOOKS, { project: id });
+    await this.session.run(VOID_LEASES, { project: id });
+    return true;
+  }
+
+  /** See AccountStore.removedProjects. */
+  async removed(): Promise<readonly ProjectId[]> {
+    return (await this.session.all<{ id: string }>(REMOVED_IDS)).map((row) => row.id as ProjectId);
+  }
+
+  /** See AccountStore.memoriesOfRemoved. */
+  async memoriesOfRemoved(id: ProjectId, limit: number): Promise<readonly bigint[]> {
+    const rows = await this.session.all<{ memory_key: bigint }>(MEMORIES, { project: id, limit });
+    return rows.map((row) => row.memory_key);
+  }
+
+  /** See AccountStore.eraseMemoriesOfRemoved. */
+  async eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Promise<void> {
+    await this.session.run(ERASE_MEMORIES, { project: id, keys });
+  }
+
+  /** See AccountStore.eraseProject. */
+  async erase(id: ProjectId): Promise<void> {
+    const left = await this.memoriesOfRemoved(id, 1);
+    invariant(left.length === 0, `project ${id} still has memories and cannot be erased`);
+    for (const sql of ERASE) await this.session.run(sql, { project: id });
+  }
+
+  async #insert({ name, plan, settings }: Draft, isDefault: 0 | 1): Promise<Project | null> {
+    const { clock, random } = this.context;
+    const now = clock.now();
+    const row = await this.session.get<ProjectRow>(INSERT, {
+      id: newId("prj", now, random),
+      name,
+      plan,
+      settings: JSON.stringify(settings),
+      retentionDays: settings.retention_days,
+      isDefault,
+      secret: random(PROJECT_SECRET_BYTES),
+      now,
+    });
+    if (row === null) return null;
+    await this.session.run(INSERT_SERVICE, { projectKey: row.project_key });
+    return toProject(row);
+  }
+}

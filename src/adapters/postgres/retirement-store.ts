@@ -1,0 +1,81 @@
+// RetirementStore on PostgreSQL: the steps after a memory was deleted (memory-deletion.ts) or has expired
+// (memory-expiry.ts).
+
+import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
+import type { RetiredMemory, RetirementStore } from "../../ports/retirement-store.ts";
+import type { MemoryRow } from "../rows/memory.ts";
+import { keptFileOf } from "../rows/memory-file.ts";
+import type { MemoryExpiry } from "./memory-expiry.ts";
+import type { Session } from "./session.ts";
+import type { StoreContext } from "./store-context.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+// skips removed projects: their memories are erased with the project
+const RETIRED = `SELECT projects.id, memories.memory_key FROM memories JOIN projects USING (project_key)
+  WHERE memories.is_retracted = 0 AND memories.deleted_at IS NOT NULL AND projects.deleted_at IS NULL
+    AND projects.id <> ALL($except::text[])
+  ORDER BY memories.deleted_at, memories.memory_key LIMIT $limit`;
+
+const PROJECTS_OF = `SELECT DISTINCT projects.id FROM memories JOIN projects USING (project_key)
+  WHERE memory_key = ANY($keys::bigint[]) AND memories.deleted_at IS NOT NULL`;
+
+const MARK_RETRACTED = `UPDATE memories SET is_retracted = 1
+  WHERE memory_key = ANY($keys::bigint[]) AND deleted_at IS NOT NULL`;
+
+const RETENTION_MS = `${DAY_MS} * projects.retention_days`;
+
+// the shortest retention of all projects gives a bound for which an index can be used
+const PURGEABLE = `SELECT memory_key FROM memories
+    WHERE is_purge_asked = 1 AND is_retracted = 1 AND deleted_at IS NOT NULL
+  UNION ALL
+  SELECT memories.memory_key FROM memories JOIN projects USING (project_key)
+    WHERE memories.is_purge_asked = 0 AND memories.is_retracted = 1
+      AND memories.deleted_at < $now - (SELECT min(${RETENTION_MS}) FROM projects)
+      AND memories.deleted_at < $now - ${RETENTION_MS}
+  LIMIT $limit`;
+
+// Triggers and cascades (migrations.ts) erase waiting contents, tags, chat sources and remembered answers.
+const ERASE = `DELETE FROM memories WHERE memory_key = ANY($keys::bigint[]) AND is_retracted = 1
+  AND deleted_at IS NOT NULL RETURNING source`;
+
+/** RetirementStore on PostgreSQL. */
+export class PostgresRetirementStore implements RetirementStore {
+  constructor(
+    private readonly session: Session,
+    private readonly context: StoreContext,
+    private readonly expiry: MemoryExpiry,
+  ) {}
+
+  async retired(limit: number, except: readonly ProjectId[] = []): Promise<readonly RetiredMemory[]> {
+    await this.expiry.recordDue(limit);
+    const rows = await this.session.all<{ id: string; memory_key: bigint }>(RETIRED, { limit, except });
+    return rows.map((row) => ({ projectId: row.id as ProjectId, memoryKey: row.memory_key as MemoryKey }));
+  }
+
+  async markRetracted(keys: readonly MemoryKey[]): Promise<void> {
+    await this.#lockProjectsOf(keys);
+    await this.session.run(MARK_RETRACTED, { keys });
+  }
+
+  async purgeable(limit: number): Promise<readonly MemoryKey[]> {
+    const rows = await this.session.all<{ memory_key: bigint }>(PURGEABLE, { now: this.context.clock.now(), limit });
+    return rows.map((row) => row.memory_key as MemoryKey);
+  }
+
+  async erase(keys: readonly MemoryKey[]): Promise<readonly string[]> {
+    await this.#lockProjectsOf(keys);
+    const rows = await this.session.all<Pick<MemoryRow, "source">>(ERASE, { keys });
+    return rows.flatMap((row) => keptFileOf(row) ?? []);
+  }
+
+  // The server frees the space of erased rows, and overwrites it when it is needed.
+  async eraseTraces(): Promise<boolean> {
+    await this.context.vacuum();
+    return true;
+  }
+
+  async #lockProjectsOf(keys: readonly MemoryKey[]): Promise<void> {
+    await this.session.lock((await this.session.all<{ id: string }>(PROJECTS_OF, { keys })).map(({ id }) => id));
+  }
+}

@@ -1,0 +1,218 @@
+// What the stores use to run statements. A session either reads outside of transactions, or is one open transaction.
+// client.ts has the connections, transactions.ts opens and ends transactions.
+
+import { invariant } from "../../domain/fault.ts";
+import type { Eventually } from "../../kit/eventually.ts";
+import type { Client, Connection, Result, Value } from "./client.ts";
+import type { ProjectTurns } from "./project-turns.ts";
+
+/** Values of the named parameters of a statement, by name without `$`. */
+export type Bindings = Readonly<Record<string, Value>>;
+
+/** A function registered with `afterCommit`. */
+export type Effect = () => Eventually<void>;
+
+/** Runs statements. Parameters are written `$name`. Integers come back as bigint. */
+export interface Session {
+  all<Row>(sql: string, params?: Bindings): Promise<readonly Row[]>;
+  /** Returns the first row, or null if there is none. */
+  get<Row>(sql: string, params?: Bindings): Promise<Row | null>;
+  /** Returns the number of changed rows. */
+  run(sql: string, params?: Bindings): Promise<number>;
+  /**
+   * Waits until no other transaction of any server concerns these projects. Others then wait until this transaction has
+   * ended. Does nothing outside of transactions.
+   */
+  lock(projectIds: readonly string[]): Promise<void>;
+  /** Runs `effect` after the commit. */
+  afterCommit(effect: Effect): void;
+}
+
+interface Compiled {
+  readonly sql: string;
+  readonly names: readonly string[];
+}
+
+const compiledOf = new Map<string, Compiled>();
+
+/** Converts `$name` to `$1`. Statements are cached, so they must be constants or have few variants. */
+function compiled(sql: string): Compiled {
+  let known = compiledOf.get(sql);
+  if (known === undefined) {
+    const names: string[] = [];
+    const numbered = sql.replace(/\$([a-zA-Z]\w*)/g, (_, name: string) => {
+      if (!names.includes(name)) names.push(name);
+      return `$${names.indexOf(name) + 1}`;
+    });
+    known = { sql: numbered, names };
+    compiledOf.set(sql, known);
+  }
+  return known;
+}
+
+abstract class StatementSession {
+  protected abstract query(sql: string, values: readonly Value[]): Promise<Result>;
+
+  async all<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
+    return (await this.#result(sql, params)).rows as readonly Row[];
+  }
+
+  async get<Row>(sql: string, params: Bindings = {}): Promise<Row | null> {
+    return ((await this.#result(sql, params)).rows[0] ?? null) as Row | null;
+  }
+
+  async run(sql: string, params: Bindings = {}): Promise<number> {
+    return (await this.#result(sql, params)).count;
+  }
+
+  #result(sql: string, params: Bindings): Promise<Result> {
+    const { sql: numbered, names } = compiled(sql);
+    return this.query(
+      numbered,
+      names.map((name) => params[name] ?? null),
+    );
+  }
+}
+
+/** Reads committed data outside of transactions. */
+export class ReadingSession extends StatementSession implements Session {
+  constructor(private readonly client: Client) {
+    super();
+  }
+
+  async lock(): Promise<void> {}
+
+  afterCommit(effect: Effect): void {
+    invariant(false, `the effect ${effect.name} was registered outside of a transaction`);
+  }
+
+  protected query(sql: string, values: readonly Value[]): Promise<Result> {
+    return this.client.read(sql, values);
+  }
+}
+
+/** Maximum time that a transaction waits for the lock of a project that another server has, in milliseconds. */
+const LOCK_MS_MAX = 20_000;
+/**
+ * The server ends a transaction that sends nothing for this time, in milliseconds, so that a frozen process does not
+ * keep its locks. It is longer than the time limit of a transaction, so it never ends the transaction of a healthy
+ * process.
+ */
+const IDLE_MS_MAX = 45_000;
+
+const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${LOCK_MS_MAX}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`;
+const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('mneme project ' || $1::text, 0))";
+
+/**
+ * One transaction. It begins with the first statement, so that a transaction that waits for its turn in a project takes
+ * no connection. Every statement after a lock sees what the transactions before it committed.
+ */
+export class WritingSession extends StatementSession implements Session {
+  #connection: Connection | null = null;
+  #isBroken = false;
+  /** Projects whose lock this transaction has on the server. */
+  #locked = new Set<string>();
+  /** Ends the turns of this transaction in the projects of this process. */
+  readonly #turnEnds = new Map<string, () => void>();
+  #effects: Effect[] = [];
+
+  constructor(
+    private readonly client: Client,
+    private readonly turns: ProjectTurns,
+  ) {
+    super();
+  }
+
+  /** Locks are taken in the order of the ids, so that two transactions never wait for each other. */
+  async lock(projectIds: readonly string[]): Promise<void> {
+    for (const id of [...new Set(projectIds)].sort()) {
+      if (this.#locked.has(id)) continue;
+      if (!this.#turnEnds.has(id)) this.#turnEnds.set(id, await this.turns.take(id));
+      await this.query(LOCK, [id]);
+      this.#locked.add(id);
+    }
+  }
+
+  afterCommit(effect: Effect): void {
+    this.#effects.push(effect);
+  }
+
+  /** Runs `work` in a savepoint: if it throws, only its own changes and effects are undone. */
+  async savepoint<T>(work: () => Promise<T>): Promise<T> {
+    const effectsBefore = this.#effects.length;
+    const lockedBefore = new Set(this.#locked);
+    await this.#execute("SAVEPOINT part");
+    try {
+      const result = await work();
+      await this.#execute("RELEASE part");
+      return result;
+    } catch (error) {
+      this.#effects.length = effectsBefore;
+      this.#locked = lockedBefore; // the server gives up locks that were taken in the savepoint
+      if (!this.#isBroken) await this.#execute("ROLLBACK TO part; RELEASE part");
+      throw error;
+    }
+  }
+
+  /** Commits and returns the effects, which the caller must run before `end`. */
+  async commit(): Promise<readonly Effect[]> {
+    if (this.#connection !== null) {
+      await this.#execute("COMMIT");
+      await this.#giveBack();
+    }
+    const effects = this.#effects;
+    this.#effects = [];
+    return effects;
+  }
+
+  /** Undoes the transaction. Does nothing after its commit. */
+  async rollback(): Promise<void> {
+    this.#effects = [];
+    try {
+      if (this.#connection !== null && !this.#isBroken) await this.#execute("ROLLBACK");
+    } finally {
+      await this.#giveBack();
+    }
+  }
+
+  /** Lets the next transactions of the same projects begin. */
+  end(): void {
+    for (const end of this.#turnEnds.values()) end();
+    this.#turnEnds.clear();
+  }
+
+  protected async query(sql: string, values: readonly Value[]): Promise<Result> {
+    const connection = await this.#begun();
+    return this.#attempt(connection.query(sql, values));
+  }
+
+  async #begun(): Promise<Connection> {
+    if (this.#connection !== null) return this.#connection;
+    this.#connection = await this.client.begin(BEGIN);
+    return this.#connection;
+  }
+
+  async #execute(sql: string): Promise<void> {
+    const connection = await this.#begun();
+    await this.#attempt(connection.execute(sql));
+  }
+
+  async #attempt<T>(running: Promise<T>): Promise<T> {
+    try {
+      return await running;
+    } catch (error) {
+      if (isConnectionLost(error)) this.#isBroken = true;
+      throw error;
+    }
+  }
+
+  async #giveBack(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = null;
+    await connection?.end(this.#isBroken);
+  }
+}
+
+function isConnectionLost(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "lost" || error.code === "unreachable");
+}

@@ -1,0 +1,22 @@
+// What all stores on PostgreSQL share besides their session.
+
+import type { JsonObject, Memory } from "../../domain/memory.ts";
+import type { Clock } from "../../kit/clock.ts";
+import type { KeyLastUses } from "../rows/key.ts";
+import type { RandomBytes } from "../rows/random.ts";
+
+/** Options of all stores. */
+export interface StoreContext {
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** Creates a webhook secret `whsec_…` from random bytes. */
+  readonly newWebhookSecret: (random: RandomBytes) => string;
+  /** The `data` of an event: the API's Memory without `content`. Without it, no events are recorded. */
+  readonly describe?: (memory: Memory) => JsonObject;
+  /** Called after the commit of new webhook deliveries. Must not throw. */
+  readonly onDeliveries?: () => void;
+  /** Uses of keys that `flush` has not stored yet. */
+  readonly lastUses: KeyLastUses;
+  /** Removes what erased rows left in the tables. Not part of a transaction. */
+  readonly vacuum: () => Promise<void>;
+}

@@ -1,0 +1,133 @@
+// Opens all stores of record on one PostgreSQL database.
+
+import type { JsonObject, Memory } from "../../domain/memory.ts";
+import type { Clock } from "../../kit/clock.ts";
+import type { TextArchive } from "../../ports/text-archive.ts";
+import { READING_METHODS, type Stores, type Transactions } from "../../ports/transactions.ts";
+import { type RandomBytes, systemRandom } from "../rows/random.ts";
+import { PostgresAccountStore } from "./account-store.ts";
+import { PostgresChatStore } from "./chat-store.ts";
+import { Client } from "./client.ts";
+import { ExclusiveUse } from "./exclusive-use.ts";
+import { PostgresIdempotencyStore } from "./idempotency-store.ts";
+import { PostgresJobStore } from "./job-store.ts";
+import { PostgresLlmExtractionStore } from "./llm-extraction-store.ts";
+import { MemoryExpiry } from "./memory-expiry.ts";
+import { PostgresMemoryStore } from "./memory-store.ts";
+import { prepareDatabase } from "./opening.ts";
+import { PostgresOutbox } from "./outbox.ts";
+import { PostgresProjectModelStore } from "./project-model-store.ts";
+import { PostgresRetirementStore } from "./retirement-store.ts";
+import { ReadingSession, type Session } from "./session.ts";
+import type { StoreContext } from "./store-context.ts";
+import { PostgresTexts } from "./texts.ts";
+import { type EffectFailure, PostgresTransactions, wrapped } from "./transactions.ts";
+import { PostgresUserStore } from "./user-store.ts";
+import { PostgresWebhookStore } from "./webhook-store.ts";
+
+/** Tables with content of memories, for `eraseTraces`. */
+const VACUUM = "VACUUM memories, waiting_contents, memory_tags, memory_findings, document_facts, message_sources";
+
+/** Options for opening the stores. */
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/name`. The database must exist. */
+  readonly url: string;
+  readonly clock: Clock;
+  /** Creates a webhook secret `whsec_…` from random bytes. */
+  readonly newWebhookSecret: (random: RandomBytes) => string;
+  /** The `data` of an event: the API's Memory without `content`. Default: no events are recorded. */
+  readonly describe?: (memory: Memory) => JsonObject;
+  /** Called after the commit of new webhook deliveries. Must not throw. */
+  readonly onDeliveries?: () => void;
+  /** Receives the error of a failed effect. */
+  readonly onEffectFailure: EffectFailure;
+  /** Time limit for the answer to one statement in milliseconds. Default: 30 s. */
+  readonly answerMsMax?: number;
+}
+
+/** Open stores. Each call is a transaction of its own; `transactions` runs several calls in one. */
+export interface PostgresStores extends Stores {
+  readonly transactions: Transactions;
+  /** The texts of published memories. */
+  readonly texts: TextArchive;
+  /** Id of the database, which is random and never changes. */
+  readonly databaseId: string;
+  /**
+   * Reserves the database for this server. Returns a function that ends the reservation.
+   * @param onLost called if another server took the database while the connection was lost
+   * @throws DatabaseError `in_use` if another server uses the database
+   */
+  useAlone(onLost: (error: unknown) => void): Promise<() => Promise<void>>;
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to the database and applies the missing migrations.
+ * @throws DatabaseError with a sentence for the operator
+ */
+export async function openPostgresStores(options: PostgresStoreOptions): Promise<PostgresStores> {
+  const { url, onEffectFailure, answerMsMax, ...surroundings } = options;
+  const client = new Client(url, answerMsMax === undefined ? {} : { answerMsMax });
+  let databaseId: string;
+  try {
+    databaseId = await prepareDatabase(client);
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+  const context: StoreContext = {
+    ...surroundings,
+    random: systemRandom,
+    lastUses: new Map(),
+    vacuum: () => client.executeAlone(VACUUM),
+  };
+  const transactions = new PostgresTransactions(client, (session) => storesOn(session, context), onEffectFailure);
+  const reading = storesOn(new ReadingSession(client), context);
+  const routed = <Name extends keyof Stores>(name: Name): Stores[Name] => {
+    const reads: readonly PropertyKey[] = READING_METHODS[name];
+    const store: object = reading[name];
+    return wrapped(reading[name], (method, parameters) => {
+      if (!reads.includes(method)) return transactions.call(name, method, parameters);
+      return (Reflect.get(store, method) as (...values: readonly unknown[]) => unknown).apply(store, [...parameters]);
+    });
+  };
+  return {
+    memories: routed("memories"),
+    jobs: routed("jobs"),
+    retirement: routed("retirement"),
+    extractions: routed("extractions"),
+    accounts: routed("accounts"),
+    projectModels: routed("projectModels"),
+    users: routed("users"),
+    chats: routed("chats"),
+    webhooks: routed("webhooks"),
+    idempotency: routed("idempotency"),
+    transactions,
+    texts: new PostgresTexts(client),
+    databaseId,
+    useAlone: async (onLost) => {
+      const use = new ExclusiveUse(client, surroundings.clock, onLost);
+      await use.take();
+      return () => use.end();
+    },
+    close: () => client.close(),
+  };
+}
+
+function storesOn(session: Session, context: StoreContext): Stores {
+  const outbox = new PostgresOutbox(session, context);
+  const expiry = new MemoryExpiry(session, context.clock, outbox);
+  return {
+    memories: new PostgresMemoryStore(session, context, expiry, outbox),
+    jobs: new PostgresJobStore(session, context, outbox),
+    retirement: new PostgresRetirementStore(session, context, expiry),
+    extractions: new PostgresLlmExtractionStore(session, context),
+    accounts: new PostgresAccountStore(session, context, expiry),
+    projectModels: new PostgresProjectModelStore(session, context),
+    users: new PostgresUserStore(session, context),
+    chats: new PostgresChatStore(session, context),
+    webhooks: new PostgresWebhookStore(session, context),
+    idempotency: new PostgresIdempotencyStore(session, context),
+  };
+}

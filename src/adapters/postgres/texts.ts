@@ -1,0 +1,165 @@
+// TextArchive on PostgreSQL: a row per text, and a row per chunk.
+
+import type { ChunkKey, MemoryKey, ProjectId } from "../../domain/ids.ts";
+import type { StoredMemory, StoredText } from "../../ports/chunk-index.ts";
+import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../ports/text-archive.ts";
+import type { Client } from "./client.ts";
+import { ProjectTurns } from "./project-turns.ts";
+import { ReadingSession, WritingSession } from "./session.ts";
+
+/** Maximum size of the contents of one statement, in UTF-16 code units, unless a single content is longer. */
+const STATEMENT_CHARACTERS_MAX = 4 * 1024 * 1024;
+
+const PUT_TEXTS = `INSERT INTO texts (memory_key, project_id, version, content)
+  SELECT * FROM unnest($keys::bigint[], $projects::text[], $versions::bigint[], $contents::text[])
+  ON CONFLICT (memory_key) DO UPDATE SET project_id = excluded.project_id, version = excluded.version,
+    content = excluded.content`;
+const REMOVE_TEXTS = "DELETE FROM texts WHERE memory_key = ANY($keys::bigint[])";
+const REMOVE_CHUNKS = "DELETE FROM chunks WHERE memory_key = ANY($keys::bigint[])";
+const PUT_CHUNKS = `INSERT INTO chunks (memory_key, chunk_key, ordinal, range_start, range_end, headings)
+  SELECT * FROM unnest($memories::bigint[], $chunks::bigint[], $ordinals::bigint[], $starts::bigint[], $ends::bigint[],
+    $headings::text[])`;
+const CONTENTS = "SELECT memory_key, version, content FROM texts WHERE memory_key = ANY($keys::bigint[])";
+const STORED = `SELECT memory_key, version, content, own.*
+  FROM texts CROSS JOIN LATERAL (SELECT array_agg(chunk_key ORDER BY ordinal) AS chunk_keys,
+      array_agg(ordinal ORDER BY ordinal) AS ordinals, array_agg(range_start ORDER BY ordinal) AS starts,
+      array_agg(range_end ORDER BY ordinal) AS ends
+    FROM chunks WHERE chunks.memory_key = texts.memory_key) AS own
+  WHERE memory_key = ANY($keys::bigint[])`;
+const CHUNK_KEYS = `SELECT memory_key, chunk_key FROM texts JOIN chunks USING (memory_key)
+  WHERE project_id = $project`;
+const VACUUM = "VACUUM texts, chunks";
+
+interface TextRow {
+  readonly memory_key: bigint;
+  readonly version: bigint;
+  readonly content: string;
+}
+
+interface StoredRow extends TextRow {
+  readonly chunk_keys: readonly bigint[] | null;
+  readonly ordinals: readonly bigint[] | null;
+  readonly starts: readonly bigint[] | null;
+  readonly ends: readonly bigint[] | null;
+}
+
+/** TextArchive on PostgreSQL. */
+export class PostgresTexts implements TextArchive {
+  readonly #reading: ReadingSession;
+  /** Keeps the order of writes; the archive is its only entry. */
+  readonly #turns = new ProjectTurns();
+  #hasRemoved = true;
+
+  constructor(private readonly client: Client) {
+    this.#reading = new ReadingSession(client);
+  }
+
+  async replace(memories: readonly ArchivedMemory[]): Promise<void> {
+    if (memories.length === 0) return;
+    const steps = [...statements(memories)];
+    await this.#write(async (session) => {
+      for (const { texts, chunks } of steps) {
+        await session.run(PUT_TEXTS, texts);
+        await session.run(REMOVE_CHUNKS, { keys: texts.keys });
+        await session.run(PUT_CHUNKS, chunks);
+      }
+    });
+  }
+
+  async remove(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    if (memoryKeys.length === 0) return;
+    await this.#write(async (session) => {
+      await session.run(REMOVE_TEXTS, { keys: memoryKeys });
+      await session.run(REMOVE_CHUNKS, { keys: memoryKeys });
+    });
+    this.#hasRemoved = true;
+  }
+
+  async contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>> {
+    if (memoryKeys.length === 0) return new Map();
+    const rows = await this.#reading.all<TextRow>(CONTENTS, { keys: memoryKeys });
+    return new Map(
+      rows.map(({ memory_key, version, content }) => [memory_key as MemoryKey, { version: Number(version), content }]),
+    );
+  }
+
+  async stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>> {
+    if (memoryKeys.length === 0) return new Map();
+    const rows = await this.#reading.all<StoredRow>(STORED, { keys: memoryKeys });
+    return new Map(rows.map((row) => [row.memory_key as MemoryKey, toStored(row)]));
+  }
+
+  async chunkKeys(projectId: ProjectId): Promise<ArchivedChunkKeys> {
+    type Row = { readonly memory_key: bigint; readonly chunk_key: bigint };
+    const rows = await this.#reading.all<Row>(CHUNK_KEYS, { project: projectId });
+    return {
+      memoryKeys: BigUint64Array.from(rows, (row) => row.memory_key),
+      chunkKeys: BigUint64Array.from(rows, (row) => row.chunk_key),
+    };
+  }
+
+  // The server frees the space of removed rows, and overwrites it when it is needed.
+  async eraseRemoved(): Promise<boolean> {
+    if (!this.#hasRemoved) return true;
+    this.#hasRemoved = false;
+    await this.client.executeAlone(VACUUM);
+    return true;
+  }
+
+  async #write(work: (session: WritingSession) => Promise<void>): Promise<void> {
+    const end = await this.#turns.take("texts");
+    const session = new WritingSession(this.client, this.#turns);
+    try {
+      await work(session);
+      await session.commit();
+    } catch (error) {
+      await session.rollback();
+      throw error;
+    } finally {
+      end();
+    }
+  }
+}
+
+/** The parameters of the statements that store memories, a limited number of characters each. */
+function* statements(memories: readonly ArchivedMemory[]) {
+  let [first, characters] = [0, 0];
+  for (const [at, memory] of memories.entries()) {
+    if (at > first && characters + memory.content.length > STATEMENT_CHARACTERS_MAX) {
+      yield parametersOf(memories.slice(first, at));
+      [first, characters] = [at, 0];
+    }
+    characters += memory.content.length;
+  }
+  yield parametersOf(memories.slice(first));
+}
+
+function parametersOf(memories: readonly ArchivedMemory[]) {
+  const chunks = memories.flatMap(({ memoryKey, chunks: own }) => own.map((chunk) => ({ memoryKey, ...chunk })));
+  return {
+    texts: {
+      keys: memories.map(({ memoryKey }) => memoryKey),
+      projects: memories.map(({ projectId }) => projectId),
+      versions: memories.map(({ version }) => BigInt(version)),
+      contents: memories.map(({ content }) => content.slice(0)),
+    },
+    chunks: {
+      memories: chunks.map(({ memoryKey }) => memoryKey),
+      chunks: chunks.map(({ chunkKey }) => chunkKey),
+      ordinals: chunks.map(({ ordinal }) => BigInt(ordinal)),
+      starts: chunks.map(({ start }) => BigInt(start)),
+      ends: chunks.map(({ end }) => BigInt(end)),
+      headings: chunks.map(({ headings }) => JSON.stringify(headings)),
+    },
+  };
+}
+
+function toStored({ version, content, chunk_keys, ordinals, starts, ends }: StoredRow): StoredMemory {
+  const chunks = (chunk_keys ?? []).map((chunkKey, at) => ({
+    chunkKey: chunkKey as ChunkKey,
+    ordinal: Number(ordinals?.[at]),
+    start: Number(starts?.[at]),
+    end: Number(ends?.[at]),
+  }));
+  return { version: Number(version), content, chunks };
+}

@@ -1,0 +1,56 @@
+// Keys of projects and users, which other rows refer to. Profiles and lists of users are in user-store.ts.
+
+import { Fault, invariant } from "../../domain/fault.ts";
+import type { ProjectId, UserKey } from "../../domain/ids.ts";
+import type { Session } from "./session.ts";
+
+const FIND_PROJECT = "SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NULL";
+
+const FIND_USER = "SELECT user_key, known_key FROM users WHERE project_key = $projectKey AND id = $userId";
+
+// a user that becomes known again after `forget` is like a new one: first in the list, with an empty profile
+const MAKE_KNOWN = `INSERT INTO users (project_key, id, known_key, created_at)
+  VALUES ($projectKey, $userId, nextval('known_users'), $now)
+  ON CONFLICT (project_key, id) DO UPDATE SET known_key = excluded.known_key, created_at = excluded.created_at,
+    name = NULL, email = NULL, metadata = NULL
+  RETURNING user_key`;
+
+/** The key of the user `$userId` of the project `$project`; null if nothing ever referred to this user. */
+export const USER_KEY = `(SELECT user_key FROM users
+  WHERE id = $userId AND project_key = (SELECT project_key FROM projects WHERE id = $project))`;
+
+/**
+ * The key of an existing project, for new rows that refer to it.
+ * @throws Fault `project_not_found` if the project does not exist or was removed
+ */
+export async function projectKeyOf(session: Session, projectId: ProjectId): Promise<bigint> {
+  const project = await session.get<{ project_key: bigint }>(FIND_PROJECT, { project: projectId });
+  if (project === null) throw new Fault("project_not_found", `There is no project ${projectId}.`);
+  return project.project_key;
+}
+
+/** The key of a user that is or was known; null if nothing ever referred to this user. */
+export async function userKeyOf(session: Session, projectId: ProjectId, userId: string): Promise<UserKey | null> {
+  const user = await session.get<{ user_key: bigint | null }>(`SELECT ${USER_KEY} AS user_key`, {
+    project: projectId,
+    userId,
+  });
+  return (user?.user_key ?? null) as UserKey | null;
+}
+
+/**
+ * Makes a user known and returns its key. A user that was not known gets `now` (Unix milliseconds) as `created_at` and
+ * an empty profile.
+ */
+export async function ensureKnownUser(
+  session: Session,
+  projectKey: bigint,
+  userId: string,
+  now: number,
+): Promise<bigint> {
+  const found = await session.get<{ user_key: bigint; known_key: bigint | null }>(FIND_USER, { projectKey, userId });
+  if (found !== null && found.known_key !== null) return found.user_key;
+  const made = await session.get<{ user_key: bigint }>(MAKE_KNOWN, { projectKey, userId, now });
+  invariant(made !== null, "an upserted user returned no row");
+  return made.user_key;
+}

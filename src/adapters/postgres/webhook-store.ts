@@ -1,0 +1,262 @@
+// WebhookStore on PostgreSQL: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory
+// events; src/webhooks/ sends them.
+//
+// A webhook is switched off by a caller, or because its receiver answered that it no longer exists. In the same
+// transaction, its pending deliveries become failed, so that they are not sent after it is switched on again. Tests and
+// redeliveries are sent even while it is off.
+
+import { invariant } from "../../domain/fault.ts";
+import type { DeliveryId, ProjectId, WebhookId } from "../../domain/ids.ts";
+import { LIMITS } from "../../domain/limits.ts";
+import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
+import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../../domain/webhook.ts";
+import type { Listing } from "../../ports/user-store.ts";
+import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../ports/webhook-store.ts";
+import { newId } from "../rows/random.ts";
+import { PROJECT_KEY } from "../rows/sql.ts";
+import {
+  DELIVERY_COLUMNS,
+  type DeliveryRow,
+  DUE_PER_WEBHOOK,
+  type DueRow,
+  draftColumns,
+  eventBody,
+  limitReached,
+  PRUNED_AT_ONCE,
+  type StateRow,
+  stateAfter,
+  toDelivery,
+  toDueDelivery,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  type WebhookRow,
+  withAttempt,
+} from "../rows/webhook.ts";
+import { cursorBinding } from "./cursor-binding.ts";
+import { addDelivery } from "./outbox.ts";
+import type { Session } from "./session.ts";
+import type { StoreContext } from "./store-context.ts";
+
+const COUNT = `SELECT count(*) AS webhooks FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
+
+const INSERT = `INSERT INTO webhooks (id, project_key, url, events, description, is_enabled, secret, created_at)
+  SELECT $id, project_key, $url, $events, $description, $isEnabled, $secret, $now FROM projects WHERE id = $project
+  RETURNING ${WEBHOOK_COLUMNS}`;
+
+const THIS_WEBHOOK = `webhooks.project_key = ${PROJECT_KEY} AND webhooks.id = $id`;
+
+const GET = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE ${THIS_WEBHOOK}`;
+
+const LIST = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE project_key = ${PROJECT_KEY}
+  ORDER BY webhook_key DESC LIMIT $rows`;
+
+const LIST_BEFORE = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks
+  WHERE project_key = ${PROJECT_KEY} AND webhook_key < $before
+  ORDER BY webhook_key DESC LIMIT $rows`;
+
+const CHANGE = `UPDATE webhooks SET url = $url, events = $events, description = $description, is_enabled = $isEnabled
+  WHERE webhook_key = $webhookKey RETURNING ${WEBHOOK_COLUMNS}`;
+
+const REMOVE = `DELETE FROM webhooks WHERE ${THIS_WEBHOOK}`;
+
+const ROTATE = `UPDATE webhooks SET secret = $secret WHERE ${THIS_WEBHOOK} RETURNING ${WEBHOOK_COLUMNS}`;
+
+const SWITCH_OFF = "UPDATE webhooks SET is_enabled = 0 WHERE webhook_key = $webhookKey";
+
+const FAIL_PENDING = `UPDATE deliveries SET status = 'failed', next_attempt_at = NULL
+  WHERE webhook_key = $webhookKey AND status = 'pending'`;
+
+const OF_THIS_WEBHOOK = `deliveries.webhook_key = (SELECT webhook_key FROM webhooks WHERE ${THIS_WEBHOOK})`;
+
+const DELIVERY = `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId`;
+
+const DELIVERIES = `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_THIS_WEBHOOK}
+  ORDER BY deliveries.delivery_key DESC LIMIT $rows`;
+
+const DELIVERIES_BEFORE = `SELECT ${DELIVERY_COLUMNS} FROM deliveries
+  WHERE ${OF_THIS_WEBHOOK} AND deliveries.delivery_key < $before
+  ORDER BY deliveries.delivery_key DESC LIMIT $rows`;
+
+// a delivery that is still pending keeps its remaining retries and only becomes due earlier
+const REDELIVER = `UPDATE deliveries SET status = 'pending', next_attempt_at = $now,
+    is_retried = CASE WHEN status = 'pending' THEN is_retried ELSE 0 END,
+    attempts_counted = CASE WHEN status = 'pending' THEN attempts_counted ELSE 0 END
+  WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId
+  RETURNING ${DELIVERY_COLUMNS}`;
+
+// Jumps in the index from one webhook with pending deliveries to the next, and reads only the first few deliveries of
+// each. So many waiting deliveries of a slow receiver need not be scanned to find those of the next one.
+const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
+    SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
+    UNION ALL
+    SELECT (SELECT min(deliveries.webhook_key) FROM deliveries
+      WHERE status = 'pending' AND deliveries.webhook_key > waiting.webhook_key)
+    FROM waiting WHERE waiting.webhook_key IS NOT NULL)
+  SELECT due.id, webhooks.url, webhooks.secret, due.body, due.attempts_counted, due.is_retried
+  FROM waiting
+    JOIN webhooks ON webhooks.webhook_key = waiting.webhook_key
+    CROSS JOIN LATERAL (
+      SELECT * FROM deliveries AS first
+      WHERE first.webhook_key = waiting.webhook_key AND first.status = 'pending' AND first.next_attempt_at <= $now
+      ORDER BY first.next_attempt_at, first.delivery_key LIMIT ${DUE_PER_WEBHOOK}) AS due
+  WHERE due.id <> ALL($except::text[])
+  ORDER BY due.next_attempt_at, due.delivery_key LIMIT $limit`;
+
+const NEXT_DUE_AT = "SELECT min(next_attempt_at) AS at FROM deliveries WHERE status = 'pending'";
+
+const PROJECT_OF = `SELECT projects.id FROM deliveries JOIN webhooks USING (webhook_key) JOIN projects USING (project_key)
+  WHERE deliveries.id = $id`;
+
+const FIND_STATE = "SELECT webhook_key, status, attempts, next_attempt_at FROM deliveries WHERE id = $id";
+
+const RECORD = `UPDATE deliveries SET status = $status, next_attempt_at = $nextAttemptAt, attempts = $attempts,
+    last_attempt_at = $at, attempts_counted = attempts_counted + 1
+  WHERE id = $id`;
+
+// The time of the last attempt counts: an old delivery that was redelivered has ended later. Skips what another
+// transaction uses; a later call removes it.
+const PRUNE = `DELETE FROM deliveries WHERE delivery_key IN (
+    SELECT delivery_key FROM deliveries
+    WHERE status <> 'pending' AND created_at < $before AND coalesce(last_attempt_at, created_at) < $before
+    ORDER BY created_at LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+
+/** WebhookStore on PostgreSQL. */
+export class PostgresWebhookStore implements WebhookStore {
+  constructor(
+    private readonly session: Session,
+    private readonly context: StoreContext,
+  ) {}
+
+  async create(projectId: ProjectId, draft: WebhookDraft): Promise<WebhookWithSecret> {
+    const count = await this.session.get<{ webhooks: bigint }>(COUNT, { project: projectId });
+    if (Number(count?.webhooks ?? 0n) >= LIMITS.webhooksPerProject) throw limitReached();
+    const { clock, random, newWebhookSecret } = this.context;
+    const now = clock.now();
+    const row = await this.session.get<WebhookRow>(INSERT, {
+      ...draftColumns(draft),
+      id: newId("wh", now, random),
+      project: projectId,
+      secret: newWebhookSecret(random),
+      now,
+    });
+    invariant(row !== null, `a webhook was created for the unknown project ${projectId}`);
+    return { webhook: toWebhook(row), secret: row.secret };
+  }
+
+  async get(projectId: ProjectId, id: WebhookId): Promise<Webhook | null> {
+    const row = await this.#find(projectId, id);
+    return row === null ? null : toWebhook(row);
+  }
+
+  async list(projectId: ProjectId, { limit, cursor }: Listing): Promise<Page<Webhook>> {
+    const binding = await cursorBinding(this.session, projectId, ["webhooks"]);
+    // one row more than requested shows whether another page follows
+    const params = { project: projectId, rows: limit + 1 };
+    const rows =
+      cursor === undefined
+        ? await this.session.all<WebhookRow>(LIST, params)
+        : await this.session.all<WebhookRow>(LIST_BEFORE, { ...params, before: decodeCursor(cursor, binding) });
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.webhook_key, toItems: (page) => page.map(toWebhook) });
+  }
+
+  async change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Promise<Webhook | null> {
+    const before = await this.#find(projectId, id);
+    if (before === null) return null;
+    const values = { webhookKey: before.webhook_key, ...draftColumns({ ...toWebhook(before), ...change }) };
+    const row = await this.session.get<WebhookRow>(CHANGE, values);
+    invariant(row !== null, `webhook ${id} disappeared within its own change`);
+    if (before.is_enabled === 1n && row.is_enabled === 0n) await this.#failPending(row.webhook_key);
+    return toWebhook(row);
+  }
+
+  async remove(projectId: ProjectId, id: WebhookId): Promise<boolean> {
+    return (await this.session.run(REMOVE, { project: projectId, id })) > 0;
+  }
+
+  async rotateSecret(projectId: ProjectId, id: WebhookId): Promise<WebhookWithSecret | null> {
+    const secret = this.context.newWebhookSecret(this.context.random);
+    const row = await this.session.get<WebhookRow>(ROTATE, { project: projectId, id, secret });
+    return row === null ? null : { webhook: toWebhook(row), secret: row.secret };
+  }
+
+  async addTest(projectId: ProjectId, id: WebhookId): Promise<Delivery | null> {
+    const webhook = await this.#find(projectId, id);
+    if (webhook === null) return null;
+    const now = this.context.clock.now();
+    const deliveryId = await addDelivery(this.session, {
+      webhookKey: webhook.webhook_key,
+      event: "webhook.test",
+      body: eventBody("webhook.test", now, { webhook_id: id }),
+      now,
+      random: this.context.random,
+    });
+    return this.delivery(projectId, id, deliveryId);
+  }
+
+  async delivery(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Promise<Delivery | null> {
+    const row = await this.session.get<DeliveryRow>(DELIVERY, { project: projectId, id, deliveryId });
+    return row === null ? null : toDelivery(row);
+  }
+
+  /** Returns an empty page for an unknown webhook. */
+  async deliveries(projectId: ProjectId, id: WebhookId, { limit, cursor }: Listing): Promise<Page<Delivery>> {
+    const binding = await cursorBinding(this.session, projectId, ["deliveries", id]);
+    const params = { project: projectId, id, rows: limit + 1 };
+    const rows =
+      cursor === undefined
+        ? await this.session.all<DeliveryRow>(DELIVERIES, params)
+        : await this.session.all<DeliveryRow>(DELIVERIES_BEFORE, { ...params, before: decodeCursor(cursor, binding) });
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.delivery_key, toItems: (page) => page.map(toDelivery) });
+  }
+
+  async redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Promise<Delivery | null> {
+    const params = { project: projectId, id, deliveryId, now: this.context.clock.now() };
+    const row = await this.session.get<DeliveryRow>(REDELIVER, params);
+    return row === null ? null : toDelivery(row);
+  }
+
+  /**
+   * For each webhook, considers only the DUE_PER_WEBHOOK due deliveries that have waited longest. Those in `except` are
+   * among them.
+   */
+  async due(limit: number, except: ReadonlySet<DeliveryId>): Promise<readonly DueDelivery[]> {
+    const params = { now: this.context.clock.now(), except: [...except], limit };
+    return (await this.session.all<DueRow>(DUE, params)).map(toDueDelivery);
+  }
+
+  async nextDueInMs(): Promise<number | null> {
+    const next = await this.session.get<{ at: bigint | null }>(NEXT_DUE_AT);
+    return next === null || next.at === null ? null : Math.max(0, Number(next.at) - this.context.clock.now());
+  }
+
+  async record(id: DeliveryId, outcome: AttemptOutcome): Promise<void> {
+    const project = await this.session.get<{ id: string }>(PROJECT_OF, { id });
+    if (project === null) return;
+    await this.session.lock([project.id]);
+    const stored = await this.session.get<StateRow>(FIND_STATE, { id });
+    if (stored === null) return;
+    const { attempt, disables } = outcome;
+    await this.session.run(RECORD, {
+      id,
+      at: attempt.at,
+      attempts: withAttempt(stored.attempts, attempt),
+      ...stateAfter(stored, outcome),
+    });
+    if (!disables) return;
+    await this.session.run(SWITCH_OFF, { webhookKey: stored.webhook_key });
+    await this.#failPending(stored.webhook_key);
+  }
+
+  /** Removes at most PRUNED_AT_ONCE deliveries, oldest first. Later calls remove the rest. */
+  async prune(beforeMs: number): Promise<void> {
+    await this.session.run(PRUNE, { before: beforeMs });
+  }
+
+  #find(projectId: ProjectId, id: WebhookId): Promise<WebhookRow | null> {
+    return this.session.get<WebhookRow>(GET, { project: projectId, id });
+  }
+
+  async #failPending(webhookKey: bigint): Promise<void> {
+    await this.session.run(FAIL_PENDING, { webhookKey });
+  }
+}
