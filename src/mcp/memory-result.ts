@@ -11,6 +11,7 @@ const attributes = {
   type: Type.Optional(Text()),
   tags: Type.Optional(Type.Array(Text())),
   userId: Type.Optional(Text({ description: "User whom the memory belongs to" })),
+  language: Type.Optional(Text({ description: "BCP 47 tag" })),
   metadata: Type.Optional(JsonMap),
   created_at: Type.Optional(Text({ description: "ISO 8601, UTC" })),
   occurred_at: Type.Optional(Text({ description: "ISO 8601, UTC: when it happened" })),
@@ -25,7 +26,6 @@ export const MemoryResult = Type.Object({
   updated_at: Type.Optional(Text()),
   expires_at: Type.Optional(Text()),
   externalId: Type.Optional(Text()),
-  language: Type.Optional(Text()),
   error: Type.Optional(Text({ description: "Why processing failed" })),
 });
 /** A memory in the result of a tool. */

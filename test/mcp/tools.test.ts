@@ -114,6 +114,25 @@ describe.each([...CLIENTS])("a client of %s", (name) => {
     TIMEOUT_MS,
   );
 
+  test("results have no fields that their schemas do not name", async () => {
+    await peer.done("add_memory", { content: "A note about schemas.", userId, occurred_at: "2026-01-01" });
+    const named = new Map((await peer.tools()).map(({ name, outputSchema }) => [name, outputSchema]));
+    for (const [tool, args, list] of [
+      ["search_memories", { query: "a note about schemas", userId }, "results"],
+      ["ask_memories", { query: "what is the note about?", userId }, "sources"],
+      ["list_memories", { userId }, "memories"],
+      ["get_profile", { userId }, "memories"],
+    ] as const) {
+      const data = await peer.done(tool, args);
+      const { properties } = named.get(tool);
+      expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(data)));
+      expect(data[list].length).toBeGreaterThan(0);
+      for (const item of data[list]) {
+        expect(Object.keys(properties[list].items.properties)).toEqual(expect.arrayContaining(Object.keys(item)));
+      }
+    }
+  });
+
   test("the structured content and the text of a result are the same", async () => {
     for (const [tool, args] of [
       ["search_memories", { query: "anything", userId }],
