@@ -26,6 +26,10 @@ function environmentFolder(): string {
 
 async function makeEnvironment(): Promise<number> {
   if (pythonWithClients() !== null) return 0;
+  if (Bun.which("python3") === null) {
+    process.stderr.write("python3 is not installed\n");
+    return 1;
+  }
   const folder = environmentFolder();
   rmSync(folder, { recursive: true, force: true });
   const commands = [
