@@ -6,7 +6,7 @@ import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, ProjectIndex, Publication, VisibleMemory } from "../ports/chunk-index.ts";
 import type { Completion, Job } from "../ports/job-store.ts";
-import type { Transactions } from "../ports/transactions.ts";
+import { type Transactions, UnknownOutcome } from "../ports/transactions.ts";
 import { LeaseLost } from "./outcome.ts";
 
 /** A memory that is ready to be published. */
@@ -206,7 +206,9 @@ async function completeRows(
       return shown;
     });
   } catch (error) {
-    if (shown.length > 0) await index.hide(shown.map(({ memoryKey }) => memoryKey));
+    // After a commit that may have happened they stay visible: if it did not happen, the rows keep them out of results.
+    const isUndone = !(error instanceof UnknownOutcome);
+    if (isUndone && shown.length > 0) await index.hide(shown.map(({ memoryKey }) => memoryKey));
     throw error;
   }
 }

@@ -15,6 +15,8 @@
 //   other effects run.
 // - `run` calls `work` at most once. It never repeats a failed transaction, because `work` may also change things that
 //   are not stored, such as variables and files.
+// - If it cannot be known whether the commit happened, because the connection to the store was lost, `run` rejects with
+//   UnknownOutcome, and no effect runs.
 // - A transaction that stays open too long is undone, and `run` rejects. The time limit is at least some seconds.
 //
 // Obligations of a caller:
@@ -100,6 +102,15 @@ export interface Transaction extends Stores {
    * run one after the other in the order of registration. None runs if the transaction is undone.
    */
   afterCommit(effect: () => Eventually<void>): void;
+}
+
+/** Nobody knows whether a transaction was committed. `cause` is the error of the commit. */
+export class UnknownOutcome extends Error {
+  override readonly name = "UnknownOutcome";
+
+  constructor(cause: unknown) {
+    super("it is not known whether a transaction was committed", { cause });
+  }
 }
 
 /** Runs transactions. */

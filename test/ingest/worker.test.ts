@@ -11,6 +11,7 @@ import { sweep } from "../../src/ingest/sweep.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
+import { UnknownOutcome } from "../../src/ports/transactions.ts";
 import { until } from "../support/until.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness, RETENTION_MS } from "./ingest-harness.ts";
 
@@ -50,6 +51,23 @@ test("a note is completed while another project's import fills the models, and n
   expect(held).toBeLessThan(400);
   gate.open();
   if (last !== undefined) await harness.settled(last);
+});
+
+test("a memory stays searchable after a commit whose outcome is unknown, and it is completed once", async () => {
+  const { transactions } = harness;
+  const run = transactions.run.bind(transactions);
+  let commits = 0;
+  transactions.run = async (work) => {
+    const result = await run(work);
+    commits += 1;
+    if (commits === 1) throw new UnknownOutcome(new Error("the connection was lost"));
+    return result;
+  };
+  const [memory] = harness.accept({ content: "Committed, but nobody was told." });
+  await harness.settled(memory);
+  await harness.worker.stop();
+  expect(await harness.searchable()).toEqual(["Committed, but nobody was told."]);
+  harness.startWorker();
 });
 
 describe("a text of many chunks", () => {

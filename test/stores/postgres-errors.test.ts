@@ -6,6 +6,7 @@ import { DatabaseError, faultOfDatabase } from "../../src/adapters/postgres/data
 import { refuseServer } from "../../src/adapters/postgres/opening.ts";
 import { openPostgresStores, type PostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { Fault } from "../../src/domain/fault.ts";
+import { UnknownOutcome } from "../../src/ports/transactions.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { addProject, errorOf } from "../contract/stores.ts";
@@ -178,6 +179,30 @@ withPostgres("errors", () => {
       // the server notices that the client is gone, and gives up the lock
       await stores.users.upsert(project, { id: "after" });
       expect(await userIds(project)).toEqual(["after", "before"]);
+    });
+
+    test("a connection that is lost during the commit leaves the outcome unknown, and no effect runs", async () => {
+      const project = await addProject(stores);
+      await beside.unsafe(`CREATE FUNCTION wait_at_commit() RETURNS trigger LANGUAGE plpgsql AS
+        $body$ BEGIN PERFORM pg_sleep(30); RETURN NULL; END $body$`);
+      await beside.unsafe(`CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON users DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION wait_at_commit()`);
+      let hasRun = false;
+      const error = await errorOf(() =>
+        stores.transactions.run(async (tx) => {
+          await tx.users.upsert(project, { id: "unknown" });
+          tx.afterCommit(() => {
+            hasRun = true;
+          });
+        }),
+      );
+      expect(error).toBeInstanceOf(UnknownOutcome);
+      expect(faultOfDatabase(error)).toMatchObject({ code: "overloaded", retryAfterSeconds: 5 });
+      expect(hasRun).toBe(false);
+      await beside.unsafe("DROP TRIGGER slow ON users");
+      await beside.unsafe("DROP FUNCTION wait_at_commit");
+      await stores.users.upsert(project, { id: "after" });
+      expect((await userIds(project))[0]).toBe("after");
     });
 
     test("an error of a statement undoes only its call", async () => {

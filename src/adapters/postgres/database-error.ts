@@ -2,6 +2,7 @@
 // because they name the server. Mistakes of callers are Faults (domain/fault.ts).
 
 import { Fault } from "../../domain/fault.ts";
+import { UnknownOutcome } from "../../ports/transactions.ts";
 
 /**
  * invalid_url: the address is not one of PostgreSQL. unreachable: no server answers. refused: wrong user or password.
@@ -47,7 +48,8 @@ const RETRY_SECONDS = 5;
  * Returns the Fault for an outage, since waiting can help. Returns null for other errors: callers learn nothing of
  * them.
  */
-export function faultOfDatabase(error: unknown): Fault | null {
+export function faultOfDatabase(failure: unknown): Fault | null {
+  const error = failure instanceof UnknownOutcome ? failure.cause : failure;
   if (!(error instanceof DatabaseError) || !OUTAGES.has(error.code)) return null;
   return new Fault(
     "overloaded",

@@ -3,6 +3,7 @@
 
 import { invariant } from "../../domain/fault.ts";
 import type { Eventually } from "../../kit/eventually.ts";
+import { UnknownOutcome } from "../../ports/transactions.ts";
 import type { Client, Connection, Result, Value } from "./client.ts";
 import type { ProjectTurns } from "./project-turns.ts";
 
@@ -154,10 +155,17 @@ export class WritingSession extends StatementSession implements Session {
     }
   }
 
-  /** Commits and returns the effects, which the caller must run before `end`. */
+  /**
+   * Commits and returns the effects, which the caller must run before `end`.
+   * @throws UnknownOutcome if the connection was lost before the server answered
+   */
   async commit(): Promise<readonly Effect[]> {
     if (this.#connection !== null) {
-      await this.#execute("COMMIT");
+      try {
+        await this.#execute("COMMIT");
+      } catch (error) {
+        throw isConnectionLost(error) ? new UnknownOutcome(error) : error;
+      }
       await this.#giveBack();
     }
     const effects = this.#effects;
