@@ -88,11 +88,12 @@ export function createApp(parts: AppParts): App {
       if (isVersioned) gate.showFailures(admission, request);
       return responses.of(request, admission, { status: 204, body: null }, { ...parts.cors.preflight(request) });
     }
+    if (isVersioned) return andThen(gate.authenticate(admission, request), () => null);
     const endpoint = endpoints.get(admission.path);
-    const refusal = endpoint?.refuse(request) ?? null;
+    if (endpoint === undefined) return null;
+    const refusal = endpoint.refuse(request);
     if (refusal !== null) return responses.adopted(request, admission, refusal);
-    const needsKey = isVersioned || endpoint !== undefined;
-    return needsKey ? andThen(gate.authenticate(admission, request), () => null) : null;
+    return andThen(gate.authenticate(admission, request), () => null);
   }
 }
 
