@@ -15,15 +15,18 @@ const HELP = `bun bench/fair-ingest.ts [flags]
 
 Measures the time from the 202 of a short text until it can be found, while the server has other work.
 
-  --only NAMES   situations, with commas between them: nothing, text, whole, deleted, import, upload (default: all)
+  --only NAMES   situations, with commas between them: nothing, text, whole, several, deleted,
+                 import, upload (default: all)
   --seconds N    time during which short texts are sent (default: 40); for whole: until the large text is completed
   --text MIB     size of the large text of "text" (default: 60)
   --whole MIB    size of the text of "whole" (default: 4)
+  --several MIB  size of each of the four texts of "several" (default: 3)
   --deleted MIB  size of the text of "deleted" (default: 99)
   --upload MIB   size of the HTML file of "upload" (default: 20)
   --notes N      notes of the import into another project (default: 5000)
   --record       write bench/results/fair-ingest.json`;
 const MIB = 1024 * 1024;
+const SEVERAL_TEXTS = 4;
 /** Time between two short texts. */
 const NOTE_EVERY_MS = 500;
 const POLL_MS = 20;
@@ -51,6 +54,7 @@ async function main(): Promise<void> {
     "--seconds": "value",
     "--text": "value",
     "--whole": "value",
+    "--several": "value",
     "--deleted": "value",
     "--upload": "value",
     "--notes": "value",
@@ -62,6 +66,7 @@ async function main(): Promise<void> {
     { name: "nothing", start: async () => null },
     { name: "text", start: (server) => sendText(server, number("--text", 60)) },
     { name: "whole", start: (server) => sendWhole(server, number("--whole", 4)) },
+    { name: "several", start: (server) => sendSeveral(server, number("--several", 3)) },
     { name: "deleted", start: (server) => sendAndDelete(server, number("--deleted", 99)) },
     { name: "import", isOfOneProject: true, start: (server) => importNotes(server, number("--notes", 5_000)) },
     { name: "upload", start: (server) => upload(server, number("--upload", 20)) },
@@ -158,6 +163,11 @@ async function sendText(server: RunningServer, mebibytes: number) {
 async function sendWhole(server: RunningServer, mebibytes: number) {
   const id = await postText(server, mebibytes);
   return { isDone: async () => isCompleted(server, id) };
+}
+
+async function sendSeveral(server: RunningServer, mebibytes: number) {
+  for (let text = 0; text < SEVERAL_TEXTS; text++) await postText(server, mebibytes);
+  return null;
 }
 
 async function sendAndDelete(server: RunningServer, mebibytes: number) {

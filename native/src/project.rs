@@ -165,13 +165,35 @@ impl Project {
         chunks: &[TextChunk<'_>],
         vectors: &[ModelVectors<'_>],
     ) -> Result<()> {
-        let checked_vectors = self.checked(memory_keys, chunks, vectors)?;
+        let checked_vectors = self.checked(memory_keys, &keys_of(chunks), vectors)?;
         let records = self.records(memory_keys, known, chunks)?;
-        let chunks: Vec<TextChunk<'_>> =
-            chunks.iter().zip(&records).map(|(chunk, entity_record)| TextChunk { entity_record, ..*chunk }).collect();
         self.vectors.publish(memory_keys, &checked_vectors)?;
+        let chunks = with_records(chunks, &records);
         self.text.publish(memory_keys, &chunks)?;
         self.replace_entities(memory_keys, &chunks)
+    }
+
+    /// Begins to publish a memory in parts, between which other changes can run: replaces its vectors, as `publish`
+    /// does, and removes its texts and entities. `add_texts` adds new ones. The memory must not be shown before it has
+    /// all of them.
+    pub fn publish_vectors(&self, memory_key: u64, chunk_keys: &[u64], vectors: &[ModelVectors<'_>]) -> Result<()> {
+        let keys: Vec<(u64, u64)> = chunk_keys.iter().map(|chunk_key| (*chunk_key, memory_key)).collect();
+        let checked_vectors = self.checked(&[memory_key], &keys, vectors)?;
+        self.vectors.publish(&[memory_key], &checked_vectors)?;
+        self.text.remove(&[memory_key])?;
+        self.replace_entities(&[memory_key], &[])
+    }
+
+    /// Adds the texts and entities of the next chunks of a memory after `publish_vectors`, durably. A title in `known`
+    /// becomes an entity of the first of these chunks. After an error, begin again with `publish_vectors`.
+    pub fn add_texts(&self, memory_key: u64, known: EntitySources<'_>, chunks: &[TextChunk<'_>]) -> Result<()> {
+        if chunks.iter().any(|chunk| chunk.memory_key != memory_key) {
+            return Err(Error::invalid("texts of another memory were given"));
+        }
+        let records = self.records(&[memory_key], &[known], chunks)?;
+        let chunks = with_records(chunks, &records);
+        self.text.publish(&[], &chunks)?;
+        self.replace_entities(&[], &chunks)
     }
 
     /// Removes all indexed data of the given memories, durably. Unknown keys are ignored.
@@ -380,11 +402,15 @@ impl Project {
         self.vectors.compact_if_needed()
     }
 
-    /// Removes the vectors, texts and postings of removed chunks from the files, durably. Returns false if old files
-    /// could not be removed; then the call is to be repeated. Rewrites the segments of the text index that have such
-    /// chunks, which takes seconds for a large one. Searches can run meanwhile.
-    pub fn erase_removed(&self) -> Result<bool> {
-        self.vectors.erase_removed()?;
+    /// Removes the vectors of removed chunks from the files, durably.
+    pub fn erase_vectors(&self) -> Result<()> {
+        self.vectors.erase_removed()
+    }
+
+    /// Removes the texts and postings of removed chunks from the files, durably. Returns false if old files could not
+    /// be removed; then the call is to be repeated. Rewrites the segments of the text index that have such chunks,
+    /// which takes seconds for a large one. Unlike other changes, it can run at the same time as them, but only once.
+    pub fn erase_texts(&self) -> Result<bool> {
         self.text.erase_removed()
     }
 
@@ -400,7 +426,7 @@ impl Project {
         chunks: &[TextChunk<'_>],
         vectors: &[ModelVectors<'_>],
     ) -> Result<Vec<u32>> {
-        self.checked(memory_keys, chunks, vectors)?;
+        self.checked(memory_keys, &keys_of(chunks), vectors)?;
         let records = self.records(memory_keys, known, chunks)?;
         let live = self.vectors.live();
         let mut given: FxHashMap<u64, Vec<u64>> = memory_keys.iter().map(|key| (*key, Vec::new())).collect();
@@ -425,7 +451,7 @@ impl Project {
         let kept_keys: Vec<u64> = memory_keys.iter().copied().filter(|key| given.contains_key(key)).collect();
         if !kept_keys.is_empty() {
             // The other sets keep theirs, which stay valid.
-            live.publish(&kept_keys, &self.checked(&kept_keys, &kept_chunks, &kept_vectors)?.live)?;
+            live.publish(&kept_keys, &self.checked(&kept_keys, &keys_of(&kept_chunks), &kept_vectors)?.live)?;
             self.text.publish(&kept_keys, &kept_chunks)?;
             self.exchange_entities(&kept_chunks)?;
         }
@@ -460,6 +486,7 @@ impl Project {
         Ok(chunks.iter().map(record).collect())
     }
 
+    /// Removes the entities of memories, and adds those of chunks, which may be of other memories.
     fn replace_entities(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         let ordinals = self.memory_table.ordinals(memory_keys.iter().copied());
         let chunk_ordinals = self.memory_table.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
@@ -493,11 +520,12 @@ impl Project {
         Ok(())
     }
 
-    /// Checks the arguments of `publish`, and pairs chunks with their vectors.
+    /// Checks the arguments of `publish`, and pairs chunks with their vectors. `chunks` has pairs (chunk key, memory
+    /// key).
     fn checked<'data>(
         &self,
         memory_keys: &[u64],
-        chunks: &[TextChunk<'_>],
+        chunks: &[(u64, u64)],
         vectors: &[ModelVectors<'data>],
     ) -> Result<CheckedVectors<'data>> {
         if chunks.len() > CHUNKS_PER_PUBLISH_MAX {
@@ -512,21 +540,28 @@ impl Project {
             return Err(Error::invalid("a memory key is given twice"));
         }
         let mut seen = FxHashSet::default();
-        let keys = chunks.iter().map(|chunk| {
-            check_key("chunk key", chunk.chunk_key)?;
-            if !seen.insert(chunk.chunk_key) {
-                return Err(Error::invalid(format!("chunk key {} is given twice", chunk.chunk_key)));
+        for (chunk_key, memory_key) in chunks {
+            check_key("chunk key", *chunk_key)?;
+            if !seen.insert(*chunk_key) {
+                return Err(Error::invalid(format!("chunk key {chunk_key} is given twice")));
             }
-            if !memories.contains(&chunk.memory_key) {
+            if !memories.contains(memory_key) {
                 return Err(Error::invalid(format!(
-                    "chunk {} belongs to memory {}, which is not published in this call",
-                    chunk.chunk_key, chunk.memory_key
+                    "chunk {chunk_key} belongs to memory {memory_key}, which is not published in this call"
                 )));
             }
-            Ok((chunk.chunk_key, chunk.memory_key))
-        });
-        self.vectors.check(&keys.collect::<Result<Vec<_>>>()?, vectors)
+        }
+        self.vectors.check(chunks, vectors)
     }
+}
+
+/// Pairs (chunk key, memory key).
+fn keys_of(chunks: &[TextChunk<'_>]) -> Vec<(u64, u64)> {
+    chunks.iter().map(|chunk| (chunk.chunk_key, chunk.memory_key)).collect()
+}
+
+fn with_records<'data>(chunks: &[TextChunk<'data>], records: &'data [Vec<u8>]) -> Vec<TextChunk<'data>> {
+    chunks.iter().zip(records).map(|(chunk, entity_record)| TextChunk { entity_record, ..*chunk }).collect()
 }
 
 fn attributes_of(text: &str) -> Result<Json> {

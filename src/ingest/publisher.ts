@@ -1,5 +1,5 @@
-// Makes memories searchable in rounds of many memories (group commit). Each step of a round can be repeated after a
-// crash.
+// Makes memories searchable: small ones in rounds of many memories (group commit), large ones in parts, between which
+// rounds run. So no memory waits for a large one. Each step can be repeated after a crash.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -15,7 +15,10 @@ export interface ReadyMemory {
   readonly publication: Publication;
 }
 
-/** A round starts when this many chunks wait, even if more memories will be ready soon. */
+/**
+ * A round starts when this many chunks wait, even if more memories will be ready soon. A memory with more chunks is
+ * large.
+ */
 const ROUND_CHUNKS = 512;
 /**
  * Maximum time, in milliseconds, that a ready memory waits for other memories. A round of any size costs 50 to 100 ms
@@ -36,6 +39,8 @@ export interface PublisherParts {
   readonly log: Log;
   /** Whether more memories will be ready soon, so that waiting for them is worthwhile. */
   readonly isMoreComing: () => boolean;
+  /** Memories with more chunks than this are large; default 512. */
+  readonly largeChunks?: number | undefined;
 }
 
 /** A memory that waits for its round, and the promise of its caller. */
@@ -46,54 +51,101 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Publishes ready memories, one round at a time. */
+/** The memory that is being published in parts. Each step of `parts` publishes the next part. */
+interface InParts {
+  readonly memory: Waiting;
+  readonly parts: AsyncGenerator<void>;
+}
+
+/**
+ * Publishes ready memories, one step at a time: a step is the next part of a large memory, a round, or one after the
+ * other.
+ */
 export class Publisher {
   readonly #parts: PublisherParts;
+  readonly #largeChunks: number;
   #waiting: Waiting[] = [];
   #waitingChunks = 0;
-  #round: Promise<void> | null = null;
+  /** Large memories that wait for the one before them. */
+  #waitingLarge: Waiting[] = [];
+  #large: InParts | null = null;
+  #step: Promise<void> | null = null;
+  #isClosed = false;
   /** Ends the wait for more memories; null if nothing waits for them. */
   #waitForMore: AbortController | null = null;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
+    this.#largeChunks = parts.largeChunks ?? ROUND_CHUNKS;
   }
 
-  /** Chunks that wait for their round. */
+  /** Chunks that wait to be published. A large memory counts as a round, so that it does not stop small ones. */
   get backlogChunks(): number {
-    return this.#waitingChunks;
+    return this.#waitingChunks + this.#waitingLarge.length * ROUND_CHUNKS;
   }
 
   /**
-   * Publishes a memory in one of the next rounds. Resolves when its row is `completed`, or when the store refused the
+   * Publishes a memory in one of the next steps. Resolves when its row is `completed`, or when the store refused the
    * result because the memory was deleted or rewritten meanwhile.
-   * @throws LeaseLost if the memory was deleted, or rewritten and claimed again, before its round; or the error that
-   *   failed the round
+   * @throws LeaseLost if the memory was deleted, or rewritten and claimed again, before its round or between its parts;
+   *   or the error that failed the step
    */
   publish(ready: ReadyMemory): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ready, sinceMs: this.#parts.clock.now(), resolve, reject });
-      this.#waitingChunks += ready.publication.chunks.length;
+      if (this.#isClosed) return reject(closed());
+      const waiting = { ready, sinceMs: this.#parts.clock.now(), resolve, reject };
+      const chunks = ready.publication.chunks.length;
+      if (chunks > this.#largeChunks) {
+        this.#waitingLarge.push(waiting);
+      } else {
+        this.#waiting.push(waiting);
+        this.#waitingChunks += chunks;
+      }
       this.schedule();
     });
   }
 
-  /** Starts a round if one is due. Call it whenever the result of `isMoreComing` may have changed. */
+  /** Starts a step if one is due. Call it whenever the result of `isMoreComing` may have changed. */
   schedule(): void {
+    if (this.#step !== null || this.#isClosed) return;
     const oldest = this.#waiting[0];
-    if (this.#round !== null || oldest === undefined) return;
-    const waitedMs = this.#parts.clock.now() - oldest.sinceMs;
-    const isDue = this.#waitingChunks >= ROUND_CHUNKS || waitedMs >= ROUND_WAIT_MS || !this.#parts.isMoreComing();
-    if (isDue) this.#startRound();
-    else if (this.#waitForMore === null) void this.#startRoundAfter(ROUND_WAIT_MS - waitedMs);
+    const waitedMs = oldest === undefined ? 0 : this.#parts.clock.now() - oldest.sinceMs;
+    const isFull = this.#waitingChunks >= ROUND_CHUNKS || waitedMs >= ROUND_WAIT_MS;
+    const isRoundDue = oldest !== undefined && (isFull || !this.#parts.isMoreComing());
+    this.#large ??= this.#nextLarge();
+    if (isRoundDue || this.#large !== null) this.#startStep(isRoundDue);
+    else if (oldest !== undefined && this.#waitForMore === null) void this.#startRoundAfter(ROUND_WAIT_MS - waitedMs);
   }
 
-  #startRound(): void {
+  #nextLarge(): InParts | null {
+    const memory = this.#waitingLarge.shift();
+    return memory === undefined ? null : { memory, parts: publishInParts(this.#parts, memory) };
+  }
+
+  #startStep(isRoundDue: boolean): void {
     this.#endWait();
-    this.#round = this.#publishWaiting().finally(() => {
-      this.#round = null;
+    this.#step = this.#publishNext(isRoundDue ? this.#takeWaiting() : []).finally(() => {
+      this.#step = null;
       this.schedule();
     });
+  }
+
+  // The part is first, with memories for the round that were taken before it. So a large memory notices that its lease
+  // is lost, and is retracted, before a newer version of it is published.
+  async #publishNext(round: readonly Waiting[]): Promise<void> {
+    if (this.#large !== null && (await this.#publishPart(this.#large))) this.#large = null;
+    const byProject = Map.groupBy(round, ({ ready }) => ready.completion.job.projectId);
+    for (const [projectId, waiting] of byProject) await this.#publishOfProject(projectId, waiting);
+  }
+
+  /** Publishes the next part of a large memory. Returns whether it was the last one. */
+  async #publishPart({ memory, parts }: InParts): Promise<boolean> {
+    try {
+      return (await parts.next()).done === true;
+    } catch (error) {
+      memory.reject(error);
+      return true;
+    }
   }
 
   async #startRoundAfter(ms: number): Promise<void> {
@@ -103,15 +155,17 @@ export class Publisher {
     await this.#parts.clock.sleep(Math.min(ms, ROUND_WAIT_MS), wait.signal);
     if (this.#waitForMore !== wait) return;
     this.#waitForMore = null;
-    if (this.#round === null && this.#waiting.length > 0) this.#startRound();
+    if (this.#step === null && this.#waiting.length > 0) this.#startStep(true);
   }
 
-  /** Stops publishing. Resolves when the running round has ended; memories that wait are rejected. */
+  /** Stops publishing. Resolves when the running step has ended; memories that are not published are rejected. */
   async close(): Promise<void> {
-    const waiting = this.#takeWaiting();
+    this.#isClosed = true;
     this.#endWait();
-    await this.#round;
-    for (const { reject } of waiting) reject(new Error("the publisher was closed"));
+    await this.#step;
+    const unpublished = [...this.#takeWaiting(), ...this.#waitingLarge.splice(0)];
+    if (this.#large !== null) unpublished.push(this.#large.memory);
+    for (const { reject } of unpublished) reject(closed());
   }
 
   #takeWaiting(): readonly Waiting[] {
@@ -119,11 +173,6 @@ export class Publisher {
     this.#waiting = [];
     this.#waitingChunks = 0;
     return waiting;
-  }
-
-  async #publishWaiting(): Promise<void> {
-    const byProject = Map.groupBy(this.#takeWaiting(), ({ ready }) => ready.completion.job.projectId);
-    for (const [projectId, waiting] of byProject) await this.#publishOfProject(projectId, waiting);
   }
 
   // If a round fails, its memories are published one by one, so that one memory that the index refuses does not fail
@@ -156,33 +205,79 @@ export class Publisher {
  * content that may be published already.
  */
 async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
+  const { index, held } = await openIfHeld(parts, projectId, waiting);
+  for (const memory of waiting) if (!held.includes(memory)) memory.reject(new LeaseLost());
+  if (index === null || held.length === 0) return;
+  await index.publish(held.map((memory) => memory.ready.publication));
+  await complete(parts, index, held);
+}
+
+/**
+ * Publishes a large memory, one part per step, and completes its row in the last step. Before each part it checks the
+ * lease. If the lease is lost or a part fails, the parts before are retracted. If the iteration is not continued, they
+ * are removed by the next start, or replaced by the next attempt.
+ */
+async function* publishInParts(parts: PublisherParts, memory: Waiting): AsyncGenerator<void> {
+  const job = jobOf(memory);
+  const { index, held } = await openIfHeld(parts, job.projectId, [memory]);
+  if (index === null || held.length === 0) throw new LeaseLost();
+  const { publication } = memory.ready;
+  try {
+    for await (const _ of index.publishInParts(publication)) {
+      yield;
+      if ((await parts.renew([job])).length === 0) throw new LeaseLost();
+    }
+  } catch (error) {
+    await retract(parts, job.projectId, index, [publication.memoryKey]);
+    throw error;
+  }
+  await complete(parts, index, [memory]);
+}
+
+/** Opens the index of a project, and returns the memories whose leases are held. */
+async function openIfHeld(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]) {
   // The first renewal prevents that an index is opened for a removed project.
   const isAnyHeld = (await parts.renew(waiting.map(jobOf))).length > 0;
   const index = isAnyHeld ? await parts.index.project(projectId) : null;
   const held = new Set(isAnyHeld ? await parts.renew(waiting.map(jobOf)) : []);
-  for (const memory of waiting) if (!held.has(jobOf(memory))) memory.reject(new LeaseLost());
-  const ready = waiting.filter((memory) => held.has(jobOf(memory)));
-  if (index === null || ready.length === 0) return;
-  await index.publish(ready.map((memory) => memory.ready.publication));
+  return { index, held: waiting.filter((memory) => held.has(jobOf(memory))) };
+}
+
+/** Completes the rows of published memories. Retracts those that were deleted or rewritten meanwhile. */
+async function complete(parts: PublisherParts, index: ProjectIndex, published: readonly Waiting[]): Promise<void> {
   const visible = await completeRows(
     parts.transactions,
     index,
-    ready.map((memory) => memory.ready.completion),
+    published.map((memory) => memory.ready.completion),
   );
+  for (const memory of published) memory.resolve();
   const shown = new Set(visible.map((memory) => memory.memoryKey));
-  const refused = ready.map((memory) => memory.ready.publication.memoryKey).filter((key) => !shown.has(key));
-  for (const memory of ready) memory.resolve();
-  if (refused.length === 0) return;
+  const refused = published.map((memory) => memory.ready.publication.memoryKey).filter((key) => !shown.has(key));
+  const [first] = published;
+  if (first !== undefined && refused.length > 0) await retract(parts, jobOf(first).projectId, index, refused);
+}
+
+/** Removes what was published of memories whose rows were not completed. Never rejects. */
+async function retract(
+  parts: PublisherParts,
+  projectId: ProjectId,
+  index: ProjectIndex,
+  memoryKeys: readonly MemoryKey[],
+): Promise<void> {
   try {
-    await index.retract(refused);
+    await index.retract(memoryKeys);
     // A memory may have been purged between the renewal and the publication. Nothing else would remove its text.
-    const existing = new Set(await parts.withRows(projectId, refused));
-    const erased = refused.filter((key) => !existing.has(key));
+    const existing = new Set(await parts.withRows(projectId, memoryKeys));
+    const erased = memoryKeys.filter((key) => !existing.has(key));
     if (erased.length > 0) await parts.index.purge(erased);
   } catch (err) {
-    // The jobs have ended. The sweep retracts deleted memories again, and a rewritten memory is published again.
-    parts.log.warn({ project: projectId, err }, "memories that changed meanwhile could not be retracted yet");
+    // The sweep retracts deleted memories again, and the others are published again.
+    parts.log.warn({ project: projectId, err }, "memories that are not completed could not be retracted yet");
   }
+}
+
+function closed(): Error {
+  return new Error("the publisher was closed");
 }
 
 function jobOf({ ready }: Waiting): Job {

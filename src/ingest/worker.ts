@@ -64,6 +64,8 @@ export interface IngestParts {
   readonly hasSpace: () => boolean;
   /** Texts with more UTF-8 bytes than this are large (large-texts.ts); tests use a small number. */
   readonly largeTextBytes?: number | undefined;
+  /** Memories with more chunks than this are published in parts (publisher.ts); tests use a small number. */
+  readonly largeChunks?: number | undefined;
 }
 
 /** Processes jobs until it is stopped. No other code stores the result of a job. */
@@ -97,6 +99,7 @@ export class IngestWorker {
       clock,
       log,
       isMoreComing: () => this.#capacity.isEmbedding,
+      largeChunks: parts.largeChunks,
     });
     this.#runner = new JobRunner({
       ...{ jobs, index, files, documents, extractor, preparer, embedders, clock },

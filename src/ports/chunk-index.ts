@@ -268,6 +268,13 @@ export interface ProjectIndex {
    */
   publish(publications: readonly Publication[]): Promise<void>;
   /**
+   * Like `publish` for one large memory, but in parts: each step of the iteration publishes a part, and other changes
+   * can run between two steps. The memory must not be shown before the iteration has ended. If the caller does not go
+   * on, it retracts the memory, or publishes it again. Until then, no other call may publish this memory.
+   * @throws OtherModel like `publish`, in the first step
+   */
+  publishInParts(publication: Publication): AsyncIterable<void>;
+  /**
    * Replaces vectors of the live model, postings and entities of published memories, durably. Their texts and the keys
    * of their chunks stay the same. Searches go on: at every moment, they find a memory with its old parts or its new
    * ones. A memory that does not have exactly these chunks in the index is skipped, because it was changed or retracted

@@ -99,6 +99,94 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await found()).toEqual([1]);
       });
 
+      describe("in parts", () => {
+        const passages = Array.from({ length: 600 }, (_, n) => `passage ${n}`);
+
+        /** Publishes passages as memory 1 in parts. */
+        async function publishInParts(texts: string | readonly string[], between: () => unknown = () => undefined) {
+          for await (const _ of project.publishInParts(publication(1, texts))) await between();
+        }
+
+        test("a memory is found as a whole; another is published between its parts", async () => {
+          let others = 0;
+          await publishInParts(passages, async () => {
+            if (others++ === 1) await publish({ 2: "passage between" });
+          });
+          expect(await found()).toEqual([2]);
+          await project.show([visible(1)]);
+          const near = await project.searchVectors(MODEL.fingerprint, vectorOf(999), await all(), 1_000);
+          const matching = await project.searchText("passage", await all(), 1_000);
+          for (const { chunkKeys } of [near, matching]) {
+            const texts = (await project.passages(chunkKeys)).map((passage) => passage?.text);
+            expect(texts.sort()).toEqual([...passages, "passage between"].sort());
+          }
+          expect((await index.stored([key(1)])).get(key(1))?.chunks).toHaveLength(600);
+        });
+
+        test("scores, passages and entities are those of a memory that is published at once", async () => {
+          const beginnings = [
+            "The team of Grace Hopper met Howard Aiken in",
+            "Grace Hopper wrote",
+            "Howard Aiken moved to",
+          ];
+          const texts = passages.map((text, n) => `${beginnings[n % 400] ?? "It is"} ${text}, part ${n % 7}.`);
+          const state = async () => {
+            await project.show([visible(1)]);
+            const within = await all();
+            const seeds = { chunkKeys: new BigUint64Array(), scores: new Float32Array() };
+            const legs = [
+              await project.searchVectors(MODEL.fingerprint, vectorOf(3), within, 1_000),
+              await project.searchText("part 3 of the passage", within, 1_000),
+              await project.searchGraph("What did Grace Hopper write?", seeds, within, 1_000),
+            ];
+            const hits = legs.map(async ({ chunkKeys, scores }) => {
+              const stored = await project.passages(chunkKeys);
+              return stored.map((passage, at) => `${scores[at]} ${passage?.text} ${passage?.place.ordinal}`).sort();
+            });
+            const { entities } = await project.neighbourhood(key(1), within, 100);
+            const mentioned = entities.map(({ name, kind, mentions }) => `${name} ${kind} ${mentions}`);
+            return { hits: await Promise.all(hits), mentioned: mentioned.sort() };
+          };
+          await publishInParts(texts);
+          const inParts = await state();
+          await project.publish([publication(1, texts)]);
+          expect(inParts).toEqual(await state());
+          expect(inParts.hits.map((hits) => hits.length > 0)).toEqual([true, true, true]);
+          expect(inParts.mentioned.length).toBeGreaterThan(1);
+        });
+
+        test("a publication replaces all parts of the one before it, and the other way round", async () => {
+          await publishInParts(passages);
+          await project.show([visible(1)]);
+          await publishInParts(["other words", "some other words"]);
+          expect((await project.searchText("passage", await all(), 1_000)).chunkKeys).toHaveLength(0);
+          expect((await project.searchText("words", await all(), 1_000)).chunkKeys).toHaveLength(2);
+          await publishInParts(passages);
+          await publish({ 1: "the last passage" });
+          expect(await found()).toEqual([1]);
+          expect((await project.searchText("passage", await all(), 1_000)).chunkKeys).toHaveLength(1);
+        });
+
+        test("a memory that is retracted between two parts leaves nothing, and can be published again", async () => {
+          let parts = 0;
+          for await (const _ of project.publishInParts(publication(1, passages))) if (++parts === 2) break;
+          await project.retract([key(1)]);
+          await project.show([visible(1)]);
+          expect(await found()).toEqual([]);
+          expect((await project.searchText("passage", await all(), 1_000)).chunkKeys).toHaveLength(0);
+          await publishInParts(passages);
+          expect((await project.searchText("passage", await all(), 1_000)).chunkKeys).toHaveLength(600);
+        });
+
+        test("vectors of another model are refused in the first step", async () => {
+          await publish({ 1: "apples" });
+          const wrong = { ...publication(1, passages), vectors: [{ fingerprint: "x", vectors: new Float32Array(0) }] };
+          const steps = project.publishInParts(wrong)[Symbol.asyncIterator]();
+          await expect(steps.next()).rejects.toThrow(OtherModel);
+          expect((await project.searchText("apples", await all(), 10)).chunkKeys).toHaveLength(1);
+        });
+      });
+
       test("a memory can be shown before it is published", async () => {
         await project.show([visible(1)]);
         expect(await found()).toEqual([]);

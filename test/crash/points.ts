@@ -10,6 +10,7 @@ export type Work =
   | "upload"
   | "long text"
   | "one memory"
+  | "large memory"
   | "purge"
   | "start after a kill"
   | "sweep"
@@ -125,6 +126,30 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   following(
     POSTINGS_SYNCED,
     point("publish: the completed rows are durable", "one memory", "after", on("sync", ROWS_LOG)),
+  ),
+
+  point("parts: before the vectors are appended", "large memory", "before", on("write", VECTORS)),
+  point("parts: the vectors are durable, all postings are missing", "large memory", "after", on("sync", VECTORS)),
+  following(
+    on("sync", VECTORS),
+    point("parts: before the first part of the postings", "large memory", "before", on("create", POSTINGS)),
+  ),
+  following(
+    on("sync", VECTORS),
+    point("parts: before the second part of the postings", "large memory", "before", on("create", POSTINGS), 1),
+  ),
+  following(
+    on("sync", VECTORS),
+    point("parts: a part of the postings is written, not synced", "large memory", "before", on("sync", POSTINGS), 1),
+  ),
+  following(
+    on("sync", VECTORS),
+    point("parts: before the last part of the postings", "large memory", "before", on("create", POSTINGS), 2),
+  ),
+  // One commit removes old postings, and three add parts.
+  following(
+    on("sync", VECTORS),
+    point("parts: all postings are committed, the row is not completed", "large memory", "after", POSTINGS_SYNCED, 7),
   ),
 
   point("repair: before the log of the texts is merged", "start after a kill", "before", on("write", TEXTS)),

@@ -321,6 +321,8 @@ export class Stage {
         );
       case "one memory":
         return void (await this.#quiet.create(callerOf(await this.server())));
+      case "large memory":
+        return void (await this.#quiet.createLarge(callerOf(await this.server())));
       case "purge":
         return void (await this.#quiet.purge(callerOf(await this.server())));
       case "stop":

@@ -214,6 +214,14 @@ interface Admitted extends AdmissibleSet {
 
 type Scored = { readonly chunk: StoredChunk; readonly score: number };
 
+/** A publication whose chunks have keys and texts. */
+interface ToStore {
+  readonly memoryKey: MemoryKey;
+  readonly chunks: readonly StoredChunk[];
+  readonly text: StoredMemory;
+  readonly models: readonly ModelVectors[];
+}
+
 /** The index of one project in memory. */
 export class InMemoryProjectIndex implements ProjectIndex {
   readonly #visible = new Map<MemoryKey, VisibleMemory & { readonly filtered: FilteredAttributes }>();
@@ -233,34 +241,61 @@ export class InMemoryProjectIndex implements ProjectIndex {
   publish(publications: readonly Publication[]): Promise<void> {
     // copies everything now: a publication computes its texts on access, and the caller may change its arrays after the
     // call
-    const stored = publications.map((publication) => {
-      const { memoryKey, version, content } = publication;
-      const chunkKeys = publication.chunks.map(() => this.disk.nextChunkKey++ as ChunkKey);
-      const chunks = toChunks(publication, chunkKeys);
-      const places = chunks.map(({ chunkKey, place: { ordinal, start, end } }) => ({ chunkKey, ordinal, start, end }));
-      return {
-        memoryKey,
-        chunks,
-        text: { version, content: content.slice(0), chunks: places },
-        models: publication.vectors,
-      };
-    });
-    const check = () => {
-      const { live, building } = this.#models();
-      for (const { chunks } of stored) {
-        for (const { vectors } of chunks) {
-          for (const model of vectors.keys()) {
-            if (model !== live.fingerprint && model !== building?.fingerprint) vectors.delete(model);
-          }
-        }
-      }
-      for (const { models } of stored) checkModel(live, models.find(isOf(live))?.fingerprint ?? "none");
-    };
+    const stored = publications.map((publication) => this.#toStore(publication));
     const steps = stored.flatMap(({ memoryKey, chunks, text }) => [
       () => void this.disk.texts.set(memoryKey, text),
       () => void this.#memories().set(memoryKey, chunks),
     ]);
-    return this.calls.change("index.publish", [check, ...steps], () => undefined);
+    const checks = stored.map((each) => () => this.#checkModels(each));
+    return this.calls.change("index.publish", [...checks, ...steps], () => undefined);
+  }
+
+  /** First all vectors, then the texts of one chunk per part. */
+  async *publishInParts(publication: Publication): AsyncGenerator<void> {
+    const stored = this.#toStore(publication);
+    const { memoryKey, chunks, text } = stored;
+    const vectors = chunks.map((chunk) => ({ ...chunk, words: new Map(), passage: "", entities: new Map() }));
+    const steps = [
+      () => this.#checkModels(stored),
+      () => void this.disk.texts.set(memoryKey, text),
+      () => void this.#memories().set(memoryKey, vectors),
+    ];
+    await this.calls.change("index.publishInParts", steps, () => undefined);
+    for (const chunk of chunks) {
+      yield;
+      await this.calls.change("index.publishInParts", [() => this.#addText(chunk)], () => undefined);
+    }
+  }
+
+  /** Adds the text of a chunk to its vectors. If the memory was retracted meanwhile, the chunk has only its text. */
+  #addText(chunk: StoredChunk): void {
+    const others = new Map(
+      this.#memories()
+        .get(chunk.memoryKey)
+        ?.map((each) => [each.chunkKey, each]),
+    );
+    const vectors = others.get(chunk.chunkKey)?.vectors ?? new Map();
+    this.#memories().set(chunk.memoryKey, [...others.set(chunk.chunkKey, { ...chunk, vectors }).values()]);
+  }
+
+  /** Gives the chunks of a publication keys. */
+  #toStore(publication: Publication): ToStore {
+    const { memoryKey, version, content } = publication;
+    const chunkKeys = publication.chunks.map(() => this.disk.nextChunkKey++ as ChunkKey);
+    const chunks = toChunks(publication, chunkKeys);
+    const places = chunks.map(({ chunkKey, place: { ordinal, start, end } }) => ({ chunkKey, ordinal, start, end }));
+    return { memoryKey, chunks, text: { version, content: content.slice(0), chunks: places }, models: publication.vectors };
+  }
+
+  /** Removes vectors of models that the project does not have. Refuses memories without vectors of the live one. */
+  #checkModels({ chunks, models }: ToStore): void {
+    const { live, building } = this.#models();
+    for (const { vectors } of chunks) {
+      for (const model of vectors.keys()) {
+        if (model !== live.fingerprint && model !== building?.fingerprint) vectors.delete(model);
+      }
+    }
+    checkModel(live, models.find(isOf(live))?.fingerprint ?? "none");
   }
 
   rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]> {

@@ -1,14 +1,14 @@
 // Erasure: after a purge and one sweep, no byte of a file of the data directory is of the purged memory: not its text,
 // words, title, tags, metadata or vectors.
 
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
-import { type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
+import { Gate, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
 
 /** Sweeps run at this interval. */
 const SWEEP_MS = 30_000;
@@ -92,8 +92,8 @@ async function published(): Promise<{ readonly secret: Memory; readonly traces: 
   return { secret, traces };
 }
 
-/** Waits until a sweep has erased the row of a memory, then, without another sweep, until the files are clean. */
-async function expectErased({ key }: Memory, traces: readonly (string | Buffer)[]): Promise<void> {
+/** Waits until a sweep has erased the row of a memory. */
+async function rowErased({ key }: Memory): Promise<void> {
   const rows = harness.database.prepare<{ n: bigint }, { key: bigint }>(
     "SELECT count(*) AS n FROM memories WHERE memory_key = $key",
   );
@@ -101,6 +101,11 @@ async function expectErased({ key }: Memory, traces: readonly (string | Buffer)[
     harness.clock.advance(SWEEP_MS);
     return rows.get({ key })?.n === 0n;
   });
+}
+
+/** Waits until a sweep has erased the row of a memory, then, without another sweep, until the files are clean. */
+async function expectErased(memory: Memory, traces: readonly (string | Buffer)[]): Promise<void> {
+  await rowErased(memory);
   await until("the files are clean", () => filesWith(traces).length === 0).catch(() => {
     expect(filesWith(traces)).toEqual([]);
   });
@@ -180,3 +185,68 @@ test(`${PURGED} short memories purged in random order beside others: one sweep l
 }, 240_000);
 
 const OWN_WORD = new RegExp(`[a-z]{12}${MARK}`, "g");
+
+describe("a large memory that is deleted with purge while it is published in parts", () => {
+  const large: MemoryDraft = { ...SECRET, content: `${SECRET.content} `.repeat(25) };
+  const NOTE = "Kettle boils near the harbour.";
+  const remove = (memory: Memory) =>
+    harness.database.transaction(() => harness.memories.remove(harness.projectId, memory.id, { purges: true }));
+  const isEnded = ({ key }: Memory) => harness.worker.progressOf(key).stage === "queued";
+
+  /** Publishes a note and the first parts of the large memory. The next part, whose lease is checked, waits. */
+  async function partlyPublished(parts: number) {
+    harness.preparer.chunkTokens = 16;
+    const [note] = harness.accept({ content: NOTE });
+    await harness.settled(note);
+    const gate = new Gate();
+    let begun = 0;
+    harness.index.beforePart = () => (begun++ === parts ? gate.pass() : undefined);
+    const [secret] = harness.accept(large);
+    await until("some parts are published", () => gate.waiting > 0);
+    const traces = [...TRACES, ...vectorsOf(secret)];
+    if (parts > 0) expect(traces.length).toBeGreaterThan(TRACES.length + 512);
+    expect(filesWith(WORDS).some((file) => file.includes(".store"))).toBe(parts > 1);
+    return { secret, traces, gate };
+  }
+
+  test.each([0, 1, 2, 3])(
+    "%d parts, erased before the next one: nothing is found, and no file has anything of it",
+    async (parts) => {
+      const { secret, traces, gate } = await partlyPublished(parts);
+      expect(await harness.searchable()).toEqual([NOTE]);
+      remove(secret);
+      await rowErased(secret);
+      gate.open();
+      await until("its job ends", () => isEnded(secret));
+      expect(await harness.searchable()).toEqual([NOTE]);
+      expect(await harness.storedChunks()).toBe(1);
+      harness.clock.advance(SWEEP_MS);
+      await until("the files are clean", () => filesWith(traces).length === 0);
+    },
+    60_000,
+  );
+
+  test("deleted between two parts: nothing is found, and no file has anything of it", async () => {
+    const { secret, traces, gate } = await partlyPublished(2);
+    remove(secret);
+    gate.open();
+    await until("its job ends", () => isEnded(secret));
+    expect(await harness.searchable()).toEqual([NOTE]);
+    await expectErased(secret, traces);
+    expect(await harness.storedChunks()).toBe(1);
+  }, 60_000);
+
+  test("deleted after the last part: nothing is found, and no file has anything of it", async () => {
+    harness.preparer.chunkTokens = 16;
+    const removed = Promise.withResolvers<void>();
+    const [secret] = harness.accept(large);
+    harness.index.after = () => {
+      remove(secret);
+      removed.resolve();
+    };
+    await removed.promise;
+    await expectErased(secret, [...TRACES, ...vectorsOf(secret)]);
+    expect(await harness.searchable()).toEqual([]);
+    expect(await harness.storedChunks()).toBe(0);
+  }, 60_000);
+});

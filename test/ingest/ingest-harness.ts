@@ -148,10 +148,14 @@ class WatchedDocuments implements DocumentReader {
   }
 }
 
-/** The real index. `before` and `after` run before and after each call of `publish`. */
+/**
+ * The real index. `before` and `after` run before and after each call of `publish` and `publishInParts`, `beforePart`
+ * before each part of the second.
+ */
 class WatchedIndex implements ChunkIndex {
   before: Hook<readonly Publication[]> = () => undefined;
   after: Hook<readonly Publication[]> = () => undefined;
+  beforePart: Hook<Publication> = () => undefined;
   readonly #open: () => EmbeddedChunkIndex;
   #index: EmbeddedChunkIndex;
 
@@ -175,6 +179,7 @@ class WatchedIndex implements ChunkIndex {
         await project.publish(publications);
         await this.after(publications);
       },
+      publishInParts: (publication) => this.#publishInParts(project, publication),
       rebuild: (memories) => project.rebuild(memories),
       retract: (keys) => project.retract(keys),
       show: (memories) => project.show(memories),
@@ -197,6 +202,17 @@ class WatchedIndex implements ChunkIndex {
       dropBuilding: () => project.dropBuilding(),
       forgetPrevious: () => project.forgetPrevious(),
     };
+  }
+
+  async *#publishInParts(project: ProjectIndex, publication: Publication): AsyncGenerator<void> {
+    await this.before([publication]);
+    const parts = project.publishInParts(publication)[Symbol.asyncIterator]();
+    for (;;) {
+      await this.beforePart(publication);
+      if ((await parts.next()).done === true) break;
+      yield;
+    }
+    await this.after([publication]);
   }
 
   contents(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>> {

@@ -153,6 +153,109 @@ describe("while a large text is processed", () => {
   });
 });
 
+describe("while a large text is published", () => {
+  /** About a thousand chunks, so that it is published in parts: its vectors, then at least three parts of texts. */
+  const content = "Kettle boils at noon. ".repeat(2_000);
+  beforeEach(() => {
+    harness.preparer.chunkTokens = 16;
+  });
+
+  /** Calls the functions, each before another part of the large text, from the third on. */
+  function beforeParts(...acts: readonly (() => unknown)[]): void {
+    let part = -3;
+    harness.index.beforePart = async () => {
+      part += 1;
+      await acts[part]?.();
+    };
+  }
+
+  const chunkCountOf = (memory: Memory) => (memory.state.status === "completed" ? memory.state.chunkCount : 0);
+
+  test("a text that comes later is searchable first, and the large one only as a whole", async () => {
+    const notes: Memory[] = [];
+    const found: (readonly string[])[] = [];
+    beforeParts(
+      async () => {
+        const [note] = harness.accept({ content: "A note." });
+        notes.push(note);
+        await until("the note waits", () => harness.worker.progressOf(note.key).stage === "publishing");
+        found.push(await harness.searchable());
+      },
+      () => undefined, // the step of this part ends with the round of the note
+      async () => found.push(await harness.searchable()),
+    );
+    const [large] = harness.accept({ content });
+    const chunks = chunkCountOf(await harness.settled(large));
+    expect(found).toEqual([[], ["A note."]]);
+    expect(chunks).toBeGreaterThan(768);
+    expect(await harness.storedChunks()).toBe(chunks + 1);
+    expect(notes.map(statusOf)).toEqual(["completed"]);
+  });
+
+  test("its deletion ends that, and nothing of it stays in the index", async () => {
+    const chunks: number[] = [];
+    const [large] = harness.accept({ content });
+    beforeParts(async () => {
+      chunks.push(await harness.storedChunks());
+      harness.memories.remove(harness.projectId, large.id);
+    });
+    await until("its job ends", () => chunks.length > 0 && harness.worker.progressOf(large.key).stage === "queued");
+    expect(chunks[0]).toBeGreaterThan(768);
+    expect(await harness.storedChunks()).toBe(0);
+    expect(statusOf(large)).toBeUndefined();
+  });
+
+  test("a rewrite replaces it: only the new text is searchable", async () => {
+    const [large] = harness.accept({ content });
+    beforeParts(async () => {
+      harness.memories.change(harness.projectId, large.id, { content: "Rewritten." });
+      harness.worker.wake();
+      await until("the new text waits", () => harness.worker.progressOf(large.key).chunksTotal === 1);
+    });
+    await harness.settled(large);
+    expect(await harness.searchable()).toEqual(["Rewritten."]);
+    expect(await harness.storedChunks()).toBe(1);
+  });
+
+  test("a large rewrite replaces it, too", async () => {
+    const [large] = harness.accept({ content });
+    beforeParts(async () => {
+      harness.memories.change(harness.projectId, large.id, { content: content.replaceAll("Kettle", "Violin") });
+      harness.worker.wake();
+      await until("the new text waits", () => harness.worker.progressOf(large.key).stage === "publishing");
+    });
+    const chunks = chunkCountOf(await harness.settled(large));
+    const found = await harness.searchable();
+    expect(found.filter((passage) => passage.includes("Kettle"))).toEqual([]);
+    expect([found.length, await harness.storedChunks()]).toEqual([chunks, chunks]);
+  });
+
+  test("a part that fails is repeated with the others, and nothing is there twice", async () => {
+    beforeParts(() => {
+      throw new Error("the disk is full");
+    });
+    const [large] = harness.accept({ content });
+    const chunks = chunkCountOf(await harness.settled(large));
+    expect(await harness.storedChunks()).toBe(chunks);
+    expect(await harness.searchable()).toHaveLength(chunks);
+  });
+
+  test("a stop between two parts loses nothing: the next worker publishes all of it once", async () => {
+    const gate = new Gate();
+    beforeParts(() => gate.pass());
+    const [large] = harness.accept({ content });
+    await until("a part is published", () => gate.waiting > 0);
+    const stopping = harness.worker.stop();
+    gate.open();
+    await stopping;
+    expect(statusOf(large)).toBe("processing");
+    expect(await harness.searchable()).toEqual([]);
+    harness.startWorker();
+    const chunks = chunkCountOf(await harness.settled(large));
+    expect(await harness.storedChunks()).toBe(chunks);
+  });
+});
+
 describe("a file whose text turns out to be large", () => {
   /** A table whose text repeats the column names in each row: about four times as long as the file. */
   const table = `kitchen saucepan,kitchen spoon\n${"1,2\n".repeat(LARGE_TEXT_BYTES / 8)}`;

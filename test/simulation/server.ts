@@ -38,6 +38,8 @@ export interface ServerListener {
 
 /** Texts with more bytes than this are large here (src/ingest/large-texts.ts), so that some of the texts are. */
 const LARGE_TEXT_BYTES = 120;
+/** Memories with more chunks than this are published in parts here (src/ingest/publisher.ts), so that some are. */
+const LARGE_CHUNKS = 2;
 
 /** One process of the server. */
 export class Server {
@@ -106,6 +108,7 @@ export class Server {
     const model = { complete: () => Promise.reject(new Error("no language model is configured")) };
     this.#worker = new IngestWorker({
       ...{ stores, transactions, files, index, preparer, embedders, clock, log, largeTextBytes: LARGE_TEXT_BYTES },
+      largeChunks: LARGE_CHUNKS,
       hasSpace: () => !scheduler.chance(scheduler.rates.full),
       documents: new SimulatedReader(process, disk.files),
       extractor: new LlmExtractor({ accounts, extractions, model, operator, clock, log }),

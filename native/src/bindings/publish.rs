@@ -2,11 +2,12 @@
 //! as typed arrays, and texts in slices.
 
 use napi::Env;
-use napi::bindgen_prelude::{BigUint64Array, BigUint64ArraySlice, Either, Null, PromiseRaw};
+use napi::bindgen_prelude::{BigInt, BigUint64Array, BigUint64ArraySlice, Either, Null, PromiseRaw};
 use napi_derive::napi;
 
-use crate::bindings::conversions::optional_text;
+use crate::bindings::conversions::{checked_key, optional_text};
 use crate::bindings::index::NativeIndex;
+use crate::bindings::tasks::{WritingThread, js_error};
 use crate::bindings::vector_model::VectorsOfModel;
 use crate::entities::mentions::EntitySources;
 use crate::error::Error;
@@ -91,6 +92,48 @@ impl NativeIndex {
         })
     }
 
+    /// Begins to publish a large memory in parts, so that other changes can run between them: replaces its vectors, as
+    /// `publish` does, and removes its texts. `addTexts` adds new ones. The memory must not be shown before it has all
+    /// of them.
+    #[napi(catch_unwind)]
+    pub fn publish_vectors<'env>(
+        &self,
+        env: &'env Env,
+        memory_key: BigInt,
+        chunk_keys: BigUint64ArraySlice<'_>,
+        vectors: Vec<VectorsOfModel>,
+    ) -> napi::Result<PromiseRaw<'env, ()>> {
+        let chunk_keys = chunk_keys.to_vec();
+        let vectors = copied(vectors);
+        self.change(env, move |project| {
+            let memory_key = checked_key(&memory_key, "memory key")?;
+            project.publish_vectors(memory_key, &chunk_keys, &of_models(&vectors))
+        })
+    }
+
+    /// Adds the texts of the next chunks of a large memory after `publishVectors`, durably. A title in `known` becomes
+    /// an entity of the first of them. `chunkKeys` and `texts` are parallel. `texts` is emptied.
+    #[napi(catch_unwind)]
+    pub fn add_texts<'env>(
+        &self,
+        env: &'env Env,
+        memory_key: BigInt,
+        known: KnownEntities,
+        chunk_keys: BigUint64ArraySlice<'_>,
+        texts: &mut NativeChunkTexts,
+    ) -> napi::Result<PromiseRaw<'env, ()>> {
+        let chunk_keys = chunk_keys.to_vec();
+        let texts = std::mem::take(&mut texts.texts);
+        self.change(env, move |project| {
+            let memory_key = checked_key(&memory_key, "memory key")?;
+            if chunk_keys.len() != texts.len() {
+                return Err(Error::invalid("chunk keys and texts differ in number"));
+            }
+            let chunks = chunk_keys.iter().zip(&texts).map(|(chunk_key, text)| chunk_of(*chunk_key, memory_key, text));
+            project.add_texts(memory_key, sources_of(&known), &chunks.collect::<Vec<_>>())
+        })
+    }
+
     /// Replaces vectors, postings and entities of memories that still have exactly these chunks in the index, and
     /// skips the others. The arguments are those of `publish`; only vectors of the live model are replaced. Searches
     /// find the memories meanwhile. When the promise resolves, the change is durable. It resolves to the positions of
@@ -129,11 +172,19 @@ impl NativeIndex {
         self.change(env, Project::compact_if_needed)
     }
 
-    /// Removes the vectors, texts and postings of removed chunks from the files, durably. Resolves to false if old
-    /// files could not be removed; then the call is to be repeated.
+    /// Removes the vectors of removed chunks from the files, durably.
     #[napi(catch_unwind)]
-    pub fn erase_removed<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
-        self.change(env, Project::erase_removed)
+    pub fn erase_vectors<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        self.change(env, Project::erase_vectors)
+    }
+
+    /// Removes the texts and postings of removed chunks from the files, durably. Resolves to false if old files could
+    /// not be removed; then the call is to be repeated. Changes can run meanwhile, but no second call of this.
+    #[napi(catch_unwind)]
+    pub fn erase_texts<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
+        let project = self.project().map_err(js_error)?;
+        // A thread of its own, because it takes seconds.
+        WritingThread::start().run(env, move || project.erase_texts())
     }
 }
 
@@ -164,7 +215,7 @@ impl Given {
             chunk_keys: chunk_keys.to_vec(),
             chunk_memory_keys: chunk_memory_keys.to_vec(),
             texts: std::mem::take(&mut texts.texts),
-            vectors: vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect(),
+            vectors: copied(vectors),
         }
     }
 
@@ -182,8 +233,16 @@ impl Given {
     }
 
     fn vectors(&self) -> Vec<ModelVectors<'_>> {
-        self.vectors.iter().map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors }).collect()
+        of_models(&self.vectors)
     }
+}
+
+fn copied(vectors: Vec<VectorsOfModel>) -> Vec<(String, Vec<f32>)> {
+    vectors.into_iter().map(|given| (given.fingerprint, given.vectors.to_vec())).collect()
+}
+
+fn of_models(vectors: &[(String, Vec<f32>)]) -> Vec<ModelVectors<'_>> {
+    vectors.iter().map(|(fingerprint, vectors)| ModelVectors { fingerprint, vectors }).collect()
 }
 
 fn sources_of(known: &KnownEntities) -> EntitySources<'_> {

@@ -1,11 +1,15 @@
 //! The full-text index of one project: posting lists and stored passages, kept by the library Tantivy. `analysis`
 //! splits texts into terms, `bm25` computes scores, `writer` writes commits.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
+use rustc_hash::FxHashSet;
 use tantivy::schema::document::Value;
-use tantivy::{TantivyDocument, TantivyError};
+use tantivy::{Searcher, TantivyDocument, TantivyError};
 
 use crate::error::{Error, Result};
 use crate::files::set_aside;
@@ -13,12 +17,18 @@ use crate::filters::memory_set::MemorySet;
 use crate::filters::memory_table::{Admissible, MemoryTable};
 use crate::hit::Hit;
 use crate::panics;
-use crate::text::analysis::Analyzer;
+use crate::text::analysis::{Analyzer, Stemming};
 use crate::text::directory;
 use crate::text::schema::{self, StoredEntityRecord, TextChunk, TextFields};
 use crate::text::snapshot::Snapshot;
 use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
 use crate::text::writer::{SegmentFile, TextWriter, damage_of, segment_files};
+
+/// Maximum number of segments that one call of `erase_removed` rewrites, and of its waits for a merge. An index has
+/// some tens of segments.
+const ERASING_STEPS_MAX: usize = 200;
+/// Time between two looks whether Tantivy has ended a merge. Files of a merge belong to no commit yet.
+const MERGE_POLL: Duration = Duration::from_millis(50);
 
 /// The stored passage of a chunk, and the position of the chunk in its memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +39,8 @@ pub struct StoredPassage {
     pub place: String,
 }
 
-/// The text index of one project. Any number of threads may search; only one thread at a time may change it.
+/// The text index of one project. Any number of threads may search; only one thread at a time may publish and remove,
+/// while another one may erase what was removed.
 pub struct TextIndex {
     directory: PathBuf,
     analyzer: Analyzer,
@@ -39,6 +50,7 @@ pub struct TextIndex {
     snapshot: RwLock<Arc<Snapshot>>,
     /// `None` after `close`, and after a failed change. The next change then opens a new writer.
     writer: Mutex<Option<TextWriter>>,
+    is_closed: AtomicBool,
 }
 
 impl std::fmt::Debug for TextIndex {
@@ -83,20 +95,23 @@ impl TextIndex {
             fields,
             snapshot: RwLock::new(Arc::new(snapshot)),
             writer: Mutex::new(Some(writer)),
+            is_closed: AtomicBool::new(false),
         };
         Ok((index, repairs))
     }
 
-    /// Replaces all chunks of the given memories by `chunks` in one commit. When the call returns, the chunks are
-    /// durable and searchable. After an error (`NoSpace`, `Io`) nothing has changed, and the call may be repeated.
+    /// Removes all chunks of the given memories and adds `chunks`, which may be of others, in one commit. When the call
+    /// returns, the chunks are durable and searchable. After an error (`NoSpace`, `Io`) nothing has changed, and the
+    /// call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
-        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        // The writer is put back only on success. After an error or a panic it is dropped, because the documents that
-        // it has buffered must not become part of the next commit.
-        let mut writer = slot.take();
-        self.commit(&mut writer, memory_keys, chunks)?;
-        *slot = writer;
-        Ok(())
+        self.with_writer(|writer| {
+            // This is an iterator, so that only one document is in memory at a time. The terms of a document take a
+            // hundred times the memory of its text.
+            let documents = chunks.iter().map(|chunk| schema::document(chunk, &self.fields, &self.analyzer));
+            let mut stemmings = self.snapshot().stemmings.clone();
+            let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;
+            self.read(searcher, stemmings)
+        })
     }
 
     /// Removes all chunks of the given memories in one commit. Fails like `publish`.
@@ -104,23 +119,24 @@ impl TextIndex {
         self.publish(memory_keys, &[])
     }
 
-    /// Removes the texts and postings of removed chunks from the files, durably. Returns false if old files could not
-    /// be removed; then the call is to be repeated. Searches can run meanwhile.
+    /// Removes the texts and postings of chunks that are removed by now from the files, durably. Returns false if old
+    /// files could not be removed yet; then the call is to be repeated. Searches and changes can run meanwhile: a large
+    /// segment takes seconds. Only one thread at a time may call this.
     pub fn erase_removed(&self) -> Result<bool> {
-        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = match slot.take() {
-            Some(writer) => writer,
-            None => TextWriter::open(&self.directory)?,
-        };
-        if let Some(searcher) = taken.rewrite_deleted()? {
-            let stemmings = self.snapshot().stemmings.clone();
-            let earlier = self.snapshot();
-            let snapshot = Snapshot::new(searcher, stemmings, &self.fields, &self.memory_table, Some(&earlier))?;
-            *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        // What is removed from these segments later is left to the next call.
+        let mut rewritten = FxHashSet::default();
+        for _ in 0..ERASING_STEPS_MAX {
+            let Some(rewriting) = self.with_writer(|writer| writer.begin_rewriting(&rewritten))? else {
+                if self.with_writer(TextWriter::remove_unused_files)? {
+                    return Ok(true);
+                }
+                std::thread::sleep(MERGE_POLL);
+                continue;
+            };
+            rewritten.extend(rewriting.wait()?);
+            self.with_writer(|writer| self.read(writer.reload()?, self.snapshot().stemmings.clone()))?;
         }
-        let is_done = taken.remove_unused_files()?;
-        *slot = Some(taken);
-        Ok(is_done)
+        Ok(false)
     }
 
     /// The `limit` admissible chunks with the highest BM25 scores above 0, best first. Fails with `Invalid` if the set
@@ -231,19 +247,29 @@ impl TextIndex {
 
     /// Closes the files for writing. No change may be made afterwards. Searches in progress finish.
     pub fn close(&self) {
-        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_closed.store(true, Ordering::Release);
+        *slot = None;
     }
 
-    fn commit(&self, writer: &mut Option<TextWriter>, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
-        let writer = match writer {
+    /// Changes files. The writer is put back only on success. After an error or a panic it is dropped, because the
+    /// documents that it has buffered must not become part of the next commit.
+    fn with_writer<T>(&self, change: impl FnOnce(&mut TextWriter) -> Result<T>) -> Result<T> {
+        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed("the text index is closed".to_owned()));
+        }
+        let mut writer = match slot.take() {
             Some(writer) => writer,
-            None => writer.insert(TextWriter::open(&self.directory)?),
+            None => TextWriter::open(&self.directory)?,
         };
-        // This is an iterator, so that only one document is in memory at a time. The terms of a document take a hundred
-        // times the memory of its text.
-        let documents = chunks.iter().map(|chunk| schema::document(chunk, &self.fields, &self.analyzer));
-        let mut stemmings = self.snapshot().stemmings.clone();
-        let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;
+        let changed = change(&mut writer)?;
+        *slot = Some(writer);
+        Ok(changed)
+    }
+
+    /// Lets searches read a commit. The writer must be locked.
+    fn read(&self, searcher: Searcher, stemmings: BTreeSet<Stemming>) -> Result<()> {
         let snapshot = Snapshot::new(searcher, stemmings, &self.fields, &self.memory_table, Some(&self.snapshot()))?;
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
         Ok(())
@@ -258,9 +284,9 @@ impl TextIndex {
 mod tests {
     use super::*;
     use crate::filters::memory_table::{NEVER, VisibleMemory};
-    use crate::text::analysis::Stemming;
+    use mneme_testing::naive_bm25::{corrected, field_scores};
     use mneme_testing::{Chance, TempDir};
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     /// A chunk of memory 1 without a context text.
     fn plain<'text>(chunk_key: u64, own: &'text str, language: &'text str) -> TextChunk<'text> {
@@ -318,7 +344,7 @@ mod tests {
     struct CheckedIndex {
         directory: PathBuf,
         memory_table: Arc<MemoryTable>,
-        index: TextIndex,
+        index: Arc<TextIndex>,
         model: BTreeMap<u64, (u64, Vec<Chunk>)>,
         next_chunk: u64,
     }
@@ -328,7 +354,12 @@ mod tests {
             let memory_table = Arc::new(MemoryTable::default());
             let (index, repairs) = TextIndex::open(directory, Arc::clone(&memory_table)).expect("opened");
             assert!(repairs.is_empty(), "{repairs:?}");
-            CheckedIndex { directory: directory.to_owned(), memory_table, index, model: BTreeMap::new(), next_chunk: 1 }
+            let (directory, index) = (directory.to_owned(), Arc::new(index));
+            CheckedIndex { directory, memory_table, index, model: BTreeMap::new(), next_chunk: 1 }
+        }
+
+        fn erase(&self) {
+            assert!(self.index.erase_removed().expect("erased"));
         }
 
         fn reopen(&mut self) {
@@ -408,73 +439,6 @@ mod tests {
         words[..1 + chance.below(words_max)].join(" ")
     }
 
-    /// The words of the query with their factors. Unknown words are replaced by their spelling corrections, or left out
-    /// if a correction is also a word of the query.
-    fn corrected(
-        query_words: &[Vec<String>],
-        own: &BTreeMap<u64, Vec<String>>,
-        context: &BTreeMap<u64, Vec<String>>,
-    ) -> Vec<(Vec<String>, f64)> {
-        let is_known =
-            |variants: &[String]| own.values().chain(context.values()).flatten().any(|t| variants.contains(t));
-        let length = |term: &String| term.chars().count();
-        let has_digit = |term: &String| term.chars().any(char::is_numeric);
-        let mut corrections_left = 3;
-        let correct = |variants: &Vec<String>| -> (Vec<String>, f64) {
-            let stems: Vec<&String> =
-                variants.iter().filter(|stem| !has_digit(stem) && (4..=24).contains(&length(stem))).collect();
-            if is_known(variants) || stems.is_empty() || corrections_left == 0 {
-                return (variants.clone(), 1.0);
-            }
-            corrections_left -= 1;
-            let mut document_frequencies: BTreeMap<&String, usize> = BTreeMap::new();
-            for terms in own.values() {
-                let distinct: BTreeSet<&String> = terms.iter().filter(|term| !has_digit(term)).collect();
-                distinct.into_iter().for_each(|term| *document_frequencies.entry(term).or_default() += 1);
-            }
-            for (edits, has_same_first) in [(1, true), (1, false), (2, true)] {
-                let is_near = |term: &&String| {
-                    stems.iter().any(|stem| {
-                        (edits < 2 || length(stem) >= 8)
-                            && (!has_same_first || stem.chars().next() == term.chars().next())
-                            && edit_distance(stem, term) <= edits
-                    })
-                };
-                let mut near: Vec<&String> = document_frequencies.keys().copied().filter(is_near).collect();
-                near.sort_by_key(|term| std::cmp::Reverse(document_frequencies[term]));
-                near.truncate(3);
-                let near: Vec<String> = near.into_iter().cloned().collect();
-                if near.iter().any(|term| query_words.iter().any(|variants| variants.contains(term))) {
-                    return (Vec::new(), 0.0);
-                }
-                if !near.is_empty() {
-                    return (near, 0.8);
-                }
-            }
-            (variants.clone(), 1.0)
-        };
-        query_words.iter().map(correct).filter(|(variants, _)| !variants.is_empty()).collect()
-    }
-
-    /// Damerau-Levenshtein distance (insertions, deletions, substitutions, swaps of neighbours) by dynamic programming.
-    fn edit_distance(a: &str, b: &str) -> usize {
-        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-        let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
-        for i in 0..=a.len() {
-            for j in 0..=b.len() {
-                table[i][j] = if i == 0 || j == 0 {
-                    i + j
-                } else {
-                    let replaced = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                    let changed = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
-                    let is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                    if is_swap { changed.min(table[i - 2][j - 2] + 1) } else { changed }
-                };
-            }
-        }
-        table[a.len()][b.len()]
-    }
-
     /// The text with one character removed, or with two adjacent characters swapped. `at` selects the character.
     fn misspelt(text: &str, at: usize) -> String {
         let mut characters: Vec<char> = text.chars().collect();
@@ -485,34 +449,6 @@ mod tests {
             characters.swap(at, at + 1);
         }
         characters.into_iter().collect()
-    }
-
-    /// The BM25 score of one field, divided by its largest possible value for the query and multiplied by the query's
-    /// breadth.
-    fn field_scores(documents: &BTreeMap<u64, Vec<String>>, words: &[(Vec<String>, f64)]) -> BTreeMap<u64, f64> {
-        let (k1, b) = (0.9, 0.4);
-        let count = documents.len() as f64;
-        let mean = documents.values().map(|terms| terms.len() as f64).sum::<f64>() / count;
-        let frequency =
-            |terms: &[String], word: &[String]| terms.iter().filter(|term| word.contains(term)).count() as f64;
-        let idf = |word: &Vec<String>| {
-            let df = documents.values().filter(|terms| frequency(terms, word) > 0.0).count() as f64;
-            if df > 0.0 { (1.0 + (count - df + 0.5) / (df + 0.5)).ln() } else { 0.0 }
-        };
-        let idfs: Vec<f64> = words.iter().map(|(word, _)| idf(word)).collect();
-        let total = idfs.iter().sum::<f64>();
-        let unknown = idfs.iter().filter(|idf| **idf == 0.0).count() as f64;
-        let largest = (k1 + 1.0) * (total + unknown * (1.0 + (count + 0.5) / 0.5).ln());
-        let breadth = (total / (20.0 * (1.0 + (count - 0.5) / 1.5).ln())).powf(0.3).min(1.0);
-        let score = |terms: &[String]| {
-            let word_score = |((word, factor), idf): (&(Vec<String>, f64), &f64)| {
-                let tf = frequency(terms, word);
-                factor * idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * terms.len() as f64 / mean))
-            };
-            let sum: f64 = words.iter().zip(&idfs).map(word_score).sum();
-            if largest > 0.0 { breadth * sum / largest } else { 0.0 }
-        };
-        documents.iter().map(|(key, terms)| (*key, score(terms))).collect()
     }
 
     #[test]
@@ -764,7 +700,7 @@ mod tests {
         assert!(files_with("zanzibar") > 0);
         checked.publish(&[1], &mut chance);
         let search = checked.index.snapshot();
-        assert!(checked.index.erase_removed().expect("rewritten"));
+        checked.erase();
         let held = search.chunks().len();
         assert_eq!(held, chunk_keys(&checked.index).len(), "a search in progress goes on");
         drop(search);
@@ -776,10 +712,52 @@ mod tests {
         check_scores(&checked, "running house", None);
         let all: Vec<u64> = checked.model.keys().copied().collect();
         checked.index.remove(&all).expect("removed");
-        assert!(checked.index.erase_removed().expect("removed"));
+        checked.erase();
         assert!(chunk_keys(&checked.index).is_empty());
         let left = std::fs::read_dir(home.path()).expect("listable").count();
         assert!(left <= 4, "the commit description, the list of files and the lock files, not {left} files");
+    }
+
+    #[test]
+    fn changes_and_erasing_at_the_same_time_lose_nothing_and_bring_nothing_back() {
+        let (mut chance, home) = (Chance::new(), TempDir::new("text"));
+        let mut checked = CheckedIndex::open(home.path());
+        (1..=40).for_each(|memory| checked.publish(&[memory, memory + 40], &mut chance));
+        let index = Arc::clone(&checked.index);
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let erasing = scope.spawn(|| {
+                while !is_done.load(Ordering::Acquire) {
+                    index.erase_removed().expect("erased");
+                }
+            });
+            for step in 0..60u64 {
+                checked.publish(&[1 + step % 37, 50 + step % 9], &mut chance);
+                let removed = [38 + step % 5];
+                checked.index.remove(&removed).expect("removed");
+                checked.model.retain(|memory, _| !removed.contains(memory));
+                assert_eq!(sorted(chunk_keys(&checked.index)), sorted(checked.chunks().map(|(_, chunk)| chunk.key)));
+            }
+            is_done.store(true, Ordering::Release);
+            erasing.join().expect("no panic");
+        });
+        check_scores(&checked, "running house", None);
+        checked.erase();
+        check_scores(&checked, "running house", None);
+        checked.reopen();
+        check_scores(&checked, "running house", None);
+    }
+
+    #[test]
+    fn an_index_that_is_closed_while_it_is_erased_is_not_opened_again() {
+        let (mut chance, home) = (Chance::new(), TempDir::new("text"));
+        let mut checked = CheckedIndex::open(home.path());
+        (1..=12).for_each(|memory| checked.publish(&[memory, memory + 20], &mut chance));
+        checked.publish(&[1, 2, 3], &mut chance);
+        checked.index.close();
+        assert!(matches!(checked.index.erase_removed(), Err(Error::Closed(_))));
+        checked.reopen();
+        check_scores(&checked, "running house", None);
     }
 
     #[test]

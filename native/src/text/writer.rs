@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashSet;
 use tantivy::directory::error::OpenReadError;
-use tantivy::index::{SegmentComponent, SegmentMeta};
+use tantivy::index::{SegmentComponent, SegmentId, SegmentMeta};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{
-    Directory, Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError,
-    Term,
+    Directory, FutureResult, Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument,
+    TantivyError, Term,
 };
 
 use crate::error::{Error, Result};
@@ -113,24 +113,20 @@ impl TextWriter {
         Ok((self.reader.searcher(), stemmings))
     }
 
-    /// Rewrites every segment that has deleted documents without them, and waits until that is on disk. Returns `None`
-    /// if there is no such segment. `remove_unused_files` then removes the old files.
-    pub(crate) fn rewrite_deleted(&mut self) -> Result<Option<Searcher>> {
-        if !self.index.searchable_segment_metas()?.iter().any(SegmentMeta::has_deletes) {
-            return Ok(None);
-        }
-        // A merge that is running would refuse to share its segments.
-        if let Some(writer) = self.writer.take() {
-            writer.wait_merging_threads()?;
-        }
-        let writer = self.writer.insert(open_writer(&self.index, &self.fields)?);
-        for segment in self.index.searchable_segment_metas()? {
-            if segment.has_deletes() {
-                writer.merge(&[segment.id()]).wait()?;
-            }
-        }
+    /// Begins to rewrite a segment that has deleted documents without them, unless it is one of `except`. Returns
+    /// `None` if there is no such segment. Other changes can be committed meanwhile.
+    pub(crate) fn begin_rewriting(&mut self, except: &FxHashSet<SegmentId>) -> Result<Option<Rewriting>> {
+        let segments = self.index.searchable_segment_metas()?;
+        let mut deleted = segments.iter().filter(|segment| segment.has_deletes() && !except.contains(&segment.id()));
+        let Some(segment) = deleted.next().map(SegmentMeta::id) else { return Ok(None) };
+        let index = self.index.clone();
+        Ok(Some(Rewriting { index, segment, merge: self.writer()?.merge(&[segment]) }))
+    }
+
+    /// The last commit, after a segment was rewritten.
+    pub(crate) fn reload(&mut self) -> Result<Searcher> {
         self.reader.reload()?;
-        Ok(Some(self.reader.searcher()))
+        Ok(self.reader.searcher())
     }
 
     /// Removes the files of segments that the last commit does not use; searches in progress keep them open. Returns
@@ -142,11 +138,7 @@ impl TextWriter {
         if !self.index.directory().list_managed_files().iter().any(is_unused) {
             return Ok(true);
         }
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            None => self.writer.insert(open_writer(&self.index, &self.fields)?),
-        };
-        writer.garbage_collect_files().wait()?;
+        self.writer()?.garbage_collect_files().wait()?;
         Ok(!self.index.directory().list_managed_files().iter().any(is_unused))
     }
 
@@ -159,12 +151,10 @@ impl TextWriter {
         documents: impl Iterator<Item = (TantivyDocument, Stemming)>,
         stemmings: &mut BTreeSet<Stemming>,
     ) -> Result<Searcher> {
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            None => self.writer.insert(open_writer(&self.index, &self.fields)?),
-        };
+        let memory_key = self.fields.memory_key;
+        let writer = self.writer()?;
         for key in memory_keys {
-            writer.delete_term(Term::from_field_u64(self.fields.memory_key, *key));
+            writer.delete_term(Term::from_field_u64(memory_key, *key));
         }
         for (document, stemming) in documents {
             stemmings.insert(stemming);
@@ -174,8 +164,37 @@ impl TextWriter {
         let notes: Vec<&str> = std::iter::once(ANALYSIS_VERSION).chain(stemmings.iter().map(|it| it.name())).collect();
         commit.set_payload(&notes.join(" "));
         commit.commit()?;
-        self.reader.reload()?;
-        Ok(self.reader.searcher())
+        self.reload()
+    }
+
+    fn writer(&mut self) -> Result<&mut IndexWriter> {
+        let opened = match self.writer.take() {
+            Some(writer) => writer,
+            None => open_writer(&self.index, &self.fields)?,
+        };
+        Ok(self.writer.insert(opened))
+    }
+}
+
+/// A segment that is being rewritten.
+pub(crate) struct Rewriting {
+    index: Index,
+    segment: SegmentId,
+    merge: FutureResult<Option<SegmentMeta>>,
+}
+
+impl Rewriting {
+    /// Waits until the segment is rewritten on disk, which takes seconds for a large one. Returns the new segment;
+    /// `None` if all documents were deleted, or if Tantivy merged the segment with others meanwhile.
+    pub(crate) fn wait(self) -> Result<Option<SegmentId>> {
+        match self.merge.wait() {
+            Ok(rewritten) => Ok(rewritten.map(|segment| segment.id())),
+            Err(cause) => {
+                let segments = self.index.searchable_segment_metas()?;
+                let is_there = segments.iter().any(|segment| segment.id() == self.segment);
+                if is_there { Err(cause.into()) } else { Ok(None) }
+            }
+        }
     }
 }
 

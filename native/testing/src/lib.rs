@@ -1,5 +1,7 @@
 //! Test helpers for all of Mneme's crates: temporary folders, repeatable random data, and waiting for a condition.
 
+pub mod naive_bm25;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 

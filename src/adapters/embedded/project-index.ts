@@ -2,7 +2,6 @@
 // chunk-index.ts opens the projects.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Chunk } from "../../domain/chunk.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Filter } from "../../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
@@ -27,14 +26,15 @@ import type {
   Seeds,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
-import type { ArchivedMemory, TextArchive } from "../../ports/text-archive.ts";
+import type { TextArchive } from "../../ports/text-archive.ts";
 import { NativeError } from "../native/addon.ts";
 import type { MentionedEntity } from "../native/addon-types.ts";
-import type { ProjectIndex as NativeIndex, PublishChunk, PublishChunks } from "../native/core.ts";
+import type { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { filterJson } from "../native/filter-json.ts";
-import { packPlace, unpackPlace } from "./chunk-place.ts";
+import { unpackPlace } from "./chunk-place.ts";
 import { checkFiles, compare, findingsOf } from "./index-check.ts";
-import { concatenate, withOtherModel } from "./model-vectors.ts";
+import { withOtherModel } from "./model-vectors.ts";
+import { archivedMemory, forNative, type KeyedPublication, publishChunk, withKeys } from "./publication.ts";
 import type { Quarantine } from "./quarantine.ts";
 
 /** Options of `EmbeddedChunkIndex`. */
@@ -69,33 +69,11 @@ const ENTITY_KINDS: Readonly<Record<MentionedEntity["kind"], EntityKind>> = {
   k: "phrase",
 };
 
-/** A publication whose chunks have keys. */
-interface KeyedPublication<Given = ToIndex> {
-  readonly publication: Given;
-  readonly chunks: readonly { readonly chunkKey: ChunkKey; readonly chunk: Chunk }[];
-}
-
-/** The parts of a publication that the native core indexes. */
-type ToIndex = Omit<Publication, "version" | "content">;
-
-interface ChunkToPublish {
-  readonly chunkKey: ChunkKey;
-  readonly chunk: Chunk;
-  readonly publication: ToIndex;
-}
-
-function publishChunk({ chunkKey, chunk, publication: { memoryKey, language, texts } }: ChunkToPublish): PublishChunk {
-  const passage = texts.passage(chunk);
-  return {
-    chunkKey,
-    memoryKey,
-    own: texts.searchText(chunk),
-    context: texts.contextText(chunk),
-    language,
-    passage,
-    place: packPlace(chunk, passage),
-  };
-}
+/**
+ * Number of chunks of a large memory whose texts are published at once: about 100 ms of work. Other changes of the
+ * project wait for one part at most.
+ */
+const PART_CHUNKS = 256;
 
 /** One project's index. */
 export class EmbeddedProjectIndex implements ProjectIndex {
@@ -133,26 +111,45 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   async #publish(publications: readonly Publication[], firstKey: bigint): Promise<void> {
     let nextKey = firstKey;
-    const keyed: readonly KeyedPublication<Publication>[] = publications.map((publication) => ({
-      publication,
-      chunks: publication.chunks.map((chunk) => ({ chunkKey: nextKey++ as ChunkKey, chunk })),
-    }));
-
-    const archived: ArchivedMemory[] = keyed.map(({ publication, chunks }) => ({
-      projectId: this.#id,
-      memoryKey: publication.memoryKey,
-      version: publication.version,
-      content: publication.content,
-      chunks: chunks.map(({ chunkKey, chunk: { ordinal, start, end, headings } }) => {
-        return { chunkKey, ordinal, start, end, headings };
-      }),
-    }));
+    const keyed = publications.map((publication) => {
+      const first = nextKey;
+      nextKey += BigInt(publication.chunks.length);
+      return withKeys(publication, first);
+    });
+    const archived = keyed.map((each) => archivedMemory(this.#id, each));
     // While a change of the model begins or ends, publications may have vectors of different models.
     const byModels = Map.groupBy(keyed, ({ publication: { vectors } }) =>
       vectors.map(({ fingerprint }) => fingerprint).join("\n"),
     );
     const toNative = [...byModels.values()].map((group) => this.#publishToNative(group));
     await Promise.all([this.#parts.archive.replace(archived), ...toNative]);
+  }
+
+  // The vectors are published at once, because those of a memory must be consecutive, and the text because the archive
+  // replaces a memory as a whole. Both take a small share of the time of postings and entities.
+  async *publishInParts(publication: Publication): AsyncGenerator<void> {
+    const { memoryKey, chunks, vectors, entities } = publication;
+    let keyed: KeyedPublication<Publication> = { publication, chunks: [] };
+    await this.#startInOrder(
+      () => this.#parts.reserveChunkKeys(chunks.length),
+      async (firstKey) => {
+        keyed = withKeys(publication, firstKey);
+        const chunkKeys = BigUint64Array.from(keyed.chunks, ({ chunkKey }) => chunkKey);
+        await Promise.all([
+          this.#parts.archive.replace([archivedMemory(this.#id, keyed)]),
+          withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeys, vectors)),
+        ]);
+      },
+    );
+    for (let first = 0; first < chunks.length; first += PART_CHUNKS) {
+      yield;
+      const part = keyed.chunks.slice(first, first + PART_CHUNKS);
+      const known = { ...entities, title: first === 0 ? entities.title : null };
+      await this.#startInOrder(
+        () => part.map((each) => publishChunk({ ...each, publication })),
+        (texts) => this.#native.addTexts(memoryKey, texts, known),
+      );
+    }
   }
 
   /** Publishes memories that have vectors of the same models. */
@@ -426,25 +423,6 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     await this.#started; // changes that were requested earlier must reach the archive first
     await this.#native.close();
   }
-}
-
-/** The arguments of the native core for memories that have vectors of the same models. */
-function forNative(keyed: readonly KeyedPublication[]) {
-  const toIndex = keyed.flatMap(({ publication, chunks }) =>
-    chunks.map(({ chunkKey, chunk }) => ({ chunkKey, chunk, publication })),
-  );
-  const chunks: PublishChunks = {
-    length: toIndex.length,
-    // Builds the chunk texts of one slice of chunks at a time: all chunk texts of a large memory take several times
-    // the size of its content.
-    slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
-  };
-  const vectors = (keyed[0]?.publication.vectors ?? []).map(({ fingerprint }, at): ModelVectors => {
-    const parts = keyed.map(({ publication }) => publication.vectors[at]?.vectors ?? new Float32Array(0));
-    return { fingerprint, vectors: concatenate(parts) };
-  });
-  const memoryKeys = BigUint64Array.from(keyed, ({ publication }) => publication.memoryKey);
-  return { memoryKeys, chunks, vectors, entities: keyed.map(({ publication }) => publication.entities) };
 }
 
 /** Memories to show, without attributes, because the native core already has those. */

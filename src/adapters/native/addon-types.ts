@@ -362,6 +362,17 @@ export interface NativeIndex {
     vectors: readonly VectorsOfModel[],
   ): Promise<void>;
   /**
+   * Begins to publish a large memory in parts, so that other changes can run between them: replaces its vectors, as
+   * `publish` does, and removes its texts. `addTexts` adds new ones. The memory must not be shown before it has all
+   * of them.
+   */
+  publishVectors(memoryKey: bigint, chunkKeys: BigUint64Array, vectors: readonly VectorsOfModel[]): Promise<void>;
+  /**
+   * Adds the texts of the next chunks of a large memory after `publishVectors`, durably. A title in `known` becomes
+   * an entity of the first of them. `chunkKeys` and `texts` are parallel. `texts` is emptied.
+   */
+  addTexts(memoryKey: bigint, known: KnownEntities, chunkKeys: BigUint64Array, texts: NativeChunkTexts): Promise<void>;
+  /**
    * Replaces vectors, postings and entities of memories that still have exactly these chunks in the index, and
    * skips the others. The arguments are those of `publish`; only vectors of the live model are replaced. Searches
    * find the memories meanwhile. When the promise resolves, the change is durable. It resolves to the positions of
@@ -381,11 +392,13 @@ export interface NativeIndex {
    * whether it rewrote one. Searches can run at the same time.
    */
   compactIfNeeded(): Promise<boolean>;
+  /** Removes the vectors of removed chunks from the files, durably. */
+  eraseVectors(): Promise<void>;
   /**
-   * Removes the vectors, texts and postings of removed chunks from the files, durably. Resolves to false if old
-   * files could not be removed; then the call is to be repeated.
+   * Removes the texts and postings of removed chunks from the files, durably. Resolves to false if old files could
+   * not be removed; then the call is to be repeated. Changes can run meanwhile, but no second call of this.
    */
-  eraseRemoved(): Promise<boolean>;
+  eraseTexts(): Promise<boolean>;
   /**
    * Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
    * vector (`[dimensions]`) of the model with this fingerprint. Fails with `other_model` if another model is live.

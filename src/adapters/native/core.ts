@@ -149,6 +149,27 @@ export class ProjectIndex {
   }
 
   /**
+   * Begins to publish a large memory in parts, so that other changes can run between them: replaces its vectors, as
+   * `publish` does, and removes its texts. `addTexts` adds new ones, part by part. The memory must not be shown before
+   * it has all of them.
+   * @throws NativeError as `publish` does
+   */
+  publishVectors(memoryKey: bigint, chunkKeys: BigUint64Array, vectors: readonly VectorsOfModel[]): Promise<void> {
+    return this.#change(false, () => this.#native.publishVectors(memoryKey, chunkKeys, [...vectors]));
+  }
+
+  /**
+   * Adds the texts of the next chunks of a large memory after `publishVectors`, at most 256. A title in `known` becomes
+   * an entity of the first of them.
+   */
+  addTexts(memoryKey: bigint, chunks: readonly PublishChunk[], known: KnownEntities): Promise<void> {
+    return this.#change(false, async () => {
+      const { chunkKeys, texts } = await toNative(chunks);
+      return this.#native.addTexts(memoryKey, known, chunkKeys, texts);
+    });
+  }
+
+  /**
    * Replaces vectors of the live model, postings and entities of memories that still have exactly these chunks, while
    * searches find them. The arguments are those of `publish`. Resolves to the positions of the other memories, which
    * were skipped, in `memoryKeys`.
@@ -340,10 +361,12 @@ export class ProjectIndex {
 
   /**
    * Removes the vectors, texts and postings of removed chunks from the files, durably. Resolves to false if old files
-   * could not be removed; then call it again later. Searches can run meanwhile.
+   * could not be removed; then call it again later. Searches can run meanwhile, and changes while texts are erased,
+   * which takes seconds. Do not call it again before it has resolved.
    */
-  eraseRemoved(): Promise<boolean> {
-    return this.#change(false, () => this.#native.eraseRemoved());
+  async eraseRemoved(): Promise<boolean> {
+    await this.#change(false, () => this.#native.eraseVectors());
+    return translatedAsync(() => this.#native.eraseTexts());
   }
 
   /** Waits for the changes in progress, then stops the threads and closes the files. */

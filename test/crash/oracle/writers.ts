@@ -13,6 +13,8 @@ const WEBHOOK_URL = "http://127.0.0.1:9/hook";
 const UPLOAD_SENTENCES = 6;
 /** Number of sentences of a text that is kept in a file until it is published: more than 11,000 characters. */
 const LONG_SENTENCES = 220;
+/** Number of turns of a large memory, each a chunk: more than are published at once. */
+const LARGE_TURNS = 600;
 /** Setting that a server needs for the webhooks of writers. */
 export const WRITER_ENVIRONMENT = { MNEME_WEBHOOK_ALLOW: "127.0.0.1" } as const;
 
@@ -85,8 +87,19 @@ export class Writer {
   }
 
   /** Stores a memory. */
-  async create(server: Caller): Promise<boolean> {
-    const shown = this.#newShown();
+  create(server: Caller): Promise<boolean> {
+    return this.#create(server, this.#newShown());
+  }
+
+  /** Stores a conversation that is published in parts. */
+  createLarge(server: Caller): Promise<boolean> {
+    const turns = Array.from({ length: LARGE_TURNS }, (_, at) => {
+      return `[2026-05-0${1 + (at % 9)} 10:00] ${at % 2 ? "Bob" : "Ann"}: ${newText(this.#random)}`;
+    });
+    return this.#create(server, { text: turns.join("\n"), revision: ++this.#revision });
+  }
+
+  async #create(server: Caller, shown: Shown): Promise<boolean> {
     this.#oracle.asked.set(shown.text, shown);
     const answer = await ifAnswered(server.call("POST", "/v1/memories", bodyOf(shown)));
     if (answer === null) return false;

@@ -1,0 +1,83 @@
+// Turns publications into what the archive and the native core store: keys, texts and places of chunks.
+// project-index.ts calls it.
+
+import type { Chunk } from "../../domain/chunk.ts";
+import type { ChunkKey, ProjectId } from "../../domain/ids.ts";
+import type { ModelVectors, Publication } from "../../ports/chunk-index.ts";
+import type { ArchivedMemory } from "../../ports/text-archive.ts";
+import type { PublishChunk, PublishChunks } from "../native/core.ts";
+import { packPlace } from "./chunk-place.ts";
+import { concatenate } from "./model-vectors.ts";
+
+/** The parts of a publication that the native core indexes. */
+type ToIndex = Omit<Publication, "version" | "content">;
+
+/** A publication whose chunks have keys. */
+export interface KeyedPublication<Given = ToIndex> {
+  readonly publication: Given;
+  readonly chunks: readonly { readonly chunkKey: ChunkKey; readonly chunk: Chunk }[];
+}
+
+interface ChunkToPublish {
+  readonly chunkKey: ChunkKey;
+  readonly chunk: Chunk;
+  readonly publication: ToIndex;
+}
+
+/** Gives the chunks of a publication consecutive keys. */
+export function withKeys(publication: Publication, firstKey: bigint): KeyedPublication<Publication> {
+  return {
+    publication,
+    chunks: publication.chunks.map((chunk, at) => ({ chunkKey: (firstKey + BigInt(at)) as ChunkKey, chunk })),
+  };
+}
+
+/** A chunk as the native core publishes it, with its texts. */
+export function publishChunk({
+  chunkKey,
+  chunk,
+  publication: { memoryKey, language, texts },
+}: ChunkToPublish): PublishChunk {
+  const passage = texts.passage(chunk);
+  return {
+    chunkKey,
+    memoryKey,
+    own: texts.searchText(chunk),
+    context: texts.contextText(chunk),
+    language,
+    passage,
+    place: packPlace(chunk, passage),
+  };
+}
+
+/** A memory as the archive stores it. */
+export function archivedMemory(
+  projectId: ProjectId,
+  { publication: { memoryKey, version, content }, chunks }: KeyedPublication<Publication>,
+): ArchivedMemory {
+  return {
+    ...{ projectId, memoryKey, version, content },
+    chunks: chunks.map(({ chunkKey, chunk: { ordinal, start, end, headings } }) => {
+      return { chunkKey, ordinal, start, end, headings };
+    }),
+  };
+}
+
+/** The arguments of the native core for memories that have vectors of the same models. */
+export function forNative(keyed: readonly KeyedPublication[]) {
+  const toIndex = keyed.flatMap(({ publication, chunks }) =>
+    chunks.map(({ chunkKey, chunk }) => ({ chunkKey, chunk, publication })),
+  );
+  const chunks: PublishChunks = {
+    length: toIndex.length,
+    // Builds the chunk texts of one slice of chunks at a time: all chunk texts of a large memory take several times
+    // the size of its content.
+    slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
+  };
+  const vectors = (keyed[0]?.publication.vectors ?? []).map(({ fingerprint }, at): ModelVectors => {
+    const parts = keyed.map(({ publication }) => publication.vectors[at]?.vectors ?? new Float32Array(0));
+    return { fingerprint, vectors: concatenate(parts) };
+  });
+  const memoryKeys = BigUint64Array.from(keyed, ({ publication }) => publication.memoryKey);
+  return { memoryKeys, chunks, vectors, entities: keyed.map(({ publication }) => publication.entities) };
+}
