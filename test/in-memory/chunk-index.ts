@@ -284,7 +284,12 @@ export class InMemoryProjectIndex implements ProjectIndex {
     const chunkKeys = publication.chunks.map(() => this.disk.nextChunkKey++ as ChunkKey);
     const chunks = toChunks(publication, chunkKeys);
     const places = chunks.map(({ chunkKey, place: { ordinal, start, end } }) => ({ chunkKey, ordinal, start, end }));
-    return { memoryKey, chunks, text: { version, content: content.slice(0), chunks: places }, models: publication.vectors };
+    return {
+      memoryKey,
+      chunks,
+      text: { version, content: content.slice(0), chunks: places },
+      models: publication.vectors,
+    };
   }
 
   /** Removes vectors of models that the project does not have. Refuses memories without vectors of the live one. */

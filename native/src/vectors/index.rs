@@ -647,4 +647,33 @@ mod tests {
         memory_table.show(&[VisibleMemory { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
         assert!(index.search(&vector_of_length(1.0), &memory_table.admit(None, 0), 1).expect("searched").is_empty());
     }
+
+    #[test]
+    fn compared_chunks_have_the_cosines_of_their_vectors_and_nan_if_they_are_gone() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = CheckedIndex::open(directory.path(), NEVER_HNSW);
+        checked.publish(&[1, 2, 3], 2, &mut chance);
+        let of = |checked: &CheckedIndex, memory: u64, at: usize| checked.model[&memory].1[at].clone();
+        let stored = [of(&checked, 3, 1), of(&checked, 1, 0), of(&checked, 2, 1)];
+        let ordinals = checked.memory_table.known_ordinals(&[3, 1, 2]);
+        let chunks: Vec<(u64, Option<u32>)> = stored.iter().map(|(key, _)| *key).zip(ordinals).collect();
+        let compared = checked.index.compare_chunks(&chunks).expect("compared");
+        for (row, (_, left)) in stored.iter().enumerate() {
+            for (column, (_, right)) in stored.iter().enumerate() {
+                let cosine: f32 = left.iter().zip(right).map(|(left, right)| left * right).sum();
+                let found = compared[row * 3 + column];
+                assert!((found - cosine).abs() < 0.01, "{row} {column}: {found}, not {cosine}");
+            }
+            assert!(compared[row * 4] == 1.0);
+        }
+        checked.remove(&[1]);
+        let gone = checked.index.compare_chunks(&chunks).expect("compared");
+        let is_nan: Vec<bool> = gone.iter().map(|similarity| similarity.is_nan()).collect();
+        assert_eq!(is_nan, [false, true, false, true, true, true, false, true, false]);
+        assert!(gone[2] == compared[2] && gone[2] == gone[6]);
+        assert!(checked.index.compare_chunks(&[]).expect("compared").is_empty());
+        assert_eq!(checked.index.compare_chunks(&[chunks[0]; COMPARED_CHUNKS_MAX]).expect("compared").len(), 65_536);
+        let refused = checked.index.compare_chunks(&[chunks[0]; COMPARED_CHUNKS_MAX + 1]);
+        assert_eq!(refused.expect_err("refused").code(), "invalid");
+    }
 }
