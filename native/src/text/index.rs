@@ -133,7 +133,11 @@ impl TextIndex {
                 std::thread::sleep(MERGE_POLL);
                 continue;
             };
-            rewritten.extend(rewriting.wait()?);
+            let segment = rewriting.wait()?;
+            if segment.is_none() {
+                std::thread::sleep(MERGE_POLL);
+            }
+            rewritten.extend(segment);
             self.with_writer(|writer| self.read(writer.reload()?, self.snapshot().stemmings.clone()))?;
         }
         Ok(false)

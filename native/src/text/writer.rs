@@ -189,6 +189,8 @@ impl Rewriting {
     pub(crate) fn wait(self) -> Result<Option<SegmentId>> {
         match self.merge.wait() {
             Ok(rewritten) => Ok(rewritten.map(|segment| segment.id())),
+            // Tantivy has merged the segment, but has not yet written that down.
+            Err(TantivyError::InvalidArgument(_)) => Ok(None),
             Err(cause) => {
                 let segments = self.index.searchable_segment_metas()?;
                 let is_there = segments.iter().any(|segment| segment.id() == self.segment);
