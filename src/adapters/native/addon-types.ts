@@ -421,8 +421,8 @@ export interface NativeIndex {
     memoryKeys: BigUint64Array,
   ): Promise<Float32Array>;
   /**
-   * Returns the cosine similarities between exactly these chunks (at most 256), row-major `[chunks, chunks]`; 1 on the
-   * diagonal, NaN for a chunk that does not exist. `memoryKeys` has the memory of each chunk.
+   * Returns the cosine similarities between exactly these chunks (at most 256), row-major `[chunks, chunks]`; 1 on
+   * the diagonal, NaN for a chunk that does not exist. `memoryKeys` has the memory of each chunk.
    */
   compareVectors(chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
   /** Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist. */
@@ -440,8 +440,8 @@ export interface NativeJsonBody {
   /** The items of a group of an array, as a JSON array. */
   group(array: number, group: number): string;
   /**
-   * Writes a piece of a long text from `start` on to `out`: its UTF-8; if `is_json`, as it stands between its quotes.
-   * `out` has more than 12 bytes, and nobody else uses it during the call.
+   * Writes a piece of a long text from `start` on to `out`: its UTF-8; if `is_json`, as it stands between its
+   * quotes. `out` has more than 12 bytes, and nobody else uses it during the call.
    */
   textPiece(text: number, start: number, isJson: boolean, out: Uint8Array): JsonTextPiece;
   /** Frees the body. The garbage collector does not know how large it is. */
