@@ -82,8 +82,7 @@ impl TextIndex {
 
     /// Opens or creates the index. Fails with `Damaged` if its files cannot be used.
     fn open_undamaged(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<(TextIndex, Vec<String>)> {
-        let mut writer = TextWriter::open(directory)?;
-        writer.verify_checksums()?;
+        let mut writer = TextWriter::open_checked(directory)?;
         let (searcher, stemmings) = writer.last_commit()?;
         let (_, fields) = schema::schema();
         let snapshot = Snapshot::new(searcher, stemmings, &fields, &memory_table, None)?;

@@ -55,6 +55,18 @@ impl TextWriter {
     /// Opens or creates the index in `directory`, which has no other files. Fails with `Damaged` if the files cannot be
     /// read as an index.
     pub(crate) fn open(directory: &Path) -> Result<TextWriter> {
+        TextWriter::open_if(directory, |_| Ok(()))
+    }
+
+    /// Like `open`, but first reads every file of the last commit and compares its checksum. Fails with `Damaged` if
+    /// one differs or is missing. Takes about 1 s per gigabyte and thread.
+    pub(crate) fn open_checked(directory: &Path) -> Result<TextWriter> {
+        TextWriter::open_if(directory, verify_checksums)
+    }
+
+    /// Opens or creates the index if `check` accepts its files. Tantivy reads the files only after the check, because
+    /// its errors about damaged files look like those of the disk.
+    fn open_if(directory: &Path, check: impl FnOnce(&Index) -> Result<()>) -> Result<TextWriter> {
         std::fs::create_dir_all(directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", directory.display()), &cause))?;
         let (schema, fields) = schema::schema();
@@ -62,6 +74,7 @@ impl TextWriter {
         let files = TextDirectory::open(directory)?;
         let repairs = Vec::from_iter(files.rewrite_file_list()?);
         let index = Index::builder().schema(schema).settings(settings).open_or_create(files.clone())?;
+        check(&index)?;
         files.remove_orphaned_files(&index.load_metas()?.list_segment_files())?;
         let reader = index
             .reader_builder()
@@ -69,32 +82,6 @@ impl TextWriter {
             .doc_store_cache_num_blocks(STORE_CACHE_BLOCKS)
             .try_into()?;
         Ok(TextWriter { files, fields, index, reader, writer: None, repairs })
-    }
-
-    /// Reads every file of the last commit and compares its checksum. Fails with `Damaged` if one differs or is
-    /// missing. Takes about 1 s per gigabyte and thread.
-    pub(crate) fn verify_checksums(&self) -> Result<()> {
-        let mut files = segment_files(&self.index)?;
-        files.sort_by_key(|file| std::cmp::Reverse(file.bytes));
-        let next = AtomicUsize::new(0);
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(CHECKING_THREADS_MAX);
-        let check = || {
-            let mut damaged = Vec::new();
-            while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                damaged.extend(damage_of(&self.index, file)?.map(|reason| format!("{} {reason}", file.name)));
-            }
-            Ok::<_, Error>(damaged)
-        };
-        let damaged = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(check)).collect();
-            let mut damaged = check()?;
-            for other in others {
-                damaged.extend(other.join().map_err(|_| Error::Bug("a check of files panicked".to_owned()))??);
-            }
-            Ok::<_, Error>(damaged)
-        })?;
-        let Some(first) = damaged.iter().min() else { return Ok(()) };
-        Err(Error::Damaged(format!("{} of its files are damaged: {first}", damaged.len())))
     }
 
     /// The last commit and the stemmings of its documents. Fails with `Damaged` if another version of the analysis
@@ -236,6 +223,31 @@ pub(crate) fn segment_files(index: &Index) -> Result<Vec<SegmentFile>> {
         }
     }
     Ok(files)
+}
+
+/// Compares the checksum of every file of the last commit. Fails with `Damaged` if one differs or is missing.
+fn verify_checksums(index: &Index) -> Result<()> {
+    let mut files = segment_files(index)?;
+    files.sort_by_key(|file| std::cmp::Reverse(file.bytes));
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(CHECKING_THREADS_MAX);
+    let check = || {
+        let mut damaged = Vec::new();
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            damaged.extend(damage_of(index, file)?.map(|reason| format!("{} {reason}", file.name)));
+        }
+        Ok::<_, Error>(damaged)
+    };
+    let damaged = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(check)).collect();
+        let mut damaged = check()?;
+        for other in others {
+            damaged.extend(other.join().map_err(|_| Error::Bug("a check of files panicked".to_owned()))??);
+        }
+        Ok::<_, Error>(damaged)
+    })?;
+    let Some(first) = damaged.iter().min() else { return Ok(()) };
+    Err(Error::Damaged(format!("{} of its files are damaged: {first}", damaged.len())))
 }
 
 /// Reads a file of a commit. Returns what is wrong with it.
