@@ -5,6 +5,7 @@ import { type Statement as BunStatement, Database, type SQLQueryBindings } from 
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import type { Eventually } from "../../../kit/eventually.ts";
 import { refuseNewerVersion, StoreError, storeError } from "../store-error.ts";
+import { closeAtExit, forget } from "./at-exit.ts";
 import { type Checkpoints, WAL_BYTES_MAX } from "./checkpoints.ts";
 import { CommitWitness } from "./commit-witness.ts";
 import { BUSY_TIMEOUT_MS, checkContent, configure, connectReader, createCheckpoints, identify } from "./connections.ts";
@@ -80,6 +81,10 @@ export class SqliteDatabase {
   readonly #statements = new Map<string, Statement<unknown, Bindings>>();
   /** Whether the write-ahead log may have erased rows. It may at first: the last process may have ended before. */
   #mustEmptyLog = true;
+  readonly #closeAtExit = () => {
+    if (this.connection.inTransaction) this.connection.run("ROLLBACK");
+    this.close();
+  };
   /** Effects of the open transaction, in the order of registration. */
   #effects: Effect[] = [];
   #counting: Counting | null = null;
@@ -239,6 +244,7 @@ export class SqliteDatabase {
 
   /** Closes the file; its owner merges the log before. A second call does nothing. */
   close(): void {
+    forget(this.#closeAtExit);
     const counting = this.#counting;
     const mayHaveNewPages = counting?.merger != null && this.#mergeAtEnd();
     this.#counting = null;
@@ -265,6 +271,7 @@ export class SqliteDatabase {
     const witness = new CommitWitness(witnessPath(this.path), row.store_id);
     this.#counting = { ...counting, storeId: row.store_id, witness };
     for (const number of [this.#commits - 1, this.#commits]) witness.committed(Math.max(0, number));
+    closeAtExit(this.#closeAtExit);
   }
 
   /**
