@@ -1,7 +1,7 @@
 // Settings: where their values come from, and errors that prevent a start.
 
-import { describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { settingsHelp, settingsMarkdown } from "../../src/cli/settings-help.ts";
@@ -16,8 +16,11 @@ interface Start {
   readonly file?: string;
 }
 
+const home = mkdtempSync(join(tmpdir(), "mneme-config-"));
+afterAll(() => rmSync(home, { recursive: true }));
+
 function start({ argv = [], environment = {}, file }: Start): Config {
-  const workingDirectory = mkdtempSync(join(tmpdir(), "mneme-config-"));
+  const workingDirectory = mkdtempSync(join(home, "start-"));
   if (file !== undefined) writeFileSync(join(workingDirectory, "mneme.toml"), file);
   return parseConfig(argv, environment, {
     workingDirectory,
@@ -79,7 +82,7 @@ describe("sources", () => {
     expect(start({})).toMatchObject({ llmBaseUrl: null, llmModel: null, llmApiKey: null });
   });
   test("--config names another file, which must exist", () => {
-    const other = join(mkdtempSync(join(tmpdir(), "mneme-config-")), "other.toml");
+    const other = join(home, "other.toml");
     writeFileSync(other, "port = 77");
     expect(start({ argv: ["--config", other], file: "port = 1" }).port).toBe(77);
     expect(refusal({ argv: ["--config", `${other}.missing`] })).toContain("other.toml.missing cannot be read");

@@ -1,9 +1,20 @@
 // Faults of file operations for a server under test: kills it at a chosen operation, lets operations fail as on a full
 // or broken disk, or delays them. faults.c is compiled once per run and loaded into the server with LD_PRELOAD.
 
-import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { nativeCacheDirectory } from "../../../src/adapters/native/library.ts";
 
 /** Operations on files, as bits. `truncate` includes allocating space. */
 export const OPERATIONS = { write: 1, sync: 2, truncate: 4, rename: 8, create: 16, unlink: 32 } as const;
@@ -51,12 +62,16 @@ export function whyNoFaults(): string | null {
 
 function compile(): string | null {
   if (Bun.which("cc") === null) return null;
-  const folder = mkdtempSync(join(tmpdir(), "mneme-faults-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const target = join(folder, "faults.so");
-  const command = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", target];
-  const { exitCode, stderr } = Bun.spawnSync([...command, join(import.meta.dir, "faults.c"), "-ldl"]);
+  const source = join(import.meta.dir, "faults.c");
+  const cache = nativeCacheDirectory();
+  mkdirSync(cache, { recursive: true });
+  const target = join(cache, `faults-${Bun.hash(readFileSync(source)).toString(36)}.so`);
+  if (existsSync(target)) return target;
+  const unfinished = `${target}.${process.pid}`;
+  const command = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", unfinished];
+  const { exitCode, stderr } = Bun.spawnSync([...command, source, "-ldl"]);
   if (exitCode !== 0) throw new Error(`faults.c does not compile:\n${stderr}`);
+  renameSync(unfinished, target);
   return target;
 }
 
