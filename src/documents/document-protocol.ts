@@ -5,6 +5,7 @@
 
 import { invariant } from "../domain/fault.ts";
 import type { FailureCode, PageProgress } from "../domain/memory.ts";
+import { textOf } from "../kit/pieced-text.ts";
 import { type DocumentFile, type DocumentText, ReadFailure, type TextMark } from "../ports/document-reader.ts";
 import type { PlaceMark } from "./document.ts";
 
@@ -87,21 +88,47 @@ export function decodePages(line: string): PageProgress | null {
   return done === undefined || total === undefined ? null : { done: Number(done), total: Number(total) };
 }
 
-/** Parses a complete response; null if the response is cut off. */
-export function decodeResponse(response: Uint8Array): DocumentOutcome | null {
-  const end = response.indexOf(LINE_FEED);
-  if (end === -1) return null;
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  const head = JSON.parse(decoder.decode(response.subarray(0, end))) as ResponseHead;
-  if (head.failure !== undefined) {
-    return { kind: "failure", failure: new ReadFailure(head.failure.code, head.failure.message) };
+/** Parses a response while it arrives, so that a text of 100 MB is never decoded at once. */
+export class ResponseDecoder {
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  /** Beginning of the first line, until its end has arrived. */
+  #line = "";
+  #head: ResponseHead | null = null;
+  readonly #pieces: string[] = [];
+  #textBytes = 0;
+
+  /** Takes the next bytes; they may be overwritten after the call. */
+  push(bytes: Uint8Array): void {
+    if (this.#head !== null) {
+      this.#pushText(bytes);
+      return;
+    }
+    const end = bytes.indexOf(LINE_FEED);
+    this.#line += this.#decoder.decode(end === -1 ? bytes : bytes.subarray(0, end), { stream: end === -1 });
+    if (end === -1) return;
+    this.#head = JSON.parse(this.#line) as ResponseHead;
+    this.#pushText(bytes.subarray(end + 1));
   }
-  if (head.broken !== undefined) return { kind: "broken", message: head.broken };
-  if (head.unavailable !== undefined) return { kind: "unavailable", message: head.unavailable };
-  const text = response.subarray(end + 1);
-  if (text.byteLength !== head.bytes) return null;
-  const content = decoder.decode(text);
-  return { kind: "text", text: { content, title: head.title ?? null, marks: head.marks ?? [] } };
+
+  /** The outcome of the complete response; null if the response is cut off. */
+  end(): DocumentOutcome | null {
+    const head = this.#head;
+    if (head === null) return null;
+    if (head.failure !== undefined) {
+      return { kind: "failure", failure: new ReadFailure(head.failure.code, head.failure.message) };
+    }
+    if (head.broken !== undefined) return { kind: "broken", message: head.broken };
+    if (head.unavailable !== undefined) return { kind: "unavailable", message: head.unavailable };
+    if (this.#textBytes !== head.bytes) return null;
+    const content = textOf([...this.#pieces, this.#decoder.decode()], this.#textBytes);
+    return { kind: "text", text: { content, title: head.title ?? null, marks: head.marks ?? [] } };
+  }
+
+  #pushText(bytes: Uint8Array): void {
+    if (bytes.byteLength === 0) return;
+    this.#textBytes += bytes.byteLength;
+    this.#pieces.push(this.#decoder.decode(bytes, { stream: true }));
+  }
 }
 
 function headLine(head: ResponseHead): string {

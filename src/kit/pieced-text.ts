@@ -26,6 +26,11 @@ export class PiecedText {
     this.#starts = starts;
   }
 
+  /** The pieces in order. None ends or begins within a surrogate pair. */
+  get pieces(): readonly string[] {
+    return this.#pieces;
+  }
+
   charCodeAt(position: number): number {
     const at = this.#pieceAt(position);
     return this.#pieces[at]?.charCodeAt(position - (this.#starts[at] ?? 0)) ?? Number.NaN;
@@ -51,6 +56,19 @@ export class PiecedText {
     }
     return Math.max(0, low);
   }
+}
+
+/** Maximum size, in UTF-8 bytes, of a text that `textOf` makes one string of. */
+const WHOLE_BYTES_MAX = 1_000_000;
+
+/** The text of these pieces, none of which ends or begins within a surrogate pair: a string if it is short. */
+export function textOf(pieces: readonly string[], bytes: number): AnyText {
+  return bytes <= WHOLE_BYTES_MAX ? pieces.join("") : new PiecedText(pieces, bytes);
+}
+
+/** The pieces of a text. */
+export function piecesOf(text: AnyText): readonly string[] {
+  return text instanceof PiecedText ? text.pieces : [text];
 }
 
 /** Length of a text in UTF-8 bytes. */

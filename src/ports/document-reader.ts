@@ -5,6 +5,7 @@
 
 import type { DocumentPlace } from "../domain/chunk.ts";
 import type { FailureCode, PageProgress } from "../domain/memory.ts";
+import type { AnyText } from "../kit/pieced-text.ts";
 
 /** The formats of uploaded files. */
 export interface FileFormats {
@@ -36,7 +37,7 @@ export interface DocumentFacts {
 /** The text of a file. */
 export interface DocumentText extends DocumentFacts {
   /** Contains at least one visible character, no NUL and no lone surrogate. */
-  readonly content: string;
+  readonly content: AnyText;
 }
 
 /** A place mark: the text from position `at` (in Unicode code points) comes from this place in the document. */

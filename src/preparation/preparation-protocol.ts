@@ -10,6 +10,7 @@ import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
 import type { Turn } from "../domain/chunk.ts";
 import type { TokenizerFile } from "../kit/load-tokenizer.ts";
+import { piecesOf } from "../kit/pieced-text.ts";
 import { TimeSlice } from "../kit/time-slice.ts";
 import type { PrepareInput } from "../ports/preparer.ts";
 import type { ChunkRange, ChunkSection } from "./chunk.ts";
@@ -27,10 +28,10 @@ export interface TokenSettings {
 }
 
 /**
- * Maximum number of bytes of one payload. It is well below the size of a frame, because the resulting ranges must also
- * fit into one frame.
+ * Maximum number of bytes of one payload. Writing one to a socket takes a few milliseconds, in which no request is
+ * answered.
  */
-export const PART_BYTES_MAX = 32 * 1024 * 1024;
+export const PART_BYTES_MAX = 8 * 1024 * 1024;
 
 /** One text of a `prepare` request: its length in bytes (0 if in a file) and the attributes that the caller gave. */
 interface InputHeader extends Omit<PrepareInput, "content" | "isSmart" | "file"> {
@@ -67,20 +68,39 @@ const RANGE_NUMBERS = 11;
 /** Number that means: no session, no speaker or no day. */
 const NONE = -1;
 
-/** The requests that prepare these texts. They must be sent in this order without other requests in between. */
-export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
-  const texts = inputs.map(({ content, file }) => Buffer.from(file === undefined ? content.slice(0) : "", "utf8"));
-  const headers: InputHeader[] = inputs.map(({ content: _, file = null, isSmart = true, ...given }, position) => {
-    return { bytes: texts[position]?.byteLength ?? 0, file, isSmart, ...given };
-  });
-  const joined = texts.length === 1 ? (texts[0] ?? Buffer.alloc(0)) : Buffer.concat(texts);
+/**
+ * The requests that prepare these texts. They must be sent in this order without other requests in between. Gives up
+ * the thread from time to time.
+ */
+export async function encodeInputs(inputs: readonly PrepareInput[]): Promise<ChildMessage[]> {
+  const slice = new TimeSlice();
   const requests: ChildMessage[] = [];
-  let sent = 0;
-  for (; joined.byteLength - sent > PART_BYTES_MAX; sent += PART_BYTES_MAX) {
-    requests.push({ header: { op: "part" }, payload: joined.subarray(sent, sent + PART_BYTES_MAX) });
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  const payload = () => {
+    const joined = waiting.length === 1 && waiting[0] !== undefined ? waiting[0] : Buffer.concat(waiting);
+    [waiting, waitingBytes] = [[], 0];
+    return joined;
+  };
+  const headers: InputHeader[] = [];
+  for (const { content, file = null, isSmart = true, ...given } of inputs) {
+    let bytes = 0;
+    for (const piece of file === null ? piecesOf(content) : []) {
+      const encoded = Buffer.from(piece, "utf8");
+      bytes += encoded.byteLength;
+      for (let at = 0; at < encoded.byteLength; at += PART_BYTES_MAX) {
+        const part = encoded.subarray(at, at + PART_BYTES_MAX);
+        if (waitingBytes + part.byteLength > PART_BYTES_MAX)
+          requests.push({ header: { op: "part" }, payload: payload() });
+        waiting.push(part);
+        waitingBytes += part.byteLength;
+      }
+      if (slice.isOver) await slice.next();
+    }
+    headers.push({ bytes, file, isSmart, ...given });
   }
   const header: JsonObject = { op: "prepare", inputs: headers.map((each) => ({ ...each })) };
-  requests.push({ header, payload: joined.subarray(sent) });
+  requests.push({ header, payload: payload() });
   return requests;
 }
 

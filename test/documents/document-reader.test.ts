@@ -11,9 +11,16 @@ import {
   createDocumentReader,
   type DocumentReaderOptions,
 } from "../../src/adapters/documents/document-reader.ts";
-import { decodePages, decodeResponse, encodePages, encodeResponse } from "../../src/documents/document-protocol.ts";
+import {
+  type DocumentOutcome,
+  decodePages,
+  encodePages,
+  encodeResponse,
+  ResponseDecoder,
+} from "../../src/documents/document-protocol.ts";
 import { hashOfFile } from "../../src/domain/file-hash.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { PiecedText } from "../../src/kit/pieced-text.ts";
 import { type DocumentFile, ReadFailure } from "../../src/ports/document-reader.ts";
 import { buildPdf } from "./pdf/build-pdf.ts";
 
@@ -90,7 +97,7 @@ describe("reading files", () => {
       const outcome = await open().read(fileOf(bytes));
       if (outcome instanceof ReadFailure) throw outcome;
       expect(outcome.content.length).toBe(bytes.byteLength);
-      expect(outcome.content.slice(-line.length)).toBe(line);
+      expect(outcome.content.slice(outcome.content.length - line.length)).toBe(line);
     },
     TIMEOUT_MS,
   );
@@ -191,6 +198,12 @@ test("recognises lines of page progress among other lines", () => {
   }
 });
 
+function decodeResponse(response: Uint8Array, stepBytes = response.byteLength): DocumentOutcome | null {
+  const decoder = new ResponseDecoder();
+  for (let at = 0; at < response.byteLength; at += stepBytes) decoder.push(response.subarray(at, at + stepBytes));
+  return decoder.end();
+}
+
 test("a response returns text, title and marks, with marks in code points of the whole text", () => {
   const pieces = ["🎉 one\n", "", "two 🎉🎉", "\nthree"];
   const marks = [
@@ -200,7 +213,8 @@ test("a response returns text, title and marks, with marks in code points of the
     { at: 16, sheet: "Äpfel" },
   ];
   const response = Buffer.concat([...encodeResponse(pieces, "T", marks)].map((part) => Buffer.from(part)));
-  expect(decodeResponse(response)).toEqual({
+  const decoded = decodeResponse(response);
+  expect(decoded).toEqual({
     kind: "text",
     text: {
       content: "🎉 one\ntwo 🎉🎉\nthree",
@@ -213,5 +227,15 @@ test("a response returns text, title and marks, with marks in code points of the
       ],
     },
   });
+  for (const step of [1, 2, 3, 7]) expect(decodeResponse(response, step)).toEqual(decoded);
   for (let end = 0; end < response.byteLength; end++) expect(decodeResponse(response.subarray(0, end))).toBeNull();
+});
+
+test("a long text of a response stays in pieces, as it arrived", () => {
+  const text = "🎉 äöü ".repeat(150_000);
+  const response = Buffer.concat([...encodeResponse([text], null, [])].map((part) => Buffer.from(part)));
+  const decoded = decodeResponse(response, 65_537);
+  const content = decoded?.kind === "text" ? decoded.text.content : null;
+  expect(content).toBeInstanceOf(PiecedText);
+  expect(content?.slice(0)).toBe(text);
 });

@@ -22,7 +22,7 @@ import { SqliteUserStore } from "../../src/adapters/embedded/sqlite/user-store.t
 import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
 import { StoreQuarantine } from "../../src/adapters/embedded/store-quarantine.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
-import { decodeResponse, encodeResponse } from "../../src/documents/document-protocol.ts";
+import { encodeResponse, ResponseDecoder } from "../../src/documents/document-protocol.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
 import type { ChunkPlace } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
@@ -141,8 +141,9 @@ class WatchedDocuments implements DocumentReader {
       this.onPages();
     });
     if (text instanceof ReadFailure) return text;
-    const answer = [...encodeResponse(text.pieces, text.title, text.marks)].map((part) => Buffer.from(part));
-    const outcome = decodeResponse(Buffer.concat(answer));
+    const response = new ResponseDecoder();
+    for (const part of encodeResponse(text.pieces, text.title, text.marks)) response.push(Buffer.from(part));
+    const outcome = response.end();
     invariant(outcome?.kind === "text", "an encoded text is decoded as a text");
     return outcome.text;
   }

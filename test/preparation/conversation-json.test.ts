@@ -171,7 +171,7 @@ describe("between server and preparation process", async () => {
       ),
       input("Preface\nAda: Hi.", { type: "conversation" }),
     ];
-    const requests = encodeInputs(inputs);
+    const requests = await encodeInputs(inputs);
     const arrived = decodeInputs(
       requests.at(-1)?.header ?? {},
       requests.map(({ payload }) => payload ?? new Uint8Array()),

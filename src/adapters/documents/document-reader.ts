@@ -8,9 +8,9 @@ import { inheritedEnvironment } from "../../children/supervisor.ts";
 import {
   type DocumentOutcome,
   decodePages,
-  decodeResponse,
   encodeRequest,
   FileUnavailable,
+  ResponseDecoder,
   responseBytesMax,
 } from "../../documents/document-protocol.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -186,14 +186,13 @@ class ChildPerDocument implements ClosableDocumentReader {
     try {
       const progress = reportPages(child.stderr, onPages);
       await sendRequest(child.stdin, file);
-      const response = await bytesOf(child.stdout, responseBytesMax(file.bytes), () =>
-        stop("more text than it can hold"),
-      );
+      const response = new ResponseDecoder();
+      await receive(child.stdout, response, responseBytesMax(file.bytes), () => stop("more text than it can hold"));
       const exitCode = await child.exited;
       await progress;
       if (exceeded === "too much time" && isStarved) return { kind: "starved" };
       if (exceeded !== null) return { kind: "stopped", exceeded };
-      const outcome = exitCode === 0 ? decodeResponse(response) : null;
+      const outcome = exitCode === 0 ? response.end() : null;
       return outcome === null
         ? { kind: "died", why: `exit code ${exitCode}, signal ${child.signalCode}` }
         : { kind: "responded", outcome };
@@ -258,26 +257,19 @@ async function reportPages(stream: ReadableStream<Uint8Array>, onPages: OnPages)
   }
 }
 
-/**
- * Returns all bytes of a stream. If there are more than `bytesMax`, calls `onTooMany` and returns the bytes read so
- * far.
- */
-async function bytesOf(
+/** Decodes a stream. If it has more than `bytesMax` bytes, calls `onTooMany` and stops. */
+async function receive(
   stream: ReadableStream<Uint8Array>,
+  response: ResponseDecoder,
   bytesMax: number,
   onTooMany: () => void,
-): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
+): Promise<void> {
   let bytes = 0;
   for await (const part of stream) {
-    parts.push(part);
     bytes += part.byteLength;
-    if (bytes > bytesMax) {
-      onTooMany();
-      break;
-    }
+    if (bytes > bytesMax) return onTooMany();
+    response.push(part);
   }
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
 }
 
 function unreadable(why: string): ReadFailure {

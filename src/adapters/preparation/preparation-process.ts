@@ -293,7 +293,7 @@ class SupervisedPreparation {
   }
 
   private async prepareTogether(group: readonly PrepareInput[]): Promise<Prepared[]> {
-    const requests = encodeInputs(group);
+    const requests = await encodeInputs(group);
     const inFiles = group.reduce((sum, { content, file }) => sum + (file === undefined ? 0 : utf8BytesOf(content)), 0);
     const bytes = requests.reduce((sum, { payload }) => sum + (payload?.byteLength ?? 0), inFiles);
     const answer = (await this.request(requests, bytes)).at(-1);
