@@ -266,6 +266,32 @@ withPostgres("two nodes", () => {
     expect((await nodes[1].users.list(project, { limit: 100 })).items).toHaveLength(100);
   });
 
+  test("calls that find their project by a row wait for it without a connection, so that none waits for ever", async () => {
+    const { webhook } = await nodes[0].webhooks.create(project, WEBHOOK);
+    const deliveries = await Promise.all(
+      Array.from({ length: 20 }, () => nodes[0].webhooks.addTest(project, webhook.id)),
+    );
+    const [opened, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = nodes[0].transactions.run(async (tx) => {
+      await tx.users.upsert(project, { id: "u" });
+      opened.resolve();
+      await closing.promise;
+    });
+    await opened.promise;
+    const second = acceptedOf(nodes[0], "the next one, which has no connection yet");
+    const attempt = { at: 1, statusCode: 200, error: null, ms: 1 };
+    const others = deliveries.flatMap((delivery) => [
+      delivery === null ? null : nodes[0].webhooks.record(delivery.id, { attempt, next: "delivered", disables: false }),
+      nodes[0].retirement.retired(1),
+      nodes[0].jobs.reopen([1n as MemoryKey]),
+    ]);
+    // reads show that the calls above have got as far as they can
+    for (let read = 0; read < 20; read++) await nodes[0].users.list(project, { limit: 1 });
+    closing.resolve();
+    await Promise.all([first, second, ...others]);
+    expect(await nodes[0].webhooks.nextDueInMs()).toBeNull();
+  });
+
   test("opening an empty database on several nodes at once creates the tables once", async () => {
     const empty = await emptyDatabase();
     const beside = new SQL({ url: empty.url, max: 1 });

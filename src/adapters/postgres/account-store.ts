@@ -11,7 +11,7 @@ import type { AccountStore } from "../../ports/account-store.ts";
 import type { Listing } from "../../ports/user-store.ts";
 import { KeyRows } from "./key-rows.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import { ProjectRows } from "./project-rows.ts";
+import { FIND_DEFAULT, ProjectRows } from "./project-rows.ts";
 import type { Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 import { countUsage, readUsage } from "./usage-rows.ts";
@@ -92,8 +92,8 @@ export class PostgresAccountStore implements AccountStore {
   }
 
   async setOperatorKey(secret: string): Promise<void> {
+    await this.session.lock((await this.session.lookUp<{ id: string }>(FIND_DEFAULT)).map(({ id }) => id));
     const project = await this.#projects.defaultProject();
-    await this.session.lock([project]);
     await this.#keys.setOperator(project, secret);
   }
 

@@ -156,12 +156,11 @@ export class PostgresJobStore implements JobStore {
 
   /** Jobs that wait for their next attempt have no lease, so they do not change. */
   async voidLeases(): Promise<void> {
-    await this.session.lock((await this.session.all<{ id: string }>(LEASED_PROJECTS)).map(({ id }) => id));
+    await this.session.lock((await this.session.lookUp<{ id: string }>(LEASED_PROJECTS)).map(({ id }) => id));
     await this.session.run(VOID_LEASES, { now: this.#now });
   }
 
   async renew(jobs: readonly Job[], leaseMs: number): Promise<readonly Job[]> {
-    await this.session.lock(jobs.map(({ projectId }) => projectId));
     const held: Job[] = [];
     for (const job of jobs) if (await this.#setClaimable(job, this.#now + leaseMs, job.lease)) held.push(job);
     return held;
@@ -173,7 +172,6 @@ export class PostgresJobStore implements JobStore {
   }
 
   async complete(completions: readonly Completion[]): Promise<readonly VisibleMemory[]> {
-    await this.session.lock(completions.map(({ job }) => job.projectId));
     const visible: VisibleMemory[] = [];
     for (const completion of completions) {
       const memory = await this.#completeOne(completion);
@@ -191,7 +189,7 @@ export class PostgresJobStore implements JobStore {
 
   /** Starts a new version, so that it cannot be confused with what is left of the lost version. */
   async reopen(keys: readonly MemoryKey[]): Promise<void> {
-    await this.session.lock((await this.session.all<{ id: string }>(PROJECTS_OF, { keys })).map(({ id }) => id));
+    await this.session.lock((await this.session.lookUp<{ id: string }>(PROJECTS_OF, { keys })).map(({ id }) => id));
     await this.session.run(REOPEN, { keys, now: this.#now });
   }
 

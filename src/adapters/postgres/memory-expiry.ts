@@ -31,7 +31,7 @@ export class MemoryExpiry {
 
   /** Records up to `limit` expired memories of all projects, earliest first. Takes the locks of their projects. */
   async recordDue(limit: number): Promise<void> {
-    const due = await this.session.all<{ memory_key: bigint; id: string }>(DUE, { now: this.clock.now(), limit });
+    const due = await this.session.lookUp<{ memory_key: bigint; id: string }>(DUE, { now: this.clock.now(), limit });
     await this.session.lock(due.map(({ id }) => id));
     await this.#record(due.map(({ memory_key }) => memory_key));
   }

@@ -17,7 +17,8 @@ import type { StoreContext } from "./store-context.ts";
 /** The key of the project `$project` if it was removed, otherwise NULL. */
 const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
 
-const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
+/** Finds the default project. */
+export const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
 // if another process creates the default project at the same time, one of the two rows is inserted
 const INSERT = `INSERT INTO projects (id, name, plan, settings, retention_days, is_default, secret, created_at)
   VALUES ($id, $name, $plan, $settings, $retentionDays, $isDefault, $secret, $now)

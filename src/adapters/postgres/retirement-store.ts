@@ -76,6 +76,6 @@ export class PostgresRetirementStore implements RetirementStore {
   }
 
   async #lockProjectsOf(keys: readonly MemoryKey[]): Promise<void> {
-    await this.session.lock((await this.session.all<{ id: string }>(PROJECTS_OF, { keys })).map(({ id }) => id));
+    await this.session.lock((await this.session.lookUp<{ id: string }>(PROJECTS_OF, { keys })).map(({ id }) => id));
   }
 }

@@ -25,6 +25,11 @@ export interface Session {
    * ended. Does nothing outside of transactions.
    */
   lock(projectIds: readonly string[]): Promise<void>;
+  /**
+   * Reads committed data outside of the transaction. Used to find the projects to lock: a transaction that waited for a
+   * lock with a connection of its own could keep that connection from the one it waits for.
+   */
+  lookUp<Row>(sql: string, params?: Bindings): Promise<readonly Row[]>;
   /** Runs `effect` after the commit. */
   afterCommit(effect: Effect): void;
 }
@@ -83,6 +88,10 @@ export class ReadingSession extends StatementSession implements Session {
 
   async lock(): Promise<void> {}
 
+  lookUp<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
+    return this.all<Row>(sql, params);
+  }
+
   afterCommit(effect: Effect): void {
     invariant(false, `the effect ${effect.name} was registered outside of a transaction`);
   }
@@ -124,14 +133,21 @@ export class WritingSession extends StatementSession implements Session {
     super();
   }
 
-  /** Locks are taken in the order of the ids, so that two transactions never wait for each other. */
+  /**
+   * Locks are taken in the order of the ids, so that two transactions never wait for each other. The turns in this
+   * process come first, because a transaction that has not begun waits for them without a connection.
+   */
   async lock(projectIds: readonly string[]): Promise<void> {
-    for (const id of [...new Set(projectIds)].sort()) {
-      if (this.#locked.has(id)) continue;
-      if (!this.#turnEnds.has(id)) this.#turnEnds.set(id, await this.turns.take(id));
+    const missing = [...new Set(projectIds)].filter((id) => !this.#locked.has(id)).sort();
+    for (const id of missing) if (!this.#turnEnds.has(id)) this.#turnEnds.set(id, await this.turns.take(id));
+    for (const id of missing) {
       await this.query(LOCK, [id]);
       this.#locked.add(id);
     }
+  }
+
+  lookUp<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
+    return new ReadingSession(this.client).all<Row>(sql, params);
   }
 
   afterCommit(effect: Effect): void {

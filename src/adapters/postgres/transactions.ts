@@ -81,13 +81,16 @@ export class PostgresTransactions implements Transactions {
 }
 
 /**
- * The projects that a call concerns, as far as its parameters name them: as an id, or in the field `projectId` of a
- * slot or job. Methods whose parameters name none lock the projects of the rows that they change.
+ * The projects that a call concerns, as far as its first parameter names them: as an id, or as the field `projectId` of
+ * a slot, a job, a completion's job, or a list of those. Other methods look up and lock the projects of the rows that
+ * they change.
  */
 function projectsOf([first]: readonly unknown[]): readonly string[] {
   if (typeof first === "string") return first.startsWith("prj_") ? [first] : [];
-  if (typeof first !== "object" || first === null || !("projectId" in first)) return [];
-  return typeof first.projectId === "string" ? [first.projectId] : [];
+  if (Array.isArray(first)) return first.flatMap((item) => (typeof item === "object" ? projectsOf([item]) : []));
+  if (typeof first !== "object" || first === null) return [];
+  if ("job" in first) return projectsOf([first.job]);
+  return "projectId" in first && typeof first.projectId === "string" ? [first.projectId] : [];
 }
 
 function methodOf(store: object, name: string): Method {

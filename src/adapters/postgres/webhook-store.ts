@@ -230,9 +230,9 @@ export class PostgresWebhookStore implements WebhookStore {
   }
 
   async record(id: DeliveryId, outcome: AttemptOutcome): Promise<void> {
-    const project = await this.session.get<{ id: string }>(PROJECT_OF, { id });
-    if (project === null) return;
-    await this.session.lock([project.id]);
+    await this.session.lock(
+      (await this.session.lookUp<{ id: string }>(PROJECT_OF, { id })).map((project) => project.id),
+    );
     const stored = await this.session.get<StateRow>(FIND_STATE, { id });
     if (stored === null) return;
     const { attempt, disables } = outcome;
