@@ -4,14 +4,14 @@
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
-import { type AnyText, utf8BytesOf } from "../kit/pieced-text.ts";
+import { type AnyText, PiecedText, utf8BytesOf } from "../kit/pieced-text.ts";
 import { type ChunkIndex, type IndexModel, type ModelVectors, OtherModel } from "../ports/chunk-index.ts";
 import { type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
 import type { Job, JobFilter, JobStore, UploadedFile } from "../ports/job-store.ts";
 import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
 import type { Embedder, Embedders } from "../ports/models.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../ports/preparer.ts";
-import type { UploadFiles } from "../ports/upload-files.ts";
+import type { IncomingFile, UploadFiles } from "../ports/upload-files.ts";
 import { Batcher } from "./batcher.ts";
 import type { Capacity, Slot } from "./capacity.ts";
 import { embedChunks } from "./embed-chunks.ts";
@@ -36,7 +36,7 @@ const HELD_CHECK_MS = 1_000;
 export interface JobRunnerParts {
   readonly jobs: Pick<JobStore, "renew">;
   readonly index: Pick<ChunkIndex, "contents" | "project">;
-  readonly files: Pick<UploadFiles, "pathOf" | "readText">;
+  readonly files: Pick<UploadFiles, "begin" | "pathOf" | "readText">;
   readonly documents: DocumentReader;
   readonly extractor: Pick<LlmExtractor, "start" | "saturatedProjects">;
   readonly preparer: Preparer;
@@ -185,10 +185,34 @@ export class JobRunner {
   }
 
   async #prepare(extracted: ExtractedJob): Promise<Prepared> {
-    const { files } = this.#parts;
     const { job, marks } = extracted;
     const given = withExtraction(prepareInputOf(extracted, extracted.isSmart), extracted.extraction);
-    const input = job.textFile === null ? given : { ...given, file: files.pathOf(job.textFile.name) };
+    const written = await this.#written(job, given.content);
+    try {
+      const input = written === null ? given : { ...given, file: written.path };
+      const prepared = await this.#prepareText(job, input);
+      return { ...prepared, chunks: placedChunks(prepared.chunks, marks) };
+    } finally {
+      await written?.discard();
+    }
+  }
+
+  /** A file with a long text, so that the text need not be copied to the preparation process; null for other texts. */
+  async #written(job: Job, content: AnyText): Promise<Pick<IncomingFile, "path" | "discard"> | null> {
+    const { files } = this.#parts;
+    if (job.textFile !== null) return { path: files.pathOf(job.textFile.name), discard: async () => undefined };
+    if (!(content instanceof PiecedText)) return null;
+    const file = await files.begin();
+    try {
+      for (const piece of content.pieces) await file.write(Buffer.from(piece, "utf8"));
+      return file;
+    } catch (error) {
+      await file.discard();
+      throw error;
+    }
+  }
+
+  async #prepareText(job: Job, input: PrepareInput): Promise<Prepared> {
     const outcome = this.#parts.large.isCurrent(job)
       ? await this.#whileHeld(job, async (signal) => (await this.#parts.preparer.prepare([input], signal))[0])
       : await this.#unlessStopped(this.#preparation.add(input));
@@ -196,7 +220,7 @@ export class JobRunner {
     if (outcome instanceof PrepareFailure) {
       throw new JobFailed(job.upload === null ? "processing_error" : "unreadable_document", outcome.message);
     }
-    return { ...outcome, chunks: placedChunks(outcome.chunks, marks) };
+    return outcome;
   }
 
   async #embed(job: Job, prepared: Prepared): Promise<readonly ModelVectors[]> {
