@@ -369,7 +369,7 @@ describe("a request with an Idempotency-Key", () => {
       }));
     await commit();
     users.forget(project, "u");
-    await expect(commit()).rejects.toThrow("this is a bug in Mneme");
+    await expect(commit()).rejects.toThrow("repeat the request to get its response");
     expect(users.get(project, "u")).toBeNull();
   });
 

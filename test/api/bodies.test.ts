@@ -5,7 +5,7 @@ import { BodyBudget } from "../../src/api/body.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { OPERATIONS } from "./contract.ts";
-import { expectFault } from "./faults.ts";
+import { expectFault, expectFaultOf } from "./faults.ts";
 
 let mneme: TestService;
 beforeAll(async () => {
@@ -108,7 +108,7 @@ describe("size", () => {
     for (const { method, path } of paths) {
       const at = path.replaceAll("{}", "x");
       expect([at, (await send(at, method, LIMITS.smallBodyBytes)).status]).not.toEqual([at, 413]);
-      expectFault(await send(at, method, LIMITS.smallBodyBytes + 1), 413, "payload_too_large");
+      expectFaultOf(`/v1${at}`, await send(at, method, LIMITS.smallBodyBytes + 1), 413, "payload_too_large");
     }
   });
 

@@ -24,6 +24,12 @@ export function expectOpenAiError(answer: Answered, status: number, code: string
   expectOpenAiErrorBody(answer);
 }
 
+/** Expects an error with this status and code, in the form of the route at `path`, such as `/v1/models`. */
+export function expectFaultOf(path: string, answer: Answered, status: number, code: string): void {
+  const isOpenAi = /^\/v1\/(models|chat\/completions|embeddings)(\/|$)/.test(path);
+  (isOpenAi ? expectOpenAiError : expectFault)(answer, status, code);
+}
+
 /** Expects exactly the shape of an error body in OpenAI's form. */
 export function expectOpenAiErrorBody(answer: Answered): void {
   expect(Object.keys(answer.body)).toEqual(["error"]);

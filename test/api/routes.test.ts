@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { startWithoutModels } from "../support/unfinished.ts";
 import { OPERATIONS } from "./contract.ts";
-import { expectFault } from "./faults.ts";
+import { expectFault, expectFaultOf } from "./faults.ts";
 
 let mneme: TestService;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe("keys", () => {
   for (const [method, path] of [...ROUTES, ...beyond]) {
     test(`${method} ${path} without a key is 401`, async () => {
       const answer = await askAsStranger(method, path);
-      expectFault(answer, 401, "missing_api_key");
+      expectFaultOf(path, answer, 401, "missing_api_key");
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
     });
   }

@@ -202,7 +202,7 @@ describe("explain", () => {
     expect([...fused].sort((left, right) => left - right)).toEqual(fused.map((_, at) => at + 1));
   });
 
-  test("precise: the same signals, a graph stage, and more candidates for the reranker", async () => {
+  test("precise: the same signals and that of neighbours, a graph stage, and more candidates for the reranker", async () => {
     const { body } = await search({ query: "spare key", explain: true, mode: "precise", limit: 40 });
     expect(body.explain.mode).toBe("precise");
     const names: string[] = body.explain.stages.map((stage: { name: string }) => stage.name);
@@ -212,7 +212,7 @@ describe("explain", () => {
     expect(read).toHaveLength(30);
     for (const [at, result] of (body.results as Explained[]).entries()) {
       for (const name of Object.keys(result.explain.signals)) {
-        expect(["vector", "text", "graph", "rerank"]).toContain(name);
+        expect(["vector", "text", "graph", "rerank", "neighbours"]).toContain(name);
       }
       expect(result.explain.signals.rerank !== undefined).toBe(at < 30);
     }
