@@ -368,7 +368,7 @@ function createOperations(
     accounts,
     quota: new QueryQuota(accounts, clock),
     generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
-    reading: { reranker: rerankers.for(embedders.default), languageOf: queryLanguage },
+    reading: { languageOf: queryLanguage },
   });
   return allOperations({
     jsonBodies: nativeJsonBodies,

@@ -90,7 +90,10 @@ async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes
 }
 
 /** The embedder of the project's live vectors. */
-async function embedderOf({ embedders }: RetrievalParts, index: ProjectIndex): Promise<Embedder> {
+export async function embedderOf(
+  { embedders }: Pick<RetrievalParts, "embedders">,
+  index: ProjectIndex,
+): Promise<Embedder> {
   const embedder = embedders.withFingerprint((await index.models()).live.fingerprint);
   invariant(embedder, "a project is open only if its model is installed");
   return embedder;

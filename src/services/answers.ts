@@ -12,6 +12,7 @@ import { questionLanguage } from "../answer/question-language.ts";
 import { rerankerSentenceScorer, type ScoreSentences, type SentenceScorerParts } from "../answer/sentence-relevance.ts";
 import { sentencesOf } from "../answer/sentences.ts";
 import type { Filter } from "../domain/filter.ts";
+import type { ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage } from "../domain/ranking.ts";
@@ -62,12 +63,12 @@ export interface AnswerRun {
 
 /** What the service needs. */
 export interface AnswerServiceParts {
-  readonly search: Pick<SearchService, "search" | "admits" | "stillShown">;
+  readonly search: Pick<SearchService, "search" | "admits" | "stillShown" | "rerankerOf">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly quota: QueryQuota;
   readonly generation: GenerationParts;
   /** Scores sentences for an extractive answer if the mode reranks. */
-  readonly reading: SentenceScorerParts;
+  readonly reading: Omit<SentenceScorerParts, "reranker">;
 }
 
 /** A language model gets this many times more passages than sources are shown, because near-duplicates are dropped. */
@@ -81,11 +82,9 @@ const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
 /** Answers the questions of one project. */
 export class AnswerService {
   readonly #parts: AnswerServiceParts;
-  readonly #scoreSentences: ScoreSentences;
 
   constructor(parts: AnswerServiceParts) {
     this.#parts = parts;
-    this.#scoreSentences = rerankerSentenceScorer(parts.reading);
   }
 
   /**
@@ -170,13 +169,14 @@ export class AnswerService {
     if (!isEvident) return yield* this.#withoutEvidence(text, generation);
 
     const live = (sources: readonly CitedPassage[]) => this.#parts.search.stillShown(viewer, request, sources);
-    for await (const event of this.#answered(question, query, passages, terms)) {
+    for await (const event of this.#answered(viewer, question, query, passages, terms)) {
       // Sources whose memories were deleted in the meantime are left out.
       yield event.type === "sources" ? { ...event, sources: await live(event.sources) } : event;
     }
   }
 
   #answered(
+    viewer: Viewer,
     { text, maxSources, instructions, asOf }: Question,
     query: string,
     passages: readonly RankedPassage[],
@@ -186,8 +186,16 @@ export class AnswerService {
       const asked = { question: text, topic: query, instructions, passages, maxSources, history };
       return generation.answer({ ...asked, ...(asOf !== undefined && { asOf }) }, onContext, signal);
     }
-    const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#scoreSentences } : {};
+    const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#sentenceScorer(viewer.projectId) } : {};
     return extractiveAnswer(query, passages, { maxSources, signal, ...reading });
+  }
+
+  #sentenceScorer(projectId: ProjectId): ScoreSentences {
+    const { reading, search } = this.#parts;
+    return async (question, sentences, signal) => {
+      const score = rerankerSentenceScorer({ ...reading, reranker: await search.rerankerOf(projectId) });
+      return score(question, sentences, signal);
+    };
   }
 
   // Without a language model nobody reads the passages, so they must have the kind of thing that is asked for.

@@ -1,14 +1,16 @@
 // Searches: determines the scope from the viewer and the user that a request names, then calls retrieval.
 
 import type { Filter } from "../domain/filter.ts";
+import type { ProjectId } from "../domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
+import type { Reranker } from "../ports/models.ts";
 import { admissibleSet, type Confinement, isWithin } from "../retrieval/admissible.ts";
 import type { RetrievalParts } from "../retrieval/request.ts";
-import { search } from "../retrieval/search.ts";
+import { embedderOf, search } from "../retrieval/search.ts";
 
 /** A search as a caller requests it. */
 export interface SearchQuestion {
@@ -75,6 +77,12 @@ export class SearchService {
       const now = rows.get(memory.key);
       return now?.version === memory.version && isWithin(confinement, now);
     });
+  }
+
+  /** The reranker of the model with which a project searches; null if there is none. */
+  async rerankerOf(projectId: ProjectId): Promise<Reranker | null> {
+    const { index, rerankers } = this.#parts;
+    return rerankers.for(await embedderOf(this.#parts, await index.project(projectId)));
   }
 
   async #defaultMode({ projectId }: Viewer): Promise<ModeName> {

@@ -7,10 +7,12 @@ import { QueryQuota } from "../../src/account/query-quota.ts";
 import { openStores, type SqliteStores } from "../../src/adapters/embedded/sqlite/stores.ts";
 import { collectAnswer } from "../../src/answer/events.ts";
 import { NO_EVIDENCE_ANSWER } from "../../src/answer/no-evidence.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import type { Viewer } from "../../src/domain/scope.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import type { Reranker } from "../../src/ports/models.ts";
 import { AnswerService, type Question } from "../../src/services/answers.ts";
 import { ChatService } from "../../src/services/chats.ts";
 import { passage } from "../answer/passages.ts";
@@ -42,10 +44,11 @@ interface Setup {
   readonly min_evidence?: number | null;
   readonly operator?: typeof EXTRACTIVE | typeof GENERATIVE;
   readonly language?: string;
+  readonly rerankerOf?: (projectId: ProjectId) => Promise<Reranker | null>;
 }
 
 /** A new project whose searches return `results`, with the model's default threshold `MODEL_DEFAULT`. */
-async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, language = "en" }: Setup) {
+async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, language = "en", ...setup }: Setup) {
   const { accounts } = stores;
   const settings = { ...DEFAULT_SETTINGS, min_evidence };
   const { id } = await accounts.createProject({ name: "p", plan: "enterprise", settings });
@@ -59,11 +62,12 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
       },
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
+      rerankerOf: setup.rerankerOf ?? (async () => null),
     },
     accounts,
     quota: new QueryQuota(accounts, systemClock),
     generation: { model, operator, contextTokens: 8_192, clock: systemClock },
-    reading: { reranker: null, languageOf: () => language },
+    reading: { languageOf: () => language },
   });
   return { viewer, answers, model };
 }
@@ -86,6 +90,24 @@ const QUESTION: Omit<Question, "text"> = {
 };
 const REFUSED = { text: NO_EVIDENCE_ANSWER, sources: 0, calls: 0 };
 const RUIZ = "Dr Ruiz is the dentist of the children.";
+
+test("the reranker of the project reads the sentences, not that of another project", async () => {
+  const rerankers = new Map<ProjectId, string[]>();
+  const rerankerOf = async (projectId: ProjectId): Promise<Reranker> => {
+    const read: string[] = [];
+    rerankers.set(projectId, read);
+    const score: Reranker["score"] = async (_, sentences) => {
+      read.push(...sentences);
+      return Float32Array.from(sentences, () => 4);
+    };
+    return { languages: ["en"], score };
+  };
+  const { viewer, answers } = await setUp({ results: [passage(RUIZ, 0.9)], rerankerOf });
+  const run = await answers.ask(viewer, { ...QUESTION, mode: "balanced", text: "Who is Dr Ruiz?" }, NEVER);
+  await collectAnswer(run.events);
+  run.release();
+  expect([...rerankers]).toEqual([[viewer.projectId, [RUIZ]]]);
+});
 
 describe("the threshold", () => {
   const cases: readonly (readonly [name: string, min: number | null, score: number, isAnswered: boolean])[] = [

@@ -107,11 +107,12 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
       }),
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
+      rerankerOf: async () => uncalledReranker,
     },
     accounts: stores.accounts,
     quota: new QueryQuota(stores.accounts, systemClock),
     generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
-    reading: { reranker: uncalledReranker, languageOf: () => "en" },
+    reading: { languageOf: () => "en" },
   });
 }
 
