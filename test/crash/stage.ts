@@ -48,6 +48,11 @@ export class Stage {
   readonly #writers: readonly Writer[];
   readonly #quiet: Writer;
   #server: RunningServer | null = null;
+  /**
+   * The server whose disk failed last. It could not remove all files that it no longer needs; the next start removes
+   * them.
+   */
+  #failedServer: RunningServer | null = null;
   /** A memory that `mneme forget` was erasing when the server was killed. */
   #forgotten: MemoryRecord | null = null;
 
@@ -89,14 +94,16 @@ export class Stage {
 
   /**
    * Starts a server without faults and compares it with the oracle. When all memories have ended their processing, no
-   * uploaded file and no file with a long text may be left, unless its memory failed.
+   * uploaded file and no file with a long text may be left, unless its memory or the server's disk failed.
    */
   async judge(): Promise<readonly Finding[]> {
     this.faults.disarm();
     if (!this.isRunning) this.#server = null;
     const findings = await this.oracle.check(callerOf(await this.server()), { searchesMax: SEARCHES_MAX });
-    const left = findings.length > 0 ? [] : await this.#checkKeptFiles();
-    return [...findings, ...left, ...(await this.#checkLeftovers()), ...(await this.#checkForgotten())];
+    const hasFailed = this.#server === this.#failedServer;
+    const kept = findings.length > 0 || hasFailed ? [] : await this.#checkKeptFiles();
+    const left = hasFailed ? [] : await this.#checkLeftovers();
+    return [...findings, ...kept, ...left, ...(await this.#checkForgotten())];
   }
 
   /**
@@ -177,7 +184,8 @@ export class Stage {
    * server is gone. Returns the answers with a status of 500 or more.
    */
   async writeThroughFault(answers: number): Promise<readonly Called[]> {
-    const caller = callerOf(await this.server());
+    this.#failedServer = await this.server();
+    const caller = callerOf(this.#failedServer);
     const failed: Called[] = [];
     let left = answers;
     const watch = async (call: Promise<Called>) => {
