@@ -24,7 +24,7 @@ import {
 import { Client, type JsonRecord } from "./client.ts";
 import { MODEL_ACTIONS } from "./models.ts";
 import { RemoteAccounts } from "./remote-accounts.ts";
-import { alignRows } from "./terminal.ts";
+import { alignRows, indent } from "./terminal.ts";
 
 /** The commands that manage accounts. */
 export type AccountsCommand = "keys" | "projects" | "models";
@@ -333,8 +333,4 @@ function usagesOf(command: AccountsCommand): (readonly [string, string])[] {
     `mneme ${command} ${name} ${usage}`.trimEnd(),
     summary,
   ]);
-}
-
-function indent(lines: readonly string[]): string[] {
-  return lines.map((line) => `  ${line}`);
 }

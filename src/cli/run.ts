@@ -10,7 +10,7 @@ import { didYouMean } from "../kit/nearest.ts";
 import { VERSION } from "../kit/version.ts";
 import type { AccountsCommand } from "./accounts.ts";
 import { settingsHelp } from "./settings-help.ts";
-import { alignRows } from "./terminal.ts";
+import { alignRows, indent } from "./terminal.ts";
 
 /** Differences between a source checkout and the single binary. */
 export interface Distribution {
@@ -24,12 +24,34 @@ export interface Distribution {
 
 const MODEL_CHECK_HELP = ["models check [--models-dir DIRECTORY]", "Verify the files of the installed models"] as const;
 
+/** A table of flags in the general help and in the help of the commands that have these flags. */
+interface FlagTable {
+  /** Continues "Flags of". */
+  readonly title: string;
+  /** Flags with their descriptions. */
+  readonly rows: () => Promise<readonly (readonly [string, string])[]>;
+}
+
+const IMPORT_FLAGS: FlagTable = {
+  title: "import FILE.jsonl[.gz]",
+  rows: async () => (await import("./import.ts")).IMPORT_HELP,
+};
+const EXPORT_FLAGS: FlagTable = {
+  title: "export FILE.jsonl[.gz], and of import of such a file (--data-dir, --config)",
+  rows: async () => (await import("./project-copy.ts")).EXPORT_HELP,
+};
+
 interface Command {
   /** Line in the help; null if the command is hidden. */
   readonly summary: string | null;
   /** @returns the exit code */
   readonly run: (argv: readonly string[], distribution: Distribution) => Promise<number>;
-  /** Help of this command, shown for `--help` after its name. If it is absent, the general help is shown. */
+  /**
+   * Flags of this command. For `--help` after its name, they are shown with the summary. A command without them shows
+   * `help`, or the general help if it has none.
+   */
+  readonly flags?: readonly FlagTable[];
+  /** Help of a command with actions that have flags of their own. */
   readonly help?: () => Promise<readonly string[]>;
 }
 
@@ -38,19 +60,54 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   import: {
     summary: "Import a JSONL file of memories or documents into a running server, or a project that was exported",
     run: runImport,
+    flags: [IMPORT_FLAGS, EXPORT_FLAGS],
   },
-  export: { summary: "Export all that a project owns to a JSONL file", run: runExport },
-  backup: { summary: "Back up all data to a folder or an S3 bucket, also while a server runs", run: runBackup },
-  restore: { summary: "Restore a backup into an empty folder, list backups, or check one", run: runRestore },
-  forget: { summary: "Erase a memory, a user or a project from all stores at once, with a receipt", run: runForget },
-  verify: { summary: "Check all stores and indexes, also while a server runs, and repair them", run: runVerify },
+  export: { summary: "Export all that a project owns to a JSONL file", run: runExport, flags: [EXPORT_FLAGS] },
+  backup: {
+    summary: "Back up all data to a folder or an S3 bucket, also while a server runs",
+    run: runBackup,
+    flags: [
+      {
+        title: "backup TARGET (a folder, or s3://BUCKET/PREFIX)",
+        rows: async () => (await import("./backup.ts")).BACKUP_HELP,
+      },
+    ],
+  },
+  restore: {
+    summary: "Restore a backup into an empty folder, list backups, or check one",
+    run: runRestore,
+    flags: [{ title: "restore TARGET", rows: async () => (await import("./backup.ts")).RESTORE_HELP }],
+  },
+  forget: {
+    summary: "Erase a memory, a user or a project from all stores at once, with a receipt",
+    run: runForget,
+    flags: [{ title: "forget memory|user|project ID", rows: async () => (await import("./forget.ts")).FORGET_HELP }],
+  },
+  verify: {
+    summary: "Check all stores and indexes, also while a server runs, and repair them",
+    run: runVerify,
+    flags: [{ title: "verify", rows: async () => (await import("./verify.ts")).VERIFY_HELP }],
+  },
   reindex: {
     summary: "Rebuild vectors, postings and entities from the texts, while searches go on",
     run: runReindex,
+    flags: [{ title: "reindex", rows: async () => (await import("./reindex.ts")).REINDEX_HELP }],
   },
-  mcp: { summary: "Serve MCP over stdin and stdout, for agents that start it themselves", run: runMcp },
-  connect: { summary: "Connect Claude, Codex, Cursor, VS Code or Gemini with Mneme", run: runConnect },
-  hook: { summary: "Recall and capture for hooks of Claude Code; see mneme connect claude-code --hooks", run: runHook },
+  mcp: {
+    summary: "Serve MCP over stdin and stdout, for agents that start it themselves",
+    run: runMcp,
+    flags: [{ title: "mcp", rows: async () => (await import("./mcp.ts")).MCP_HELP }],
+  },
+  connect: {
+    summary: "Connect Claude, Codex, Cursor, VS Code or Gemini with Mneme",
+    run: runConnect,
+    flags: [{ title: "connect CLIENT", rows: async () => (await import("./connect.ts")).CONNECT_HELP }],
+  },
+  hook: {
+    summary: "Recall and capture for hooks of Claude Code; see mneme connect claude-code --hooks",
+    run: runHook,
+    flags: [{ title: "hook recall|capture", rows: async () => (await import("./hook.ts")).HOOK_HELP }],
+  },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -85,7 +142,7 @@ export async function run(argv: readonly string[], distribution: Distribution): 
   const isNamed = !first.startsWith("-");
   try {
     const command = isNamed && Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
-    if (wantsHelp) return command?.help === undefined ? await runHelp() : print(await command.help());
+    if (wantsHelp) return command === undefined ? await runHelp() : await showHelp(command);
     if (first === "--version") return await runVersion();
     if (isNamed && command === undefined) {
       throw new UsageError(`Unknown command ${first}.${didYouMean(first, visibleCommands())} Try mneme help.`);
@@ -231,33 +288,17 @@ async function runVersion(): Promise<number> {
   return 0;
 }
 
+async function showHelp({ summary, flags, help }: Command): Promise<number> {
+  if (help !== undefined) return print(await help());
+  return flags === undefined ? runHelp() : print([summary ?? "", ...(await flagLines(flags))]);
+}
+
 async function runHelp(): Promise<number> {
-  const [
-    { IMPORT_HELP },
-    { ACCOUNTS_HELP },
-    { EXPORT_HELP },
-    { BACKUP_HELP, RESTORE_HELP },
-    { FORGET_HELP },
-    { VERIFY_HELP },
-    { REINDEX_HELP },
-    { MCP_HELP },
-    { CONNECT_HELP },
-    { HOOK_HELP },
-  ] = await Promise.all([
-    import("./import.ts"),
-    import("./accounts.ts"),
-    import("./project-copy.ts"),
-    import("./backup.ts"),
-    import("./forget.ts"),
-    import("./verify.ts"),
-    import("./reindex.ts"),
-    import("./mcp.ts"),
-    import("./connect.ts"),
-    import("./hook.ts"),
-  ]);
+  const { ACCOUNTS_HELP } = await import("./accounts.ts");
   const commands = Object.entries(COMMANDS).flatMap(([name, { summary }]) =>
     summary === null ? [] : [[name, summary]],
   );
+  const tables = new Set(Object.values(COMMANDS).flatMap(({ flags = [] }) => flags));
   const lines = [
     `Mneme ${VERSION}: a memory and retrieval engine for AI applications`,
     "",
@@ -268,41 +309,20 @@ async function runHelp(): Promise<number> {
     "",
     "Flags of serve (each can also be set in the environment or in mneme.toml: --data-dir, MNEME_DATA_DIR, data_dir):",
     ...indent(alignRows(settingsHelp())),
-    "",
-    "Flags of import FILE.jsonl[.gz]:",
-    ...indent(alignRows(IMPORT_HELP)),
-    "",
-    "Flags of export FILE.jsonl[.gz], and of import of such a file (--data-dir, --config):",
-    ...indent(alignRows(EXPORT_HELP)),
-    "",
-    "Flags of backup TARGET (a folder, or s3://BUCKET/PREFIX):",
-    ...indent(alignRows(BACKUP_HELP)),
-    "",
-    "Flags of restore TARGET:",
-    ...indent(alignRows(RESTORE_HELP)),
-    "",
-    "Flags of forget memory|user|project ID:",
-    ...indent(alignRows(FORGET_HELP)),
-    "",
-    "Flags of verify:",
-    ...indent(alignRows(VERIFY_HELP)),
-    "",
-    "Flags of reindex:",
-    ...indent(alignRows(REINDEX_HELP)),
-    "",
-    "Flags of mcp:",
-    ...indent(alignRows(MCP_HELP)),
-    "",
-    "Flags of connect CLIENT:",
-    ...indent(alignRows(CONNECT_HELP)),
-    "",
-    "Flags of hook recall|capture:",
-    ...indent(alignRows(HOOK_HELP)),
+    ...(await flagLines([...tables])),
     "",
     "Keys, projects and models (for their flags: mneme keys --help, mneme projects --help, mneme models --help):",
     ...indent(alignRows([...ACCOUNTS_HELP, MODEL_CHECK_HELP])),
   ];
   return print(lines);
+}
+
+/** The lines of tables of flags, each after an empty line. */
+async function flagLines(tables: readonly FlagTable[]): Promise<readonly string[]> {
+  const lines = await Promise.all(
+    tables.map(async ({ title, rows }) => ["", `Flags of ${title}:`, ...indent(alignRows(await rows()))]),
+  );
+  return lines.flat();
 }
 
 function print(lines: readonly string[]): number {
@@ -316,8 +336,4 @@ function placeOf({ shippedModelsDirectory }: Distribution): StartPlace {
 
 function visibleCommands(): string[] {
   return Object.entries(COMMANDS).flatMap(([name, { summary }]) => (summary === null ? [] : [name]));
-}
-
-function indent(lines: readonly string[]): string[] {
-  return lines.map((line) => `  ${line}`);
 }

@@ -29,6 +29,11 @@ export function alignRows(rows: readonly (readonly string[])[], numeric = false)
   );
 }
 
+/** Indents lines by two spaces. */
+export function indent(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`);
+}
+
 /** Formats milliseconds for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
 export function readableDuration(ms: number): string {
   const seconds = ms / 1000;

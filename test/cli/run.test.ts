@@ -19,6 +19,31 @@ describe("commands", () => {
       for (const word of ["serve", "import", "version", "--port", "MNEME_ADMIN_KEY"]) expect(stdout).toContain(word);
     }
   });
+  test("--help after a command shows its own flags, and only these", () => {
+    const general = runMneme(["help"], folder).stdout;
+    const cases: readonly (readonly [command: string, flags: readonly string[]])[] = [
+      ["import", ["--batch NUMBER", "--data-dir DIRECTORY"]],
+      ["export", ["--force"]],
+      ["backup", ["--with-index", "--keep NUMBER"]],
+      ["restore", ["--backup ID", "--check"]],
+      ["forget", ["--project PROJECT"]],
+      ["verify", ["--repair"]],
+      ["reindex", ["--rate NUMBER"]],
+      ["mcp", ["--url URL"]],
+      ["connect", ["--hooks", "--write"]],
+      ["hook", ["--url URL"]],
+    ];
+    for (const [command, flags] of cases) {
+      const { exitCode, stdout, stderr } = runMneme([command, "--help"], folder);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      const [summary, ...tables] = stdout.trimEnd().split("\n");
+      expect(general).toContain(`  ${command.padEnd(8)}  ${summary}\n`);
+      expect(tables.slice(0, 2)).toEqual(["", expect.stringMatching(new RegExp(`^Flags of ${command}\\b.*:$`))]);
+      expect(general).toContain(tables.join("\n"));
+      for (const flag of flags) expect(stdout).toContain(`\n  ${flag} `);
+      expect(stdout).not.toContain("--hnsw-min-chunks");
+    }
+  });
   test("version prints the version", () => {
     expect(runMneme(["version"], folder).stdout).toStartWith(`mneme ${packageJson.version} `);
     expect(runMneme(["--version"], folder).stdout).toStartWith(`mneme ${packageJson.version} `);
