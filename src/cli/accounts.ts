@@ -2,7 +2,6 @@
 // data directory or through a server. The operations are implemented by local-accounts.ts and by the API; models.ts has
 // the actions on models.
 
-import { parseConfig, type StartPlace } from "../config.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { PLAN_NAMES, type Plan } from "../domain/project.ts";
 import { KEY_SCOPES } from "../domain/scope.ts";
@@ -22,6 +21,7 @@ import {
   tableOf,
 } from "./account-action.ts";
 import { Client, type JsonRecord } from "./client.ts";
+import { type CommandStart, directoryConfig, directoryFlags } from "./command-start.ts";
 import { MODEL_ACTIONS } from "./models.ts";
 import { RemoteAccounts } from "./remote-accounts.ts";
 import { alignRows, indent } from "./terminal.ts";
@@ -30,9 +30,7 @@ import { alignRows, indent } from "./terminal.ts";
 export type AccountsCommand = "keys" | "projects" | "models";
 
 /** What a command gets from its caller. */
-export interface AccountsStart {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly place: StartPlace;
+export interface AccountsStart extends CommandStart {
   readonly clock: Clock;
   /** Opens the accounts of a data directory. */
   readonly openLocal: (dataDir: string, clock: Clock, models: ModelsPlace, defaultPlan: Plan) => Accounts;
@@ -182,16 +180,14 @@ function parseCall(command: AccountsCommand, argv: readonly string[]): Call {
 
 function open(command: AccountsCommand, { flags }: Call, start: AccountsStart): Accounts {
   const url = flags.get("--url");
-  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
   if (url === undefined) {
-    const config = parseConfig(ofData.flat(), start.environment, start.place);
-    const { dataDir, store, modelsDir, embedder, defaultPlan } = config;
+    const { dataDir, store, modelsDir, embedder, defaultPlan } = directoryConfig(flags, start);
     if (store !== null) {
       throw new UsageError(`With MNEME_STORE, ${command} needs a running server: give its address with --url.`);
     }
     return start.openLocal(dataDir, start.clock, { directory: modelsDir, defaultId: embedder }, defaultPlan);
   }
-  const [conflict] = ofData;
+  const [conflict] = directoryFlags(flags);
   if (conflict !== undefined) throw new UsageError(`--url and ${conflict[0]} cannot be used together.`);
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
     throw new UsageError(`--url must be an http or https address, not ${JSON.stringify(url)}.`);

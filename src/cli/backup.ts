@@ -11,21 +11,15 @@ import { lowerPriority } from "../children/priority.ts";
 import type { CopyLine, CopyPart } from "../compose/control.ts";
 import { openDataDirectory } from "../compose/data-directory.ts";
 import { restoreInto } from "../compose/restore.ts";
-import { parseConfig, type StartPlace } from "../config.ts";
 import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { RateLimit } from "../kit/rate-limit.ts";
 import { ByteReader } from "./byte-reader.ts";
+import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
 import { accepted } from "./project-copy.ts";
 import { alignRows, Progress, readableDuration } from "./terminal.ts";
-
-/** What a command gets from its caller. */
-export interface BackupStart {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly place: StartPlace;
-}
 
 /** Priority of the process that makes a backup: the lowest. */
 const NICENESS = 19;
@@ -37,8 +31,7 @@ const KEY_HELP = [
 
 /** Help for backup, as `[flag, description]`. */
 export const BACKUP_HELP: readonly (readonly [string, string])[] = [
-  ["--data-dir DIRECTORY", "Data directory, whether or not a server is running (default: as for serve)"],
-  ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
+  ...DIRECTORY_HELP,
   ["--rate NUMBER[K|M|G]", "Read at most this many bytes per second (default: unlimited)"],
   ["--with-index", "Also keep the index, so that a restored server need not compute vectors again (larger)"],
   ["--keep NUMBER", "Afterwards remove all backups but this many, the newest (default: remove none)"],
@@ -59,7 +52,7 @@ export const RESTORE_HELP: readonly (readonly [string, string])[] = [
  * @returns the text to print
  * @throws Error with one sentence; a backup that did not end is no backup
  */
-export async function backup(argv: readonly string[], start: BackupStart): Promise<string> {
+export async function backup(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--data-dir": "value", "--config": "value", "--rate": "value", "--keep": "value", "--key-file": "value" },
     "--with-index": "switch",
@@ -68,8 +61,7 @@ export async function backup(argv: readonly string[], start: BackupStart): Promi
   const limit = new RateLimit(rateOf(flags.get("--rate")), systemClock);
   const keep = countOf(flags.get("--keep"));
   const key = keyOf(flags, start);
-  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
-  const config = parseConfig(ofData.flat(), start.environment, start.place);
+  const config = directoryConfig(flags, start);
   const log = createLog("warn");
   lowerPriority(process.pid, NICENESS, log); // hashing and compressing must not delay the server's searches
   const directory = await openDataDirectory(config, systemClock, log);
@@ -107,7 +99,7 @@ export async function backup(argv: readonly string[], start: BackupStart): Promi
  * @returns the text to print
  * @throws Error with one sentence; nothing is in the data directory then but the folder `restoring`
  */
-export async function restore(argv: readonly string[], start: BackupStart): Promise<string> {
+export async function restore(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--data-dir": "value", "--backup": "value", "--list": "switch", "--check": "switch", "--key-file": "value" },
   });
@@ -201,7 +193,7 @@ async function lineOf(reader: ByteReader): Promise<CopyLine> {
   return parsed;
 }
 
-function targetOf(positionals: readonly string[], { environment, place }: BackupStart, usage: string): Target {
+function targetOf(positionals: readonly string[], { environment, place }: CommandStart, usage: string): Target {
   const [address, surplus] = positionals;
   if (address === undefined) throw new UsageError(`Missing target: a folder or s3://BUCKET/PREFIX. Usage: ${usage}`);
   if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}. Usage: ${usage}`);
@@ -209,7 +201,7 @@ function targetOf(positionals: readonly string[], { environment, place }: Backup
   return new FolderTarget(resolve(place.workingDirectory, address));
 }
 
-function keyOf(flags: ReadonlyMap<string, string>, { environment, place }: BackupStart): KeySource | null {
+function keyOf(flags: ReadonlyMap<string, string>, { environment, place }: CommandStart): KeySource | null {
   const [file, passphrase] = [flags.get("--key-file"), environment.MNEME_BACKUP_PASSPHRASE];
   if (file !== undefined && passphrase !== undefined) {
     throw new UsageError("--key-file and MNEME_BACKUP_PASSPHRASE cannot be used together.");

@@ -1,10 +1,10 @@
 // `mneme forget`: erases a memory, a user or a project from all stores at once, and prints a receipt.
 
 import { openDataDirectory } from "../compose/data-directory.ts";
-import { parseConfig, type StartPlace } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
+import { type CommandStart, directoryConfig } from "./command-start.ts";
 import { accepted } from "./project-copy.ts";
 
 /** Help for forget, as `[flag, description]`. */
@@ -21,22 +21,14 @@ const USAGE = "Usage: mneme forget memory|user|project ID";
  * @returns the receipt as JSON
  * @throws Error with one sentence
  */
-export async function forgetCommand(
-  argv: readonly string[],
-  {
-    environment,
-    place,
-  }: { readonly environment: Readonly<Record<string, string | undefined>>; readonly place: StartPlace },
-): Promise<string> {
+export async function forgetCommand(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--project": "value", "--data-dir": "value", "--config": "value" },
   });
   const [kind, id, surplus] = positionals;
   if (kind === undefined || id === undefined) throw new UsageError(`Missing what to forget. ${USAGE}`);
   if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}. ${USAGE}`);
-  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
-  const config = parseConfig(ofData.flat(), environment, place);
-  const directory = await openDataDirectory(config, systemClock, createLog("warn"));
+  const directory = await openDataDirectory(directoryConfig(flags, start), systemClock, createLog("warn"));
   try {
     const body = JSON.stringify({ kind, id, project: flags.get("--project") ?? null });
     const response = await accepted(directory.control(new Request("http://mneme/forget", { method: "POST", body })));

@@ -2,26 +2,18 @@
 // opens the data directory, or uses the process that has it.
 
 import type { IndexingDirectory } from "../compose/indexing-directory.ts";
-import { type Config, parseConfig, type StartPlace } from "../config.ts";
+import type { Config } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import type { RemoteMcp } from "../mcp/stdio.ts";
+import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
 
 /** Help for the flags of mcp, as `[flag, description]`. */
 export const MCP_HELP: readonly (readonly [string, string])[] = [
   ["--url URL", "Use the server at this address with the key in MNEME_API_KEY (default: the data directory)"],
-  ["--data-dir DIRECTORY", "Data directory, whether or not a server is running (default: as for serve)"],
-  ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
+  ...DIRECTORY_HELP,
 ];
-
-/** What the command gets from its caller. */
-export interface McpStart {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly place: StartPlace;
-  /** Unpacks models and libraries of the single binary. */
-  readonly unpack?: ((config: Config) => Promise<void>) | undefined;
-}
 
 /** Longest wait for a process that has the data directory, but does not answer yet, in milliseconds. */
 const BUSY_MS_MAX = 30_000;
@@ -32,7 +24,7 @@ const BUSY_POLL_MS = 250;
  * calls wait until the data directory is open.
  * @throws UsageError for a wrong command line
  */
-export async function mcpCommand(argv: readonly string[], start: McpStart): Promise<void> {
+export async function mcpCommand(argv: readonly string[], start: CommandStart): Promise<void> {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--url": "value", "--data-dir": "value", "--config": "value" },
   });
@@ -44,8 +36,7 @@ export async function mcpCommand(argv: readonly string[], start: McpStart): Prom
   const { serveOverStdio } = await import("../mcp/stdio.ts");
   if (url !== undefined) return serveOverStdio(serverAt(url, key, flags), stop.signal);
 
-  const ofData = [...flags].filter(([flag]) => flag !== "--url");
-  const directory = new AgentDirectory(parseConfig(ofData.flat(), start.environment, start.place), start);
+  const directory = new AgentDirectory(directoryConfig(flags, start), start);
   directory.open();
   try {
     await serveOverStdio({ url: "http://mneme", key, send: (request) => directory.send(request) }, stop.signal);
@@ -68,10 +59,10 @@ function serverAt(url: string, key: string | null, flags: ReadonlyMap<string, st
 /** The data directory of this process, or of the process that has it. It is opened again if that process has ended. */
 class AgentDirectory {
   readonly #config: Config;
-  readonly #start: McpStart;
+  readonly #start: CommandStart;
   #opened: Promise<IndexingDirectory & { readonly stopListening: () => Promise<void> }> | null = null;
 
-  constructor(config: Config, start: McpStart) {
+  constructor(config: Config, start: CommandStart) {
     this.#config = config;
     this.#start = start;
   }

@@ -7,7 +7,6 @@ import { createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
 import { createGzip } from "node:zlib";
 import { type Control, linesOf, type StreamFailure } from "../compose/control.ts";
 import { type DataDirectory, openDataDirectory } from "../compose/data-directory.ts";
-import { type Config, parseConfig, type StartPlace } from "../config.ts";
 import {
   EXPORT_TYPES,
   ExportError,
@@ -21,20 +20,14 @@ import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { isRecord } from "./client.ts";
+import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
 import { readLines } from "./lines.ts";
 import { Progress, readableDuration } from "./terminal.ts";
-
-/** What a command gets from its caller. */
-export interface CopyStart {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly place: StartPlace;
-}
 
 /** Help for the flags of export, as `[flag, description]`. */
 export const EXPORT_HELP: readonly (readonly [string, string])[] = [
   ["--project PROJECT", "Id or name of the project (default: the default project)"],
-  ["--data-dir DIRECTORY", "Data directory, whether or not a server is running (default: as for serve)"],
-  ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
+  ...DIRECTORY_HELP,
   ["--force", "Replace FILE if it exists"],
 ];
 
@@ -49,7 +42,7 @@ export async function isExportFile(path: string): Promise<boolean> {
  * @returns the text to print
  * @throws Error with one sentence; no file is left then
  */
-export async function exportProject(argv: readonly string[], start: CopyStart): Promise<string> {
+export async function exportProject(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--project": "value", "--data-dir": "value", "--config": "value", "--force": "switch" },
   });
@@ -73,7 +66,7 @@ export async function exportProject(argv: readonly string[], start: CopyStart): 
  * @returns the text to print
  * @throws Error with one sentence; nothing was imported then
  */
-export async function importProject(argv: readonly string[], start: CopyStart): Promise<string> {
+export async function importProject(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, { "--data-dir": "value", "--config": "value" });
   const file = onlyFile(positionals, "mneme import EXPORT.jsonl[.gz] [--data-dir DIRECTORY]");
   const { counts } = await checkExport(file);
@@ -139,12 +132,10 @@ export async function checkExport(file: string): Promise<ExportHeader> {
 
 async function withDirectory<T>(
   flags: ReadonlyMap<string, string>,
-  { environment, place }: CopyStart,
+  start: CommandStart,
   work: (directory: DataDirectory) => Promise<T>,
 ): Promise<T> {
-  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
-  const config: Config = parseConfig(ofData.flat(), environment, place);
-  const directory = await openDataDirectory(config, systemClock, createLog("warn"));
+  const directory = await openDataDirectory(directoryConfig(flags, start), systemClock, createLog("warn"));
   try {
     return await work(directory);
   } finally {

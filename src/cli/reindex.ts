@@ -2,11 +2,11 @@
 // a server runs on the data directory.
 
 import { linesOf, type StreamFailure } from "../compose/control.ts";
-import { type Config, parseConfig, type StartPlace } from "../config.ts";
 import type { ReindexEvent, ReindexResult } from "../domain/reindex-event.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
+import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
 import { accepted } from "./project-copy.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
@@ -15,27 +15,15 @@ export const REINDEX_HELP: readonly (readonly [string, string])[] = [
   ["--project ID", "Rebuild this project only (default: all projects)"],
   ["--rate NUMBER", "Embed at most this many chunks per second (default: the setting embedder-change-rate)"],
   ["--json", "Print the result as JSON"],
-  ["--data-dir DIRECTORY", "Data directory, whether or not a server is running (default: as for serve)"],
-  ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
+  ...DIRECTORY_HELP,
 ];
-
-/** What the command gets from its caller. */
-export interface ReindexStart {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly place: StartPlace;
-  /** Unpacks models and libraries of the single binary. */
-  readonly unpack?: ((config: Config) => Promise<void>) | undefined;
-}
 
 /**
  * Runs `mneme reindex`. It can be stopped at any time, and repeated.
  * @returns the text to print
  * @throws Error with one sentence; searches find everything as before then
  */
-export async function reindexCommand(
-  argv: readonly string[],
-  { environment, place, unpack }: ReindexStart,
-): Promise<string> {
+export async function reindexCommand(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--project": "value", "--rate": "value", "--json": "switch", "--data-dir": "value", "--config": "value" },
   });
@@ -44,9 +32,8 @@ export async function reindexCommand(
   const [project, rate] = [flags.get("--project"), flags.get("--rate")];
   if (project !== undefined) query.set("project", project);
   if (rate !== undefined) query.set("rate", checkedRate(rate));
-  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
-  const config = parseConfig(ofData.flat(), environment, place);
-  await unpack?.(config);
+  const config = directoryConfig(flags, start);
+  await start.unpack?.(config);
   // loaded when it is needed, because it loads the whole server and its unpacked libraries
   const { openIndexingDirectory } = await import("../compose/indexing-directory.ts");
   const directory = await openIndexingDirectory(config, systemClock, createLog("warn"));

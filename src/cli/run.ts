@@ -9,6 +9,7 @@ import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { VERSION } from "../kit/version.ts";
 import type { AccountsCommand } from "./accounts.ts";
+import type { CommandStart } from "./command-start.ts";
 import { settingsHelp } from "./settings-help.ts";
 import { alignRows, indent } from "./terminal.ts";
 
@@ -177,7 +178,7 @@ async function runImport(argv: readonly string[], distribution: Distribution): P
   const file = argv.find((word) => /\.jsonl(\.gz)?$/.test(word) && existsSync(word));
   const { importProject, isExportFile } = await import("./project-copy.ts");
   if (file !== undefined && (await isExportFile(file))) {
-    return print([await importProject(argv, { environment: process.env, place: placeOf(distribution) })]);
+    return print([await importProject(argv, startOf(distribution))]);
   }
   const { importFile, parseImportOptions } = await import("./import.ts");
   const { refused } = await importFile(parseImportOptions(argv, process.env));
@@ -186,25 +187,23 @@ async function runImport(argv: readonly string[], distribution: Distribution): P
 
 async function runExport(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { exportProject } = await import("./project-copy.ts");
-  return print([await exportProject(argv, { environment: process.env, place: placeOf(distribution) })]);
+  return print([await exportProject(argv, startOf(distribution))]);
 }
 
 async function runBackup(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { backup } = await import("./backup.ts");
-  return print([await backup(argv, { environment: process.env, place: placeOf(distribution) })]);
+  return print([await backup(argv, startOf(distribution))]);
 }
 
 async function runRestore(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { restore } = await import("./backup.ts");
-  return print([await restore(argv, { environment: process.env, place: placeOf(distribution) })]);
+  return print([await restore(argv, startOf(distribution))]);
 }
 
 async function runVerify(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { VERIFY_EXIT, verifyCommand } = await import("./verify.ts");
-  const { unpack } = distribution;
   try {
-    const start = { environment: process.env, place: placeOf(distribution), unpack };
-    const { text, exitCode } = await verifyCommand(argv, start);
+    const { text, exitCode } = await verifyCommand(argv, startOf(distribution));
     print([text]);
     return exitCode;
   } catch (error) {
@@ -215,19 +214,17 @@ async function runVerify(argv: readonly string[], distribution: Distribution): P
 
 async function runForget(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { forgetCommand } = await import("./forget.ts");
-  return print([await forgetCommand(argv, { environment: process.env, place: placeOf(distribution) })]);
+  return print([await forgetCommand(argv, startOf(distribution))]);
 }
 
 async function runReindex(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { reindexCommand } = await import("./reindex.ts");
-  const { unpack } = distribution;
-  return print([await reindexCommand(argv, { environment: process.env, place: placeOf(distribution), unpack })]);
+  return print([await reindexCommand(argv, startOf(distribution))]);
 }
 
 async function runMcp(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { mcpCommand } = await import("./mcp.ts");
-  const { unpack } = distribution;
-  await mcpCommand(argv, { environment: process.env, place: placeOf(distribution), unpack });
+  await mcpCommand(argv, startOf(distribution));
   return 0;
 }
 
@@ -253,8 +250,7 @@ async function runAccountsCommand(
     import("../local-accounts.ts"),
   ]);
   const text = await runAccounts(command, argv, {
-    environment: process.env,
-    place: placeOf(distribution),
+    ...startOf(distribution),
     clock: systemClock,
     openLocal: openLocalAccounts,
   });
@@ -328,6 +324,10 @@ async function flagLines(tables: readonly FlagTable[]): Promise<readonly string[
 function print(lines: readonly string[]): number {
   process.stdout.write(`${lines.join("\n")}\n`);
   return 0;
+}
+
+function startOf(distribution: Distribution): CommandStart {
+  return { environment: process.env, place: placeOf(distribution), unpack: distribution.unpack };
 }
 
 function placeOf({ shippedModelsDirectory }: Distribution): StartPlace {

@@ -4,7 +4,7 @@
 import { linesOf, type StreamFailure } from "../compose/control.ts";
 import type { DataDirectory } from "../compose/data-directory.ts";
 import { verifyDirectory } from "../compose/verify-directory.ts";
-import { type Config, parseConfig, type StartPlace } from "../config.ts";
+import type { Config } from "../config.ts";
 import type {
   DefectKind,
   IndexDefect,
@@ -16,14 +16,14 @@ import type {
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
+import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
 import { accepted } from "./project-copy.ts";
 import { Progress } from "./terminal.ts";
 
 /** Help for the flags of verify, as `[flag, description]`. */
 export const VERIFY_HELP: readonly (readonly [string, string])[] = [
   ["--repair", "Repair what can be repaired without loss; the rest is moved to quarantine/ or named"],
-  ["--data-dir DIRECTORY", "Data directory, whether or not a server is running (default: as for serve)"],
-  ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
+  ...DIRECTORY_HELP,
   ["--json", "Print the report as JSON"],
 ];
 
@@ -47,14 +47,6 @@ const PHASES: Readonly<Record<VerifyPhase, string>> = {
   index: "indexes",
 };
 
-/** What the command gets from its caller. */
-export interface VerifyStart {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly place: StartPlace;
-  /** Unpacks models and libraries of the single binary. */
-  readonly unpack?: ((config: Config) => Promise<void>) | undefined;
-}
-
 /**
  * Runs `mneme verify`.
  * @returns the text to print, and the exit code
@@ -62,15 +54,14 @@ export interface VerifyStart {
  */
 export async function verifyCommand(
   argv: readonly string[],
-  { environment, place, unpack }: VerifyStart,
+  start: CommandStart,
 ): Promise<{ readonly text: string; readonly exitCode: number }> {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--data-dir": "value", "--config": "value", "--json": "switch", "--repair": "switch" },
   });
   if (positionals[0] !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(positionals[0])}.`);
-  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
-  const config = parseConfig(ofData.flat(), environment, place);
-  const report = flags.has("--repair") ? await repaired(config, unpack) : await checked(config);
+  const config = directoryConfig(flags, start);
+  const report = flags.has("--repair") ? await repaired(config, start) : await checked(config);
   const text = flags.has("--json") ? JSON.stringify(report, null, 2) : summaryOf(report);
   return { text, exitCode: report.is_sound ? VERIFY_EXIT.sound : VERIFY_EXIT.defects };
 }
@@ -85,7 +76,7 @@ function checked(config: Config): Promise<Verification> {
  * Through a server, everything is repaired there. Without one, the stores of record come first, so that what a start
  * would remove goes to the quarantine; then the indexes are opened as a start opens them, which repairs them.
  */
-async function repaired(config: Config, unpack: VerifyStart["unpack"]): Promise<Verification> {
+async function repaired(config: Config, { unpack }: CommandStart): Promise<Verification> {
   let isServed = false;
   const report = await verifyDirectory(config, PARTS, (directory) => {
     isServed = directory.isServed;
