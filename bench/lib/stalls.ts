@@ -1,4 +1,4 @@
-// Reads how long the event loop of a watched server stood still. fixtures/loop-watch.ts writes the file.
+// Reads how long the event loop of a watched server was blocked. fixtures/loop-watch.ts writes the file.
 
 import { readFileSync } from "node:fs";
 

@@ -262,7 +262,7 @@ export class Clients {
     });
   }
 
-  /** A change must find the memory exactly if it is live and the viewer may see it. */
+  /** A change must find the memory if it is live and the viewer may see it, and only then. */
   #checkAllowed(viewer: Viewer, target: KnownMemory, wasFound: boolean, beganMs: number): void {
     const state = newest(target);
     const isInScope =

@@ -56,7 +56,7 @@ export class Server {
   readonly #worker: IngestWorker;
   readonly #changer: ModelChanger;
   readonly #log: Log;
-  /** Run when the transaction that is about to commit commits. */
+  /** What to call at the next commit. A transaction of a request sets it when its work is done. */
   #onCommit: (() => void) | null = null;
 
   constructor(

@@ -1,5 +1,6 @@
 // Faults of file operations for a server under test: kills it at a chosen operation, lets operations fail as on a full
-// or broken disk, or delays them. faults.c is compiled once per run and loaded into the server with LD_PRELOAD.
+// or broken disk, or delays them. faults.c is compiled once, kept in the cache folder, and loaded into the server with
+// LD_PRELOAD.
 
 import {
   closeSync,
