@@ -21,6 +21,7 @@ import { StoreError } from "../../src/adapters/embedded/store-error.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { runMneme } from "../support/command.ts";
+import { flipBit } from "../support/damage.ts";
 import { seeded } from "../support/seeded.ts";
 import { copyAsKilled, type Oracle, openRecordStores, wrongAnswers } from "./record-stores.ts";
 
@@ -107,14 +108,6 @@ async function refusalOf(dataDir: string): Promise<string> {
   return refusal?.message ?? "";
 }
 
-/** A middle part of a file is overwritten by one flipped bit. */
-function flip(path: string, bit: number): void {
-  const bytes = readFileSync(path);
-  const at = Math.floor(bit / 8) % bytes.length;
-  bytes[at] = (bytes[at] ?? 0) ^ (1 << (bit % 8));
-  writeFileSync(path, bytes);
-}
-
 const sizeOf = (path: string) => statSync(path).size;
 
 describe("undamaged", () => {
@@ -139,7 +132,7 @@ describe("commits of mneme.sqlite are lost: the start names their number and the
     ["its log is removed", (log: string) => rmSync(log)],
     ["its log is empty", (log: string) => truncateSync(log, 0)],
     ["its log is cut by three bytes", (log: string) => truncateSync(log, sizeOf(log) - 3)],
-    ["one bit in the middle of its log is flipped", (log: string) => flip(log, sizeOf(log) * 4)],
+    ["one bit in the middle of its log is flipped", (log: string) => flipBit(log, sizeOf(log) * 4)],
     ["an older log is put back", (log: string) => cpSync(join(olderKilled, "mneme.sqlite-wal"), log)],
   ] as const) {
     test(name, async () => {
@@ -297,7 +290,7 @@ describe("with an accepted loss, the start goes on with what is left", () => {
 
   test("a flipped bit in the log of memories.duckdb: what comes before it is kept", async () => {
     const dataDir = copyOf(killed);
-    flip(join(dataDir, "memories.duckdb.wal"), sizeOf(join(dataDir, "memories.duckdb.wal")) * 6);
+    flipBit(join(dataDir, "memories.duckdb.wal"), sizeOf(join(dataDir, "memories.duckdb.wal")) * 6);
     expect((await accepted(dataDir)).kept).toBeGreaterThan(0);
   });
 });
@@ -389,7 +382,7 @@ describe("the commands", () => {
 describe(`damage trials (seed ${SEED}): all that was acknowledged is there, or the start is refused`, () => {
   const chance = seeded(SEED);
   const damages: readonly (readonly [name: string, times: number, damage: (path: string) => void])[] = [
-    ["one flipped bit", TRIALS, (path) => flip(path, Math.floor(chance() * sizeOf(path) * 8))],
+    ["one flipped bit", TRIALS, (path) => flipBit(path, Math.floor(chance() * sizeOf(path) * 8))],
     ["cut", TRIALS, (path) => truncateSync(path, Math.floor(chance() * sizeOf(path)))],
     ["emptied", 1, (path) => truncateSync(path, 0)],
     ["removed", 1, (path) => rmSync(path)],

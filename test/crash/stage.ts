@@ -1,17 +1,18 @@
 // A data directory over many crashes: servers with faults, writers, and the oracle that judges every restart.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { CHILD_KINDS } from "../../src/children/command.ts";
 import { type Ended, startMneme } from "../support/command.ts";
+import { flipBit } from "../support/damage.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { Faults } from "./faults/faults.ts";
 import { type Called, type Caller, callerOf, ifAnswered, isWithin } from "./oracle/calls.ts";
 import { type Finding, type MemoryRecord, Oracle } from "./oracle/oracle.ts";
-import { MIX, newWriters, WRITER_ENVIRONMENT, Writer, writeAll } from "./oracle/writers.ts";
+import { MIX, type Mix, newWriters, WRITER_ENVIRONMENT, Writer, writeAll } from "./oracle/writers.ts";
 import type { CrashPoint, Work } from "./points.ts";
 
 const WRITERS = 8;
@@ -92,10 +93,7 @@ export class Stage {
     this.#server = null;
   }
 
-  /**
-   * Starts a server without faults and compares it with the oracle. When all memories have ended their processing, no
-   * uploaded file and no file with a long text may be left, unless its memory or the server's disk failed.
-   */
+  /** Starts a server without faults, compares it with the oracle, and checks what is left in the data directory. */
   async judge(): Promise<readonly Finding[]> {
     this.faults.disarm();
     if (!this.isRunning) this.#server = null;
@@ -299,8 +297,7 @@ export class Stage {
       await this.#quiet.create(callerOf(await this.server()));
       await this.#settle();
     }
-    if (work === "return to the previous model") await this.#changeModel(true);
-    if (work === "forget the previous model") await this.#changeModel(true);
+    if (work === "return to the previous model" || work === "forget the previous model") await this.#changeModel(true);
   }
 
   /** Makes the server do its work. Resolves when it is done, or when the server is gone. */
@@ -314,19 +311,9 @@ export class Stage {
       case "writes":
         return this.write(UNLIMITED);
       case "upload":
-        return writeAll(
-          [new Writer(this.oracle, "uploader", 1, { ...NOTHING, upload: 1 })],
-          this.oracle,
-          callerOf(await this.server()),
-          UNLIMITED,
-        );
+        return this.#writeOnly("uploader", { upload: 1 });
       case "long text":
-        return writeAll(
-          [new Writer(this.oracle, "storer", 1, { ...NOTHING, storeLong: 1 })],
-          this.oracle,
-          callerOf(await this.server()),
-          UNLIMITED,
-        );
+        return this.#writeOnly("storer", { storeLong: 1 });
       case "one memory":
         return void (await this.#quiet.create(callerOf(await this.server())));
       case "large memory":
@@ -352,6 +339,12 @@ export class Stage {
         await ifAnswered(server.call("DELETE", `/v1/projects/${await this.#project()}/embedder/previous`));
       }
     }
+  }
+
+  /** Lets one writer make these kinds of changes until the server is gone. */
+  async #writeOnly(name: string, mix: Partial<Mix>): Promise<void> {
+    const writer = new Writer(this.oracle, name, 1, { ...NOTHING, ...mix });
+    await writeAll([writer], this.oracle, callerOf(await this.server()), UNLIMITED);
   }
 
   async #startUntilKilled(): Promise<void> {
@@ -404,16 +397,13 @@ export class Stage {
     const folder = join(this.dataDir, "projects", project);
     for (const name of readdirSync(folder).filter((each) => each.startsWith("vectors"))) {
       const path = join(folder, name, "vectors.log");
-      const bytes = readFileSync(path);
-      const at = Math.floor(bytes.length / 2);
-      bytes[at] = (bytes[at] ?? 0) ^ 1;
-      writeFileSync(path, bytes);
+      flipBit(path, Math.floor(statSync(path).size / 2) * 8);
     }
   }
 }
 
-/** Work that is done on a number of memories that are completed. */
-const NEEDS_MEMORIES: ReadonlySet<Work> = new Set<Work>([
+/** Work that needs some completed memories. */
+const NEEDS_MEMORIES: ReadonlySet<Work> = new Set([
   ...(["one memory", "purge", "sweep", "compaction", "backup of a server", "forget", "reindex"] as const),
 ]);
 

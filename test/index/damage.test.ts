@@ -26,6 +26,7 @@ import { createLog } from "../../src/kit/log.ts";
 import type { VisibleMemory } from "../../src/ports/chunk-index.ts";
 import { key, MODEL, memoriesOf, OTHER_MODEL, publication, vectorOf, visible } from "../contract/chunk-index.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { flipBit } from "../support/damage.ts";
 import { seeded } from "../support/seeded.ts";
 
 const PROJECT = "prj_00000000000000000000000001" as ProjectId;
@@ -169,9 +170,7 @@ describe("damaged files of an index", () => {
   const random = seeded(SEED);
   const flip = (file: string) => {
     const bytes = readFileSync(file);
-    const bit = Math.floor(random() * (bytes.length - footerBytes(file, bytes)) * 8);
-    bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-    writeFileSync(file, bytes);
+    flipBit(file, Math.floor(random() * (bytes.length - footerBytes(file, bytes)) * 8));
   };
   const kinds: Readonly<Record<string, (file: string) => void>> = {
     ...Object.fromEntries(Array.from({ length: FLIPS }, (_, at) => [`flipped bit ${at + 1}`, flip])),
@@ -215,9 +214,9 @@ describe("damaged files of an index", () => {
 });
 
 describe("a bit that flips in a stored passage while the index is open", () => {
-  const stores = filesNamed(".store");
   test("never shows another text: the passage is left out and counted, and the others are shown", async () => {
     const random = seeded(SEED);
+    const stores = filesOf(intact).filter((path) => path.endsWith(".store"));
     let leftOut = 0;
     for (let flip = 0; flip < FLIPS * 10; flip++) {
       const folder = join(home.path, `flipped-${flip}`);
@@ -227,7 +226,7 @@ describe("a bit that flips in a stored passage while the index is open", () => {
         counted += passages;
       });
       await opened.index.reconcile(PROJECT, rows());
-      const path = join(folder, "projects", stores()[flip % stores().length] ?? "");
+      const path = join(folder, "projects", stores[flip % stores.length] ?? "");
       const file = openSync(path, "r+");
       const byte = Buffer.alloc(1);
       const at = Math.floor(random() * statSync(path).size);
@@ -249,8 +248,3 @@ describe("a bit that flips in a stored passage while the index is open", () => {
     expect(leftOut).toBeGreaterThan(0);
   });
 });
-
-/** Names of the files of the intact project with this ending. Call it in a test. */
-function filesNamed(ending: string): () => readonly string[] {
-  return () => filesOf(intact).filter((path) => path.endsWith(ending));
-}

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import type { ReindexEvent, ReindexResult } from "../../src/domain/reindex-event.ts";
-import { Reindexer, type ReindexParts } from "../../src/ingest/reindexer.ts";
+import { Reindexer } from "../../src/ingest/reindexer.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { Rebuild } from "../../src/ports/chunk-index.ts";
 import { searchIn, storeIn } from "../retrieval/search-fixtures.ts";
@@ -25,41 +25,31 @@ let harness: IngestHarness;
 let reindexer: Reindexer;
 beforeEach(async () => {
   harness = await openIngestHarness();
-  reindexer = newReindexer();
+  const { index, memories, jobs, extractions, preparer, embedders, clock } = harness;
+  const wakeIngest = () => harness.worker.wake();
+  const log = createLog("silent");
+  reindexer = new Reindexer({ index, memories, jobs, extractions, preparer, embedders, wakeIngest, clock, log });
 });
 afterEach(async () => {
   await reindexer.stop();
   await harness.close();
 });
 
-function newReindexer(parts: Partial<ReindexParts> = {}): Reindexer {
-  const { index, memories, jobs, extractions, preparer, embedders, clock } = harness;
-  const log = createLog("silent");
-  const wakeIngest = () => harness.worker.wake();
-  return new Reindexer({
-    ...{ index, memories, jobs, extractions, preparer, embedders, wakeIngest, clock, log },
-    ...parts,
-  });
-}
-
 /** Runs to the end, while the clock advances, and returns the result of the project. */
 async function reindexed(chunksPerSecond: number | null = null): Promise<ReindexResult> {
   const events: ReindexEvent[] = [];
-  let failure: unknown = null;
-  const running = (async () => {
-    for await (const event of reindexer.run([harness.projectId], chunksPerSecond)) events.push(event);
-  })().catch((error) => {
-    failure = error;
-  });
   let hasEnded = false;
-  void running.finally(() => {
+  const run = async () => {
+    for await (const event of reindexer.run([harness.projectId], chunksPerSecond)) events.push(event);
+  };
+  const running = run().finally(() => {
     hasEnded = true;
   });
-  await until("the run has ended", () => {
+  const isOver = () => {
     if (!hasEnded) harness.clock.advance(200);
     return hasEnded;
-  });
-  if (failure !== null) throw failure;
+  };
+  await Promise.all([running, until("the run has ended", isOver)]);
   const last = events.at(-1);
   if (last?.type !== "project") throw new Error("a run ends with the result of the last project");
   return last;
@@ -178,7 +168,8 @@ test("a run that was stopped in the middle has left every memory whole, and is r
   };
   const run = reindexer.run([harness.projectId], null);
   await run.next();
-  await expect(newReindexerRun()).rejects.toThrow("running already");
+  const second = reindexer.run([harness.projectId], null);
+  await expect(second.next()).rejects.toThrow("running already");
   await run.return(undefined);
   expect(await count()).toBe(64);
   const within = await project.admit(null, harness.clock.now());
@@ -189,11 +180,6 @@ test("a run that was stopped in the middle has left every memory whole, and is r
   await reindexer.stop();
   await expect(reindexed()).rejects.toThrow("aborted");
 });
-
-/** Asks for a second run beside the first. */
-async function newReindexerRun(): Promise<unknown> {
-  return reindexer.run([harness.projectId], null).next();
-}
 
 test("the rate limit holds", async () => {
   await storeIn(harness, ...Array.from({ length: 20 }, (_, at) => ({ content: `Kite number ${at}.` })));

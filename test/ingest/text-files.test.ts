@@ -2,8 +2,9 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { rmSync, truncateSync, writeFileSync } from "node:fs";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import { flipBit } from "../support/damage.ts";
 import { type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
 
 let harness: IngestHarness;
@@ -43,7 +44,7 @@ describe("a text in a file", () => {
   });
 
   const damages: readonly (readonly [string, (path: string) => void, { code: string; message: string }])[] = [
-    ["has a flipped bit", (path) => flipBit(path, 3), DAMAGED],
+    ["has a flipped bit", (path) => flipBit(path, 24), DAMAGED],
     ["is shortened", (path) => truncateSync(path, 7), DAMAGED],
     ["is empty", (path) => truncateSync(path, 0), DAMAGED],
     ["is longer", (path) => writeFileSync(path, "!", { flag: "a" }), DAMAGED],
@@ -61,9 +62,3 @@ describe("a text in a file", () => {
     });
   }
 });
-
-function flipBit(path: string, at: number): void {
-  const bytes = readFileSync(path);
-  bytes[at] = (bytes[at] ?? 0) ^ 1;
-  writeFileSync(path, bytes);
-}

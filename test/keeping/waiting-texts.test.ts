@@ -8,6 +8,7 @@ import { backup, restore } from "../../src/cli/backup.ts";
 import { exportProject, importProject } from "../../src/cli/project-copy.ts";
 import { verifyCommand } from "../../src/cli/verify.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
+import { escapedBody } from "../support/escaped-body.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { startWithoutModels } from "../support/unfinished.ts";
 
@@ -18,11 +19,8 @@ const start = {
   place: { workingDirectory: folder, shippedModelsDirectory: () => join(import.meta.dir, "../../data/models") },
 };
 
-/** 12,000 characters that are all escapes in the body, which makes the text long. */
+/** A text of 12,000 characters. */
 const TEXT = "Der Käse reift im Keller. 😀 ".repeat(430);
-const BODY = `{"content":"${Array.from({ length: TEXT.length }, (_, at) => {
-  return `\\u${TEXT.charCodeAt(at).toString(16).padStart(4, "0")}`;
-}).join("")}"}${" ".repeat(1024 * 1024)}`;
 
 let service: TestService;
 let stop: () => Promise<void>;
@@ -31,7 +29,7 @@ beforeAll(async () => {
   service = await startWithoutModels();
   stop = listenForCommands(service.dataDir, service.service.control);
   const headers = { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" };
-  const request = new Request("http://mneme.test/v1/memories", { method: "POST", headers, body: BODY });
+  const request = new Request("http://mneme.test/v1/memories", { method: "POST", headers, body: escapedBody(TEXT) });
   expect((await service.send(request)).status).toBe(202);
   expect(textFiles(service.dataDir).map((file) => readFileSync(file, "utf8"))).toEqual([TEXT]);
 }, 60_000);

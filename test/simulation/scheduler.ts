@@ -41,6 +41,8 @@ export interface FaultRates {
 /** No faults. */
 export const NO_FAULTS: FaultRates = { failure: 0, commit: 0, outage: 0, slow: 0, full: 0, lazy: 0 };
 
+/** Time of the simulated clock at the start, in Unix milliseconds. */
+const START_MS = 1_800_000_000_000;
 const SLOW_MS_MAX = 120_000;
 /** Probability that a decision is made without regard to lazy calls. */
 const FAIR = 0.05;
@@ -81,7 +83,7 @@ export class Scheduler {
   /** Whether each kind of call is lazy in this run. */
   readonly #lazy = new Map<string, boolean>();
   /** Unix milliseconds of the simulated clock. */
-  now = 1_800_000_000_000;
+  now = START_MS;
   /** Number of decisions so far. */
   step = 0;
   rates: FaultRates = NO_FAULTS;
@@ -105,7 +107,7 @@ export class Scheduler {
   }
 
   note(event: string): void {
-    this.trace.push(`${this.step} +${(this.now - 1_800_000_000_000) / 1000}s ${event}`);
+    this.trace.push(`${this.step} +${(this.now - START_MS) / 1000}s ${event}`);
   }
 
   /** Whether calls wait that may continue now. */
@@ -118,7 +120,7 @@ export class Scheduler {
       if (!process.isAlive) return;
       const isSlow = this.chance(this.rates.slow);
       const at = isSlow ? this.now + Math.ceil(this.#random() * SLOW_MS_MAX) : this.now;
-      if (isSlow) this.note(`slow: ${call} ${phase}, until +${(at - 1_800_000_000_000) / 1000}s`);
+      if (isSlow) this.note(`slow: ${call} ${phase}, until +${(at - START_MS) / 1000}s`);
       this.#waiting.push({ process, call, phase, at, resolve, reject });
     });
   }

@@ -5,6 +5,7 @@ import { DEFAULT_SETTINGS, type Plan } from "../../src/domain/project.ts";
 import type { MemoryRow } from "../in-memory/session.ts";
 import { seeded } from "../support/seeded.ts";
 import { isLive, newest, Oracle } from "./oracle.ts";
+import { UNREADABLE } from "./ports.ts";
 import { type ClientRequest, Clients } from "./requests.ts";
 import { type FaultRates, InjectedError, NO_FAULTS, Scheduler, settled } from "./scheduler.ts";
 import { type LogLevel, Server, ServerDisk } from "./server.ts";
@@ -207,7 +208,8 @@ class Simulation {
           if (storageBytes !== bytes) this.#report(`usage counts ${storageBytes} bytes instead of ${bytes}`);
         }),
       );
-      // A failed memory keeps the entries of its earlier content, which no search shows, until the next start.
+      // If a memory failed after a rewrite, the index keeps the entries of its earlier content until the next start.
+      // No search shows them.
       const failed = new Set(this.#rows().flatMap(({ id, status }) => (status === "failed" ? [id] : [])));
       const completed = live.filter((memory) => newest(memory).status === "completed").map(({ id }) => id);
       const indexed = this.#disk.index.projects.get(projectId) ?? new Map();
@@ -224,7 +226,7 @@ class Simulation {
       const hasTrouble = failure + commit + crash + slow + jump > 0;
       const wasUnlucky = row.error?.message.includes("12 times") === true && hasTrouble;
       const memory = this.#oracle.get(row.id);
-      const isExpected = memory !== null && newest(memory).content.includes("unreadable");
+      const isExpected = memory !== null && newest(memory).content.includes(UNREADABLE);
       if (row.status === "failed" && row.deletedAt === null && !isExpected && !wasUnlucky) {
         this.#report(`${row.id} failed without a reason: ${row.error?.message}`);
       }

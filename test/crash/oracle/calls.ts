@@ -1,5 +1,6 @@
 // How an oracle and its writers call a server.
 
+import { escapedBody } from "../../support/escaped-body.ts";
 import { until } from "../../support/until.ts";
 
 /** A response: its status and its parsed body. */
@@ -51,9 +52,8 @@ export function callerOf(server: {
     call: (method, path, body) => server.call(method, path, body),
     callAs: (key, method, path) => send(`${server.url}${path}`, key, { method }),
     storeLarge: (text, metadata) => {
-      const escapes = Array.from({ length: text.length }, (_, at) => escapeOf(text.charCodeAt(at)));
-      const body = `{"content":"${escapes.join("")}","metadata":${JSON.stringify(metadata)}}${" ".repeat(1024 * 1024)}`;
       const headers = { "content-type": "application/json" };
+      const body = escapedBody(text, metadata);
       return send(`${server.url}/v1/memories`, server.key, { method: "POST", headers, body });
     },
     upload: (filename, text, metadata) => {
@@ -63,10 +63,6 @@ export function callerOf(server: {
       return send(`${server.url}/v1/memories/upload`, server.key, { method: "POST", body: form });
     },
   };
-}
-
-function escapeOf(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, "0")}`;
 }
 
 async function send(
