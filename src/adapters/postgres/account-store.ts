@@ -12,7 +12,7 @@ import type { Listing } from "../../ports/user-store.ts";
 import { KeyRows } from "./key-rows.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
 import { FIND_DEFAULT, ProjectRows } from "./project-rows.ts";
-import type { Session } from "./session.ts";
+import { lockProjects, type Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 import { countUsage, readUsage } from "./usage-rows.ts";
 import { projectKeyOf } from "./user-rows.ts";
@@ -92,7 +92,7 @@ export class PostgresAccountStore implements AccountStore {
   }
 
   async setOperatorKey(secret: string): Promise<void> {
-    await this.session.lock((await this.session.lookUp<{ id: string }>(FIND_DEFAULT)).map(({ id }) => id));
+    await lockProjects(this.session, FIND_DEFAULT);
     const project = await this.#projects.defaultProject();
     await this.#keys.setOperator(project, secret);
   }

@@ -22,7 +22,7 @@ import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX } from "../rows/sql.ts";
 import { putTags, sourceColumns } from "./memory-sql.ts";
 import type { PostgresOutbox } from "./outbox.ts";
-import type { Bindings, Session } from "./session.ts";
+import { type Bindings, lockProjects, type Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 
 // Before a file is read, the size of its text is known only if it is a plain-text file.
@@ -31,8 +31,8 @@ const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.file
 const IS_JOB = `memories.status = 'processing' AND ${LIVE} AND ${SHORT_ENOUGH}`;
 const CLAIMABLE = `${IS_JOB} AND memories.claimable_at <= $now`;
 
-// The projects with jobs. Jumps in the index from one project to the next, so that neither many waiting jobs nor many
-// projects without jobs cost anything.
+// The projects with jobs. Recursive index scan: one look-up per project with jobs. So its cost grows neither with the
+// number of waiting jobs nor with the number of projects without jobs.
 const WAITING = `RECURSIVE waiting (project_key) AS (
     SELECT min(project_key) FROM memories WHERE status = 'processing' AND deleted_at IS NULL
     UNION ALL
@@ -58,7 +58,7 @@ const CLAIM = `UPDATE memories SET lease = nextval('lease_tokens'), claimable_at
   RETURNING ${MEMORY_COLUMNS}, memories.content_sha256, memories.lease,
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
 
-// another claim that serves the project at this moment moves it to the end as well, so that it can be skipped here
+// Skips a row that another claim has locked: that claim also serves this project and moves it to the end of the order.
 const SERVE = `UPDATE project_service SET served_lease = greatest(served_lease, $lease)
   WHERE project_key IN (SELECT project_key FROM project_service WHERE project_key = $projectKey
     FOR NO KEY UPDATE SKIP LOCKED)`;
@@ -156,7 +156,7 @@ export class PostgresJobStore implements JobStore {
 
   /** Jobs that wait for their next attempt have no lease, so they do not change. */
   async voidLeases(): Promise<void> {
-    await this.session.lock((await this.session.lookUp<{ id: string }>(LEASED_PROJECTS)).map(({ id }) => id));
+    await lockProjects(this.session, LEASED_PROJECTS);
     await this.session.run(VOID_LEASES, { now: this.#now });
   }
 
@@ -189,7 +189,7 @@ export class PostgresJobStore implements JobStore {
 
   /** Starts a new version, so that it cannot be confused with what is left of the lost version. */
   async reopen(keys: readonly MemoryKey[]): Promise<void> {
-    await this.session.lock((await this.session.lookUp<{ id: string }>(PROJECTS_OF, { keys })).map(({ id }) => id));
+    await lockProjects(this.session, PROJECTS_OF, { keys });
     await this.session.run(REOPEN, { keys, now: this.#now });
   }
 
@@ -233,12 +233,13 @@ export class PostgresJobStore implements JobStore {
     return new Map(rows.map((row) => [row.memory_key, row]));
   }
 
-  async #completeOne({ job, read, ...result }: Completion): Promise<VisibleMemory | null> {
+  async #completeOne(completion: Completion): Promise<VisibleMemory | null> {
+    const { job, read } = completion;
     const held = this.#held(job);
     // uses the attributes of the row and not of the job, because a caller may have changed some since the claim
     const row = await this.session.get<MemoryRow>(FIND_HELD, held);
     if (row === null) return null;
-    const { source, ...columns } = completedColumns(row, { ...result, read }, held.now);
+    const { source, ...columns } = completedColumns(row, completion, held.now);
     const done = await this.session.get<MemoryRow>(COMPLETE, { ...columns, ...sourceColumns(source) });
     invariant(done !== null, `memory ${row.id} vanished within its own completion`);
     await putTags(this.session, done, row.tags, done.tags);

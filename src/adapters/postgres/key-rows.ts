@@ -5,13 +5,14 @@ import { timingSafeEqual } from "node:crypto";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { KeyId, ProjectId } from "../../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../domain/key.ts";
-import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
+import type { Page } from "../../domain/page.ts";
 import type { KeyScope, Principal } from "../../domain/scope.ts";
 import type { Listing } from "../../ports/user-store.ts";
 import { hashOf, KEY_COLUMNS, type KeyRow, newSecret, OPERATOR, redact, secretTaken, toKey } from "../rows/key.ts";
 import { newId } from "../rows/random.ts";
 import { OPEN_PROJECT } from "../rows/sql.ts";
 import { cursorBinding } from "./cursor-binding.ts";
+import { type PagedList, readPage } from "./pages.ts";
 import type { Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 
@@ -137,16 +138,14 @@ export class KeyRows {
   }
 
   /** See AccountStore.listKeys. */
-  async list(projectId: ProjectId, { limit, cursor }: Listing): Promise<Page<ApiKey>> {
-    const binding = await cursorBinding(this.session, projectId, ["keys"]);
-    // one row more than requested shows whether another page follows
-    const params = { project: projectId, rows: limit + 1 };
-    const found =
-      cursor === undefined
-        ? await this.session.all<KeyRow>(NEWEST, params)
-        : await this.session.all<KeyRow>(NEWEST_BEFORE, { ...params, before: decodeCursor(cursor, binding) });
-    const toItems = (page: readonly KeyRow[]) => page.map((row) => toKey(row, this.context.lastUses));
-    return pageOf(found, { limit, binding, keyOf: (row) => row.key_key, toItems });
+  async list(projectId: ProjectId, listing: Listing): Promise<Page<ApiKey>> {
+    const list: PagedList<KeyRow, ApiKey> = {
+      ...{ first: NEWEST, next: NEWEST_BEFORE, params: { project: projectId } },
+      binding: await cursorBinding(this.session, projectId, ["keys"]),
+      keyOf: (row) => row.key_key,
+      toItem: (row) => toKey(row, this.context.lastUses),
+    };
+    return readPage(this.session, list, listing);
   }
 
   /** See AccountStore.changeKey. */

@@ -4,13 +4,14 @@
 import { ChunkIds, PROJECT_SECRET_BYTES } from "../../domain/chunk-ids.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { ProjectId } from "../../domain/ids.ts";
-import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
+import type { Page } from "../../domain/page.ts";
 import type { Plan, Project, ProjectChange, ProjectSettings } from "../../domain/project.ts";
 import type { Listing } from "../../ports/user-store.ts";
 import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "../rows/project.ts";
 import { newId } from "../rows/random.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
 import { projectsCursorBinding } from "./cursor-binding.ts";
+import { type PagedList, readPage } from "./pages.ts";
 import type { Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 
@@ -104,16 +105,14 @@ export class ProjectRows {
   }
 
   /** See AccountStore.listProjects. */
-  async list({ limit, cursor }: Listing): Promise<Page<Project>> {
-    // one row more than requested shows whether another page follows
-    const rows = limit + 1;
-    const binding = await projectsCursorBinding(this.session);
-    const found =
-      cursor === undefined
-        ? await this.session.all<ProjectRow>(NEWEST, { rows })
-        : await this.session.all<ProjectRow>(NEWEST_BEFORE, { before: decodeCursor(cursor, binding), rows });
-    const toItems = (page: readonly ProjectRow[]) => page.map(toProject);
-    return pageOf(found, { limit, binding, keyOf: (row) => row.project_key, toItems });
+  async list(listing: Listing): Promise<Page<Project>> {
+    const list: PagedList<ProjectRow, Project> = {
+      ...{ first: NEWEST, next: NEWEST_BEFORE, params: {} },
+      binding: await projectsCursorBinding(this.session),
+      keyOf: (row) => row.project_key,
+      toItem: toProject,
+    };
+    return readPage(this.session, list, listing);
   }
 
   /** See AccountStore.changeProject. */

@@ -6,7 +6,7 @@ import type { RetiredMemory, RetirementStore } from "../../ports/retirement-stor
 import type { MemoryRow } from "../rows/memory.ts";
 import { keptFileOf } from "../rows/memory-file.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import type { Session } from "./session.ts";
+import { lockProjects, type Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -54,7 +54,7 @@ export class PostgresRetirementStore implements RetirementStore {
   }
 
   async markRetracted(keys: readonly MemoryKey[]): Promise<void> {
-    await this.#lockProjectsOf(keys);
+    await lockProjects(this.session, PROJECTS_OF, { keys });
     await this.session.run(MARK_RETRACTED, { keys });
   }
 
@@ -64,7 +64,7 @@ export class PostgresRetirementStore implements RetirementStore {
   }
 
   async erase(keys: readonly MemoryKey[]): Promise<readonly string[]> {
-    await this.#lockProjectsOf(keys);
+    await lockProjects(this.session, PROJECTS_OF, { keys });
     const rows = await this.session.all<Pick<MemoryRow, "source">>(ERASE, { keys });
     return rows.flatMap((row) => keptFileOf(row) ?? []);
   }
@@ -73,9 +73,5 @@ export class PostgresRetirementStore implements RetirementStore {
   async eraseTraces(): Promise<boolean> {
     await this.context.vacuum();
     return true;
-  }
-
-  async #lockProjectsOf(keys: readonly MemoryKey[]): Promise<void> {
-    await this.session.lock((await this.session.lookUp<{ id: string }>(PROJECTS_OF, { keys })).map(({ id }) => id));
   }
 }

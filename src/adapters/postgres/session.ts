@@ -34,6 +34,12 @@ export interface Session {
   afterCommit(effect: Effect): void;
 }
 
+/** Locks the projects whose ids `sql` returns. It reads committed data, outside of the transaction. */
+export async function lockProjects(session: Session, sql: string, params?: Bindings): Promise<void> {
+  const projects = await session.lookUp<{ readonly id: string }>(sql, params);
+  await session.lock(projects.map(({ id }) => id));
+}
+
 interface Compiled {
   readonly sql: string;
   readonly names: readonly string[];

@@ -1,10 +1,8 @@
 // Opens all stores of record on one PostgreSQL database.
 
-import type { JsonObject, Memory } from "../../domain/memory.ts";
-import type { Clock } from "../../kit/clock.ts";
 import type { TextArchive } from "../../ports/text-archive.ts";
 import { READING_METHODS, type Stores, type Transactions } from "../../ports/transactions.ts";
-import { type RandomBytes, systemRandom } from "../rows/random.ts";
+import { systemRandom } from "../rows/random.ts";
 import { PostgresAccountStore } from "./account-store.ts";
 import { PostgresChatStore } from "./chat-store.ts";
 import { Client } from "./client.ts";
@@ -21,7 +19,7 @@ import { PostgresRetirementStore } from "./retirement-store.ts";
 import { ReadingSession, type Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 import { PostgresTexts } from "./texts.ts";
-import { type EffectFailure, PostgresTransactions, wrapped } from "./transactions.ts";
+import { type EffectFailure, methodOf, PostgresTransactions, wrapped } from "./transactions.ts";
 import { PostgresUserStore } from "./user-store.ts";
 import { PostgresWebhookStore } from "./webhook-store.ts";
 
@@ -29,16 +27,9 @@ import { PostgresWebhookStore } from "./webhook-store.ts";
 const VACUUM = "VACUUM memories, waiting_contents, memory_tags, memory_findings, document_facts, message_sources";
 
 /** Options for opening the stores. */
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends Omit<StoreContext, "random" | "lastUses" | "vacuum"> {
   /** `postgres://user:password@host:port/name`. The database must exist. */
   readonly url: string;
-  readonly clock: Clock;
-  /** Creates a webhook secret `whsec_…` from random bytes. */
-  readonly newWebhookSecret: (random: RandomBytes) => string;
-  /** The `data` of an event: the API's Memory without `content`. Default: no events are recorded. */
-  readonly describe?: (memory: Memory) => JsonObject;
-  /** Called after the commit of new webhook deliveries. Must not throw. */
-  readonly onDeliveries?: () => void;
   /** Receives the error of a failed effect. */
   readonly onEffectFailure: EffectFailure;
   /** Time limit for the answer to one statement in milliseconds. Default: 30 s. */
@@ -86,11 +77,11 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
   const reading = storesOn(new ReadingSession(client), context);
   const routed = <Name extends keyof Stores>(name: Name): Stores[Name] => {
     const reads: readonly PropertyKey[] = READING_METHODS[name];
-    const store: object = reading[name];
-    return wrapped(reading[name], (method, parameters) => {
-      if (!reads.includes(method)) return transactions.call(name, method, parameters);
-      return (Reflect.get(store, method) as (...values: readonly unknown[]) => unknown).apply(store, [...parameters]);
-    });
+    return wrapped(reading[name], (method, parameters) =>
+      reads.includes(method)
+        ? methodOf(reading[name], method)(...parameters)
+        : transactions.call(name, method, parameters),
+    );
   };
   return {
     memories: routed("memories"),

@@ -81,9 +81,9 @@ export class PostgresTransactions implements Transactions {
 }
 
 /**
- * The projects that a call concerns, as far as its first parameter names them: as an id, or as the field `projectId` of
- * a slot, a job, a completion's job, or a list of those. Other methods look up and lock the projects of the rows that
- * they change.
+ * The ids of the projects that the first parameter of a call names. It is a project id; an IdempotencySlot or a Job,
+ * which have a `projectId`; a Completion, which has a job; or a list of jobs or completions. Returns none for anything
+ * else: such a method locks the projects of the rows that it changes, if it needs to (`lockProjects`).
  */
 function projectsOf([first]: readonly unknown[]): readonly string[] {
   if (typeof first === "string") return first.startsWith("prj_") ? [first] : [];
@@ -93,7 +93,8 @@ function projectsOf([first]: readonly unknown[]): readonly string[] {
   return "projectId" in first && typeof first.projectId === "string" ? [first.projectId] : [];
 }
 
-function methodOf(store: object, name: string): Method {
+/** The method of a store with this name. */
+export function methodOf(store: object, name: string): Method {
   return (Reflect.get(store, name) as Method).bind(store);
 }
 

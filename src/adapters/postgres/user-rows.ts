@@ -2,6 +2,7 @@
 
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { ProjectId, UserKey } from "../../domain/ids.ts";
+import { PROJECT_KEY } from "../rows/sql.ts";
 import type { Session } from "./session.ts";
 
 const FIND_PROJECT = "SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NULL";
@@ -17,7 +18,7 @@ const MAKE_KNOWN = `INSERT INTO users (project_key, id, known_key, created_at)
 
 /** The key of the user `$userId` of the project `$project`; null if nothing ever referred to this user. */
 export const USER_KEY = `(SELECT user_key FROM users
-  WHERE id = $userId AND project_key = (SELECT project_key FROM projects WHERE id = $project))`;
+  WHERE id = $userId AND project_key = ${PROJECT_KEY})`;
 
 /**
  * The key of an existing project, for new rows that refer to it.

@@ -18,6 +18,7 @@ import {
   type UserRow,
 } from "../rows/user.ts";
 import { cursorBinding } from "./cursor-binding.ts";
+import { type PagedList, readPage } from "./pages.ts";
 import type { Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
@@ -63,15 +64,14 @@ export class PostgresUserStore implements UserStore {
     return row === null ? null : toUser(row);
   }
 
-  async list(projectId: ProjectId, { limit, cursor }: Listing): Promise<Page<User>> {
-    const binding = await cursorBinding(this.session, projectId, ["users"]);
-    // one row more than requested shows whether another page follows
-    const params = { project: projectId, rows: limit + 1 };
-    const rows =
-      cursor === undefined
-        ? await this.session.all<UserRow>(LIST_USERS, params)
-        : await this.session.all<UserRow>(LIST_USERS_BEFORE, { ...params, before: decodeCursor(cursor, binding) });
-    return pageOf(rows, { limit, binding, keyOf: (row) => row.known_key, toItems: (page) => page.map(toUser) });
+  async list(projectId: ProjectId, listing: Listing): Promise<Page<User>> {
+    const list: PagedList<UserRow, User> = {
+      ...{ first: LIST_USERS, next: LIST_USERS_BEFORE, params: { project: projectId } },
+      binding: await cursorBinding(this.session, projectId, ["users"]),
+      keyOf: (row) => row.known_key,
+      toItem: toUser,
+    };
+    return readPage(this.session, list, listing);
   }
 
   async forget(projectId: ProjectId, userId: string): Promise<boolean> {
@@ -109,6 +109,7 @@ export class PostgresUserStore implements UserStore {
     if (before !== null) conditions.push("event_key < $before");
     const rows = await this.session.all<EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM user_events WHERE ${conditions.join(" AND ")} ORDER BY event_key DESC LIMIT $rows`,
+      // one row more than requested shows whether another page follows
       { project: projectId, userId, rows: limit + 1, type, before },
     );
     const toItems = (page: readonly EventRow[]) => page.map((row) => toEvent(row, userId));

@@ -8,7 +8,7 @@
 import { invariant } from "../../domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
-import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
+import type { Page } from "../../domain/page.ts";
 import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../../domain/webhook.ts";
 import type { Listing } from "../../ports/user-store.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../ports/webhook-store.ts";
@@ -34,7 +34,8 @@ import {
 } from "../rows/webhook.ts";
 import { cursorBinding } from "./cursor-binding.ts";
 import { addDelivery } from "./outbox.ts";
-import type { Session } from "./session.ts";
+import { type PagedList, readPage } from "./pages.ts";
+import { lockProjects, type Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 
 const COUNT = `SELECT count(*) AS webhooks FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
@@ -84,8 +85,8 @@ const REDELIVER = `UPDATE deliveries SET status = 'pending', next_attempt_at = $
   WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId
   RETURNING ${DELIVERY_COLUMNS}`;
 
-// Jumps in the index from one webhook with pending deliveries to the next, and reads only the first few deliveries of
-// each. So many waiting deliveries of a slow receiver need not be scanned to find those of the next one.
+// Recursive index scan: one look-up per webhook with pending deliveries, then only the first few deliveries of each.
+// So a receiver with many waiting deliveries does not slow down the search for those of the others.
 const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
     SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
     UNION ALL
@@ -148,15 +149,14 @@ export class PostgresWebhookStore implements WebhookStore {
     return row === null ? null : toWebhook(row);
   }
 
-  async list(projectId: ProjectId, { limit, cursor }: Listing): Promise<Page<Webhook>> {
-    const binding = await cursorBinding(this.session, projectId, ["webhooks"]);
-    // one row more than requested shows whether another page follows
-    const params = { project: projectId, rows: limit + 1 };
-    const rows =
-      cursor === undefined
-        ? await this.session.all<WebhookRow>(LIST, params)
-        : await this.session.all<WebhookRow>(LIST_BEFORE, { ...params, before: decodeCursor(cursor, binding) });
-    return pageOf(rows, { limit, binding, keyOf: (row) => row.webhook_key, toItems: (page) => page.map(toWebhook) });
+  async list(projectId: ProjectId, listing: Listing): Promise<Page<Webhook>> {
+    const list: PagedList<WebhookRow, Webhook> = {
+      ...{ first: LIST, next: LIST_BEFORE, params: { project: projectId } },
+      binding: await cursorBinding(this.session, projectId, ["webhooks"]),
+      keyOf: (row) => row.webhook_key,
+      toItem: toWebhook,
+    };
+    return readPage(this.session, list, listing);
   }
 
   async change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Promise<Webhook | null> {
@@ -199,14 +199,14 @@ export class PostgresWebhookStore implements WebhookStore {
   }
 
   /** Returns an empty page for an unknown webhook. */
-  async deliveries(projectId: ProjectId, id: WebhookId, { limit, cursor }: Listing): Promise<Page<Delivery>> {
-    const binding = await cursorBinding(this.session, projectId, ["deliveries", id]);
-    const params = { project: projectId, id, rows: limit + 1 };
-    const rows =
-      cursor === undefined
-        ? await this.session.all<DeliveryRow>(DELIVERIES, params)
-        : await this.session.all<DeliveryRow>(DELIVERIES_BEFORE, { ...params, before: decodeCursor(cursor, binding) });
-    return pageOf(rows, { limit, binding, keyOf: (row) => row.delivery_key, toItems: (page) => page.map(toDelivery) });
+  async deliveries(projectId: ProjectId, id: WebhookId, listing: Listing): Promise<Page<Delivery>> {
+    const list: PagedList<DeliveryRow, Delivery> = {
+      ...{ first: DELIVERIES, next: DELIVERIES_BEFORE, params: { project: projectId, id } },
+      binding: await cursorBinding(this.session, projectId, ["deliveries", id]),
+      keyOf: (row) => row.delivery_key,
+      toItem: toDelivery,
+    };
+    return readPage(this.session, list, listing);
   }
 
   async redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Promise<Delivery | null> {
@@ -230,9 +230,7 @@ export class PostgresWebhookStore implements WebhookStore {
   }
 
   async record(id: DeliveryId, outcome: AttemptOutcome): Promise<void> {
-    await this.session.lock(
-      (await this.session.lookUp<{ id: string }>(PROJECT_OF, { id })).map((project) => project.id),
-    );
+    await lockProjects(this.session, PROJECT_OF, { id });
     const stored = await this.session.get<StateRow>(FIND_STATE, { id });
     if (stored === null) return;
     const { attempt, disables } = outcome;
