@@ -3,7 +3,6 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
 import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
@@ -16,7 +15,7 @@ import { memoryAttributes } from "../api/views.ts";
 import { invariant } from "../domain/fault.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
-import { createDirectory, openEmbeddedStorage, type Storage, type StorageOptions } from "./storage.ts";
+import { createDirectory, indexOpener, openEmbeddedStorage, type Storage, type StorageOptions } from "./storage.ts";
 
 /** Name of the file in the data directory with the id of the database that its index belongs to. */
 const DATABASE_ID = "postgres-store";
@@ -61,24 +60,8 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   closers.add(disk.watch(clock));
   const damagedFiles = new Quarantine(join(dataDir, "quarantine"), clock);
   damagedFiles.prune();
-  const openIndex: Storage["openIndex"] = async (embedders, countDamaged) => {
-    const index = new EmbeddedChunkIndex({
-      directory: join(dataDir, "projects"),
-      archive: stores.texts,
-      quarantine: damagedFiles,
-      log,
-      models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
-      earlierModelOf: async (id) => {
-        const model = (await stores.projectModels.get(id))?.live ?? null;
-        return model !== null && embedders.ids.includes(model) ? embedders.get(model) : null;
-      },
-      hnswMinChunks: config.hnswMinChunks,
-      ...(countDamaged !== undefined && { countDamaged }),
-      reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
-    });
-    closers.add(() => index.close());
-    return index;
-  };
+  const parts = { directory: join(dataDir, "projects"), archive: stores.texts, quarantine: damagedFiles, log };
+  const openIndex = indexOpener(stores, { ...parts, hnswMinChunks: config.hnswMinChunks }, closers);
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     explainFailure: (error) => {

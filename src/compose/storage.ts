@@ -12,6 +12,7 @@ import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { giveUpUnfinishedImports } from "../adapters/embedded/keeping/project-import.ts";
 import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writer.ts";
 import { TraceFinder } from "../adapters/embedded/keeping/traces.ts";
+import type { EmbeddedIndexParts } from "../adapters/embedded/project-index.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
 import { faultOfStore, lossError, StoreError, storeError } from "../adapters/embedded/store-error.ts";
@@ -120,24 +121,8 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   giveUpUnfinishedImports(stores, clock.now()); // nothing changes before both stores of record were compared
   const damagedFiles = new Quarantine(join(config.dataDir, "quarantine"), clock);
   damagedFiles.prune();
-  const openIndex: Storage["openIndex"] = async (embedders, countDamaged) => {
-    const index = new EmbeddedChunkIndex({
-      directory: projectsPath,
-      archive: texts,
-      quarantine: damagedFiles,
-      log,
-      models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
-      earlierModelOf: async (id) => {
-        const model = (await stores.projectModels.get(id))?.live ?? null;
-        return model !== null && embedders.ids.includes(model) ? embedders.get(model) : null;
-      },
-      hnswMinChunks: config.hnswMinChunks,
-      ...(countDamaged !== undefined && { countDamaged }),
-      reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
-    });
-    closers.add(() => index.close());
-    return index;
-  };
+  const parts = { directory: projectsPath, archive: texts, quarantine: damagedFiles, log };
+  const openIndex = indexOpener(stores, { ...parts, hnswMinChunks: config.hnswMinChunks }, closers);
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     explainFailure: (error) => {
@@ -146,16 +131,37 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
       return fault;
     },
     verifyIndexes: (onProgress) =>
-      verifyEach(stores, (id, completed) => {
-        const parts = { directory: projectsPath, copies, archive: texts, quarantine: damagedFiles, log };
-        return verifyCopy(parts, id, completed, (done, total) => onProgress("index", done, total));
-      }),
+      verifyEach(stores, (id, completed) =>
+        verifyCopy({ ...parts, copies }, id, completed, (done, total) => onProgress("index", done, total)),
+      ),
     traces: new TraceFinder(stores, texts),
     keeper: new Keeper({
       ...{ stores, archive: texts, files, clock, newWebhookSecret, linkFolder, quarantine },
       indexFolder: projectsPath,
     }),
     freeSpace: () => freeSpace(config.dataDir),
+  };
+}
+
+/** Makes the function that opens the index of these stores. `closers` close the index. */
+export function indexOpener(
+  { projectModels, jobs }: Pick<Stores, "projectModels" | "jobs">,
+  parts: Pick<EmbeddedIndexParts, "directory" | "archive" | "quarantine" | "log" | "hnswMinChunks">,
+  closers: Closers,
+): Storage["openIndex"] {
+  return async (embedders, countDamaged) => {
+    const index = new EmbeddedChunkIndex({
+      ...parts,
+      models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
+      earlierModelOf: async (id) => {
+        const model = (await projectModels.get(id))?.live ?? null;
+        return model !== null && embedders.ids.includes(model) ? embedders.get(model) : null;
+      },
+      ...(countDamaged !== undefined && { countDamaged }),
+      reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),
+    });
+    closers.add(() => index.close());
+    return index;
   };
 }
 

@@ -64,12 +64,7 @@ export type CompletedColumns = {
  */
 export function completedColumns(
   row: MemoryRow,
-  {
-    extracted,
-    extractedBy,
-    chunkCount,
-    read,
-  }: Omit<Completion, "job" | "read"> & { readonly read?: Completion["read"] | undefined },
+  { extracted, extractedBy, chunkCount, read }: Completion,
   now: number,
 ): CompletedColumns {
   const isReindexed = row.is_reindexed === 1n;

@@ -2,10 +2,10 @@
 // callers of the stores keep and remove files.
 
 import { hashOfFile } from "../../domain/file-hash.ts";
-import type { MemorySource, ReceivedFile } from "../../domain/memory.ts";
+import type { ReceivedFile } from "../../domain/memory.ts";
 import type { UploadedFile } from "../../ports/job-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
-import { type MemoryRow, storedSource } from "./memory.ts";
+import { type MemoryRow, storedSource, toSource } from "./memory.ts";
 
 /** Size and hash of a content. They show whether a given content is new, even when the row no longer has the text. */
 export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
@@ -44,9 +44,6 @@ export function fingerprintOfFile({ bytes, sha256, source }: ReceivedFile): Cont
 
 /** The column `source` after the file was read: without the name of the kept file. */
 export function readSource(row: Pick<MemoryRow, "source">): string | null {
-  const source = storedSource(row);
-  if (source === null) return null;
-  const { filename, media_type, bytes } = source;
-  const read: MemorySource = { filename, media_type, bytes };
-  return JSON.stringify(read);
+  const source = toSource(row);
+  return source === null ? null : JSON.stringify(source);
 }

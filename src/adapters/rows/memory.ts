@@ -100,7 +100,8 @@ export function numberOrNull(value: bigint | null): number | null {
   return value === null ? null : Number(value);
 }
 
-function toSource(row: MemoryRow): MemorySource | null {
+/** What callers see of a memory's uploaded file; null if the memory came from none. */
+export function toSource(row: Pick<MemoryRow, "source">): MemorySource | null {
   const source = storedSource(row);
   if (source === null) return null;
   const { filename, media_type, bytes } = source;

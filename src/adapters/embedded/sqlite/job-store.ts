@@ -247,7 +247,8 @@ export class SqliteJobStore implements JobStore {
     return factsOf(row);
   }
 
-  #completeOne({ job, extracted, extractedBy, chunkCount, read }: Completion): VisibleMemory | null {
+  #completeOne(completion: Completion): VisibleMemory | null {
+    const { job, read } = completion;
     const held = this.#held(job);
     // uses the attributes of the row and not of the job, because a caller may have changed some since the claim
     const row = this.database
@@ -256,7 +257,7 @@ export class SqliteJobStore implements JobStore {
     if (row === null) return null;
     const done = this.database
       .prepare<MemoryRow, CompletedColumns>(COMPLETE)
-      .get(completedColumns(row, { extracted, extractedBy, chunkCount, read }, held.now));
+      .get(completedColumns(row, completion, held.now));
     this.database
       .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key")
       .run({ key: held.key });
