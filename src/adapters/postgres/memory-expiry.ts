@@ -54,7 +54,8 @@ export class MemoryExpiry {
   async #record(keys: readonly bigint[]): Promise<number> {
     if (keys.length === 0) return 0;
     const rows = await this.session.all<MemoryRow>(EXPIRE, { keys, now: this.clock.now() });
-    const inOrder = rows.toSorted((a, b) => Number((a.expires_at ?? 0n) - (b.expires_at ?? 0n)));
+    const byKey = new Map(rows.map((row) => [row.memory_key, row]));
+    const inOrder = keys.flatMap((key) => byKey.get(key) ?? []);
     for (const row of inOrder) await this.outbox.record(row.project_key, "memory.deleted", toMemory(row));
     return rows.length;
   }
