@@ -271,7 +271,8 @@ async function retract(
     const erased = memoryKeys.filter((key) => !existing.has(key));
     if (erased.length > 0) await parts.index.purge(erased);
   } catch (err) {
-    // The sweep retracts deleted memories again, and the others are published again.
+    // Nothing is lost: the sweep retracts memories that were deleted, and ingestion publishes the others again, which
+    // replaces what is left here.
     parts.log.warn({ project: projectId, err }, "memories that are not completed could not be retracted yet");
   }
 }

@@ -31,8 +31,8 @@ const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.file
 const IS_JOB = `memories.status = 'processing' AND ${LIVE} AND ${SHORT_ENOUGH}`;
 const CLAIMABLE = `${IS_JOB} AND memories.claimable_at <= $now`;
 
-// The projects with jobs. Recursive index scan: one look-up per project with jobs. So its cost grows neither with the
-// number of waiting jobs nor with the number of projects without jobs.
+// The projects with jobs. Finds each of them with one index look-up, so that the cost depends neither on the number of
+// waiting jobs nor on the number of projects without jobs.
 const WAITING = `RECURSIVE waiting (project_key) AS (
     SELECT min(project_key) FROM memories WHERE status = 'processing' AND deleted_at IS NULL
     UNION ALL

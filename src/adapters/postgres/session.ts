@@ -34,7 +34,7 @@ export interface Session {
   afterCommit(effect: Effect): void;
 }
 
-/** Locks the projects whose ids `sql` returns. It reads committed data, outside of the transaction. */
+/** Locks the projects whose ids `sql` returns. `sql` reads committed data, outside of the transaction (`lookUp`). */
 export async function lockProjects(session: Session, sql: string, params?: Bindings): Promise<void> {
   const projects = await session.lookUp<{ readonly id: string }>(sql, params);
   await session.lock(projects.map(({ id }) => id));

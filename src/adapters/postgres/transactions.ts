@@ -81,9 +81,9 @@ export class PostgresTransactions implements Transactions {
 }
 
 /**
- * The ids of the projects that the first parameter of a call names. It is a project id; an IdempotencySlot or a Job,
- * which have a `projectId`; a Completion, which has a job; or a list of jobs or completions. Returns none for anything
- * else: such a method locks the projects of the rows that it changes, if it needs to (`lockProjects`).
+ * Ids of the projects that the first parameter of a call names. The parameter is a project id, an object with a
+ * `projectId` (an IdempotencySlot, a Job), a Completion, whose job has one, or a list of these. For other parameters,
+ * returns none: such a method locks the projects of the rows that it changes itself (`lockProjects`).
  */
 function projectsOf([first]: readonly unknown[]): readonly string[] {
   if (typeof first === "string") return first.startsWith("prj_") ? [first] : [];

@@ -85,7 +85,7 @@ const REDELIVER = `UPDATE deliveries SET status = 'pending', next_attempt_at = $
   WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId
   RETURNING ${DELIVERY_COLUMNS}`;
 
-// Recursive index scan: one look-up per webhook with pending deliveries, then only the first few deliveries of each.
+// Finds each webhook with pending deliveries with one index look-up, then reads only the first few deliveries of each.
 // So a receiver with many waiting deliveries does not slow down the search for those of the others.
 const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
     SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'

@@ -121,7 +121,7 @@ async function comparePages(
 ): Promise<{ readonly pages: number; readonly damaged: readonly number[] }> {
   if (checkpoints === null) return { pages: 0, damaged: [] };
   const damaged: number[] = [];
-  // the number changes if a checkpoint comes in between
+  // reads the number of pages in each round, because a checkpoint may change it between two rounds
   for (let first = 1; first <= checkpoints.pages; first += PAGES_PER_TURN) {
     damaged.push(...checkpoints.damagedIn(first, first + PAGES_PER_TURN));
     onProgress(Math.min(first + PAGES_PER_TURN - 1, checkpoints.pages), checkpoints.pages);

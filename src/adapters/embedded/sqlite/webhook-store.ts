@@ -85,8 +85,8 @@ const REDELIVER = `UPDATE deliveries SET status = 'pending', next_attempt_at = $
   WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId
   RETURNING ${DELIVERY_COLUMNS}`;
 
-// Jumps in the index from one webhook with pending deliveries to the next, and reads only the first few deliveries of
-// each. So many waiting deliveries of a slow receiver need not be scanned to find those of the next one.
+// Finds each webhook with pending deliveries with one index look-up, then reads only the first few deliveries of each.
+// So a receiver with many waiting deliveries does not slow down the search for those of the others.
 const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
     SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
     UNION ALL
