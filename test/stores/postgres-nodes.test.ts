@@ -14,6 +14,7 @@ import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { EXTRACTED, LEASE_MS } from "../contract/memory-actions.ts";
 import { addProject, codeOf, errorOf } from "../contract/stores.ts";
+import { execute } from "../support/postgres.ts";
 import { seeded } from "../support/seeded.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "./open-postgres.ts";
 
@@ -54,6 +55,32 @@ withPostgres("two nodes", () => {
       await beside.close();
     }
   };
+  /** Returns "done", or the code of the Fault that a call rejects with. */
+  const outcomeOf = async (call: () => unknown): Promise<string> => {
+    try {
+      await call();
+      return "done";
+    } catch (error) {
+      if (error instanceof Fault) return error.code;
+      throw error;
+    }
+  };
+  /** Opens a transaction on the first node, runs `change` in it, and leaves it open until `end` is called. */
+  const openTransaction = async (change: (tx: Transaction) => unknown) => {
+    const [changed, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const running = nodes[0].transactions.run(async (tx) => {
+      await change(tx);
+      changed.resolve();
+      await ending.promise;
+    });
+    await changed.promise;
+    return {
+      end: () => {
+        ending.resolve();
+        return running;
+      },
+    };
+  };
   const acceptedOf = async (node: PostgresStores, content: string, more = {}) => {
     const [result] = await node.memories.accept(project, [{ content, ...more }]);
     if (result === undefined) throw new Error("nothing was accepted");
@@ -89,14 +116,9 @@ withPostgres("two nodes", () => {
     const outcomes = await everywhere(10, async (node, index) => {
       const id = ids[index];
       if (id === null || id === undefined) throw new Error("nothing was accepted");
-      try {
-        await node.memories.change(project, id, { externalId: "wanted" });
-        return "changed";
-      } catch (error) {
-        return error instanceof Fault ? error.code : error;
-      }
+      return outcomeOf(() => node.memories.change(project, id, { externalId: "wanted" }));
     });
-    expect(outcomes.toSorted()).toEqual(["changed", ...Array(9).fill("external_id_conflict")].toSorted());
+    expect(outcomes.toSorted()).toEqual(["done", ...Array(9).fill("external_id_conflict")].toSorted());
   });
 
   test("a request that runs on both nodes at once with one Idempotency-Key changes something once", async () => {
@@ -104,15 +126,8 @@ withPostgres("two nodes", () => {
     const request = async (tx: Transaction) => {
       await tx.memories.accept(project, [{ content: "once" }]);
       await tx.idempotency.remember(slot, { fingerprint: new Uint8Array(32), status: 202, body: "{}" }, []);
-      return "done";
     };
-    const outcomes = await everywhere(20, async (node) => {
-      try {
-        return await node.transactions.run(request);
-      } catch (error) {
-        return error instanceof Fault ? error.code : error;
-      }
-    });
+    const outcomes = await everywhere(20, (node) => outcomeOf(() => node.transactions.run(request)));
     expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(outcomes.filter((outcome) => outcome === "idempotency_conflict")).toHaveLength(19);
     expect((await nodes[1].memories.list(project, { limit: 100 })).items).toHaveLength(1);
@@ -132,16 +147,9 @@ withPostgres("two nodes", () => {
     await everywhere(50, (node) => node.accounts.countQuery(project, { prompt: 3, completion: 2 }));
     const { queries, tokens } = await nodes[0].accounts.usage(project);
     expect({ queries, tokens }).toEqual({ queries: 50, tokens: { prompt: 150, completion: 100 } });
-    const created = await everywhere(30, async (node) => {
-      try {
-        await node.webhooks.create(project, WEBHOOK);
-        return "created";
-      } catch (error) {
-        return error instanceof Fault ? error.code : error;
-      }
-    });
-    expect(created.filter((outcome) => outcome === "created")).toHaveLength(LIMITS.webhooksPerProject);
-    expect(new Set(created)).toEqual(new Set(["created", "webhook_limit_reached"]));
+    const created = await everywhere(30, (node) => outcomeOf(() => node.webhooks.create(project, WEBHOOK)));
+    expect(created.filter((outcome) => outcome === "done")).toHaveLength(LIMITS.webhooksPerProject);
+    expect(new Set(created)).toEqual(new Set(["done", "webhook_limit_reached"]));
   });
 
   test("chunk keys are never reserved twice", async () => {
@@ -225,13 +233,9 @@ withPostgres("two nodes", () => {
   test("a claim does not wait for an open transaction of the same project, and a change does", async () => {
     await acceptedOf(nodes[0], "a job");
     const changed = await acceptedOf(nodes[0], "a job that is changed");
-    const [opened, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const running = nodes[0].transactions.run(async (tx) => {
+    const first = await openTransaction(async (tx) => {
       if (!(changed instanceof Fault)) await tx.memories.change(project, changed.memory.id, { title: "new" });
-      opened.resolve();
-      await closing.promise;
     });
-    await opened.promise;
     let isChanged = false;
     const change = acceptedOf(nodes[1], "waits").then(() => {
       isChanged = true;
@@ -242,27 +246,19 @@ withPostgres("two nodes", () => {
     // another project is not concerned
     await nodes[1].memories.accept(await addProject(nodes[1]), [{ content: "elsewhere" }]);
     expect(isChanged).toBe(false);
-    closing.resolve();
-    await Promise.all([running, change]);
+    await Promise.all([first.end(), change]);
     expect(await nodes[0].jobs.claim({ jobs: 9, contentBytes: 1e6, leaseMs: LEASE_MS })).toHaveLength(3);
   });
 
   test("more parallel transactions of one project than connections leave connections for other projects", async () => {
     const other = await addProject(nodes[0]);
-    const [opened, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const first = nodes[0].transactions.run(async (tx) => {
-      await tx.users.upsert(project, { id: "u" });
-      opened.resolve();
-      await closing.promise;
-    });
-    await opened.promise;
+    const first = await openTransaction((tx) => tx.users.upsert(project, { id: "u" }));
     const waiting = Array.from({ length: 100 }, async (_, index) =>
       nodes[0].users.upsert(project, { id: `u${index}` }),
     );
     await nodes[0].users.upsert(other, { id: "elsewhere" });
     expect((await nodes[0].users.list(project, { limit: 9 })).items).toEqual([]);
-    closing.resolve();
-    await Promise.all([first, ...waiting]);
+    await Promise.all([first.end(), ...waiting]);
     expect((await nodes[1].users.list(project, { limit: 100 })).items).toHaveLength(100);
   });
 
@@ -271,13 +267,7 @@ withPostgres("two nodes", () => {
     const deliveries = await Promise.all(
       Array.from({ length: 20 }, () => nodes[0].webhooks.addTest(project, webhook.id)),
     );
-    const [opened, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const first = nodes[0].transactions.run(async (tx) => {
-      await tx.users.upsert(project, { id: "u" });
-      opened.resolve();
-      await closing.promise;
-    });
-    await opened.promise;
+    const first = await openTransaction((tx) => tx.users.upsert(project, { id: "u" }));
     const second = acceptedOf(nodes[0], "the next one, which has no connection yet");
     const attempt = { at: 1, statusCode: 200, error: null, ms: 1 };
     const others = deliveries.flatMap((delivery) => [
@@ -287,16 +277,13 @@ withPostgres("two nodes", () => {
     ]);
     // reads show that the calls above have got as far as they can
     for (let read = 0; read < 20; read++) await nodes[0].users.list(project, { limit: 1 });
-    closing.resolve();
-    await Promise.all([first, second, ...others]);
+    await Promise.all([first.end(), second, ...others]);
     expect(await nodes[0].webhooks.nextDueInMs()).toBeNull();
   });
 
   test("opening an empty database on several nodes at once creates the tables once", async () => {
     const empty = await emptyDatabase();
-    const beside = new SQL({ url: empty.url, max: 1 });
-    await beside.unsafe("DROP SCHEMA public CASCADE");
-    await beside.unsafe("CREATE SCHEMA public");
+    await execute(empty.url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public");
     const onEffectFailure = () => undefined;
     const opened = await Promise.all(
       Array.from({ length: 5 }, () => openPostgresStores({ url: empty.url, clock, newWebhookSecret, onEffectFailure })),
@@ -304,7 +291,6 @@ withPostgres("two nodes", () => {
     await addProject({ ...nodes[0], ...opened[4] });
     expect(await opened[0]?.accounts.projects()).toHaveLength(1);
     await Promise.all(opened.map((node) => node.close()));
-    await beside.close();
     await empty.giveBack();
   });
 
@@ -381,16 +367,11 @@ withPostgres("two nodes", () => {
 
   test("a project can be removed and erased while the other node uses it", async () => {
     const other = await addProject(nodes[0]);
-    const writes = everywhere(30, async (node, index) => {
-      try {
-        await node.memories.accept(other, [{ content: `${index}` }]);
-        return "stored";
-      } catch (error) {
-        return error instanceof Fault ? error.code : error;
-      }
-    });
+    const writes = everywhere(30, (node, index) =>
+      outcomeOf(() => node.memories.accept(other, [{ content: `${index}` }])),
+    );
     expect(await nodes[1].accounts.removeProject(other)).toBe(true);
-    expect(new Set(await writes).difference(new Set(["stored", "project_not_found"])).size).toBe(0);
+    expect(new Set(await writes).difference(new Set(["done", "project_not_found"])).size).toBe(0);
     const keys = await nodes[0].accounts.memoriesOfRemoved(other, 100);
     await nodes[0].accounts.eraseMemoriesOfRemoved(other, keys);
     await nodes[1].accounts.eraseProject(other);

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { SQL } from "bun";
+import { execute, postgresServer } from "../support/postgres.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "./open-postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -77,12 +77,10 @@ withPostgres("the service", () => {
   test("refuses a folder whose index belongs to another database, and changes neither", async () => {
     await stop(await start());
     const other = await emptyDatabase();
-    const beside = new SQL({ url: other.url, max: 1 });
-    await beside.unsafe("UPDATE mneme_store SET store_id = 'another'");
+    await execute(other.url, "UPDATE mneme_store SET store_id = 'another'");
     const before = readdirSync(folder.path).sort();
     expect(await refusalOf(start(folder.path, other.url))).toContain("belongs to another database");
     expect(readdirSync(folder.path).sort()).toEqual(before);
-    await beside.close();
     await other.giveBack();
     await stop(await start());
   });
@@ -95,18 +93,18 @@ withPostgres("the service", () => {
   test("answers 503 with seconds to wait while the database is gone, and goes on when it is back", async () => {
     const mneme = await start();
     await mneme.store({ content: "The ferry to Lund leaves at nine." });
-    const beside = new SQL({ url: database.url, max: 1 });
-    const [{ name }] = await beside.unsafe("SELECT current_database() AS name");
-    const admin = new SQL({ url: new URL("/postgres", database.url).href, max: 1 });
-    await beside.close();
-    await admin.unsafe(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-    await admin.unsafe("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+    const name = new URL(database.url).pathname.slice(1);
+    const server = await postgresServer();
+    await execute(
+      server,
+      `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+    );
     const refused = await mneme.call("GET", "/v1/memories");
     expect(refused.status).toBe(503);
     expect(refused.body.error.retry_after_seconds).toBeGreaterThan(0);
     expect(JSON.stringify(refused.body)).not.toContain("127.0.0.1");
-    await admin.unsafe(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
-    await admin.close();
+    await execute(server, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
     expect((await mneme.call("GET", "/v1/memories")).body.data).toHaveLength(1);
     expect(await found(mneme, "ferry")).toEqual(["The ferry to Lund leaves at nine."]);
   });
