@@ -4,6 +4,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Encoder } from "../src/adapters/inference/encoder.ts";
+import { NO_TELEMETRY_VARIABLE } from "../src/adapters/inference/lane-protocol.ts";
 import { openWithOnnxruntime } from "../src/adapters/inference/onnxruntime-encoder.ts";
 import { ModelEncoder, type TokenSequence } from "../src/adapters/native/model-encoder.ts";
 import { alignRows } from "../src/cli/terminal.ts";
@@ -11,7 +12,7 @@ import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { percentile } from "./lib/metrics.ts";
 import { runMain } from "./lib/run-main.ts";
 
-const HELP = `bun bench/encoder.ts MODEL... [flags]
+const HELP = `${NO_TELEMETRY_VARIABLE}=1 bun bench/encoder.ts MODEL... [flags]
 
 Measures native encoder and onnxruntime in turns. MODEL is the path of a model.onnx. Prints a table. Figures for one
 thread are processor time, which other programs hardly change; those for two threads are the time of a call.
@@ -35,6 +36,7 @@ async function main(): Promise<void> {
     "--seconds": "value",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  if (process.env[NO_TELEMETRY_VARIABLE] !== "1") throw new UsageError(`Set ${NO_TELEMETRY_VARIABLE}=1.`);
   if (positionals.length === 0) throw new UsageError("Name at least one model.onnx.");
   const repeats = Number(flags.get("--repeats") ?? 3);
   const milliseconds = Number(flags.get("--seconds") ?? 2) * 1000;

@@ -1,7 +1,16 @@
 // The lanes, with the real models in real processes. models-contract.test.ts tests them as Embedder and Reranker.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLanes, type Lanes, type LanesOptions } from "../../src/adapters/inference/lanes.ts";
@@ -237,6 +246,23 @@ describe("the runtime", () => {
     expect(
       largestDifference(await shared.score("retrieval", [LONG]), await lanes.score("retrieval", [LONG])),
     ).toBeLessThan(LOGIT_TOLERANCE);
+  });
+
+  test("does not start the telemetry of onnxruntime, which would write files into the temporary folder", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mneme-telemetry-"));
+    folders.push(folder);
+    const before = process.env.TMPDIR;
+    process.env.TMPDIR = folder;
+    try {
+      const lanes = await start({ lanes: 1, runtime: "onnxruntime" });
+      await lanes.ready();
+      await lanes.embed(TEXTS.slice(0, 1), "query");
+      expect(readdirSync(folder).filter((name) => !name.startsWith("mneme-"))).toEqual([]);
+      await lanes.close();
+    } finally {
+      if (before === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = before;
+    }
   });
 
   test.each([

@@ -11,6 +11,12 @@ export const PRELOAD_VARIABLE = "MNEME_LANE_PRELOAD";
 /** Environment variable with the `ModelRuntime`. */
 export const RUNTIME_VARIABLE = "MNEME_LANE_RUNTIME";
 
+/**
+ * Environment variable that is "1" in each process that uses onnxruntime. Otherwise onnxruntime sends telemetry to
+ * Microsoft and writes files into the folder for temporary files. Only the value at the start of the process counts.
+ */
+export const NO_TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY";
+
 /** Runtimes for the models. `auto`: the native core's encoder where it can be used, otherwise onnxruntime. */
 export const MODEL_RUNTIMES = ["auto", "onnxruntime"] as const;
 /** One of `MODEL_RUNTIMES`. */

@@ -20,6 +20,7 @@ import {
   type LoadedModel,
   MODELS_DIR_VARIABLE,
   type ModelRuntime,
+  NO_TELEMETRY_VARIABLE,
   PRELOAD_VARIABLE,
   RUNTIME_VARIABLE,
 } from "./lane-protocol.ts";
@@ -274,6 +275,7 @@ class LaneGroup implements Lanes {
         [MODELS_DIR_VARIABLE]: this.options.modelsDir,
         [PRELOAD_VARIABLE]: this.preload.join(","),
         [RUNTIME_VARIABLE]: this.options.runtime ?? "auto",
+        [NO_TELEMETRY_VARIABLE]: "1",
       },
       niceness: lane.role === "ingest" ? INGEST_NICENESS : 0,
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,

@@ -5,6 +5,7 @@ import { invariant } from "../../domain/fault.ts";
 import type { TokenSequence } from "../native/model-encoder.ts";
 import { packRuns } from "./batches.ts";
 import type { Encoder } from "./encoder.ts";
+import { NO_TELEMETRY_VARIABLE } from "./lane-protocol.ts";
 import type { ModelDescription } from "./model-files.ts";
 
 /**
@@ -35,6 +36,10 @@ export async function openWithOnnxruntime(
   model: Pick<ModelDescription, "modelPath">,
   warning: string | null,
 ): Promise<Encoder> {
+  invariant(
+    process.env[NO_TELEMETRY_VARIABLE] === "1",
+    `a process uses onnxruntime without ${NO_TELEMETRY_VARIABLE}=1`,
+  );
   const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
   return {
     provider: "cpu",
