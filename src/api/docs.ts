@@ -2,7 +2,7 @@
 // renders the parts of the page.
 
 import { createHash } from "node:crypto";
-import { fieldTable } from "./docs/fields.ts";
+import { fieldTable, typeName } from "./docs/fields.ts";
 import { guideSections } from "./docs/guide.ts";
 import { Html, html } from "./docs/html.ts";
 import { methodMark, operationSection, placedOperations, titleOf } from "./docs/operation.ts";
@@ -86,7 +86,7 @@ ${operationsOf(name, document).map((placed) => operationSection(placed, document
 function objectSections(document: OpenApiDocument): Html {
   const sections = Object.entries(document.components.schemas).map(
     ([name, schema]) => html`<section class="object" id="schema-${name}"><h3>${name}</h3>
-${fieldTable(schema, "Fields", true)}</section>
+${fieldTable(schema, "Fields", true) ?? html`<p>${typeName(schema)}</p>`}</section>
 `,
   );
   return html`<section class="group" id="objects"><div class="group-head"><h2>Objects</h2>

@@ -59,18 +59,18 @@ export const HEADERS: Readonly<Record<string, { readonly description: string; re
 type ErrorForm = "own" | NonNullable<Operation["conventions"]>;
 /** Schema of the error bodies of each form. */
 export type ErrorSchemas = Readonly<Record<ErrorForm, JsonSchema>>;
+/** Schemas of one event of the streams of each form. */
+export type StreamSchemas = Readonly<Record<ErrorForm, JsonSchema>>;
 /** What the names of shared errors begin with. */
 const PREFIXES: Readonly<Record<ErrorForm, string>> = { own: "", openai: "OpenAi" };
 
-const STREAM_EXAMPLE = [
-  ["text", { content: "The spare key is " }],
-  ["text", { content: "under the blue pot [1]." }],
-  ["sources", []],
-  ["usage", { tokens_used: 0 }],
-  ["done", {}],
-]
-  .map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
-  .join("");
+/** The events of streams; `streamText` in docs/operation.ts shows them as they are sent. */
+const STREAM_EXAMPLES = {
+  text: { event: "text", data: { content: "The spare key is under the blue pot [1]." } },
+  sources: { event: "sources", data: [] },
+  usage: { event: "usage", data: { tokens_used: 0 } },
+  done: { event: "done", data: {} },
+};
 
 const CHUNK = {
   id: "chatcmpl-4f1c9a70-6f0e-4b8e-9d5d-2f6f3c1b7a42",
@@ -78,19 +78,16 @@ const CHUNK = {
   created: 1_795_599_000,
   model: "mneme/balanced",
 };
-const CHUNKS_EXAMPLE = [
-  ...[
-    [{ role: "assistant", content: "" }, null],
-    [{ content: "The spare key is under the blue pot [1]." }, null],
-    [{ annotations: [] }, null],
-    [{}, "stop"],
-  ].map(([delta, finish_reason]) =>
-    JSON.stringify({ ...CHUNK, choices: [{ index: 0, logprobs: null, finish_reason, delta }] }),
-  ),
-  "[DONE]",
-]
-  .map((data) => `data: ${data}\n\n`)
-  .join("");
+const chunk = (delta: object, finish_reason: string | null = null) => ({
+  data: { ...CHUNK, choices: [{ index: 0, logprobs: null, finish_reason, delta }] },
+});
+const COMPLETION_EXAMPLES = {
+  role: chunk({ role: "assistant", content: "" }),
+  text: chunk({ content: "The spare key is under the blue pot [1]." }),
+  annotations: chunk({ annotations: [] }),
+  stop: chunk({}, "stop"),
+  done: { data: "[DONE]" },
+};
 
 /**
  * Describes a success answer.
@@ -100,7 +97,7 @@ export function successResponse(
   operation: Operation,
   status: number,
   schema: JsonSchema | null,
-  components: Components,
+  { components, streams }: { readonly components: Components; readonly streams: StreamSchemas },
 ): ResponseObject {
   const json = schema !== null && {
     "application/json": {
@@ -111,7 +108,7 @@ export function successResponse(
   const content = {
     ...(operation.streams !== "always" && json),
     ...(operation.streams !== undefined && {
-      "text/event-stream": operation.conventions === "openai" ? chunkStream() : eventStream(),
+      "text/event-stream": eventStream(operation.conventions ?? "own", streams),
     }),
   };
   return {
@@ -190,27 +187,11 @@ function exampleOpenAiError(code: FaultCode): object {
   };
 }
 
-/** The stream of a chat completion. Its description names the schema of a chunk. */
-function chunkStream(): MediaType {
-  return {
-    schema: {
-      type: "string",
-      description:
-        "Server-Sent Events without names: each `data:` is a ChatCompletionChunk, and the last one is `[DONE]`. The sources are in `mneme.sources` of the chunk whose `delta` has `annotations`. A failure is one `data:` with the body of an error answer, instead of the remaining ones. Comments keep the connection open.",
-    },
-    example: CHUNKS_EXAMPLE,
-  };
-}
-
-function eventStream(): MediaType {
-  return {
-    schema: {
-      type: "string",
-      description:
-        "Server-Sent Events in this order: any number of `text` (`{content}`), then `sources` (an array of SearchResult), `usage` (`{tokens_used}`) and `done` (`{}`). A failure is one `error` event with the body of an error answer, instead of the remaining events. Comments keep the connection open.",
-    },
-    example: STREAM_EXAMPLE,
-  };
+/** A stream. Its schema is that of one event (schema/streams.ts); comments keep the connection open. */
+function eventStream(form: ErrorForm, schemas: StreamSchemas): MediaType {
+  const events = form === "openai" ? COMPLETION_EXAMPLES : STREAM_EXAMPLES;
+  const examples = Object.entries(events).map(([name, value]) => [name, { value }]);
+  return { schema: schemas[form], examples: Object.fromEntries(examples) };
 }
 
 // Example values that follow from the operation: the id of the resource in its path, and for status 202 the state of

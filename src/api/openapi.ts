@@ -16,6 +16,7 @@ import {
   errorResponses,
   HEADERS,
   reference,
+  type StreamSchemas,
   sharedErrorResponses,
   successResponse,
 } from "./openapi-responses.ts";
@@ -24,7 +25,8 @@ import { GROUPS, type Group, type Operation } from "./operation.ts";
 import { ErrorAnswer } from "./schema/errors.ts";
 import { Time } from "./schema/fields.ts";
 import { MemoryWithoutContent } from "./schema/memories.ts";
-import { ChatCompletionChunk, OpenAiErrorAnswer } from "./schema/openai.ts";
+import { OpenAiErrorAnswer } from "./schema/openai.ts";
+import { ChatCompletionEvent, StreamEvent } from "./schema/streams.ts";
 
 /** Input of the document. */
 export interface OpenApiParts {
@@ -75,6 +77,7 @@ interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
   readonly schemas: SchemaCollection;
   readonly components: Components;
   readonly errors: ErrorSchemas;
+  readonly streams: StreamSchemas;
 }
 
 /**
@@ -84,7 +87,7 @@ interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
 export function openApiDocument({ operations, version, buckets }: OpenApiParts): OpenApiDocument {
   const schemas = new SchemaCollection();
   const errors = { own: schemas.of(ErrorAnswer), openai: schemas.of(OpenAiErrorAnswer) };
-  schemas.of(ChatCompletionChunk);
+  const streams = { own: schemas.of(StreamEvent), openai: schemas.of(ChatCompletionEvent) };
   const webhooks = webhookObjects(schemas);
   // Examples can refer to any named schema, so all schemas are collected before the first operation is described.
   for (const { body, answers } of operations) {
@@ -106,7 +109,7 @@ export function openApiDocument({ operations, version, buckets }: OpenApiParts):
       name,
       description: GROUP_DESCRIPTIONS[name],
     })),
-    paths: pathsOf({ operations, buckets, schemas, components, errors }),
+    paths: pathsOf({ operations, buckets, schemas, components, errors, streams }),
     webhooks,
     components: {
       schemas: components,
@@ -157,12 +160,12 @@ function pathsOf(context: Context): OpenApiDocument["paths"] {
 }
 
 function operationObject(operation: Operation, context: Context): OperationObject {
-  const { schemas, components, errors } = context;
+  const { schemas, errors, components } = context;
   const limit = rateLimitOf(operation, context.operations, context.buckets);
   const codes = faultsOf(operation);
   const successes = Object.entries(operation.answers).map(([status, answer]) => {
     const schema = answer === null ? null : schemas.of(answer);
-    return [Number(status), successResponse(operation, Number(status), schema, components)] as const;
+    return [Number(status), successResponse(operation, Number(status), schema, context)] as const;
   });
   return {
     operationId: operation.name,

@@ -221,6 +221,32 @@ describe("what an operation declares", () => {
     expect(types(only({ answers, streams: "always" }))).toEqual(["text/event-stream"]);
   });
 
+  test("an event stream is described event by event, as a union of all that can come", () => {
+    const answers = { 200: Type.Object({ answer: Type.String() }) };
+    const stream = (object: OperationObject) => responsesOf(object)[0]?.[1].content?.["text/event-stream"];
+    const own = stream(only({ answers, streams: "always" }));
+    const examples = Object.values(own?.examples ?? {}).map(({ value }) => (value as { event: string }).event);
+    expect(examples).toEqual(["text", "sources", "usage", "done"]);
+    const error = { error: { code: "internal_error", message: "…", status: 500 } };
+    for (const [event, data, isDocumented] of [
+      ["text", { content: "a" }, true],
+      ["text", { content: 1 }, false],
+      ["sources", [], true],
+      ["usage", { tokens_used: 3 }, true],
+      ["usage", { tokens_used: -1 }, false],
+      ["done", {}, true],
+      ["error", error, true],
+      ["error", {}, false],
+      ["other", {}, false],
+    ] as const) {
+      expect([event, mismatches(own as MediaType, { event, data }) === null]).toEqual([event, isDocumented]);
+    }
+    const chunks = stream(only({ answers, streams: "when asked", conventions: "openai" }));
+    expect(chunks?.schema).toEqual({ $ref: "#/components/schemas/ChatCompletionEvent" });
+    expect(Object.values(chunks?.examples ?? {}).at(-1)?.value).toEqual({ data: "[DONE]" });
+    expect(mismatches(chunks as MediaType, { data: { id: "x" } })).not.toBeNull();
+  });
+
   test("keys confined to one user may call it unless it declares otherwise", () => {
     expect(only({})["x-confined-keys"]).toBe(true);
     const refused = only({ isForConfinedKeys: false });

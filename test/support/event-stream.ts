@@ -1,7 +1,9 @@
 // Reads event streams event by event, strictly in the API's format: a name line, a data line with JSON, a blank line.
-// Skips comments and refuses everything else.
+// Skips comments and refuses everything else, also
+// events that the OpenAPI document does not describe.
 
 import { expect } from "bun:test";
+import { expectDocumentedEvent } from "./documented-answers.ts";
 import { TEST_KEY, type TestService } from "./service.ts";
 
 /** One event of a stream. */
@@ -102,5 +104,7 @@ function readerOf({ body }: Response) {
 function eventOf(block: string): StreamedEvent {
   const found = /^event: ([a-z]+)\ndata: ([^\r\n]+)$/.exec(block);
   if (found === null) throw new Error(`not an event in the API's format: ${JSON.stringify(block)}`);
-  return { name: found[1] ?? "", data: JSON.parse(found[2] ?? "") };
+  const event = { name: found[1] ?? "", data: JSON.parse(found[2] ?? "") };
+  expectDocumentedEvent(event);
+  return event;
 }

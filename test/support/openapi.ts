@@ -171,7 +171,7 @@ export class Contract {
     const mediaType = headers.get("content-type")?.split(";")[0] ?? "";
     const content = response?.content?.[mediaType];
     if (content === undefined) return [`a success of the type '${mediaType}' is not documented`];
-    if (mediaType === "text/event-stream") return this.#streamProblems(text);
+    if (mediaType === "text/event-stream") return this.#streamProblems(text, content.schema);
     const body = parsed(text);
     return body === undefined ? ["a body that is no JSON"] : this.#mismatches(content.schema, body);
   }
@@ -180,33 +180,41 @@ export class Contract {
    * Checks the events and their order: all `text`, then `sources`, `usage` and `done`. An `error` may end the stream
    * early.
    */
-  #streamProblems(text: string): string[] {
-    if (text.startsWith("data: ")) return this.#chunkProblems(text);
+  #streamProblems(text: string, schema: JsonSchema): string[] {
+    if (lastPart(String(schema.$ref)) === "ChatCompletionEvent") return this.#chunkProblems(text, schema);
     const events = readEvents(text);
     if (events === null) return ["a stream that is not framed as event and data lines"];
     const names = events.map(({ name }) => name).join(" ");
     if (!/^(text )*(sources usage done|(sources )?(usage )?error)$/.test(names)) return [`events ${names}`];
-    return events.flatMap(({ name, data }) => {
-      const schema = EVENTS[name];
-      return schema === undefined ? [`an event ${name}`] : this.#mismatches(schema, data).map((it) => `${name}: ${it}`);
-    });
+    return events.flatMap((event) => this.eventProblems(event));
   }
 
-  /** Checks the chunks of a chat completion. All but an error at the end fit the schema of a chunk. */
-  #chunkProblems(text: string): string[] {
-    const chunks = text
+  /** Contradictions between an event of a stream and the document. */
+  eventProblems({ name, data }: SentEvent): readonly string[] {
+    const schema = { $ref: "#/components/schemas/StreamEvent" };
+    return this.#eventProblems(schema, name, { event: name, data });
+  }
+
+  /** Checks the events of a chat completion: chunks, and at the end `[DONE]` or an error. */
+  #chunkProblems(text: string, schema: JsonSchema): string[] {
+    const data = text
       .slice(0, -2)
       .split("\n\n")
       .filter((frame) => !frame.startsWith(":"))
-      .map((frame) => /^data: ([^\r\n]+)$/.exec(frame)?.[1] ?? "");
-    const last = chunks.pop() ?? "";
-    const isOver = text.endsWith("\n\n") && (last === "[DONE]" || "error" in ((parsed(last) ?? {}) as object));
-    if (!isOver) return [`a stream of chunks that ends with ${last}`];
-    const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-    return [
-      ...chunks.flatMap((chunk) => this.#mismatches(schema("ChatCompletionChunk"), parsed(chunk))),
-      ...(last === "[DONE]" ? [] : this.#mismatches(schema("OpenAiError"), parsed(last))),
-    ];
+      .map((frame) => /^data: ([^\r\n]+)$/.exec(frame)?.[1] ?? "")
+      .map((line) => (line === "[DONE]" ? line : parsed(line)));
+    const isEnd = (value: unknown) => value === "[DONE]" || "error" in ((value ?? {}) as object);
+    if (!text.endsWith("\n\n") || data.findIndex(isEnd) !== data.length - 1) {
+      return [`a stream of chunks that ends with ${text.slice(-200)}`];
+    }
+    return data.flatMap((value) => this.#eventProblems(schema, "chunk", { data: value }));
+  }
+
+  // A union's own message says little, so the event is compared with the member that has its name.
+  #eventProblems(schema: JsonSchema, name: string, event: object): string[] {
+    const members = (this.schemas[lastPart(String(schema.$ref))]?.anyOf ?? []) as readonly JsonSchema[];
+    const member = members.find(({ $ref }) => lastPart(String($ref)).toLowerCase() === `${name}event`);
+    return this.#mismatches(member ?? schema, event).map((problem) => `${name}: ${problem}`);
   }
 
   #mismatches(schema: JsonSchema, value: unknown): string[] {
@@ -254,14 +262,6 @@ const UNROUTED: Readonly<Record<number, readonly string[]>> = {
   404: ["not_found"],
   405: ["method_not_allowed"],
   429: ["rate_limit_exceeded"],
-};
-
-const EVENTS: Readonly<Record<string, JsonSchema>> = {
-  text: { type: "object", required: ["content"], properties: { content: { type: "string" } } },
-  sources: { type: "array", items: { $ref: "#/components/schemas/SearchResult" } },
-  usage: { type: "object", required: ["tokens_used"], properties: { tokens_used: { type: "integer", minimum: 0 } } },
-  done: { type: "object", maxProperties: 0 },
-  error: { $ref: "#/components/schemas/Error" },
 };
 
 /** The events of a stream without its comments; null if the format is invalid. */

@@ -13,6 +13,7 @@ import type { KeyScope } from "../../src/domain/scope.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { emptyDatabase } from "../stores/open-postgres.ts";
+import { expectDocumented } from "./documented-answers.ts";
 import { executeNow } from "./postgres.ts";
 import { until } from "./until.ts";
 
@@ -35,7 +36,7 @@ export interface KeyOptions {
   readonly expiresAt?: number;
 }
 
-/** A running service, and functions to call it. */
+/** A running service, and functions to call it. They refuse answers that the OpenAPI document does not allow. */
 export interface TestService {
   readonly service: Service;
   readonly dataDir: string;
@@ -120,8 +121,10 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
 
   const send = async (request: Request): Promise<Answered> => {
     const response = await service.handle(request);
+    const { status, headers } = response;
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
+    expectDocumented(request, { status, headers, text });
+    return { status, headers, body: text === "" ? null : JSON.parse(text) };
   };
   const call: TestService["call"] = (method, path, body, headers) =>
     send(

@@ -141,12 +141,21 @@ function examplePanels(status: number, response: ResponseObject, isFirst: boolea
   const content = Object.entries(response.content ?? {});
   if (content.length === 0) return [html`<p class="no-body">${status} without a body</p>`];
   return content.map(([mediaType, media], at) =>
-    codePanel(`${status} ${mediaType}`, exampleText(media), isFirst && at === 0),
+    codePanel(`${status} ${mediaType}`, exampleText(mediaType, media), isFirst && at === 0),
   );
 }
 
-function exampleText({ example }: MediaType): string {
-  return typeof example === "string" ? example.trimEnd() : prettyJson(example);
+function exampleText(mediaType: string, { example, examples = {} }: MediaType): string {
+  if (mediaType !== "text/event-stream") return prettyJson(example);
+  return Object.values(examples)
+    .map(({ value }) => streamText(value as { readonly event?: string; readonly data: unknown }))
+    .join("\n\n");
+}
+
+/** An event of a stream as it is sent. */
+function streamText({ event, data }: { readonly event?: string; readonly data: unknown }): string {
+  const name = event === undefined ? "" : `event: ${event}\n`;
+  return `${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}`;
 }
 
 function codePanel(title: string, text: string, isOpen: boolean): Html {

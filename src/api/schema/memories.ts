@@ -223,36 +223,40 @@ export const BatchResult = Type.Object(
   { $id: "BatchResult" },
 );
 
-/**
- * `metadata` of a SearchResult: the memory's own metadata, and two more keys, `_memory` and `_chunk`, with attributes
- * of the memory and the place of the passage.
- */
-export type ResultMetadata = JsonObject & {
-  readonly _memory: {
-    readonly title: string | null;
-    readonly type: string | null;
-    readonly tags: readonly string[] | null;
-    readonly userId: string | null;
-    readonly language: string | null;
-    readonly created_at: string;
-    readonly occurred_at: string | null;
-  };
-  readonly _chunk: {
-    readonly ordinal: number;
-    /** Range in the memory's content, in code points, end exclusive. */
-    readonly start: number;
-    readonly end: number;
-    readonly headings?: readonly string[];
-    /** Page of a PDF, from 1. */
-    readonly page?: number;
-    /** Slide of a presentation, from 1. */
-    readonly slide?: number;
-    readonly sheet?: string;
-    /** Speaker of a conversation's turn. */
-    readonly speaker?: string | null;
-    readonly date?: string | null;
-  };
-};
+const Texts = Type.Unsafe<readonly string[]>(Type.Array(Text()));
+const ResultMemory = Type.Object(
+  {
+    title: Nullable(Text()),
+    type: Nullable(Text()),
+    tags: Nullable(Texts),
+    userId: Nullable(Text()),
+    language: Nullable(Text()),
+    created_at: Time,
+    // a chat keeps the sources of its messages as they were, also those of a version without this field
+    occurred_at: Type.Optional(Nullable(Time)),
+  },
+  { $id: "ResultMemory", description: "other attributes of the memory" },
+);
+const ResultChunk = Type.Object(
+  {
+    ordinal: Type.Integer({ description: "number of the passage in the memory, from 0" }),
+    start: Type.Integer({ description: "of the passage in the memory's content, in code points" }),
+    end: Type.Integer({ description: "behind the passage" }),
+    headings: Type.Optional(Texts),
+    page: Type.Optional(Type.Integer({ description: "page of a PDF, from 1" })),
+    slide: Type.Optional(Type.Integer({ description: "slide of a presentation, from 1" })),
+    sheet: Type.Optional(Text()),
+    speaker: Type.Optional(Nullable(Text({ description: "speaker of a conversation's turn" }))),
+    date: Type.Optional(Nullable(Text({ description: "date of a conversation's turn" }))),
+  },
+  { $id: "ResultChunk", description: "place of the passage" },
+);
+const ResultMetadata = Type.Object(
+  { _memory: ResultMemory, _chunk: ResultChunk },
+  { $id: "ResultMetadata", description: "metadata of the memory, plus two fields", additionalProperties: true },
+);
+/** `metadata` of a SearchResult. */
+export type ResultMetadata = JsonObject & Readonly<Static<typeof ResultMetadata>>;
 
 const Signal = Type.Object({ rank: Type.Integer(), score: Type.Number() });
 
@@ -263,11 +267,7 @@ export const SearchResult = Type.Object(
     content: Text({ description: "the passage" }),
     score: Type.Number({ minimum: 0, maximum: 1 }),
     memory_id: Text(),
-    metadata: Type.Unsafe<ResultMetadata>({
-      ...JsonMap,
-      description:
-        "metadata of the memory, plus `_memory` (other attributes of the memory) and `_chunk` (place of the passage: ordinal; start and end in code points of the content; headings; page, slide or sheet of an uploaded file; speaker and date of a conversation's turn)",
-    }),
+    metadata: Type.Unsafe<ResultMetadata>(ResultMetadata),
     cited: Type.Optional(
       Type.Boolean({ description: "only in the sources of an answer: whether the answer cites this passage" }),
     ),
@@ -314,12 +314,12 @@ export const SearchResults = Type.Object(
   { $id: "SearchResults" },
 );
 
+/** What an answer used. */
+export const TokensUsed = Type.Object({
+  tokens_used: Type.Integer({ minimum: 0, description: "by the language model; 0 if none was used" }),
+});
 /** Answer of queryMemories. */
 export const QueryResult = Type.Object(
-  {
-    answer: Text(),
-    sources: Type.Array(SearchResult),
-    usage: Type.Object({ tokens_used: Type.Integer() }),
-  },
+  { answer: Text(), sources: Type.Array(SearchResult), usage: TokensUsed },
   { $id: "QueryResult" },
 );
