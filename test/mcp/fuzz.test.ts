@@ -53,7 +53,8 @@ async function callTool(isLater: boolean, name: string, args: unknown) {
         "mcp-name": name,
       })
     : await post(message({}), {});
-  return { status, text, answer: JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text) };
+  // not `.`, because U+2028 can be in a line of data
+  return { status, text, answer: JSON.parse(/^data: ([^\r\n]*)/m.exec(text)?.[1] ?? text) };
 }
 
 const tools = toolsOf(true).map(({ name, input }) => ({ name, schema: toolSchema(input, false) }));
