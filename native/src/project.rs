@@ -409,7 +409,7 @@ impl Project {
 
     /// Removes the texts and postings of removed chunks from the files, durably. Returns false if old files could not
     /// be removed; then the call is to be repeated. Rewrites the segments of the text index that have such chunks,
-    /// which takes seconds for a large one. Unlike other changes, it can run at the same time as them, but only once.
+    /// which takes seconds for a large one. Other changes can run meanwhile, but not a second call of this function.
     pub fn erase_texts(&self) -> Result<bool> {
         self.text.erase_removed()
     }
@@ -450,7 +450,7 @@ impl Project {
             kept.iter().map(|at| TextChunk { entity_record: &records[*at], ..chunks[*at] }).collect();
         let kept_keys: Vec<u64> = memory_keys.iter().copied().filter(|key| given.contains_key(key)).collect();
         if !kept_keys.is_empty() {
-            // The other sets keep theirs, which stay valid.
+            // Vectors of other models are not replaced: they stay valid, because the chunks are the same.
             live.publish(&kept_keys, &self.checked(&kept_keys, &keys_of(&kept_chunks), &kept_vectors)?.live)?;
             self.text.publish(&kept_keys, &kept_chunks)?;
             self.exchange_entities(&kept_chunks)?;
@@ -486,7 +486,7 @@ impl Project {
         Ok(chunks.iter().map(record).collect())
     }
 
-    /// Removes the entities of memories, and adds those of chunks, which may be of other memories.
+    /// Removes the entities of `memory_keys`, and adds those of `chunks`, which may belong to other memories.
     fn replace_entities(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         let ordinals = self.memory_table.ordinals(memory_keys.iter().copied());
         let chunk_ordinals = self.memory_table.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
@@ -506,8 +506,8 @@ impl Project {
         Ok(())
     }
 
-    /// Replaces the entities of memories that searches see: each memory under one lock, so that none sees it half
-    /// changed. Takes about 10 µs per chunk.
+    /// Replaces the entities of memories while searches run. The lock is held for a whole memory, so that no search
+    /// sees some of its old and some of its new entities. Takes about 10 µs per chunk.
     fn exchange_entities(&self, chunks: &[TextChunk<'_>]) -> Result<()> {
         let ordinals = self.memory_table.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
         let mut by_memory: FxHashMap<u32, Vec<&TextChunk<'_>>> = FxHashMap::default();

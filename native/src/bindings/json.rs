@@ -121,8 +121,9 @@ impl NativeJsonBody {
         run(|| self.complete()?.group(array as usize, group as usize))
     }
 
-    /// Writes a piece of a long text from `start` on to `out`: its UTF-8; if `is_json`, as it stands between its
-    /// quotes. `out` has more than 12 bytes, and nobody else uses it during the call.
+    /// Writes the piece of a long text that begins at `start` to `out`: as UTF-8; if `isJson`, as the bytes of the
+    /// body, with escape sequences and without the quotes. `out` has more than 12 bytes, and nobody else uses it during
+    /// the call.
     #[napi(catch_unwind)]
     pub fn text_piece(
         &self,

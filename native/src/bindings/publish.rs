@@ -179,11 +179,12 @@ impl NativeIndex {
     }
 
     /// Removes the texts and postings of removed chunks from the files, durably. Resolves to false if old files could
-    /// not be removed; then the call is to be repeated. Changes can run meanwhile, but no second call of this.
+    /// not be removed; then the call is to be repeated. Other changes can run meanwhile, but not a second call of this
+    /// function.
     #[napi(catch_unwind)]
     pub fn erase_texts<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         let project = self.project().map_err(js_error)?;
-        // A thread of its own, because it takes seconds.
+        // On a thread of its own, because it takes seconds and the project's writing thread must stay free.
         WritingThread::start().run(env, move || project.erase_texts())
     }
 }
@@ -192,7 +193,7 @@ impl NativeIndex {
 struct Given {
     memory_keys: Vec<u64>,
     entities: Vec<KnownEntities>,
-    /// Keys of chunks and of their memories, and texts: parallel.
+    /// One entry per chunk; parallel to `chunk_memory_keys` and `texts`.
     chunk_keys: Vec<u64>,
     chunk_memory_keys: Vec<u64>,
     texts: Vec<ChunkText>,

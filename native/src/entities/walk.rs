@@ -302,7 +302,7 @@ fn push_query_entities(scope: &mut Scope<'_>, query: &[QueryEntity], edges_max: 
     for source in query {
         let mut linked = scope.passages_of(source.entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
         if linked.is_empty() {
-            // A name that a single passage contains is no link.
+            // A name that a single passage contains links no passages, so the walk begins at that passage.
             let graph = scope.graph();
             let slots = graph.postings(source.entity).map(|posting| posting.slot());
             linked = slots.filter(|slot| scope.admits(*slot)).map(|slot| (slot, 1.0)).collect();
@@ -865,7 +865,7 @@ mod tests {
             assert_eq!(graph.surface(mirrors.from), Some("Zephyrine Okonkwo"));
             assert_eq!(graph.surface(mirrors.through), Some("Calder Vale Observatory"));
         }
-        // the words of a name that do not stand together are no name
+        // a query that contains the words of a name, but not next to each other, does not name it
         assert_eq!(found("Okonkwo met Zephyrine", true), GraphHits::default());
     }
 

@@ -70,15 +70,15 @@ impl SplitBody {
         Ok(self.parts.group(&self.bytes, range))
     }
 
-    /// Writes a piece of a long text to `out`: from `start` on, as it is between its quotes. Fills `out` except for at
-    /// most `ESCAPE_BYTES_MAX` bytes.
+    /// Writes the piece of a long text that begins at `start` to `out`: the bytes of the body, with escape sequences
+    /// and without the quotes. Fills `out` except for at most `ESCAPE_BYTES_MAX` bytes.
     pub fn raw_piece(&self, text: usize, start: usize, out: &mut [u8]) -> Result<Piece> {
         let raw = self.raw_range(text, start, out.len())?;
         out[..raw.len()].copy_from_slice(raw);
         Ok(Piece { bytes: raw.len(), next: start + raw.len() })
     }
 
-    /// Like `raw_piece`, without escapes.
+    /// Like `raw_piece`, but with the escape sequences decoded.
     pub fn text_piece(&self, text: usize, start: usize, out: &mut [u8]) -> Result<Piece> {
         let raw = self.raw_range(text, start, out.len())?;
         let mut bytes = 0;
@@ -90,8 +90,8 @@ impl SplitBody {
         Ok(Piece { bytes, next: start + raw.len() })
     }
 
-    /// At most `bytes` bytes of a long text from `start` on. Ends between escape sequences. Decoding makes no sequence
-    /// longer.
+    /// At most `bytes` bytes of a long text from `start` on. Does not end within an escape sequence. The decoded text
+    /// is never longer.
     fn raw_range(&self, text: usize, start: usize, bytes: usize) -> Result<&[u8]> {
         let raw = self.raw(text)?;
         let start = start.min(raw.len());

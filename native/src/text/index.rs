@@ -24,10 +24,11 @@ use crate::text::snapshot::Snapshot;
 use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
 use crate::text::writer::{SegmentFile, TextWriter, damage_of, segment_files};
 
-/// Maximum number of segments that one call of `erase_removed` rewrites, and of its waits for a merge. An index has
+/// Maximum number of steps of one call of `erase_removed`: each rewrites a segment or waits for a merge. An index has
 /// some tens of segments.
 const ERASING_STEPS_MAX: usize = 200;
-/// Time between two looks whether Tantivy has ended a merge. Files of a merge belong to no commit yet.
+/// Interval at which `erase_removed` checks whether a merge of Tantivy has ended. Until then, the files of the merge
+/// belong to no commit.
 const MERGE_POLL: Duration = Duration::from_millis(50);
 
 /// The stored passage of a chunk, and the position of the chunk in its memory.
@@ -122,7 +123,7 @@ impl TextIndex {
     /// files could not be removed yet; then the call is to be repeated. Searches and changes can run meanwhile: a large
     /// segment takes seconds. Only one thread at a time may call this.
     pub fn erase_removed(&self) -> Result<bool> {
-        // What is removed from these segments later is left to the next call.
+        // Segments that this call has written. Chunks that are removed from them meanwhile are left to the next call.
         let mut rewritten = FxHashSet::default();
         for _ in 0..ERASING_STEPS_MAX {
             let Some(rewriting) = self.with_writer(|writer| writer.begin_rewriting(&rewritten))? else {

@@ -176,7 +176,7 @@ impl Rewriting {
     pub(crate) fn wait(self) -> Result<Option<SegmentId>> {
         match self.merge.wait() {
             Ok(rewritten) => Ok(rewritten.map(|segment| segment.id())),
-            // Tantivy has merged the segment, but has not yet written that down.
+            // Tantivy has merged the segment with others, but its list of segments does not show that yet.
             Err(TantivyError::InvalidArgument(_)) => Ok(None),
             Err(cause) => {
                 let segments = self.index.searchable_segment_metas()?;

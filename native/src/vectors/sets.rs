@@ -455,7 +455,7 @@ impl VectorSets {
 /// The vectors of a publication, by set.
 #[derive(Debug)]
 pub struct CheckedVectors<'data> {
-    /// Of the live set.
+    /// Vectors for the live set.
     pub live: Vec<VectorChunk<'data>>,
     building: Option<Vec<VectorChunk<'data>>>,
 }
