@@ -5,6 +5,7 @@ import { constants } from "node:fs";
 import { copyFile, link, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProjectId } from "../../domain/ids.ts";
+import { nullIfMissing } from "../../kit/if-missing.ts";
 import type { IndexFinding, VisibleMemory } from "../../ports/chunk-index.ts";
 import { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "./project-index.ts";
@@ -66,11 +67,8 @@ const NEVER_USED = {
 
 /** Copies a folder. A folder that does not exist counts as empty. */
 async function copyFolder(from: string, to: string): Promise<void> {
-  const entries = await readdir(from, { withFileTypes: true }).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
-    throw error;
-  });
-  for (const entry of entries) {
+  const entries = await readdir(from, { withFileTypes: true }).catch(nullIfMissing);
+  for (const entry of entries ?? []) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
     if (entry.isDirectory()) {
       await mkdir(target, { mode: 0o700 });

@@ -1,8 +1,18 @@
-// Whether a file of a store is missing.
+// Files of a store that may be missing.
 
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
+import { nullIfMissing } from "../../kit/if-missing.ts";
 
 /** Whether a file does not exist or is empty: nothing can be read from it in either case. */
 export function isMissingOrEmpty(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** The content of a file; null if it does not exist. */
+export function readIfThere(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    return nullIfMissing(error);
+  }
 }

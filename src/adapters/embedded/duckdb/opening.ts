@@ -74,7 +74,7 @@ export async function inspectTexts(
 function lossOf({ path, rows }: InspectionOptions, found: TextsRecord | null): StoreError | null {
   const missing = rows.textsCommits - (found?.commits ?? 0);
   if (missing > 0) {
-    const last = missing === 1 ? "its last commit" : `its last ${missing} commits`;
+    const last = lastCommits(missing);
     return lossError(
       path,
       `lacks ${last} of ${rows.textsCommits}: its log was removed, cut or damaged, or it is an older copy`,
@@ -84,11 +84,15 @@ function lossOf({ path, rows }: InspectionOptions, found: TextsRecord | null): S
   if (found.storeId !== rows.storeId) return lossError(path, "belongs to another data directory than mneme.sqlite");
   const unseen = found.rowsCommits - rows.commits();
   if (unseen <= 0) return null;
-  const last = unseen === 1 ? "its last commit" : `its last ${unseen} commits`;
+  const last = lastCommits(unseen);
   return lossError(
     join(dirname(path), "mneme.sqlite"),
     `lacks ${last} of ${found.rowsCommits}, which memories.duckdb has seen: it is an older copy, or its log was lost`,
   );
+}
+
+function lastCommits(count: number): string {
+  return count === 1 ? "its last commit" : `its last ${count} commits`;
 }
 
 // First cuts the log where it is damaged, then goes on without the log, then without the file.

@@ -19,13 +19,17 @@ const STEP = 500;
  */
 export const ORPHAN_AGE_MS = 60_000;
 /** File in the quarantine: one JSON object with key, version and content per text. */
-export const LOST_TEXTS_FILE = "lost-texts.jsonl";
+const LOST_TEXTS_FILE = "lost-texts.jsonl";
 
-const LOST_TEXT = "The text of this memory was lost with a damaged file. Send it again.";
+/** Message of a memory whose text is lost. */
+export const LOST_TEXT = "The text of this memory was lost with a damaged file. Send it again.";
 const LOST_UPLOAD = "The file of this memory was lost or damaged before its text was stored. Send it again.";
 
-// only the version that was compared: a memory that was changed meanwhile has another text by now
-const FAIL = `UPDATE memories SET status = 'failed', chunk_count = 0, error_code = 'processing_error',
+/**
+ * Marks a memory as failed; run it with `FailValues`. Only the version that was compared: a memory that was changed
+ * meanwhile has another text by now.
+ */
+export const FAIL = `UPDATE memories SET status = 'failed', chunk_count = 0, error_code = 'processing_error',
     error_message = $message, lease = NULL, updated_at = $now
   WHERE memory_key = $key AND version = $version AND deleted_at IS NULL`;
 const FAIL_COMPLETED = `${FAIL} AND status = 'completed'
@@ -67,7 +71,7 @@ export async function mend(parts: MendingParts, found: readonly FoundDefect[]): 
     note(kind, count, `${count} memories are marked as failed, because their text is lost${kept}`);
   }
   const surplus = of("surplus_text").flatMap(({ memoryKey }) => memoryKey ?? []) as MemoryKey[];
-  for (const keys of stepsOf(surplus)) await setTextsAside(parts, keys);
+  await setTextsAside(parts, surplus);
   note("surplus_text", surplus.length, `${surplus.length} texts were moved to ${place}/${LOST_TEXTS_FILE}`);
 
   const uploads = of("missing_upload");
@@ -104,11 +108,16 @@ async function failCompleted(
 }
 
 /** Moves texts to the quarantine, so that no earlier one is indexed as the text of a failed memory. */
-async function setTextsAside({ archive, quarantine }: MendingParts, keys: readonly MemoryKey[]): Promise<void> {
-  for (const [key, { version, content }] of await archive.contents(keys)) {
-    quarantine.append(LOST_TEXTS_FILE, JSON.stringify({ memory_key: String(key), version, content }));
+export async function setTextsAside(
+  { archive, quarantine }: Pick<MendingParts, "archive" | "quarantine">,
+  memoryKeys: readonly MemoryKey[],
+): Promise<void> {
+  for (const keys of stepsOf(memoryKeys)) {
+    for (const [key, { version, content }] of await archive.contents(keys)) {
+      quarantine.append(LOST_TEXTS_FILE, JSON.stringify({ memory_key: String(key), version, content }));
+    }
+    await archive.remove(keys);
   }
-  await archive.remove(keys);
 }
 
 async function failUploads(parts: MendingParts, defects: readonly FoundDefect[]): Promise<void> {
@@ -132,7 +141,13 @@ async function failUploads(parts: MendingParts, defects: readonly FoundDefect[])
   );
 }
 
-type FailValues = { readonly key: bigint; readonly version: bigint; readonly message: string; readonly now: number };
+/** Values of `FAIL`. */
+export type FailValues = {
+  readonly key: bigint;
+  readonly version: bigint;
+  readonly message: string;
+  readonly now: number;
+};
 type FileValues = { readonly key: bigint; readonly version: bigint; readonly file: string };
 
 function* stepsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {

@@ -5,7 +5,8 @@
 // Format: two records, 512 bytes apart, used in turn, so that a torn write destroys at most one. A record is a magic,
 // the id, the number and the CRC-32 of these.
 
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { readIfThere } from "../is-missing.ts";
 
 const MAGIC = "MNEMECN1";
 const ID_BYTES = 32;
@@ -20,13 +21,8 @@ export type Witnessed =
 
 /** Reads the newest valid record. */
 export function readWitness(path: string): Witnessed {
-  let content: Buffer;
-  try {
-    content = readFileSync(path);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return { state: "missing" };
-    throw error;
-  }
+  const content = readIfThere(path);
+  if (content === null) return { state: "missing" };
   let newest: Witnessed = { state: "damaged" };
   for (const start of [0, SLOT_BYTES]) {
     const record = content.subarray(start, start + RECORD_BYTES);

@@ -187,7 +187,7 @@ export class SqliteDatabase {
    * @throws StoreError `locked` if another process writes for too long
    */
   checkpoint(): void {
-    const checkpoints = this.#counting?.checkpoints ?? null;
+    const { checkpoints } = this;
     if (checkpoints === null) return;
     this.begin();
     try {
@@ -232,7 +232,7 @@ export class SqliteDatabase {
     if (!this.#mustEmptyLog) return true;
     this.#run("PRAGMA busy_timeout = 0"); // waiting would block this thread
     try {
-      this.#mustEmptyLog = !(this.#counting?.checkpoints ? this.#restartLog() : this.#truncateLog());
+      this.#mustEmptyLog = !(this.checkpoints === null ? this.#truncateLog() : this.#restartLog(this.checkpoints));
       return !this.#mustEmptyLog;
     } catch (error) {
       if (error instanceof StoreError && error.code === "locked") return false;
@@ -327,7 +327,7 @@ export class SqliteDatabase {
     this.#textsNoted = texts;
     try {
       this.#counting?.witness.committed(commit);
-      if (this.#counting?.checkpoints?.countCommit() === true) this.checkpoint();
+      if (this.checkpoints?.countCommit() === true) this.checkpoint();
     } catch (error) {
       if (!(error instanceof StoreError && error.code === "locked")) this.onEffectFailure(error);
     }
@@ -353,7 +353,7 @@ export class SqliteDatabase {
 
   // A commit after a complete checkpoint begins the log again. TRUNCATE would also merge pages that another process has
   // written since the sums were.
-  #restartLog(): boolean {
+  #restartLog(checkpoints: Checkpoints): boolean {
     this.checkpoint();
     this.#run("PRAGMA shrink_memory"); // cached pages still have what the checkpoint has cleared in the file
     this.#run("PRAGMA journal_size_limit = 0");
@@ -364,8 +364,8 @@ export class SqliteDatabase {
     } finally {
       this.#run(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`);
     }
-    this.#counting?.checkpoints?.sync();
-    return this.#counting?.checkpoints?.isLogEmpty === true;
+    checkpoints.sync();
+    return checkpoints.isLogEmpty;
   }
 
   #runEffect(effect: Effect): void {

@@ -1,5 +1,4 @@
-// Checksums of the pages of mneme.sqlite, in the file `mneme.sqlite-sums`. SQLite itself has none for
-// its main file.
+// Checksums of the pages of mneme.sqlite, in the file `mneme.sqlite-sums`. SQLite itself has none for its main file.
 //
 // The main file changes in checkpoints only. Before a checkpoint, the sums of all pages in the log are written and
 // synced; a page that is in the log is not compared, because SQLite reads it from the log. So the sums are right at
@@ -9,8 +8,10 @@
 // CRC-32 of its used bytes (page-gaps.ts), and a check of that entry, which tells a damaged entry from a damaged page.
 // Earlier versions summed the whole page.
 
-import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { invariant } from "../../../domain/fault.ts";
+import { readIfThere } from "../is-missing.ts";
+import { blocksOf } from "./file-blocks.ts";
 import { clearLeftovers, hasLeftovers, usedSumOf } from "./page-gaps.ts";
 import type { WalContent } from "./wal.ts";
 
@@ -22,7 +23,6 @@ const HEADER_USED_BYTES = 20;
 const ENTRY_BYTES = 8;
 /** Entries are written in blocks of this size in bytes. */
 const BLOCK_BYTES = 4_096;
-const READ_BYTES = 1024 * 1024;
 
 /** How the pages of a database file compare with their sums. */
 export interface PageComparison {
@@ -67,9 +67,9 @@ export class PageSums {
     const file = openSync(databasePath, "r");
     try {
       const sums = new PageSums(pageSizeOf(file), Buffer.alloc(0), 0);
-      for (const [page, content] of pagesOf(file, sums.pageSize)) {
-        sums.#set(page, usedSumOf(page, content));
-        sums.pageCount = page;
+      for (const content of blocksOf(file, 0, sums.pageSize)) {
+        sums.pageCount += 1;
+        sums.#set(sums.pageCount, usedSumOf(sums.pageCount, content));
       }
       return sums;
     } finally {
@@ -166,9 +166,9 @@ export class PageSums {
     const damaged: number[] = [];
     const withLeftovers: number[] = [];
     let unknown = 0;
-    let next = 1;
-    for (const [page, content] of pagesOf(file, this.pageSize)) {
-      next = page + 1;
+    let page = 0;
+    for (const content of blocksOf(file, 0, this.pageSize)) {
+      page += 1;
       if (page > this.pageCount) break;
       if (wal.sums.has(page)) continue;
       const expected = this.#get(page);
@@ -176,7 +176,7 @@ export class PageSums {
       if (expected === null) unknown += 1;
       else if (expected !== (this.isOutdated ? Bun.hash.crc32(content) : usedSumOf(page, content))) damaged.push(page);
     }
-    for (let page = next; page <= this.pageCount; page++) if (!wal.sums.has(page)) damaged.push(page);
+    for (page += 1; page <= this.pageCount; page++) if (!wal.sums.has(page)) damaged.push(page);
     return { damaged, unknown, withLeftovers };
   }
 
@@ -202,7 +202,7 @@ export class PageSums {
   }
 }
 
-/** A mixed value of page number and sum that is never 0 for a sum of 0, so that an empty entry is not valid. */
+/** Check value of an entry, from page number and sum. Not 0 for a sum of 0, so that an empty entry is not valid. */
 function checkOf(page: number, sum: number): number {
   const mixed = Math.imul(sum ^ Math.imul(page, 0x9e3779b1), 0x85ebca6b);
   return (mixed ^ (mixed >>> 15) ^ 0x5bd1e995) >>> 0;
@@ -214,25 +214,4 @@ function pageSizeOf(file: number): number {
   const size = readSync(file, header, 0, 100, 0) < 100 ? 0 : header.readUInt16BE(16);
   if (size === 1) return 65_536;
   return size >= 512 && (size & (size - 1)) === 0 ? size : 4_096;
-}
-
-/** The complete pages of a file with their numbers. The content is valid until the next one is read. */
-function* pagesOf(file: number, pageSize: number): Generator<[number, Buffer]> {
-  const buffer = Buffer.alloc(Math.max(READ_BYTES, pageSize));
-  for (let start = 0; ; start += buffer.length) {
-    const read = readSync(file, buffer, 0, buffer.length, start);
-    for (let at = 0; at + pageSize <= read; at += pageSize) {
-      yield [(start + at) / pageSize + 1, buffer.subarray(at, at + pageSize)];
-    }
-    if (read < buffer.length) return;
-  }
-}
-
-function readIfThere(path: string): Buffer | null {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
 }

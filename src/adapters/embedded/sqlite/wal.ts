@@ -3,14 +3,13 @@
 // closed at any time; the main file may not, because closing any handle of it releases SQLite's locks.
 
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { blocksOf } from "./file-blocks.ts";
 import { hasLeftovers, usedSumOf } from "./page-gaps.ts";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 /** Magic number of a log whose checksums read words in little-endian order; one more: big-endian. */
 const MAGIC = 0x377f0682;
-/** Number of frames that are read at once. */
-const FRAMES_PER_READ = 64;
 
 /** The committed frames of a log. */
 export interface WalContent {
@@ -56,32 +55,25 @@ function readFrames(file: number, isTrusted: boolean): WalContent {
   const open = new Map<number, number>();
   const withLeftovers = new Set<number>();
   let pageCount = 0;
-  const frameBytes = FRAME_HEADER_BYTES + pageSize;
-  const buffer = Buffer.allocUnsafe(frameBytes * FRAMES_PER_READ);
-  for (let at = HEADER_BYTES; ; at += buffer.length) {
-    const read = readSync(file, buffer, 0, buffer.length, at);
-    for (let frame = 0; frame + frameBytes <= read; frame += frameBytes) {
-      // the salts change whenever the log begins again from its start, so older frames behind the end are recognised
-      if (buffer.readUInt32BE(frame + 8) !== firstSalt || buffer.readUInt32BE(frame + 12) !== secondSalt) {
-        return { pageCount, sums: committed, withLeftovers };
-      }
-      if (!isTrusted) {
-        sum.add(buffer, frame, 8);
-        sum.add(buffer, frame + FRAME_HEADER_BYTES, pageSize);
-        if (!sum.equals(buffer, frame + 16)) return { pageCount, sums: committed, withLeftovers };
-      }
-      const content = buffer.subarray(frame + FRAME_HEADER_BYTES, frame + frameBytes);
-      const page = buffer.readUInt32BE(frame);
-      open.set(page, usedSumOf(page, content));
-      if (hasLeftovers(page, content)) withLeftovers.add(page);
-      const pagesAfterCommit = buffer.readUInt32BE(frame + 4);
-      if (pagesAfterCommit === 0) continue;
-      pageCount = pagesAfterCommit;
-      for (const [number, pageSum] of open) committed.set(number, pageSum);
-      open.clear();
+  for (const frame of blocksOf(file, HEADER_BYTES, FRAME_HEADER_BYTES + pageSize)) {
+    // The salts change whenever SQLite writes the log from its start again. So older frames behind its end differ.
+    if (frame.readUInt32BE(8) !== firstSalt || frame.readUInt32BE(12) !== secondSalt) break;
+    if (!isTrusted) {
+      sum.add(frame, 0, 8);
+      sum.add(frame, FRAME_HEADER_BYTES, pageSize);
+      if (!sum.equals(frame, 16)) break;
     }
-    if (read < buffer.length) return { pageCount, sums: committed, withLeftovers };
+    const content = frame.subarray(FRAME_HEADER_BYTES);
+    const page = frame.readUInt32BE(0);
+    open.set(page, usedSumOf(page, content));
+    if (hasLeftovers(page, content)) withLeftovers.add(page);
+    const pagesAfterCommit = frame.readUInt32BE(4);
+    if (pagesAfterCommit === 0) continue;
+    pageCount = pagesAfterCommit;
+    for (const [number, pageSum] of open) committed.set(number, pageSum);
+    open.clear();
   }
+  return { pageCount, sums: committed, withLeftovers };
 }
 
 /** The cumulative checksum of a log. */
