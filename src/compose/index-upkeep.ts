@@ -2,6 +2,7 @@
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { IndexDefect, OnVerifyProgress, Repair } from "../domain/verification.ts";
+import { untilIndexed } from "../ingest/until-indexed.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { ChunkIndex, IndexFinding } from "../ports/chunk-index.ts";
 import type { Stores } from "../ports/transactions.ts";
@@ -9,7 +10,7 @@ import { verifyEach, visiblePages } from "./storage.ts";
 
 /** Memories that are put back to `processing` at once. */
 const STEP_MEMORIES = 500;
-/** Milliseconds between two looks at whether memories have been indexed again. */
+/** Interval, in milliseconds, between checks whether memories have been indexed again. */
 const POLL_MS = 200;
 
 /** What the checks and repairs need. */
@@ -59,22 +60,16 @@ export class IndexUpkeep {
 
   async #indexAgain(id: ProjectId, keys: readonly MemoryKey[], onProgress: OnVerifyProgress): Promise<void> {
     const { stores, index, wakeIngest, clock } = this.parts;
+    if (keys.length === 0) return;
     const project = await index.project(id);
     for (let first = 0; first < keys.length; first += STEP_MEMORIES) {
       const step = keys.slice(first, first + STEP_MEMORIES);
       await stores.jobs.reopen(step);
       await project.hide(step);
     }
-    if (keys.length > 0) wakeIngest();
-    for (let waiting = keys; waiting.length > 0; await clock.sleep(POLL_MS)) {
-      const next: MemoryKey[] = [];
-      for (let first = 0; first < waiting.length; first += STEP_MEMORIES) {
-        const jobs = await stores.jobs.published(id, waiting.slice(first, first + STEP_MEMORIES));
-        next.push(...jobs.flatMap(({ memory }) => (memory.state.status === "processing" ? [memory.key] : [])));
-      }
-      waiting = next;
-      onProgress("index", keys.length - waiting.length, keys.length);
-      if (waiting.length === 0) return;
+    wakeIngest();
+    for await (const waiting of untilIndexed({ jobs: stores.jobs, clock, pollMs: POLL_MS }, id, keys)) {
+      onProgress("index", keys.length - waiting, keys.length);
     }
   }
 }

@@ -21,7 +21,14 @@ import type { LlmExtractor } from "./llm-extraction/extractor.ts";
 import { JobFailed, JobPostponed, LeaseLost } from "./outcome.ts";
 import { placedChunks } from "./places.ts";
 import type { Publisher, ReadyMemory } from "./publisher.ts";
-import { type ExtractedJob, prepareInputOf, type ReadJob, readyMemory, withExtraction } from "./step-inputs.ts";
+import {
+  type ExtractedJob,
+  prepareInputOf,
+  type ReadJob,
+  readJobOf,
+  readyMemory,
+  withExtraction,
+} from "./step-inputs.ts";
 
 /** Polling interval, in milliseconds, of a file that waits until embedding and publishing have room for its text. */
 const ROOM_POLL_MS = 200;
@@ -106,8 +113,7 @@ export class JobRunner {
     const { large, held } = this.#parts;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "preparing");
-    const content = await this.#textOf(job);
-    return { job, content, title: job.facts?.title ?? null, marks: job.facts?.marks ?? [] };
+    return readJobOf(job, await this.#textOf(job));
   }
 
   async #textOf(job: Job): Promise<AnyText> {
@@ -187,18 +193,21 @@ export class JobRunner {
   async #prepare(extracted: ExtractedJob): Promise<Prepared> {
     const { job, marks } = extracted;
     const given = withExtraction(prepareInputOf(extracted, extracted.isSmart), extracted.extraction);
-    const written = await this.#written(job, given.content);
+    const file = await this.#fileOf(job, given.content);
     try {
-      const input = written === null ? given : { ...given, file: written.path };
+      const input = file === null ? given : { ...given, file: file.path };
       const prepared = await this.#prepareText(job, input);
       return { ...prepared, chunks: placedChunks(prepared.chunks, marks) };
     } finally {
-      await written?.discard();
+      await file?.discard();
     }
   }
 
-  /** A file with a long text, so that the text need not be copied to the preparation process; null for other texts. */
-  async #written(job: Job, content: AnyText): Promise<Pick<IncomingFile, "path" | "discard"> | null> {
+  /**
+   * The file of a long text, which the preparation process reads, so that the text is not copied to it; null for short
+   * texts. Writes the file if the text is not stored in one. `discard` removes only a file that was written here.
+   */
+  async #fileOf(job: Job, content: AnyText): Promise<Pick<IncomingFile, "path" | "discard"> | null> {
     const { files } = this.#parts;
     if (job.textFile !== null) return { path: files.pathOf(job.textFile.name), discard: async () => undefined };
     if (!(content instanceof PiecedText)) return null;

@@ -1,12 +1,12 @@
-// Prepares the texts of published memories again, as ingestion did, to compute parts of the index anew.
+// Prepares the texts of published memories again, as ingestion did, so that parts of the index can be computed again.
 
 import type { Chunk } from "../domain/chunk.ts";
 import type { MemoryKey } from "../domain/ids.ts";
 import type { StoredChunk, StoredMemory } from "../ports/chunk-index.ts";
 import type { Job } from "../ports/job-store.ts";
-import type { LlmExtraction, LlmExtractionStore } from "../ports/llm-extraction-store.ts";
+import type { LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../ports/preparer.ts";
-import { prepareInputOf, withExtraction } from "./step-inputs.ts";
+import { type ExtractedJob, prepareInputOf, readJobOf, withExtraction } from "./step-inputs.ts";
 
 /**
  * Maximum number of chunks, and of UTF-8 bytes of texts, that are embedded as one batch; a larger memory is a batch of
@@ -17,11 +17,9 @@ const BATCH_BYTES_MAX = 1024 * 1024;
 
 /** A published memory, and what preparation makes of its text today. */
 export interface PreparedAgain {
-  readonly job: Job;
+  readonly extracted: ExtractedJob;
   readonly stored: StoredMemory;
   readonly input: PrepareInput;
-  readonly isSmart: boolean;
-  readonly extraction: LlmExtraction | null;
   readonly outcome: Prepared | PrepareFailure;
 }
 
@@ -45,13 +43,12 @@ export async function prepareAgain(
 }
 
 async function inputOf(extractions: Pick<LlmExtractionStore, "previous">, job: Job, stored: StoredMemory) {
-  const { title = null, marks = [] } = job.facts ?? {};
   const isByLlm = job.memory.state.status === "completed" && job.memory.state.extraction === "llm";
   const extraction = isByLlm ? ((await extractions.previous(job))?.extraction ?? null) : null;
   // a memory that was stored without smart ingestion has no title
   const isSmart = job.memory.title !== null;
-  const input = withExtraction(prepareInputOf({ job, content: stored.content, title, marks }, isSmart), extraction);
-  return { job, stored, input, isSmart, extraction };
+  const extracted: ExtractedJob = { ...readJobOf(job, stored.content), isSmart, extraction };
+  return { extracted, stored, input: withExtraction(prepareInputOf(extracted, isSmart), extraction) };
 }
 
 /** Groups jobs into batches, in order. */

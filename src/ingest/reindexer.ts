@@ -1,6 +1,6 @@
 // Rebuilds the derived parts of published memories (vectors, postings, entities) from their texts, while searches and
-// writes go on. Each batch replaces parts that are complete, so that a search finds the old or the new ones. Nothing
-// notes the progress: a run that was stopped or killed is repeated.
+// writes go on. A search finds either the old or the new parts of a memory. The progress is not stored: a run that was
+// stopped or killed starts again from the beginning.
 
 import { Fault, isOutage } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
@@ -16,6 +16,7 @@ import { PrepareFailure, type Preparer } from "../ports/preparer.ts";
 import { embedChunks } from "./embed-chunks.ts";
 import { areSame, batchesOf, type PreparedAgain, prepareAgain } from "./published-texts.ts";
 import { readyMemory } from "./step-inputs.ts";
+import { untilIndexed } from "./until-indexed.ts";
 import { checkVectors } from "./vector-builder.ts";
 
 /** Maximum number of memories whose keys, and whose rows, are read at once. */
@@ -25,7 +26,7 @@ const PAGE_MEMORIES = 64;
 const RETRY_MS = 5_000;
 /** Maximum number of attempts with one batch: half an hour. */
 const ATTEMPTS_MAX = 360;
-/** Milliseconds between two looks at memories that ingestion indexes again. */
+/** Interval, in milliseconds, between checks whether ingestion has indexed memories again. */
 const POLL_MS = 1_000;
 
 /** What rebuilding needs. */
@@ -159,7 +160,7 @@ export class Reindexer {
       projectId,
       jobs.filter(({ memory }) => skipped.includes(memory.key)),
     );
-    // A completed memory that still has the same chunks has not changed: so its parts are not complete.
+    // A skipped memory that still has the same chunks was not changed: parts of its index are missing.
     const keysOf = (memory: StoredMemory | undefined) => memory?.chunks.map(({ chunkKey }) => chunkKey).join();
     const lacking: MemoryKey[] = [];
     for (const { memory } of again.jobs) {
@@ -189,11 +190,11 @@ export class Reindexer {
     return next?.memoryKey === key;
   }
 
-  /** The new parts of a memory; null if it would have other chunks today. */
+  /** The new parts of a memory; null if today's preparation cuts its text into other chunks than the stored ones. */
   async #rebuildOf(
     projectId: ProjectId,
     embedder: Embedder,
-    { job, stored, isSmart, extraction, outcome }: PreparedAgain,
+    { extracted, stored, outcome }: PreparedAgain,
     pace: Pace,
   ): Promise<Rebuild | null> {
     if (outcome instanceof PrepareFailure || !areSame(outcome.chunks, stored.chunks)) return null;
@@ -208,23 +209,20 @@ export class Reindexer {
     await pace.take(chunks.length - done);
     const all = vectors ?? new Float32Array();
     checkVectors(embedder, all, chunks.length);
-    const { title = null, marks = [] } = job.facts ?? {};
-    const extracted = { job, content: stored.content, title, marks, isSmart, extraction };
     const { publication } = readyMemory(extracted, outcome, [{ fingerprint: embedder.fingerprint, vectors: all }]);
     return { ...publication, chunkKeys: stored.chunks.map(({ chunkKey }) => chunkKey) };
   }
 
-  /** Has ingestion index memories, and yields until it has. */
+  /** Has ingestion index memories again. Yields after each check that finds some of them not done. */
   async *#ingested(projectId: ProjectId, keys: readonly MemoryKey[]): AsyncGenerator<void> {
     if (keys.length === 0) return;
     const { jobs, wakeIngest, clock } = this.#parts;
+    const { signal } = this.#stop;
     await jobs.reopen(keys);
     wakeIngest();
-    for (;;) {
-      const found = await jobs.published(projectId, keys);
-      if (!found.some(({ memory }) => memory.state.status === "processing")) return;
-      this.#stop.signal.throwIfAborted();
-      await clock.sleep(POLL_MS, this.#stop.signal);
+    for await (const waiting of untilIndexed({ jobs, clock, pollMs: POLL_MS }, projectId, keys, signal)) {
+      if (waiting === 0) return;
+      signal.throwIfAborted();
       yield;
     }
   }

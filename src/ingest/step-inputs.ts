@@ -24,6 +24,12 @@ export interface ReadJob {
   readonly marks: readonly TextMark[];
 }
 
+/** A job with its text, whose title and marks are those that were stored when its file was read. */
+export function readJobOf(job: Job, content: AnyText): ReadJob {
+  const { title = null, marks = [] } = job.facts ?? {};
+  return { job, content, title, marks };
+}
+
 /** A job after LLM extraction, which may have been skipped. */
 export interface ExtractedJob extends ReadJob {
   /** Whether preparation extracts the attributes that are still missing. */

@@ -143,14 +143,16 @@ export class VectorBuilder {
     stored: ReadonlyMap<MemoryKey, StoredMemory>,
   ): Promise<readonly Readable[]> {
     const readable: Readable[] = [];
-    for (const { job, stored: memory, input, outcome } of await prepareAgain(this.#parts, jobs, stored)) {
-      const { chunks: places } = memory;
+    const prepared = await prepareAgain(this.#parts, jobs, stored);
+    for (const { extracted, stored: inIndex, input, outcome } of prepared) {
+      const { chunks: places } = inIndex;
       if (places.length === 0) continue;
-      const memoryKey = job.memory.key;
+      const { memory } = extracted.job;
+      const memoryKey = memory.key;
       if (!(outcome instanceof PrepareFailure) && areSame(outcome.chunks, places)) {
         readable.push({ memoryKey, stored: places, chunks: outcome.chunks, texts: outcome.texts });
       } else {
-        const fromIndex = await textsOfPassages(project, places, titlePrefix(job.memory, input.title, outcome));
+        const fromIndex = await textsOfPassages(project, places, titlePrefix(memory, input.title, outcome));
         if (fromIndex !== null) readable.push({ memoryKey, stored: places, ...fromIndex });
       }
     }

@@ -83,7 +83,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   readonly #repairs: readonly string[];
   #started: Promise<void> = Promise.resolve();
   /** Changes in progress. */
-  readonly #changing = new Set<Promise<void>>();
+  readonly #changing = new Set<Promise<unknown>>();
 
   constructor(id: ProjectId, native: NativeIndex, parts: EmbeddedIndexParts, repairs: readonly string[]) {
     this.#id = id;
@@ -125,20 +125,20 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     await Promise.all([this.#parts.archive.replace(archived), ...toNative]);
   }
 
-  // The vectors are published at once, because those of a memory must be consecutive, and the text because the archive
-  // replaces a memory as a whole. Both take a small share of the time of postings and entities.
+  // The first part has all vectors, because the vectors of a memory must be consecutive, and the whole text, because
+  // the archive replaces a memory as a whole. Both take little time compared with postings and entities.
   async *publishInParts(publication: Publication): AsyncGenerator<void> {
     const { memoryKey, chunks, vectors, entities } = publication;
-    let keyed: KeyedPublication<Publication> = { publication, chunks: [] };
-    await this.#startInOrder(
+    const keyed = await this.#startInOrder(
       () => this.#parts.reserveChunkKeys(chunks.length),
       async (firstKey) => {
-        keyed = withKeys(publication, firstKey);
-        const chunkKeys = BigUint64Array.from(keyed.chunks, ({ chunkKey }) => chunkKey);
+        const withChunkKeys = withKeys(publication, firstKey);
+        const chunkKeys = BigUint64Array.from(withChunkKeys.chunks, ({ chunkKey }) => chunkKey);
         await Promise.all([
-          this.#parts.archive.replace([archivedMemory(this.#id, keyed)]),
+          this.#parts.archive.replace([archivedMemory(this.#id, withChunkKeys)]),
           withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeys, vectors)),
         ]);
+        return withChunkKeys;
       },
     );
     for (let first = 0; first < chunks.length; first += PART_CHUNKS) {
@@ -160,7 +160,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   async rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]> {
     if (memories.length === 0) return [];
-    const given = forNative(
+    const { memoryKeys, chunks, vectors, entities } = forNative(
       memories.map((publication) => ({
         publication,
         chunks: publication.chunks.map((chunk, at) => ({
@@ -169,13 +169,9 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         })),
       })),
     );
-    let skipped: readonly number[] = [];
-    await this.#startInOrder(
+    const skipped = await this.#startInOrder(
       () => undefined,
-      async () => {
-        const { memoryKeys, chunks, vectors, entities } = given;
-        skipped = await withOtherModel(() => this.#native.rebuild(memoryKeys, chunks, vectors, entities));
-      },
+      () => withOtherModel(() => this.#native.rebuild(memoryKeys, chunks, vectors, entities)),
     );
     return skipped.flatMap((at) => memories[at]?.memoryKey ?? []);
   }
@@ -191,12 +187,15 @@ export class EmbeddedProjectIndex implements ProjectIndex {
    * Starts changes in the order of their calls, even if some of them have to prepare something first. A change does not
    * wait until the one before it has ended.
    */
-  async #startInOrder<T>(prepare: () => Eventually<T>, change: (prepared: T) => Promise<void>): Promise<void> {
+  async #startInOrder<Prepared, Result>(
+    prepare: () => Eventually<Prepared>,
+    change: (prepared: Prepared) => Promise<Result>,
+  ): Promise<Result> {
     const before = this.#started;
     const { promise, resolve: markStarted } = Promise.withResolvers<void>();
     this.#started = promise;
     await before;
-    let changing: Promise<void>;
+    let changing: Promise<Result>;
     try {
       changing = change(await prepare());
       this.#changing.add(changing);

@@ -396,7 +396,8 @@ export interface NativeIndex {
   eraseVectors(): Promise<void>;
   /**
    * Removes the texts and postings of removed chunks from the files, durably. Resolves to false if old files could
-   * not be removed; then the call is to be repeated. Changes can run meanwhile, but no second call of this.
+   * not be removed; then the call is to be repeated. Other changes can run meanwhile, but not a second call of this
+   * function.
    */
   eraseTexts(): Promise<boolean>;
   /**
@@ -440,8 +441,9 @@ export interface NativeJsonBody {
   /** The items of a group of an array, as a JSON array. */
   group(array: number, group: number): string;
   /**
-   * Writes a piece of a long text from `start` on to `out`: its UTF-8; if `is_json`, as it stands between its
-   * quotes. `out` has more than 12 bytes, and nobody else uses it during the call.
+   * Writes the piece of a long text that begins at `start` to `out`: as UTF-8; if `isJson`, as the bytes of the
+   * body, with escape sequences and without the quotes. `out` has more than 12 bytes, and nobody else uses it during
+   * the call.
    */
   textPiece(text: number, start: number, isJson: boolean, out: Uint8Array): JsonTextPiece;
   /** Frees the body. The garbage collector does not know how large it is. */
