@@ -27,6 +27,8 @@ const GONE_MS = 20_000;
 const SEARCHES_MAX = 25;
 /** Acknowledged changes before the work of most points. */
 const CHANGES = 40;
+/** Upper limit of uploads and long texts for one point, so that few of them are left to process afterwards. */
+const FEW_CHANGES = 4;
 /** Upper limit of changes, for writers that write until the server is killed. */
 const UNLIMITED = 1_000_000;
 
@@ -341,10 +343,10 @@ export class Stage {
     }
   }
 
-  /** Lets one writer make these kinds of changes until the server is gone. */
+  /** Lets one writer make a few changes of these kinds, or fewer if the server goes away before. */
   async #writeOnly(name: string, mix: Partial<Mix>): Promise<void> {
     const writer = new Writer(this.oracle, name, 1, { ...NOTHING, ...mix });
-    await writeAll([writer], this.oracle, callerOf(await this.server()), UNLIMITED);
+    await writeAll([writer], this.oracle, callerOf(await this.server()), FEW_CHANGES);
   }
 
   async #startUntilKilled(): Promise<void> {
