@@ -2,7 +2,7 @@
 // `N passed, N failed, N skipped`. With arguments, only `bun test` runs, with these arguments.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { nativeCacheDirectory } from "../src/adapters/native/library.ts";
 import { POSTGRES_MISSING, postgresServer } from "./support/postgres.ts";
@@ -19,6 +19,15 @@ const ROOT = join(import.meta.dir, "..");
  * load.
  */
 const TEST_TIMEOUT_MS = 120_000;
+/** Durations of test files in milliseconds: the slowest start first. MNEME_TEST_DURATIONS=1 makes a run update them. */
+const DURATIONS = join(import.meta.dir, "durations.json");
+/**
+ * Test processes per core. Crash tests, which take most of the time, wait for servers and disks: with one process per
+ * core, the cores were busy half of the time (2026-11-23, 2 cores).
+ */
+const WORKERS_PER_CORE = 2;
+/** Memory of a test process with the servers that it starts, in bytes. */
+const WORKER_BYTES = 3 * 1024 ** 3;
 
 async function main(): Promise<number> {
   const patterns = process.argv.slice(2);
@@ -53,23 +62,43 @@ async function testNative(): Promise<Tally> {
 
 // The results are read from a report file, because the output of tests can contain anything.
 async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
-  const folder = mkdtempSync(join(tmpdir(), "mneme-report-"));
+  // also the tests' folder for temporary files, because processes that are killed leave some
+  const folder = mkdtempSync(join(tmpdir(), "mneme-tests-"));
   // one server for all test files; it ends with this process
   const postgres = POSTGRES_MISSING === null ? { MNEME_TEST_POSTGRES_URL: await postgresServer() } : {};
   const report = join(folder, "junit.xml");
   try {
     const child = Bun.spawn(
       [
-        ...[process.execPath, "test", "--parallel", `--timeout=${TEST_TIMEOUT_MS}`],
+        ...[process.execPath, "test", `--parallel=${workers()}`, `--timings=${DURATIONS}`],
+        ...[`--timeout=${TEST_TIMEOUT_MS}`, ...(process.env.MNEME_TEST_DURATIONS === "1" ? ["--update-timings"] : [])],
         ...["--reporter=junit", `--reporter-outfile=${report}`, ...patterns],
       ],
-      { cwd: ROOT, env: { ...process.env, ...postgres }, stdin: "ignore", stdout: "inherit", stderr: "inherit" },
+      {
+        cwd: ROOT,
+        env: { ...process.env, ...postgres, TMPDIR: folder },
+        ...({ stdin: "ignore", stdout: "inherit", stderr: "inherit" } as const),
+      },
     );
     const exitCode = await child.exited;
     return sound("the tests", existsSync(report) ? junitTally(readFileSync(report, "utf8")) : NOTHING, exitCode);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    remove(folder);
   }
+}
+
+// A test that was killed can leave a file system mounted in the folder. That must not hide the results.
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    process.stderr.write(`${folder} could not be removed: ${error}\n`);
+  }
+}
+
+function workers(): number {
+  const byMemory = Math.floor(totalmem() / WORKER_BYTES);
+  return Math.max(1, Math.min(WORKERS_PER_CORE * availableParallelism(), byMemory));
 }
 
 const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0 };
