@@ -1,0 +1,169 @@
+// Memories: store, search, answer.
+
+import {
+  type BatchResult,
+  batchCreate,
+  createMemory,
+  deleteMemory,
+  getMemory,
+  getMemoryGraph,
+  listMemories,
+  type Memory,
+  type MemoryGraph,
+  type QueryResult,
+  queryMemories,
+  retryMemory,
+  type SearchResults,
+  searchMemories,
+  updateMemory,
+  uploadMemory,
+} from "../core/index.ts";
+import { List } from "../list.ts";
+import { AnswerStream } from "../streams.ts";
+import type { CallOptions, CoreOptions, Transport, WriteOptions } from "../transport.ts";
+import type {
+  MemoryAttributes,
+  MemoryChange,
+  MemoryListParams,
+  NewMemory,
+  QueryParams,
+  SearchParams,
+} from "../types.ts";
+import { fetchWithProgress, type UploadProgress } from "../upload.ts";
+import { searchable, untilProcessed, type WaitOptions } from "../wait.ts";
+
+/** Options of a call that stores a memory. */
+export interface StoreOptions extends WriteOptions, WaitOptions {}
+/** Options of an upload. */
+export interface UploadOptions extends StoreOptions {
+  /** Name of the file, whose ending decides the format. Default: that of the File. */
+  readonly filename?: string;
+  /** Called as the file is sent. */
+  readonly onProgress?: (progress: UploadProgress) => void;
+}
+
+/** The operations on memories. */
+export class Memories {
+  readonly #transport: Transport;
+  readonly #fetch: typeof fetch | undefined;
+
+  constructor(transport: Transport, fetch: typeof globalThis.fetch | undefined) {
+    this.#transport = transport;
+    this.#fetch = fetch;
+  }
+
+  /**
+   * Stores a text. It is stored when the call returns, and searchable a moment later: `{ wait: true }` waits for that.
+   * An existing `externalId` updates its memory.
+   */
+  async add(memory: string | NewMemory, options: StoreOptions = {}): Promise<Memory> {
+    const body = typeof memory === "string" ? { content: memory } : memory;
+    const stored = await this.#transport.call((core) => createMemory({ ...core, body }), "keyed", options);
+    return this.#waited(stored, options);
+  }
+
+  /** Stores up to 100 texts. Each is accepted or refused on its own. With `wait`, some can have the status `failed`. */
+  async addMany(memories: readonly NewMemory[], options: StoreOptions = {}): Promise<BatchResult> {
+    const body = { memories: [...memories] };
+    const result = await this.#transport.call((core) => batchCreate({ ...core, body }), "keyed", options);
+    if (options.wait !== true) return result;
+    const data: BatchResult["data"] = [];
+    for (const item of result.data) {
+      data.push("memory" in item ? { ...item, memory: await this.#processed(item.memory, options) } : item);
+    }
+    return { ...result, data };
+  }
+
+  /** Stores the text of a file: PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML or JSON, up to 100 MB. */
+  async upload(file: Blob | File, attributes: MemoryAttributes = {}, options: UploadOptions = {}): Promise<Memory> {
+    const named = options.filename === undefined ? file : new File([file], options.filename, { type: file.type });
+    const { tags, metadata, ...texts } = attributes;
+    const fields = Object.fromEntries(
+      Object.entries(texts).filter(([, value]) => value !== null && value !== undefined),
+    );
+    const body = {
+      ...fields,
+      ...(tags != null && { tags: JSON.stringify(tags) }),
+      ...(metadata != null && { metadata: JSON.stringify(metadata) }),
+      // the last field, because the server reads the others before it stores the file
+      file: named,
+    };
+    const { onProgress } = options;
+    const progress = onProgress === undefined ? {} : { fetch: fetchWithProgress(onProgress, this.#fetch) };
+    const send = (core: CoreOptions) => uploadMemory({ ...core, ...progress, body });
+    return this.#waited(await this.#transport.call(send, "keyed", options), options);
+  }
+
+  /** Reads a memory. */
+  get(id: string, options?: CallOptions): Promise<Memory> {
+    return this.#transport.call((core) => getMemory({ ...core, path: { id } }), "always", options);
+  }
+
+  /** Lists memories, newest first. */
+  list(params: MemoryListParams = {}, options?: CallOptions): List<Memory> {
+    return new List((cursor) =>
+      this.#transport.call(
+        (core) => listMemories({ ...core, query: { ...params, ...(cursor !== undefined && { cursor }) } }),
+        "always",
+        options,
+      ),
+    );
+  }
+
+  /** Changes a memory. A new text is processed again; `null` clears a field. */
+  async update(id: string, change: MemoryChange, options: CallOptions & WaitOptions = {}): Promise<Memory> {
+    const send = (core: CoreOptions) => updateMemory({ ...core, path: { id }, body: change });
+    return this.#waited(await this.#transport.call(send, "always", options), options);
+  }
+
+  /** Deletes a memory. `purge` removes it permanently at once, without retention. */
+  delete(id: string, options: CallOptions & { readonly purge?: boolean } = {}): Promise<void> {
+    const { purge = false } = options;
+    return this.#transport.remove((core) => deleteMemory({ ...core, path: { id }, query: { purge } }), options);
+  }
+
+  /** Processes a memory again that failed. */
+  async retry(id: string, options: StoreOptions = {}): Promise<Memory> {
+    const memory = await this.#transport.call((core) => retryMemory({ ...core, path: { id } }), "keyed", options);
+    return this.#waited(memory, options);
+  }
+
+  /** The entities of a memory, and the memories that share them. @param limit how many neighbours at most */
+  graph(id: string, limit?: number, options?: CallOptions): Promise<MemoryGraph> {
+    const query = limit === undefined ? {} : { limit };
+    return this.#transport.call((core) => getMemoryGraph({ ...core, path: { id }, query }), "always", options);
+  }
+
+  /** Finds passages, best first. */
+  search(query: string, params: SearchParams = {}, options?: CallOptions): Promise<SearchResults> {
+    const body = { ...params, query };
+    return this.#transport.call((core) => searchMemories({ ...core, body }), "always", options);
+  }
+
+  /** Answers a question from the stored memories, with sources. */
+  query(query: string, params: QueryParams = {}, options?: CallOptions): Promise<QueryResult> {
+    const body = { ...params, query };
+    return this.#transport.call((core) => queryMemories({ ...core, body }), "refused", options);
+  }
+
+  /** Like `query`, as a stream of events. */
+  async queryStream(query: string, params: QueryParams = {}, options?: CallOptions): Promise<AnswerStream> {
+    const body = { ...params, query, stream: true };
+    return new AnswerStream(
+      await this.#transport.stream((core) => queryMemories({ ...core, body }), "refused", options),
+    );
+  }
+
+  /** Waits until a memory is searchable. @throws ProcessingError, WaitTimeoutError */
+  async wait(id: string, options: CallOptions & Omit<WaitOptions, "wait"> = {}): Promise<Memory> {
+    return this.#waited(await this.get(id, options), { ...options, wait: true });
+  }
+
+  async #waited(memory: Memory, options: CallOptions & WaitOptions): Promise<Memory> {
+    return options.wait === true ? searchable(await this.#processed(memory, options)) : memory;
+  }
+
+  #processed(memory: Memory, options: CallOptions & WaitOptions): Promise<Memory> {
+    return untilProcessed(memory, (id) => this.get(id, options), options, options.signal);
+  }
+}

@@ -1,0 +1,38 @@
+// Names for the bodies and parameters that methods take. Answers have the names of the API's schemas.
+
+import type * as core from "./core/index.ts";
+
+/** A memory to store. */
+export type NewMemory = core.CreateMemoryData["body"];
+/** Everything of a new memory but its text. */
+export type MemoryAttributes = Omit<NewMemory, "content">;
+/** A change of a memory; null clears a field. */
+export type MemoryChange = core.UpdateMemoryData["body"];
+/** Which memories a list has. */
+export type MemoryListParams = Omit<NonNullable<core.ListMemoriesData["query"]>, "cursor">;
+/** How to search. */
+export type SearchParams = Omit<core.SearchMemoriesData["body"], "query">;
+/** How to answer a question. */
+export type QueryParams = Omit<core.QueryMemoriesData["body"], "query" | "stream">;
+/** How to answer a message. */
+export type MessageParams = Omit<core.SendMessageData["body"], "message">;
+/** A chat to create. */
+export type NewChat = NonNullable<core.CreateChatData["body"]>;
+/** A user to create or change; null clears a field. */
+export type UserChange = Omit<core.UpsertUserData["body"], "id">;
+/** A key to create. */
+export type NewKey = core.CreateKeyData["body"];
+/** A change of a key; null removes the expiry. */
+export type KeyChange = core.UpdateKeyData["body"];
+/** A project to create. */
+export type NewProject = core.CreateProjectData["body"];
+/** A change of a project; null resets a field. */
+export type ProjectChange = core.UpdateProjectData["body"];
+/** A webhook to create. */
+export type NewWebhook = core.CreateWebhookData["body"];
+/** A change of a webhook. */
+export type WebhookChange = core.UpdateWebhookData["body"];
+/** A chat completion to create, without `stream`, which the method decides. */
+export type NewCompletion = Omit<core.CreateChatCompletionData["body"], "stream">;
+/** Texts to embed. */
+export type NewEmbeddings = core.CreateEmbeddingsData["body"];

@@ -1,0 +1,44 @@
+// Waits until a memory is searchable.
+
+import type { Memory } from "./core/index.ts";
+import { ProcessingError, WaitTimeoutError } from "./errors.ts";
+import { sleep } from "./transport.ts";
+
+/** How long to wait for a memory to become searchable. */
+export interface WaitOptions {
+  /** Waits until the memory is searchable. Default: false. */
+  readonly wait?: boolean;
+  /** Longest wait in milliseconds. Default: 60,000. */
+  readonly waitTimeoutMs?: number;
+}
+
+const WAIT_MS_MAX = 60_000;
+/** Pauses between looks: from the first, growing by half, up to the longest. A short text takes about 50 ms. */
+const FIRST_PAUSE_MS = 40;
+const PAUSE_MS_MAX = 1_000;
+
+/** Looks at a memory until it is no longer being processed. @throws WaitTimeoutError if that takes too long */
+export async function untilProcessed(
+  memory: Memory,
+  get: (id: string) => Promise<Memory>,
+  { waitTimeoutMs = WAIT_MS_MAX }: WaitOptions,
+  signal?: AbortSignal,
+): Promise<Memory> {
+  const endsAt = performance.now() + waitTimeoutMs;
+  let latest = memory;
+  for (let pauseMs = FIRST_PAUSE_MS; latest.status === "processing"; pauseMs = Math.min(pauseMs * 1.5, PAUSE_MS_MAX)) {
+    const leftMs = endsAt - performance.now();
+    if (leftMs <= 0) {
+      throw new WaitTimeoutError(`${latest.id} is still being processed after ${waitTimeoutMs / 1_000} s.`, latest);
+    }
+    await sleep(Math.min(pauseMs, leftMs), signal);
+    latest = await get(latest.id);
+  }
+  return latest;
+}
+
+/** The memory, unless its processing failed. @throws ProcessingError */
+export function searchable(memory: Memory): Memory {
+  if (memory.status !== "failed") return memory;
+  throw new ProcessingError(`${memory.id} could not be processed: ${memory.error?.message ?? "no reason"}`, memory);
+}

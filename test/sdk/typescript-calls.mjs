@@ -1,0 +1,158 @@
+// Calls every method of the TypeScript client on the server at MNEME_URL, under Node and Bun, and prints how many calls
+// it made. Checks that fail end the process with an error.
+
+import assert from "node:assert/strict";
+import * as sdk from "mneme-client";
+
+let calls = 0;
+const counting = (...given) => {
+  calls++;
+  return fetch(...given);
+};
+const mneme = new sdk.Mneme({ fetch: counting });
+
+const memory = await mneme.memories.add(
+  {
+    content: "Ada keeps the spare key under the blue pot.",
+    userId: "ada",
+    tags: ["house"],
+    metadata: { room: "hall" },
+  },
+  { wait: true },
+);
+assert.equal(memory.status, "completed");
+assert.deepEqual(memory.metadata, { room: "hall" });
+assert.equal((await mneme.memories.add("The boiler is in the cellar.")).content, "The boiler is in the cellar.");
+const again = await mneme.memories.add({ content: "once" }, { idempotencyKey: "k1" });
+assert.equal((await mneme.memories.add({ content: "once" }, { idempotencyKey: "k1" })).id, again.id);
+await assert.rejects(mneme.memories.add({ content: "twice" }, { idempotencyKey: "k1" }), sdk.ConflictError);
+
+const batch = await mneme.memories.addMany([{ content: "A bee." }, { content: "" }, { content: "A cow." }], {
+  wait: true,
+});
+assert.deepEqual([batch.accepted, batch.failed], [2, 1]);
+assert.equal(batch.data[0].memory.status, "completed");
+assert.equal(batch.data[1].error.code, "invalid_request");
+
+const steps = [];
+const file = new File(["# Boiler\n\nThe boiler was serviced in May.\n".repeat(100)], "boiler.md");
+const uploaded = await mneme.memories.upload(
+  file,
+  { userId: "ada", tags: ["house"], metadata: { n: 1 }, title: null },
+  { wait: true, waitTimeoutMs: 120_000, onProgress: (step) => steps.push(step) },
+);
+assert.equal(uploaded.source.filename, "boiler.md");
+assert.deepEqual([uploaded.tags, uploaded.metadata], [["house"], { n: 1 }]);
+assert.equal(steps.at(-1).sentBytes, steps.at(-1).totalBytes);
+const damaged = new Blob(["%PDF-1.7\nand nothing else"], { type: "application/pdf" });
+await assert.rejects(
+  mneme.memories.upload(damaged, {}, { filename: "x.pdf", wait: true }),
+  (error) => error instanceof sdk.ProcessingError || error instanceof sdk.InvalidRequestError,
+);
+
+assert.equal((await mneme.memories.get(memory.id)).id, memory.id);
+assert.equal((await mneme.memories.wait(memory.id)).status, "completed");
+const ids = [];
+for await (const each of mneme.memories.list({ limit: 2 })) ids.push(each.id);
+assert.equal(ids.length, new Set(ids).size);
+assert.ok(ids.length >= 6);
+assert.equal((await mneme.memories.list({ tag: "house" }).take(10)).length, 2);
+const changed = await mneme.memories.update(memory.id, { title: "Spare key", type: null }, { wait: true });
+assert.equal(changed.title, "Spare key");
+assert.ok(Array.isArray((await mneme.memories.graph(memory.id, 5)).neighbours));
+await assert.rejects(mneme.memories.retry(memory.id), sdk.ConflictError);
+
+const params = { userId: "ada", limit: 3, mode: "hybrid", filters: { tags: "house" }, explain: true };
+const { results, explain } = await mneme.memories.search("Where is the spare key?", params);
+assert.equal(results[0].memory_id, memory.id);
+assert.equal(results[0].metadata._memory.title, "Spare key");
+assert.equal(explain.mode, "hybrid");
+const answered = await mneme.memories.query("Where is the spare key?", { userId: "ada" });
+assert.match(answered.answer, /blue pot/);
+assert.equal(answered.sources[0].cited, true);
+const whole = await (await mneme.memories.queryStream("Where is the spare key?", { userId: "ada" })).result();
+assert.equal(whole.answer, answered.answer);
+
+const chat = await mneme.chats.create({ userId: "ada", title: "Keys" });
+assert.equal((await mneme.chats.update(chat.id, { title: null })).title, null);
+assert.match((await mneme.chats.send(chat.id, "Where is the spare key?")).content, /blue pot/);
+const names = [];
+for await (const { event } of await mneme.chats.stream(chat.id, "Where is the spare key?")) names.push(event);
+assert.deepEqual(names.slice(-3), ["sources", "usage", "done"]);
+assert.equal((await mneme.chats.messages(chat.id, { limit: 3 }).take(9)).length, 4);
+assert.equal((await mneme.chats.get(chat.id)).messages.length, 4);
+assert.equal((await mneme.chats.list({ userId: "ada" }).take(9)).length, 1);
+await mneme.chats.delete(chat.id);
+await assert.rejects(mneme.chats.get(chat.id), sdk.NotFoundError);
+
+const user = await mneme.users.upsert("ada", { name: "Ada", metadata: { plan: "a" } });
+assert.equal((await mneme.users.upsert("ada", { name: null })).name, null);
+assert.deepEqual((await mneme.users.get("ada")).metadata, user.metadata);
+assert.equal((await mneme.users.addEvent("ada", "page_view", { path: "/" })).type, "page_view");
+assert.equal((await mneme.users.events("ada", { type: "page_view" }).take(5)).length, 1);
+assert.ok((await mneme.users.list().take(5)).length >= 1);
+await mneme.users.upsert("c/d é");
+assert.equal((await mneme.users.get("c/d é")).id, "c/d é");
+await mneme.users.delete("c/d é", { cascade: true });
+
+const key = await mneme.keys.create({ name: "reader", scopes: ["memories:read"], userId: "ada" });
+const reader = new sdk.Mneme({ apiKey: key.key, fetch: counting });
+assert.equal((await reader.memories.list().take(9)).length, 2);
+await assert.rejects(reader.memories.add("no"), sdk.PermissionError);
+assert.equal((await mneme.keys.update(key.id, { name: "r" })).name, "r");
+assert.ok((await mneme.keys.list().take(9)).some(({ id }) => id === key.id));
+const rotated = await mneme.keys.rotate(key.id, { graceSeconds: 0 });
+assert.notEqual(rotated.key, key.key);
+await assert.rejects(reader.memories.list().take(1), sdk.AuthenticationError);
+await mneme.keys.delete(key.id);
+
+const own = await mneme.project.get();
+assert.equal((await mneme.project.update({ retention_days: 7 })).retention_days, 7);
+assert.equal((await mneme.project.embedder()).projectId, own.id);
+const project = await mneme.projects.create({ name: "another" });
+assert.equal((await mneme.projects.update(project.id, { name: "other" })).name, "other");
+assert.equal((await mneme.projects.get(project.id)).name, "other");
+assert.equal((await mneme.projects.list().take(9)).length, 2);
+const { model } = await mneme.projects.embedder(project.id);
+const [embedder] = await mneme.embedders();
+await mneme.projects.changeEmbedder(project.id, model ?? embedder.id).catch((error) => assert.ok(error.status < 500));
+await mneme.projects.cancelEmbedder(project.id).catch((error) => assert.ok(error.status < 500));
+await mneme.projects.forgetPreviousEmbedder(project.id).catch((error) => assert.ok(error.status < 500));
+await mneme.projects.delete(project.id);
+assert.equal((await mneme.usage()).plan, "enterprise");
+
+const webhook = await mneme.webhooks.create({ url: process.env.HOOK_URL, events: ["memory.completed"] });
+assert.match(webhook.secret, /^whsec_/);
+assert.equal((await mneme.webhooks.update(webhook.id, { description: "d" })).description, "d");
+assert.equal((await mneme.webhooks.get(webhook.id)).url, process.env.HOOK_URL);
+assert.equal((await mneme.webhooks.list().take(9)).length, 1);
+const delivery = await mneme.webhooks.test(webhook.id);
+const deliveries = async () => (await mneme.webhooks.deliveries(webhook.id).take(9)).map(({ status }) => status);
+while ((await deliveries()).includes("pending")) await new Promise((resume) => setTimeout(resume, 50));
+assert.deepEqual(await deliveries(), ["delivered"]);
+assert.equal((await mneme.webhooks.redeliver(webhook.id, delivery.id)).id, delivery.id);
+const received = await (await fetch(`${process.env.HOOK_URL}/received`)).json();
+const message = await sdk.verifyWebhook(received.body, received.headers, webhook.secret);
+assert.equal(message.type, "webhook.test");
+assert.notEqual((await mneme.webhooks.rotateSecret(webhook.id)).secret, webhook.secret);
+await mneme.webhooks.delete(webhook.id);
+
+assert.ok((await mneme.models.list()).some(({ id }) => id === "mneme/fast"));
+assert.equal((await mneme.models.get("mneme/fast")).mneme.task, "chat");
+const completion = { model: "mneme", messages: [{ role: "user", content: "Where is the spare key?" }], user: "ada" };
+const [choice] = (await mneme.completions.create(completion)).choices;
+assert.match(choice.message.content, /blue pot/);
+let text = "";
+for await (const chunk of await mneme.completions.stream(completion)) text += chunk.choices[0]?.delta.content ?? "";
+assert.equal(text, choice.message.content);
+const embeddings = await mneme.embeddings.create({ model: embedder.id, input: ["a", "b"] });
+assert.deepEqual([embeddings.data.length, embeddings.data[0].embedding.length], [2, embedder.dimensions]);
+
+const wrong = new sdk.Mneme({ apiKey: "ctx_wrong", fetch: counting });
+await assert.rejects(wrong.memories.add("a"), (error) => error.code === "invalid_api_key" && error.requestId !== null);
+await assert.rejects(mneme.memories.search("a", { filters: { nonsense: 1 } }), sdk.InvalidRequestError);
+await assert.rejects(mneme.memories.list({ limit: 101 }).take(1), sdk.InvalidRequestError);
+await mneme.memories.delete(uploaded.id, { purge: true });
+await assert.rejects(mneme.memories.get(uploaded.id), sdk.NotFoundError);
+
+console.log(JSON.stringify({ calls }));

@@ -1,0 +1,81 @@
+// The TypeScript client against a real server, built as it is published, under Node and Bun: every method, and the code
+// of its README.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunningServer, startServer } from "../support/server.ts";
+import { ROOT } from "../support/sources.ts";
+import { operationsCalled, type ReceivingServer, readmeCode, startReceiver } from "./sdk.ts";
+
+const PACKAGE = join(ROOT, "sdk/typescript");
+const RUNTIMES = [
+  ["Node", "node"],
+  ["Bun", process.execPath],
+] as const;
+
+let folder: string;
+let receiver: ReceivingServer;
+
+beforeAll(async () => {
+  receiver = startReceiver();
+  folder = mkdtempSync(join(tmpdir(), "mneme-sdk-"));
+  const installed = join(folder, "node_modules/mneme-client");
+  mkdirSync(installed, { recursive: true });
+  cpSync(join(PACKAGE, "package.json"), join(installed, "package.json"));
+  const tsc = [join(ROOT, "node_modules/.bin/tsc"), "-p", PACKAGE, "--outDir", join(installed, "dist")];
+  await outputOf([process.execPath, ...tsc], {});
+  cpSync(join(ROOT, "test/sdk/typescript-calls.mjs"), join(folder, "calls.mjs"));
+});
+afterAll(async () => {
+  await receiver.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The output of a program in the folder with the installed client. @throws Error with its output if it fails */
+async function outputOf(command: readonly string[], environment: Readonly<Record<string, string>>): Promise<string> {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = Bun.spawn([...command], {
+    cwd: folder,
+    env: { PATH, HOME, ...environment },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [output, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`${command.join(" ")} failed:\n${output}\n${errors}`);
+  return output;
+}
+
+function environmentOf({ url, key }: RunningServer): Record<string, string> {
+  return { MNEME_URL: url, MNEME_API_KEY: key, HOOK_URL: receiver.url };
+}
+
+function server(): Promise<RunningServer> {
+  return startServer({ environment: { MNEME_WEBHOOK_ALLOW: "127.0.0.1" } });
+}
+
+describe.each(RUNTIMES)("under %s", (_, program) => {
+  test("every method works on a real server, and every operation has one", async () => {
+    await using running = await server();
+    const output = await outputOf([program, "calls.mjs"], environmentOf(running));
+    expect(JSON.parse(output).calls).toBeGreaterThan(90);
+    expect((await operationsCalled(running)).missing).toEqual([]);
+  });
+
+  test("the README is a tour that works", async () => {
+    await using running = await server();
+    const file = join(folder, `readme-${program === "node" ? "node" : "bun"}.mjs`);
+    writeFileSync(file, readmeCode(readFileSync(join(PACKAGE, "README.md"), "utf8"), "js"));
+    const output = await outputOf([program, file], environmentOf(running));
+    expect(output).toContain("under the blue pot");
+    expect(output).toContain("memory_not_found 404");
+  });
+});
+
+test("the package has no dependencies, and runs where it says", () => {
+  const description = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
+  expect(description.dependencies).toBeUndefined();
+  expect(description.engines).toEqual({ node: ">=20" });
+});
