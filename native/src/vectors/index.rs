@@ -585,7 +585,7 @@ mod tests {
             let files =
                 std::fs::read_dir(directory.path()).expect("listable").map(|entry| entry.expect("entry").path());
             // A snapshot that is being saved changes its name between listing and reading.
-            let content = |path| match std::fs::read(path) {
+            let content = |path: &std::path::Path| match std::fs::read(path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
                 content => content.expect("readable"),
             };
