@@ -43,6 +43,9 @@ export interface ForgetParts extends SweepParts {
 }
 
 const BACKUPS = "Backups and exports that were made before are not covered: remove them, or let them expire.";
+const LEFT_IN_FILES =
+  "Unused parts of files may still hold what was erased, for example because a backup reads them. No answer shows it, " +
+  "and the server overwrites it as soon as it can.";
 /** Sweeps until nothing is left. One is enough, unless the memory is being published at the same time. */
 const SWEEPS_MAX = 5;
 
@@ -69,7 +72,7 @@ export async function forget(parts: ForgetParts, { kind, id, project }: ForgetRe
     }
     left = await traces.count(subject);
   }
-  await sweep(parts); // erases what the last steps left in the bytes of the files
+  const areFilesClean = await sweep(parts, true); // erases what the last steps left in the bytes of the files
   if (isAnythingLeft(left)) throw new Error(`Not everything could be erased yet: ${JSON.stringify(left)}. Try again.`);
   const chunks = before["memories.duckdb"]?.chunks ?? 0;
   return {
@@ -79,6 +82,7 @@ export async function forget(parts: ForgetParts, { kind, id, project }: ForgetRe
     erased: { ...before, projects: { chunks } },
     notes: [
       BACKUPS,
+      ...(areFilesClean ? [] : [LEFT_IN_FILES]),
       ...(answers === 0
         ? []
         : [

@@ -23,8 +23,10 @@ export interface SweepParts {
  * Retracts deleted and expired memories from the indexes, purges texts and rows whose retention has ended, then
  * compacts the indexes and erases what purged memories left in the files. If the index of a project fails, this is
  * logged, and the next sweep tries it again; other projects and the purge continue.
+ * @param erasesNow do not put the last step off, although it rewrites all texts
+ * @returns true if no file has anything of purged memories any more; false if something may be left
  */
-export async function sweep(parts: SweepParts): Promise<void> {
+export async function sweep(parts: SweepParts, erasesNow = false): Promise<boolean> {
   await retractRetired(parts);
   for (;;) {
     const keys = await parts.retirement.purgeable(SWEEP_MEMORIES);
@@ -32,8 +34,9 @@ export async function sweep(parts: SweepParts): Promise<void> {
     await parts.index.purge(keys);
     for (const file of await parts.retirement.erase(keys)) await parts.files.remove(file);
   }
-  await parts.index.compact();
-  await parts.retirement.eraseTraces();
+  const isIndexErased = await parts.index.compact(erasesNow);
+  const areRowsErased = await parts.retirement.eraseTraces();
+  return isIndexErased && areRowsErased;
 }
 
 // The loop terminates, because each pass retracts memories or adds a project to `failing`.

@@ -128,8 +128,8 @@ export class InMemoryChunkIndex implements ChunkIndex {
   }
 
   /** Does nothing: removed chunks take no space. */
-  compact(): Promise<void> {
-    return this.#calls.change("index.compact", [], () => undefined);
+  compact(): Promise<boolean> {
+    return this.#calls.change("index.compact", [], () => true);
   }
 
   drop(id: ProjectId): Promise<void> {

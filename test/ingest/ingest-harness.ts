@@ -230,8 +230,8 @@ class WatchedIndex implements ChunkIndex {
     return this.#index.drop(id);
   }
 
-  compact(): Promise<void> {
-    return this.#index.compact();
+  compact(erasesNow?: boolean): Promise<boolean> {
+    return this.#index.compact(erasesNow);
   }
 
   verify: ChunkIndex["verify"] = (id, completed, onProgress) => this.#index.verify(id, completed, onProgress);

@@ -88,7 +88,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     await rm(join(this.#parts.directory, id), { recursive: true, force: true });
   }
 
-  async compact(): Promise<void> {
+  async compact(erasesNow = false): Promise<boolean> {
     for (const [id, opening] of [...this.#projects]) {
       const index = await opening;
       await index.compact();
@@ -96,24 +96,26 @@ export class EmbeddedChunkIndex implements ChunkIndex {
       this.#toErase.delete(id); // before the call, so that a purge during it is not forgotten
       if (!(await this.#erase(index))) this.#toErase.add(id);
     }
-    await this.#eraseTexts();
+    const areTextsErased = await this.#eraseTexts(erasesNow);
     for (const panic of takePanics()) this.#parts.log.error({ panic }, "a thread of the native core failed");
+    return areTextsErased && this.#toErase.size === 0;
   }
 
   /**
    * Erases removed texts from the archive. All texts are written again, so this rests for a multiple of the time that
-   * it took: the first purge after a while is erased at once, and steady purges cost a small share of the disk's time.
+   * it took, unless it must not: the first purge after a while is erased at once, and steady purges cost a small share
+   * of the disk's time. Returns whether the archive has nothing of removed texts any more.
    */
-  async #eraseTexts(): Promise<void> {
+  async #eraseTexts(erasesNow: boolean): Promise<boolean> {
     const startedAt = performance.now();
-    if (startedAt < this.#textsRestUntil) return;
-    try {
-      await this.#parts.archive.eraseRemoved();
-    } catch (err) {
+    if (startedAt < this.#textsRestUntil && !erasesNow) return false;
+    const isErased = await this.#parts.archive.eraseRemoved().catch((err: unknown) => {
       this.#parts.log.warn({ err }, "texts of removed memories could not be erased yet; trying again later");
-    }
+      return false;
+    });
     const endedAt = performance.now();
     this.#textsRestUntil = endedAt + (endedAt - startedAt - REST_AFTER_MS) * REST_FACTOR;
+    return isErased;
   }
 
   /** Returns whether no file has data of removed chunks any more. */
