@@ -1,8 +1,12 @@
-// Decides whether the models support the language of a question. If not, modes.ts changes the mode: then every mode
-// uses full text.
+// Decides whether the models support the language of a question, and whether its script is written without spaces.
+// modes.ts then changes the mode: in a language that is not supported, every mode uses full text.
 
 /** Maximum share of a question's letters in unsupported scripts. Allows for foreign names. */
 const FOREIGN_SHARE_MAX = 0.3;
+
+/** Matches a letter of a script that is written without spaces between words. */
+const UNSPACED_LETTER =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 /** ISO 15924 codes that stand for several Unicode scripts. */
 const COMBINED_SCRIPTS: Readonly<Record<string, readonly string[]>> = {
@@ -29,6 +33,12 @@ export function isScriptSupported(text: string, languages: readonly string[]): b
   const { letter: known } = coverageOf(languages);
   const foreign = letters.filter((letter) => !known.test(letter)).length;
   return foreign <= FOREIGN_SHARE_MAX * letters.length;
+}
+
+/** Whether most letters of a text are of scripts that are written without spaces, such as Chinese and Thai. */
+export function isUnspaced(text: string): boolean {
+  const letters = text.match(/\p{L}/gu) ?? [];
+  return 2 * letters.filter((letter) => UNSPACED_LETTER.test(letter)).length > letters.length;
 }
 
 interface Coverage {

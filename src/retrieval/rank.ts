@@ -172,10 +172,23 @@ export function rerankedCount(query: string, texts: readonly string[], tokensMax
 /** Logits are clipped to this absolute value, because the reranker is well calibrated only within it. */
 const LOGIT_BOUND = 8;
 
+/** Number of logits whose median a passage without a logit gets. */
+const NEUTRAL_LOGITS = 10;
+
 /** Maps a reranker logit to -1..1. NaN counts as the worst logit. */
 export function squashLogit(logit: number): number {
   if (Number.isNaN(logit)) return -1;
   return Math.max(-LOGIT_BOUND, Math.min(LOGIT_BOUND, logit)) / LOGIT_BOUND;
+}
+
+/**
+ * The squashed logit of a candidate that the reranker did not read: the median of the `NEUTRAL_LOGITS` nearest ones in
+ * the head. Not of all of them: logits fall down the head, so that the median of a longer head would be lower.
+ */
+function neutralLogit(given: readonly (number | null)[], position: number): number {
+  const read = given.flatMap((score, at) => (score === null ? [] : [{ score, distance: Math.abs(at - position) }]));
+  read.sort((left, right) => left.distance - right.distance);
+  return medianOf(read.slice(0, NEUTRAL_LOGITS).map(({ score }) => score));
 }
 
 /** The median; 0 if there are no values. */
@@ -272,7 +285,8 @@ export function rankByHybridScore(
  * The reranker never decides the order alone (SciFact nDCG@10: reranker alone .627, blended .726). Candidates behind
  * the head keep their order and stay behind the head.
  * @param logits one per candidate of the head, in its order; null for a candidate that the reranker did not read
- *   because of its language. It gets the median of the others, so that the reranker moves it neither up nor down.
+ *   because of its language. It gets the median of those that are nearest to it in the head, so that the reranker moves
+ *   it neither up nor down.
  */
 export function blendRerank(
   candidates: readonly Candidate[],
@@ -281,11 +295,12 @@ export function blendRerank(
   graph: GraphScores = NO_GRAPH,
 ): Candidate[] {
   const given = Array.from(logits, (logit) => (logit === null ? null : squashLogit(logit)));
-  const neutral = medianOf(given.filter((score) => score !== null));
   const ranks = ranksOf(given.map((score) => score ?? Number.NaN));
   const weight = mode.rerankWeight * graphDamping(graph, mode);
   const read = candidates.slice(0, given.length);
-  const blended = read.map(({ hybridScore }, position) => hybridScore + weight * (given[position] ?? neutral));
+  const blended = read.map(
+    ({ hybridScore }, position) => hybridScore + weight * (given[position] ?? neutralLogit(given, position)),
+  );
   const finals = boostSiblings(read, blended, mode.siblingBoost);
   const scored = read.map((candidate, position) => {
     const score = given[position] ?? null;

@@ -8,10 +8,10 @@ import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { OtherModel, type ProjectIndex } from "../ports/chunk-index.ts";
 import type { Embedder } from "../ports/models.ts";
 import { admissibleSet } from "./admissible.ts";
-import { isLanguageSupported, isScriptSupported } from "./coverage.ts";
+import { isLanguageSupported, isScriptSupported, isUnspaced } from "./coverage.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import { type Hydrated, hydrate, readRows, stillValid } from "./hydration.ts";
-import { calibrationCurve, forUnsupportedLanguage, type Mode, modeFor } from "./modes.ts";
+import { calibrationCurve, forUnspacedScript, forUnsupportedLanguage, type Mode, modeFor } from "./modes.ts";
 import { hasTurns, preferTurns, TURN_CANDIDATES } from "./prefer-turns.ts";
 import { type Candidate, calibrate, NO_GRAPH, preferNeighbours, sortByHybridScore } from "./rank.ts";
 import { type Recalled, recall, startEmbedding } from "./recall.ts";
@@ -99,7 +99,7 @@ export async function embedderOf(
   return embedder;
 }
 
-/** The mode for these models, changed if one of them does not support the query's language. */
+/** The mode for these models, changed for the query's language and script. */
 function modeOf(
   { embedder, reranker }: Pick<Search, "embedder" | "reranker">,
   { query, mode: name }: SearchRequest,
@@ -107,10 +107,11 @@ function modeOf(
   changes: Partial<Mode>,
 ): Mode {
   const { languages, tuning } = embedder;
-  const mode = { ...modeFor(name, tuning), ...changes };
+  const constants = { ...modeFor(name, tuning), ...changes };
   if (!isLanguageSupported(query, language, languages)) {
-    return forUnsupportedLanguage(mode, tuning, isScriptSupported(query, languages));
+    return forUnsupportedLanguage(constants, tuning, isScriptSupported(query, languages));
   }
+  const mode = isUnspaced(query) ? forUnspacedScript(constants) : constants;
   const isRerankable = reranker !== null && isLanguageSupported(query, language, reranker.languages);
   return isRerankable ? mode : { ...mode, rerankDepth: 0 };
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
-import { isLanguageSupported } from "../../src/retrieval/coverage.ts";
+import { isLanguageSupported, isUnspaced } from "../../src/retrieval/coverage.ts";
 
 describe("isLanguageSupported", () => {
   const cases: readonly (readonly [text: string, language: string, models: readonly string[], isSupported: boolean])[] =
@@ -25,6 +25,24 @@ describe("isLanguageSupported", () => {
     test(`${JSON.stringify(text)} (${language}) with models for ${models.join(", ")}: ${isSupported}`, () => {
       expect(isLanguageSupported(text, language, models)).toBe(isSupported);
     });
+  }
+});
+
+describe("isUnspaced", () => {
+  const cases: readonly (readonly [text: string, isUnspaced: boolean])[] = [
+    ["澳大利亚的首都是哪里？", true],
+    ["カードの暗証番号は？", true],
+    ["รหัสตู้เก็บของคืออะไร", true],
+    ["ລະຫັດຕູ້ແມ່ນຫຍັງ", true],
+    ["PIN 码是多少？", true],
+    ["사물함 비밀번호는 무엇인가요?", false],
+    ["Who wrote 坊っちゃん?", false],
+    ["Где ключ?", false],
+    ["42?", false],
+    ["", false],
+  ];
+  for (const [text, expected] of cases) {
+    test(`${JSON.stringify(text)}: ${expected}`, () => expect(isUnspaced(text)).toBe(expected));
   }
 });
 

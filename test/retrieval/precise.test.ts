@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Ranking } from "../../src/domain/ranking.ts";
 import { calibrationCurve, MODES } from "../../src/retrieval/modes.ts";
+import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 import { embedMarkedSimilarities, searchIn, storeIn, type TestReranker } from "./search-fixtures.ts";
@@ -62,9 +63,25 @@ describe("hybrid", () => {
       return (vector?.score ?? Number.NaN) + ENGLISH_TUNING.weights.hybrid.textWeight * (text?.score ?? Number.NaN);
     });
     expect(sums).toEqual([...sums].sort((left, right) => right - left));
-    const { slope, offset } = calibrationCurve({ text: true, graph: false, rerank: false }, ENGLISH_TUNING);
+    const curve = calibrationCurve({ text: true, graph: false, rerank: false }, ENGLISH_TUNING);
+    const candidates = sums.map((finalScore) => ({ finalScore }) as Candidate);
     expect(results.map(({ score }) => score)).toEqual(
-      sums.map((sum) => expect.closeTo(1 / (1 + Math.exp(-(slope * sum + offset))))),
+      calibrate(candidates, curve, 3).map((score) => expect.closeTo(score)),
+    );
+  });
+
+  test("weighs full text twice in scripts without spaces", async () => {
+    embedMarkedSimilarities(harness, "風箏在哪裡");
+    harness.embedder.languages = ["en", "zh"];
+    await storeIn(harness, { content: "風箏在閣樓裡, near .3." }, { content: "別的東西, near .5." });
+    const { results } = await searchIn(harness, { mode: "hybrid", query: "風箏在哪裡" });
+    const sums = results.map(({ signals: { vector, text } }) => {
+      return (vector?.score ?? Number.NaN) + 2 * ENGLISH_TUNING.weights.hybrid.textWeight * (text?.score ?? Number.NaN);
+    });
+    const candidates = sums.map((finalScore) => ({ finalScore }) as Candidate);
+    const curve = calibrationCurve({ text: true, graph: false, rerank: false }, ENGLISH_TUNING);
+    expect(results.map(({ score }) => score)).toEqual(
+      calibrate(candidates, curve, 2).map((score) => expect.closeTo(score)),
     );
   });
 

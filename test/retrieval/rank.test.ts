@@ -401,6 +401,18 @@ describe("blendRerank", () => {
     expect(blended.map(({ signals }) => signals.rerank?.rank)).toEqual([1, undefined, 2, 3]);
   });
 
+  test("a candidate that was not read gets the same score in a longer head", () => {
+    const candidates = Array.from({ length: 30 }, (_, at) => candidate(at + 1, 1 - at / 100));
+    const logits = candidates.map((_, at) => (at === 2 ? null : 8 - at / 2));
+    const finals = [20, 30].map((depth) => {
+      const blended = blendRerank(candidates, logits.slice(0, depth), balanced);
+      return blended.find(({ chunkKey }) => chunkKey === candidates[2]?.chunkKey)?.finalScore;
+    });
+    expect(finals[0]).toBe(finals[1] as number);
+    // the median of the ten nearest logits: those of the candidates 0 to 10
+    expect(finals[0]).toBeCloseTo(0.98 + 0.4 * ((8 - 5.5 / 2) / 8), 1);
+  });
+
   test("if no candidate was read, the order stays", () =>
     expect(keys(blendRerank(falling, [null, null], balanced))).toEqual([1, 2, 3, 4]));
 

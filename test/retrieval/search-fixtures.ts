@@ -51,14 +51,14 @@ export async function storeIn(harness: IngestHarness, ...drafts: readonly Memory
 }
 
 /**
- * Changes the harness's embedder: a text that contains `near .93` has the cosine similarity .93 to the query "red
- * kite", and a text without such a mark has .1.
+ * Changes the harness's embedder: a text that contains `near .93` has the cosine similarity .93 to the
+ * query, and a text without such a mark has .1.
  */
-export function embedMarkedSimilarities(harness: IngestHarness): void {
+export function embedMarkedSimilarities(harness: IngestHarness, query = "red kite"): void {
   const along = (cosine: number) => {
     const vector = new Float32Array(harness.embedder.dimensions);
     vector.set([cosine, Math.sqrt(1 - cosine ** 2)]);
     return vector;
   };
-  harness.embedder.vectorOf = (text) => along(text === "red kite" ? 1 : Number(/near (\.\d+)/.exec(text)?.[1] ?? 0.1));
+  harness.embedder.vectorOf = (text) => along(text === query ? 1 : Number(/near (\.\d+)/.exec(text)?.[1] ?? 0.1));
 }
