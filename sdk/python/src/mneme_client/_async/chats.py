@@ -1,0 +1,136 @@
+"""Chats: conversations whose questions are answered from memories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._shared import Json, Moment, body_of
+from ..core.api.chats import (
+    create_chat,
+    delete_chat,
+    get_chat_history,
+    list_chats,
+    list_messages,
+    send_message,
+    stream_message,
+    update_chat,
+)
+from ..core.models.chat import Chat
+from ..core.models.chat_history import ChatHistory
+from ..core.models.chat_list import ChatList
+from ..core.models.message import Message
+from ..core.models.message_list import MessageList
+from ..core.models.message_response import MessageResponse
+from ..core.types import UNSET, Unset
+from .lists import AsyncList
+from .streams import AsyncAnswerStream
+from .transport import AsyncTransport
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._shared import CallOptions, WriteOptions
+
+
+class AsyncChats:
+    """The operations on chats."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create(
+        self,
+        *,
+        user_id: str | None | Unset = UNSET,
+        title: str | None | Unset = UNSET,
+        **options: Unpack[WriteOptions],
+    ) -> Chat:
+        """Create a chat. Its messages search the memories of its user; without a user, of the whole project."""
+        body = body_of(userId=user_id, title=title)
+        return await self._transport.call(create_chat.request(), Chat.from_dict, options, body=body, repeatable="keyed")
+
+    def list(
+        self, *, limit: int | Unset = UNSET, user_id: str | Unset = UNSET, **options: Unpack[CallOptions]
+    ) -> AsyncList[Chat]:
+        """List chats, newest first."""
+
+        async def fetch(cursor: str | Unset) -> ChatList:
+            request = list_chats.request(limit=limit, cursor=cursor, user_id=user_id)
+            return await self._transport.call(request, ChatList.from_dict, options)
+
+        return AsyncList(fetch)
+
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> ChatHistory:  # noqa: A002 name of the API
+        """Read a chat with all its messages, oldest first."""
+        return await self._transport.call(get_chat_history.request(id), ChatHistory.from_dict, options)
+
+    async def update(self, id: str, *, title: str | None, **options: Unpack[CallOptions]) -> Chat:  # noqa: A002
+        """Change the title of a chat; None removes it."""
+        return await self._transport.call(update_chat.request(id), Chat.from_dict, options, body={"title": title})
+
+    async def delete(self, id: str, **options: Unpack[CallOptions]) -> None:  # noqa: A002 name of the API
+        """Delete a chat and its messages permanently."""
+        await self._transport.remove(delete_chat.request(id), options)
+
+    def messages(self, id: str, *, limit: int | Unset = UNSET, **options: Unpack[CallOptions]) -> AsyncList[Message]:  # noqa: A002
+        """List the messages of a chat, oldest first."""
+
+        async def fetch(cursor: str | Unset) -> MessageList:
+            request = list_messages.request(id, limit=limit, cursor=cursor)
+            return await self._transport.call(request, MessageList.from_dict, options)
+
+        return AsyncList(fetch)
+
+    async def send(
+        self,
+        id: str,  # noqa: A002 name of the API
+        message: str,
+        *,
+        mode: str | None | Unset = UNSET,
+        instructions: str | None | Unset = UNSET,
+        max_sources: int | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        as_of: Moment | None | Unset = UNSET,
+        **options: Unpack[WriteOptions],
+    ) -> Message:
+        """Send a message and wait for the complete answer."""
+        body = _message_body(message, mode, instructions, max_sources, filters, as_of)
+        response = await self._transport.call(
+            send_message.request(id), MessageResponse.from_dict, options, body=body, repeatable="keyed"
+        )
+        return response.message
+
+    async def stream(
+        self,
+        id: str,  # noqa: A002 name of the API
+        message: str,
+        *,
+        mode: str | None | Unset = UNSET,
+        instructions: str | None | Unset = UNSET,
+        max_sources: int | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        as_of: Moment | None | Unset = UNSET,
+        **options: Unpack[WriteOptions],
+    ) -> AsyncAnswerStream:
+        """Send a message and receive the answer as a stream of events."""
+        body = _message_body(message, mode, instructions, max_sources, filters, as_of)
+        response = await self._transport.stream(stream_message.request(id), options, body=body, repeatable="keyed")
+        return AsyncAnswerStream(response)
+
+
+def _message_body(
+    message: str,
+    mode: str | None | Unset,
+    instructions: str | None | Unset,
+    max_sources: int | Unset,
+    filters: Json | Unset,
+    as_of: Moment | None | Unset,
+) -> dict[str, Any]:
+    return body_of(
+        message=message,
+        mode=mode,
+        instructions=instructions,
+        maxSources=max_sources,
+        filters=filters,
+        asOf=as_of,
+    )

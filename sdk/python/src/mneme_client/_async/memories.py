@@ -1,0 +1,381 @@
+"""Memories: store, search, answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .._shared import (
+    FIRST_LOOK_SECONDS,
+    LOOK_SECONDS_MAX,
+    WAIT_SECONDS_MAX,
+    Json,
+    Moment,
+    Progress,
+    UploadFile,
+    body_of,
+    form_of,
+)
+from ..core.api.memories import (
+    batch_create,
+    create_memory,
+    delete_memory,
+    get_memory,
+    get_memory_graph,
+    list_memories,
+    query_memories,
+    retry_memory,
+    search_memories,
+    update_memory,
+    upload_memory,
+)
+from ..core.models.batch_result import BatchResult
+from ..core.models.list_memories_status import ListMemoriesStatus
+from ..core.models.memory import Memory
+from ..core.models.memory_graph import MemoryGraph
+from ..core.models.memory_list import MemoryList
+from ..core.models.query_result import QueryResult
+from ..core.models.search_results import SearchResults
+from ..core.types import UNSET, Unset
+from ..errors import ProcessingError, WaitTimeoutError
+from .lists import AsyncList
+from .streams import AsyncAnswerStream
+from .transport import AsyncTransport
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._shared import CallOptions, WriteOptions
+
+
+class AsyncMemories:
+    """The operations on memories."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def add(
+        self,
+        content: str,
+        *,
+        title: str | None | Unset = UNSET,
+        type: str | None | Unset = UNSET,  # noqa: A002 name of the API
+        tags: Sequence[str] | None | Unset = UNSET,
+        metadata: Json | None | Unset = UNSET,
+        user_id: str | None | Unset = UNSET,
+        language: str | None | Unset = UNSET,
+        external_id: str | None | Unset = UNSET,
+        expires_at: Moment | None | Unset = UNSET,
+        occurred_at: Moment | None | Unset = UNSET,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[WriteOptions],
+    ) -> Memory:
+        """Store a text.
+
+        It is stored when the call returns, and searchable a moment later: `wait=True` waits for that, at most
+        `wait_timeout` seconds. An existing `external_id` updates its memory.
+        """
+        body = body_of(
+            content=content,
+            title=title,
+            type=type,
+            tags=_listed(tags),
+            metadata=metadata,
+            userId=user_id,
+            language=language,
+            externalId=external_id,
+            expires_at=expires_at,
+            occurred_at=occurred_at,
+        )
+        memory = await self._transport.call(
+            create_memory.request(), Memory.from_dict, options, body=body, repeatable="keyed"
+        )
+        return await self._searchable(memory, wait_timeout, options) if wait else memory
+
+    async def add_many(
+        self,
+        memories: Iterable[Json],
+        *,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[WriteOptions],
+    ) -> BatchResult:
+        """Store up to 100 texts, each with the fields of the API (`content`, `userId`, …).
+
+        Each is accepted or refused on its own. With `wait=True`, some can have the status `failed`.
+        """
+        body = {"memories": [body_of(**each) for each in memories]}
+        result = await self._transport.call(
+            batch_create.request(), BatchResult.from_dict, options, body=body, repeatable="keyed"
+        )
+        if wait:
+            for item in result.data:
+                memory = getattr(item, "memory", None)
+                if isinstance(memory, Memory):
+                    item.memory = await self._processed(memory, wait_timeout, options)  # type: ignore[union-attr]
+        return result
+
+    async def upload(
+        self,
+        file: Any,
+        *,
+        filename: str | None = None,
+        on_progress: Progress | None = None,
+        title: str | None = None,
+        type: str | None = None,  # noqa: A002 name of the API
+        tags: Sequence[str] | None = None,
+        metadata: Json | None = None,
+        user_id: str | None = None,
+        language: str | None = None,
+        external_id: str | None = None,
+        expires_at: Moment | None = None,
+        occurred_at: Moment | None = None,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[WriteOptions],
+    ) -> Memory:
+        """Store the text of a file: PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML or JSON, up to 100 MB.
+
+        `file` is a path, bytes, or a binary file. The ending of `filename` decides the format. `on_progress` is called
+        with the bytes that were read so far, and all of them.
+        """
+        form = form_of(
+            title=title,
+            type=type,
+            tags=_listed(tags),
+            metadata=metadata,
+            userId=user_id,
+            language=language,
+            externalId=external_id,
+            expires_at=expires_at,
+            occurred_at=occurred_at,
+        )
+        memory = await self._transport.call(
+            upload_memory.request(),
+            Memory.from_dict,
+            options,
+            form=form,
+            file=UploadFile(file, filename, on_progress),
+            repeatable="keyed",
+        )
+        return await self._searchable(memory, wait_timeout, options) if wait else memory
+
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> Memory:  # noqa: A002 name of the API
+        """Read a memory."""
+        return await self._transport.call(get_memory.request(id), Memory.from_dict, _call_options(options))
+
+    def list(
+        self,
+        *,
+        limit: int | Unset = UNSET,
+        status: ListMemoriesStatus | Unset = UNSET,
+        type: str | Unset = UNSET,  # noqa: A002 name of the API
+        user_id: str | Unset = UNSET,
+        tag: str | Unset = UNSET,
+        q: str | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> AsyncList[Memory]:
+        """List memories, newest first. `q` is a part of the title."""
+
+        async def fetch(cursor: str | Unset) -> MemoryList:
+            request = list_memories.request(
+                limit=limit, cursor=cursor, status=status, type_=type, user_id=user_id, tag=tag, q=q
+            )
+            return await self._transport.call(request, MemoryList.from_dict, _call_options(options))
+
+        return AsyncList(fetch)
+
+    async def update(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        content: str | Unset = UNSET,
+        title: str | None | Unset = UNSET,
+        type: str | None | Unset = UNSET,  # noqa: A002 name of the API
+        tags: Sequence[str] | None | Unset = UNSET,
+        metadata: Json | None | Unset = UNSET,
+        user_id: str | None | Unset = UNSET,
+        language: str | None | Unset = UNSET,
+        external_id: str | None | Unset = UNSET,
+        expires_at: Moment | None | Unset = UNSET,
+        occurred_at: Moment | None | Unset = UNSET,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[CallOptions],
+    ) -> Memory:
+        """Change a memory. A new text is processed again; None clears a field."""
+        body = body_of(
+            content=content,
+            title=title,
+            type=type,
+            tags=_listed(tags),
+            metadata=metadata,
+            userId=user_id,
+            language=language,
+            externalId=external_id,
+            expires_at=expires_at,
+            occurred_at=occurred_at,
+        )
+        memory = await self._transport.call(
+            update_memory.request(id), Memory.from_dict, _call_options(options), body=body
+        )
+        return await self._searchable(memory, wait_timeout, options) if wait else memory
+
+    async def delete(self, id: str, *, purge: bool = False, **options: Unpack[CallOptions]) -> None:  # noqa: A002
+        """Delete a memory. `purge` removes it permanently at once, without retention."""
+        await self._transport.remove(delete_memory.request(id, purge=purge), _call_options(options))
+
+    async def retry(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[WriteOptions],
+    ) -> Memory:
+        """Process a memory again that failed."""
+        memory = await self._transport.call(retry_memory.request(id), Memory.from_dict, options, repeatable="keyed")
+        return await self._searchable(memory, wait_timeout, options) if wait else memory
+
+    async def graph(self, id: str, *, limit: int | Unset = UNSET, **options: Unpack[CallOptions]) -> MemoryGraph:  # noqa: A002
+        """The entities of a memory, and the memories that share them, at most `limit`."""
+        request = get_memory_graph.request(id, limit=limit)
+        return await self._transport.call(request, MemoryGraph.from_dict, _call_options(options))
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int | Unset = UNSET,
+        user_id: str | None | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        include_graph: bool | Unset = UNSET,
+        mode: str | None | Unset = UNSET,
+        min_score: float | Unset = UNSET,
+        explain: bool | Unset = UNSET,
+        as_of: Moment | None | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> SearchResults:
+        """Find passages, best first."""
+        body = body_of(
+            query=query,
+            limit=limit,
+            userId=user_id,
+            filters=filters,
+            includeGraph=include_graph,
+            mode=mode,
+            min_score=min_score,
+            explain=explain,
+            asOf=as_of,
+        )
+        return await self._transport.call(
+            search_memories.request(), SearchResults.from_dict, _call_options(options), body=body
+        )
+
+    async def query(
+        self,
+        query: str,
+        *,
+        mode: str | None | Unset = UNSET,
+        max_sources: int | Unset = UNSET,
+        instructions: str | None | Unset = UNSET,
+        user_id: str | None | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        include_graph: bool | Unset = UNSET,
+        as_of: Moment | None | Unset = UNSET,
+        model: str | None | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> QueryResult:
+        """Answer a question from the stored memories, with sources."""
+        body = _query_body(query, mode, max_sources, instructions, user_id, filters, include_graph, as_of, model)
+        return await self._transport.call(
+            query_memories.request(), QueryResult.from_dict, _call_options(options), body=body, repeatable="refused"
+        )
+
+    async def query_stream(
+        self,
+        query: str,
+        *,
+        mode: str | None | Unset = UNSET,
+        max_sources: int | Unset = UNSET,
+        instructions: str | None | Unset = UNSET,
+        user_id: str | None | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        include_graph: bool | Unset = UNSET,
+        as_of: Moment | None | Unset = UNSET,
+        model: str | None | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> AsyncAnswerStream:
+        """Like `query`, as a stream of events."""
+        body = _query_body(query, mode, max_sources, instructions, user_id, filters, include_graph, as_of, model)
+        response = await self._transport.stream(
+            query_memories.request(), _call_options(options), body={**body, "stream": True}, repeatable="refused"
+        )
+        return AsyncAnswerStream(response)
+
+    async def wait(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[CallOptions],
+    ) -> Memory:
+        """Wait until a memory is searchable. Raises ProcessingError, WaitTimeoutError."""
+        memory = await self.get(id, **options)
+        return await self._searchable(memory, wait_timeout, options)
+
+    async def _searchable(self, memory: Memory, wait_timeout: float, options: Any) -> Memory:
+        latest = await self._processed(memory, wait_timeout, options)
+        if latest.status != "failed":
+            return latest
+        reason = latest.error.message if latest.error else "no reason"
+        raise ProcessingError(f"{latest.id} could not be processed: {reason}", latest)
+
+    async def _processed(self, memory: Memory, wait_timeout: float, options: Any) -> Memory:
+        ends_at = time.monotonic() + wait_timeout
+        pause = FIRST_LOOK_SECONDS
+        while memory.status == "processing":
+            left = ends_at - time.monotonic()
+            if left <= 0:
+                raise WaitTimeoutError(f"{memory.id} is still being processed after {wait_timeout} s.", memory)
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * 1.5, LOOK_SECONDS_MAX)
+            memory = await self.get(memory.id, **_call_options(options))
+        return memory
+
+
+def _listed(tags: Sequence[str] | None | Unset) -> Any:
+    """Tags as JSON has them."""
+    return tags if tags is None or isinstance(tags, (str, Unset)) else [*tags]
+
+
+def _call_options(options: Any) -> Any:
+    """The options without those of writes."""
+    return {name: value for name, value in options.items() if name != "idempotency_key"}
+
+
+def _query_body(
+    query: str,
+    mode: str | None | Unset,
+    max_sources: int | Unset,
+    instructions: str | None | Unset,
+    user_id: str | None | Unset,
+    filters: Json | Unset,
+    include_graph: bool | Unset,
+    as_of: Moment | None | Unset,
+    model: str | None | Unset,
+) -> dict[str, Any]:
+    return body_of(
+        query=query,
+        mode=mode,
+        maxSources=max_sources,
+        instructions=instructions,
+        userId=user_id,
+        filters=filters,
+        includeGraph=include_graph,
+        asOf=as_of,
+        model=model,
+    )

@@ -1,0 +1,1 @@
+"""Made by sdk/generate.ts from the asynchronous half. The asynchronous client."""

@@ -1,0 +1,182 @@
+"""Made by sdk/generate.ts from the asynchronous half. Sends one call, repeats it where that is safe, and turns every failure into an error of errors.py."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Callable, TypeVar, cast
+
+import httpx
+
+from .._shared import Repeatable, Settings, UploadFile, WriteOptions, headers_of, pause_before
+from ..errors import (
+    ApiConnectionError,
+    ApiTimeoutError,
+    InvalidAnswerError,
+    MnemeError,
+    NotFoundError,
+    api_error,
+)
+
+T = TypeVar("T")
+
+
+class Transport:
+    """Sends calls."""
+
+    def __init__(self, settings: Settings, http_client: httpx.Client | None) -> None:
+        self._settings = settings
+        self._http = http_client or httpx.Client()
+        self._owns_http = http_client is None
+
+    def close(self) -> None:
+        """Close the connections, unless the caller brought the HTTP client."""
+        if self._owns_http:
+            self._http.close()
+
+    def call(
+        self,
+        request: Mapping[str, Any],
+        parse: Callable[[Any], T],
+        options: Mapping[str, object] | None = None,
+        *,
+        body: Any = None,
+        form: Mapping[str, str] | None = None,
+        file: UploadFile | None = None,
+        repeatable: Repeatable = "always",
+    ) -> T:
+        """The answer of a call."""
+        response = self._repeat(request, options, body=body, form=form, file=file, repeatable=repeatable, stream=False)
+        return _parsed(response, parse)
+
+    def remove(self, request: Mapping[str, Any], options: Mapping[str, object] | None = None) -> None:
+        """A deletion. That nothing is left after an attempt whose answer was lost is a success."""
+        attempts: list[None] = []
+        try:
+            self._repeat(request, options, repeatable="always", stream=False, attempts=attempts)
+        except NotFoundError:
+            if len(attempts) < 2:
+                raise
+
+    def stream(
+        self,
+        request: Mapping[str, Any],
+        options: Mapping[str, object] | None = None,
+        *,
+        body: Any,
+        repeatable: Repeatable,
+    ) -> httpx.Response:
+        """The answer of a call that streams; it is open."""
+        response = self._repeat(request, options, body=body, repeatable=repeatable, stream=True)
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            return response
+        response.close()
+        raise InvalidAnswerError("The answer is not an event stream.")
+
+    def _repeat(
+        self,
+        request: Mapping[str, Any],
+        options: Mapping[str, object] | None,
+        *,
+        repeatable: Repeatable,
+        stream: bool,
+        body: Any = None,
+        form: Mapping[str, str] | None = None,
+        file: UploadFile | None = None,
+        attempts: list[None] | None = None,
+    ) -> httpx.Response:
+        given = cast("WriteOptions", options or {})
+        headers = headers_of(self._settings, repeatable, given)
+        retries_max = given.get("retries_max", self._settings.retries_max)
+        retries = 0
+        while True:
+            if attempts is not None:
+                attempts.append(None)
+            try:
+                return self._attempt(request, given, headers, body, form, file, stream)
+            except MnemeError as failure:
+                pause = pause_before(failure, repeatable, retries) if retries < retries_max else None
+                if pause is None:
+                    raise
+            time.sleep(pause)
+            retries += 1
+
+    def _attempt(
+        self,
+        request: Mapping[str, Any],
+        options: WriteOptions,
+        headers: Mapping[str, str],
+        body: Any,
+        form: Mapping[str, str] | None,
+        file: UploadFile | None,
+        stream: bool,
+    ) -> httpx.Response:
+        opened = None if file is None else file.open()
+        sent: dict[str, Any] = {} if body is None else {"json": body}
+        if opened is not None and file is not None:
+            sent = {"data": dict(form or {}), "files": {"file": (file.filename, opened)}}
+        try:
+            built = self._http.build_request(
+                request["method"],
+                self._settings.base_url + request["url"],
+                params=request.get("params"),
+                headers=dict(headers),
+                timeout=options.get("timeout", self._settings.timeout),
+                **sent,
+            )
+            response = self._http.send(built, stream=True, follow_redirects=False)
+            if response.is_success and stream:
+                return response
+            try:
+                response.read()
+            finally:
+                response.close()
+        except httpx.TimeoutException as error:
+            raise ApiTimeoutError("No answer arrived in time.") from error
+        except httpx.HTTPError as error:
+            reason = str(error) or type(error).__name__
+            raise ApiConnectionError(f"No answer from {self._settings.base_url}: {reason}") from error
+        finally:
+            if opened is not None:
+                opened.close()
+        if response.is_redirect:
+            raise ApiConnectionError(f"{self._settings.base_url} redirects elsewhere; a key must not follow.")
+        if not response.is_success:
+            raise api_error(
+                response.status_code,
+                _body_of(response),
+                response.headers.get("x-request-id"),
+                response.headers.get("retry-after"),
+            )
+        return response
+
+
+def _parsed(response: httpx.Response, parse: Callable[[Any], T]) -> T:
+    try:
+        return parse(response.json())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidAnswerError(f"The answer is not in the format of the API: {error!r}") from error
+
+
+def _body_of(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return response.text
+
+
+class Closing:
+    """Something that a `with` block closes."""
+
+    def close(self) -> None:
+        """Close it."""
+        raise NotImplementedError
+
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

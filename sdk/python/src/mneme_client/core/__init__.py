@@ -1,0 +1,1 @@
+"""The API as sdk/generate.ts made it from the OpenAPI document."""

@@ -1,0 +1,31 @@
+"""List keys without their secrets, newest first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...types import UNSET, Unset
+
+
+def request(
+    *,
+    limit: int | Unset = 20,
+    cursor: str | Unset = UNSET,
+    project_id: str | Unset = UNSET,
+) -> dict[str, Any]:
+    """Method, path and query of list_keys."""
+    params: dict[str, Any] = {}
+
+    params["limit"] = limit
+
+    params["cursor"] = cursor
+
+    params["projectId"] = project_id
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    return {
+        "method": "get",
+        "url": "/keys",
+        "params": params,
+    }

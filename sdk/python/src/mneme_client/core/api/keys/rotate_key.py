@@ -1,0 +1,29 @@
+"""Give a key a new secret. The old one stays valid for `grace_seconds`."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from ...types import UNSET, Unset
+
+
+def request(
+    id: str,
+    *,
+    project_id: str | Unset = UNSET,
+) -> dict[str, Any]:
+    """Method, path and query of rotate_key."""
+    params: dict[str, Any] = {}
+
+    params["projectId"] = project_id
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    return {
+        "method": "post",
+        "url": "/keys/{id}/rotate".format(
+            id=quote(str(id), safe=""),
+        ),
+        "params": params,
+    }

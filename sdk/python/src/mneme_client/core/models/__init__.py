@@ -1,0 +1,287 @@
+"""Contains all the data models used in inputs/outputs"""
+
+from .batch_result import BatchResult
+from .batch_result_data_item_type_0 import BatchResultDataItemType0
+from .batch_result_data_item_type_1 import BatchResultDataItemType1
+from .chat import Chat
+from .chat_completion import ChatCompletion
+from .chat_completion_choices_item import ChatCompletionChoicesItem
+from .chat_completion_choices_item_finish_reason import ChatCompletionChoicesItemFinishReason
+from .chat_completion_choices_item_message import ChatCompletionChoicesItemMessage
+from .chat_completion_choices_item_message_annotations_item import ChatCompletionChoicesItemMessageAnnotationsItem
+from .chat_completion_choices_item_message_annotations_item_url_citation import (
+    ChatCompletionChoicesItemMessageAnnotationsItemUrlCitation,
+)
+from .chat_completion_chunk import ChatCompletionChunk
+from .chat_completion_chunk_choices_item import ChatCompletionChunkChoicesItem
+from .chat_completion_chunk_choices_item_delta import ChatCompletionChunkChoicesItemDelta
+from .chat_completion_chunk_choices_item_delta_annotations_item import (
+    ChatCompletionChunkChoicesItemDeltaAnnotationsItem,
+)
+from .chat_completion_chunk_choices_item_delta_annotations_item_url_citation import (
+    ChatCompletionChunkChoicesItemDeltaAnnotationsItemUrlCitation,
+)
+from .chat_completion_chunk_choices_item_finish_reason_type_0 import ChatCompletionChunkChoicesItemFinishReasonType0
+from .chat_completion_chunk_mneme import ChatCompletionChunkMneme
+from .chat_completion_chunk_usage import ChatCompletionChunkUsage
+from .chat_completion_event import ChatCompletionEvent
+from .chat_completion_mneme import ChatCompletionMneme
+from .chat_completion_usage import ChatCompletionUsage
+from .chat_history import ChatHistory
+from .chat_list import ChatList
+from .delivery import Delivery
+from .delivery_attempts_item import DeliveryAttemptsItem
+from .delivery_event import DeliveryEvent
+from .delivery_list import DeliveryList
+from .delivery_status import DeliveryStatus
+from .done_event import DoneEvent
+from .done_event_data import DoneEventData
+from .embedder import Embedder
+from .embedder_list import EmbedderList
+from .embeddings import Embeddings
+from .embeddings_data_item import EmbeddingsDataItem
+from .embeddings_usage import EmbeddingsUsage
+from .error import Error
+from .error_body import ErrorBody
+from .error_body_code import ErrorBodyCode
+from .error_body_items_item import ErrorBodyItemsItem
+from .error_event import ErrorEvent
+from .event import Event
+from .event_data import EventData
+from .event_list import EventList
+from .key import Key
+from .key_list import KeyList
+from .key_scopes_item import KeyScopesItem
+from .key_with_secret import KeyWithSecret
+from .key_with_secret_scopes_item import KeyWithSecretScopesItem
+from .list_memories_status import ListMemoriesStatus
+from .memory import Memory
+from .memory_extraction import MemoryExtraction
+from .memory_failure import MemoryFailure
+from .memory_failure_code import MemoryFailureCode
+from .memory_graph import MemoryGraph
+from .memory_graph_entities_item import MemoryGraphEntitiesItem
+from .memory_graph_entities_item_kind import MemoryGraphEntitiesItemKind
+from .memory_graph_neighbours_item import MemoryGraphNeighboursItem
+from .memory_graph_relations_item import MemoryGraphRelationsItem
+from .memory_graph_status import MemoryGraphStatus
+from .memory_list import MemoryList
+from .memory_metadata import MemoryMetadata
+from .memory_progress import MemoryProgress
+from .memory_source import MemorySource
+from .memory_status import MemoryStatus
+from .memory_without_content import MemoryWithoutContent
+from .memory_without_content_error import MemoryWithoutContentError
+from .memory_without_content_error_code import MemoryWithoutContentErrorCode
+from .memory_without_content_extraction import MemoryWithoutContentExtraction
+from .memory_without_content_metadata import MemoryWithoutContentMetadata
+from .memory_without_content_progress import MemoryWithoutContentProgress
+from .memory_without_content_source_type_0 import MemoryWithoutContentSourceType0
+from .memory_without_content_status import MemoryWithoutContentStatus
+from .message import Message
+from .message_list import MessageList
+from .message_response import MessageResponse
+from .message_role import MessageRole
+from .model import Model
+from .model_list import ModelList
+from .model_mneme import ModelMneme
+from .model_mneme_task import ModelMnemeTask
+from .open_ai_error import OpenAiError
+from .open_ai_error_error import OpenAiErrorError
+from .open_ai_error_error_code import OpenAiErrorErrorCode
+from .open_ai_error_error_type import OpenAiErrorErrorType
+from .project import Project
+from .project_default_mode import ProjectDefaultMode
+from .project_embedder import ProjectEmbedder
+from .project_embedder_change import ProjectEmbedderChange
+from .project_embedder_change_state import ProjectEmbedderChangeState
+from .project_list import ProjectList
+from .project_llm import ProjectLlm
+from .project_plan import ProjectPlan
+from .project_smart_ingestion import ProjectSmartIngestion
+from .project_with_key import ProjectWithKey
+from .project_with_key_default_mode import ProjectWithKeyDefaultMode
+from .project_with_key_llm import ProjectWithKeyLlm
+from .project_with_key_plan import ProjectWithKeyPlan
+from .project_with_key_smart_ingestion import ProjectWithKeySmartIngestion
+from .query_result import QueryResult
+from .query_result_usage import QueryResultUsage
+from .result_chunk import ResultChunk
+from .result_memory import ResultMemory
+from .result_metadata import ResultMetadata
+from .search_memories_by_url_mode import SearchMemoriesByUrlMode
+from .search_result import SearchResult
+from .search_result_explain import SearchResultExplain
+from .search_result_explain_signals import SearchResultExplainSignals
+from .search_result_explain_signals_graph import SearchResultExplainSignalsGraph
+from .search_result_explain_signals_neighbours import SearchResultExplainSignalsNeighbours
+from .search_result_explain_signals_rerank import SearchResultExplainSignalsRerank
+from .search_result_explain_signals_text import SearchResultExplainSignalsText
+from .search_result_explain_signals_time import SearchResultExplainSignalsTime
+from .search_result_explain_signals_vector import SearchResultExplainSignalsVector
+from .search_results import SearchResults
+from .search_results_explain import SearchResultsExplain
+from .search_results_explain_mode import SearchResultsExplainMode
+from .search_results_explain_stages_item import SearchResultsExplainStagesItem
+from .search_results_explain_time import SearchResultsExplainTime
+from .sources_event import SourcesEvent
+from .text_event import TextEvent
+from .text_event_data import TextEventData
+from .usage import Usage
+from .usage_documents import UsageDocuments
+from .usage_event import UsageEvent
+from .usage_event_data import UsageEventData
+from .usage_period import UsagePeriod
+from .usage_plan import UsagePlan
+from .usage_queries import UsageQueries
+from .usage_storage_bytes import UsageStorageBytes
+from .usage_tokens import UsageTokens
+from .user import User
+from .user_list import UserList
+from .user_metadata import UserMetadata
+from .webhook import Webhook
+from .webhook_events_item import WebhookEventsItem
+from .webhook_list import WebhookList
+from .webhook_with_secret import WebhookWithSecret
+from .webhook_with_secret_events_item import WebhookWithSecretEventsItem
+
+__all__ = (
+    "BatchResult",
+    "BatchResultDataItemType0",
+    "BatchResultDataItemType1",
+    "Chat",
+    "ChatCompletion",
+    "ChatCompletionChoicesItem",
+    "ChatCompletionChoicesItemFinishReason",
+    "ChatCompletionChoicesItemMessage",
+    "ChatCompletionChoicesItemMessageAnnotationsItem",
+    "ChatCompletionChoicesItemMessageAnnotationsItemUrlCitation",
+    "ChatCompletionChunk",
+    "ChatCompletionChunkChoicesItem",
+    "ChatCompletionChunkChoicesItemDelta",
+    "ChatCompletionChunkChoicesItemDeltaAnnotationsItem",
+    "ChatCompletionChunkChoicesItemDeltaAnnotationsItemUrlCitation",
+    "ChatCompletionChunkChoicesItemFinishReasonType0",
+    "ChatCompletionChunkMneme",
+    "ChatCompletionChunkUsage",
+    "ChatCompletionEvent",
+    "ChatCompletionMneme",
+    "ChatCompletionUsage",
+    "ChatHistory",
+    "ChatList",
+    "Delivery",
+    "DeliveryAttemptsItem",
+    "DeliveryEvent",
+    "DeliveryList",
+    "DeliveryStatus",
+    "DoneEvent",
+    "DoneEventData",
+    "Embedder",
+    "EmbedderList",
+    "Embeddings",
+    "EmbeddingsDataItem",
+    "EmbeddingsUsage",
+    "Error",
+    "ErrorBody",
+    "ErrorBodyCode",
+    "ErrorBodyItemsItem",
+    "ErrorEvent",
+    "Event",
+    "EventData",
+    "EventList",
+    "Key",
+    "KeyList",
+    "KeyScopesItem",
+    "KeyWithSecret",
+    "KeyWithSecretScopesItem",
+    "ListMemoriesStatus",
+    "Memory",
+    "MemoryExtraction",
+    "MemoryFailure",
+    "MemoryFailureCode",
+    "MemoryGraph",
+    "MemoryGraphEntitiesItem",
+    "MemoryGraphEntitiesItemKind",
+    "MemoryGraphNeighboursItem",
+    "MemoryGraphRelationsItem",
+    "MemoryGraphStatus",
+    "MemoryList",
+    "MemoryMetadata",
+    "MemoryProgress",
+    "MemorySource",
+    "MemoryStatus",
+    "MemoryWithoutContent",
+    "MemoryWithoutContentError",
+    "MemoryWithoutContentErrorCode",
+    "MemoryWithoutContentExtraction",
+    "MemoryWithoutContentMetadata",
+    "MemoryWithoutContentProgress",
+    "MemoryWithoutContentSourceType0",
+    "MemoryWithoutContentStatus",
+    "Message",
+    "MessageList",
+    "MessageResponse",
+    "MessageRole",
+    "Model",
+    "ModelList",
+    "ModelMneme",
+    "ModelMnemeTask",
+    "OpenAiError",
+    "OpenAiErrorError",
+    "OpenAiErrorErrorCode",
+    "OpenAiErrorErrorType",
+    "Project",
+    "ProjectDefaultMode",
+    "ProjectEmbedder",
+    "ProjectEmbedderChange",
+    "ProjectEmbedderChangeState",
+    "ProjectList",
+    "ProjectLlm",
+    "ProjectPlan",
+    "ProjectSmartIngestion",
+    "ProjectWithKey",
+    "ProjectWithKeyDefaultMode",
+    "ProjectWithKeyLlm",
+    "ProjectWithKeyPlan",
+    "ProjectWithKeySmartIngestion",
+    "QueryResult",
+    "QueryResultUsage",
+    "ResultChunk",
+    "ResultMemory",
+    "ResultMetadata",
+    "SearchMemoriesByUrlMode",
+    "SearchResult",
+    "SearchResultExplain",
+    "SearchResultExplainSignals",
+    "SearchResultExplainSignalsGraph",
+    "SearchResultExplainSignalsNeighbours",
+    "SearchResultExplainSignalsRerank",
+    "SearchResultExplainSignalsText",
+    "SearchResultExplainSignalsTime",
+    "SearchResultExplainSignalsVector",
+    "SearchResults",
+    "SearchResultsExplain",
+    "SearchResultsExplainMode",
+    "SearchResultsExplainStagesItem",
+    "SearchResultsExplainTime",
+    "SourcesEvent",
+    "TextEvent",
+    "TextEventData",
+    "Usage",
+    "UsageDocuments",
+    "UsageEvent",
+    "UsageEventData",
+    "UsagePeriod",
+    "UsagePlan",
+    "UsageQueries",
+    "UsageStorageBytes",
+    "UsageTokens",
+    "User",
+    "UserList",
+    "UserMetadata",
+    "Webhook",
+    "WebhookEventsItem",
+    "WebhookList",
+    "WebhookWithSecret",
+    "WebhookWithSecretEventsItem",
+)

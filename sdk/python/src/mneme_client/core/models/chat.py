@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+T = TypeVar("T", bound="Chat")
+
+
+@_attrs_define
+class Chat:
+    """
+    Attributes:
+        id (str): chat_…
+        user_id (None | str):
+        title (None | str):
+        created_at (datetime.datetime): ISO 8601, UTC
+    """
+
+    id: str
+    user_id: None | str
+    title: None | str
+    created_at: datetime.datetime
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        id = self.id
+
+        user_id: None | str
+        user_id = self.user_id
+
+        title: None | str
+        title = self.title
+
+        created_at = self.created_at.isoformat()
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "id": id,
+                "userId": user_id,
+                "title": title,
+                "created_at": created_at,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        id = d.pop("id")
+
+        def _parse_user_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        user_id = _parse_user_id(d.pop("userId"))
+
+        def _parse_title(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        title = _parse_title(d.pop("title"))
+
+        created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
+
+        chat = cls(
+            id=id,
+            user_id=user_id,
+            title=title,
+            created_at=created_at,
+        )
+
+        chat.additional_properties = d
+        return chat
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+if TYPE_CHECKING:
+    from ..models.error import Error
+
+
+T = TypeVar("T", bound="ErrorEvent")
+
+
+@_attrs_define
+class ErrorEvent:
+    """a failure, instead of the remaining events
+
+    Attributes:
+        event (Literal['error']):
+        data (Error):
+    """
+
+    event: Literal["error"]
+    data: Error
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        event = self.event
+
+        data = self.data.to_dict()
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "event": event,
+                "data": data,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.error import Error  # noqa: PLC0415
+
+        d = dict(src_dict)
+        event = cast("Literal['error']", d.pop("event"))
+        if event != "error":
+            raise ValueError(f"event must match const 'error', got '{event}'")
+
+        data = Error.from_dict(d.pop("data"))
+
+        error_event = cls(
+            event=event,
+            data=data,
+        )
+
+        error_event.additional_properties = d
+        return error_event
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

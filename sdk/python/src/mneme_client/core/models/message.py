@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..models.message_role import MessageRole, check_message_role
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.search_result import SearchResult
+
+
+T = TypeVar("T", bound="Message")
+
+
+@_attrs_define
+class Message:
+    """
+    Attributes:
+        id (str): msg_…
+        role (MessageRole):
+        content (str):
+        sources (list[SearchResult]):
+        created_at (datetime.datetime): ISO 8601, UTC
+        interrupted (bool | Unset): the caller hung up before the answer was complete
+    """
+
+    id: str
+    role: MessageRole
+    content: str
+    sources: list[SearchResult]
+    created_at: datetime.datetime
+    interrupted: bool | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        id = self.id
+
+        role: str = self.role
+
+        content = self.content
+
+        sources = []
+        for sources_item_data in self.sources:
+            sources_item = sources_item_data.to_dict()
+            sources.append(sources_item)
+
+        created_at = self.created_at.isoformat()
+
+        interrupted = self.interrupted
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "id": id,
+                "role": role,
+                "content": content,
+                "sources": sources,
+                "created_at": created_at,
+            }
+        )
+        if interrupted is not UNSET:
+            field_dict["interrupted"] = interrupted
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.search_result import SearchResult  # noqa: PLC0415
+
+        d = dict(src_dict)
+        id = d.pop("id")
+
+        role = check_message_role(d.pop("role"))
+
+        content = d.pop("content")
+
+        sources = []
+        _sources = d.pop("sources")
+        for sources_item_data in _sources:
+            sources_item = SearchResult.from_dict(sources_item_data)
+
+            sources.append(sources_item)
+
+        created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
+
+        interrupted = d.pop("interrupted", UNSET)
+
+        message = cls(
+            id=id,
+            role=role,
+            content=content,
+            sources=sources,
+            created_at=created_at,
+            interrupted=interrupted,
+        )
+
+        message.additional_properties = d
+        return message
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..models.project_with_key_default_mode import ProjectWithKeyDefaultMode, check_project_with_key_default_mode
+from ..models.project_with_key_plan import ProjectWithKeyPlan, check_project_with_key_plan
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.project_with_key_llm import ProjectWithKeyLlm
+    from ..models.project_with_key_smart_ingestion import ProjectWithKeySmartIngestion
+
+
+T = TypeVar("T", bound="ProjectWithKey")
+
+
+@_attrs_define
+class ProjectWithKey:
+    """
+    Attributes:
+        id (str): prj_…
+        name (str):
+        plan (ProjectWithKeyPlan):
+        llm (ProjectWithKeyLlm):
+        smart_ingestion (ProjectWithKeySmartIngestion):
+        retention_days (int):
+        min_evidence (float): the number in force: that of the project, or the default of its embedding model for
+            default_mode
+        default_mode (ProjectWithKeyDefaultMode):
+        created_at (datetime.datetime): ISO 8601, UTC
+        key (str | Unset): first key of the project, with the scope `*`; shown only once
+    """
+
+    id: str
+    name: str
+    plan: ProjectWithKeyPlan
+    llm: ProjectWithKeyLlm
+    smart_ingestion: ProjectWithKeySmartIngestion
+    retention_days: int
+    min_evidence: float
+    default_mode: ProjectWithKeyDefaultMode
+    created_at: datetime.datetime
+    key: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        id = self.id
+
+        name = self.name
+
+        plan: str = self.plan
+
+        llm = self.llm.to_dict()
+
+        smart_ingestion = self.smart_ingestion.to_dict()
+
+        retention_days = self.retention_days
+
+        min_evidence = self.min_evidence
+
+        default_mode: str = self.default_mode
+
+        created_at = self.created_at.isoformat()
+
+        key = self.key
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "id": id,
+                "name": name,
+                "plan": plan,
+                "llm": llm,
+                "smart_ingestion": smart_ingestion,
+                "retention_days": retention_days,
+                "min_evidence": min_evidence,
+                "default_mode": default_mode,
+                "created_at": created_at,
+            }
+        )
+        if key is not UNSET:
+            field_dict["key"] = key
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.project_with_key_llm import ProjectWithKeyLlm  # noqa: PLC0415
+        from ..models.project_with_key_smart_ingestion import ProjectWithKeySmartIngestion  # noqa: PLC0415
+
+        d = dict(src_dict)
+        id = d.pop("id")
+
+        name = d.pop("name")
+
+        plan = check_project_with_key_plan(d.pop("plan"))
+
+        llm = ProjectWithKeyLlm.from_dict(d.pop("llm"))
+
+        smart_ingestion = ProjectWithKeySmartIngestion.from_dict(d.pop("smart_ingestion"))
+
+        retention_days = d.pop("retention_days")
+
+        min_evidence = d.pop("min_evidence")
+
+        default_mode = check_project_with_key_default_mode(d.pop("default_mode"))
+
+        created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
+
+        key = d.pop("key", UNSET)
+
+        project_with_key = cls(
+            id=id,
+            name=name,
+            plan=plan,
+            llm=llm,
+            smart_ingestion=smart_ingestion,
+            retention_days=retention_days,
+            min_evidence=min_evidence,
+            default_mode=default_mode,
+            created_at=created_at,
+            key=key,
+        )
+
+        project_with_key.additional_properties = d
+        return project_with_key
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

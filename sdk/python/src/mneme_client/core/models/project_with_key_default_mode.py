@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from typing import Literal
+
+ProjectWithKeyDefaultMode = Literal["balanced", "fast", "hybrid", "precise"]
+
+
+def check_project_with_key_default_mode(value: str) -> ProjectWithKeyDefaultMode:
+    """The value as it is: a newer server can have more values than this client knows."""
+    return value  # type: ignore[return-value]

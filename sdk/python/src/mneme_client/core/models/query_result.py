@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+if TYPE_CHECKING:
+    from ..models.query_result_usage import QueryResultUsage
+    from ..models.search_result import SearchResult
+
+
+T = TypeVar("T", bound="QueryResult")
+
+
+@_attrs_define
+class QueryResult:
+    """
+    Attributes:
+        answer (str):
+        sources (list[SearchResult]):
+        usage (QueryResultUsage):
+    """
+
+    answer: str
+    sources: list[SearchResult]
+    usage: QueryResultUsage
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        answer = self.answer
+
+        sources = []
+        for sources_item_data in self.sources:
+            sources_item = sources_item_data.to_dict()
+            sources.append(sources_item)
+
+        usage = self.usage.to_dict()
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "answer": answer,
+                "sources": sources,
+                "usage": usage,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.query_result_usage import QueryResultUsage  # noqa: PLC0415
+        from ..models.search_result import SearchResult  # noqa: PLC0415
+
+        d = dict(src_dict)
+        answer = d.pop("answer")
+
+        sources = []
+        _sources = d.pop("sources")
+        for sources_item_data in _sources:
+            sources_item = SearchResult.from_dict(sources_item_data)
+
+            sources.append(sources_item)
+
+        usage = QueryResultUsage.from_dict(d.pop("usage"))
+
+        query_result = cls(
+            answer=answer,
+            sources=sources,
+            usage=usage,
+        )
+
+        query_result.additional_properties = d
+        return query_result
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="ResultChunk")
+
+
+@_attrs_define
+class ResultChunk:
+    """place of the passage
+
+    Attributes:
+        ordinal (int): number of the passage in the memory, from 0
+        start (int): of the passage in the memory's content, in code points
+        end (int): behind the passage
+        headings (list[str] | Unset):
+        page (int | Unset): page of a PDF, from 1
+        slide (int | Unset): slide of a presentation, from 1
+        sheet (str | Unset):
+        speaker (None | str | Unset): speaker of a conversation's turn
+        date (None | str | Unset): date of a conversation's turn
+    """
+
+    ordinal: int
+    start: int
+    end: int
+    headings: list[str] | Unset = UNSET
+    page: int | Unset = UNSET
+    slide: int | Unset = UNSET
+    sheet: str | Unset = UNSET
+    speaker: None | str | Unset = UNSET
+    date: None | str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        ordinal = self.ordinal
+
+        start = self.start
+
+        end = self.end
+
+        headings: list[str] | Unset = UNSET
+        if not isinstance(self.headings, Unset):
+            headings = self.headings
+
+        page = self.page
+
+        slide = self.slide
+
+        sheet = self.sheet
+
+        speaker: None | str | Unset
+        if isinstance(self.speaker, Unset):
+            speaker = UNSET
+        else:
+            speaker = self.speaker
+
+        date: None | str | Unset
+        if isinstance(self.date, Unset):
+            date = UNSET
+        else:
+            date = self.date
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "ordinal": ordinal,
+                "start": start,
+                "end": end,
+            }
+        )
+        if headings is not UNSET:
+            field_dict["headings"] = headings
+        if page is not UNSET:
+            field_dict["page"] = page
+        if slide is not UNSET:
+            field_dict["slide"] = slide
+        if sheet is not UNSET:
+            field_dict["sheet"] = sheet
+        if speaker is not UNSET:
+            field_dict["speaker"] = speaker
+        if date is not UNSET:
+            field_dict["date"] = date
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        ordinal = d.pop("ordinal")
+
+        start = d.pop("start")
+
+        end = d.pop("end")
+
+        headings = cast("list[str]", d.pop("headings", UNSET))
+
+        page = d.pop("page", UNSET)
+
+        slide = d.pop("slide", UNSET)
+
+        sheet = d.pop("sheet", UNSET)
+
+        def _parse_speaker(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("None | str | Unset", data)
+
+        speaker = _parse_speaker(d.pop("speaker", UNSET))
+
+        def _parse_date(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("None | str | Unset", data)
+
+        date = _parse_date(d.pop("date", UNSET))
+
+        result_chunk = cls(
+            ordinal=ordinal,
+            start=start,
+            end=end,
+            headings=headings,
+            page=page,
+            slide=slide,
+            sheet=sheet,
+            speaker=speaker,
+            date=date,
+        )
+
+        result_chunk.additional_properties = d
+        return result_chunk
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from typing import Literal
+
+WebhookEventsItem = Literal["memory.completed", "memory.deleted", "memory.failed", "memory.updated", "webhook.test"]
+
+
+def check_webhook_events_item(value: str) -> WebhookEventsItem:
+    """The value as it is: a newer server can have more values than this client knows."""
+    return value  # type: ignore[return-value]
