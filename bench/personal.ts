@@ -14,6 +14,7 @@ import {
   languagePair,
   type Person,
   personalContent,
+  questionsIn,
   REPORTED_PERSONS,
   readPersons,
 } from "./lib/personal.ts";
@@ -36,6 +37,7 @@ Measures search and abstention on personal memories. Writes bench/results/person
 recorded".
 
   --persons NAMES     persons, such as p01-p06 or p07,p09 (default: ${REPORTED_PERSONS}; not recorded if given)
+  --language NAMES    only questions in these languages, such as en or en,de, whose notes are in them, too (not recorded)
   --mode NAMES        modes, separated by commas (default: ${MODE_NAMES.join(",")}; not recorded if given)
   --alone             each person in a store without the others (not recorded)
   --filler N          add N memories of other users (not recorded)
@@ -58,6 +60,7 @@ async function main(): Promise<void> {
   const { flags } = parseCommandLine(process.argv.slice(2), {
     "--help": "switch",
     "--persons": "value",
+    "--language": "value",
     "--mode": "value",
     "--alone": "switch",
     "--filler": "value",
@@ -72,19 +75,26 @@ async function main(): Promise<void> {
   const filler = await fillerOf(flags.get("--filler-from"), Number(flags.get("--filler") ?? 0));
 
   const asked = new Map<ModeName, AskedQuestion[]>(modes.map((mode) => [mode, []]));
+  const languages = flags.get("--language")?.split(",") ?? null;
   for (const store of stores) {
     const content: ServerContent = personalContent(store, filler);
     await using server = await serve(content, flags.get("--data") ?? null);
     const client = new Client(server.url, server.key);
     const noteOf = await memoryNames(client);
-    for (const mode of modes) asked.get(mode)?.push(...(await askAll(content.name, client, mode, store, noteOf)));
+    const questions = store.flatMap((person) =>
+      (languages === null ? person.questions : questionsIn(languages, person)).map((question) => ({
+        person,
+        question,
+      })),
+    );
+    for (const mode of modes) asked.get(mode)?.push(...(await askAll(content.name, client, mode, questions, noteOf)));
   }
 
   const figures = new Map([...asked].map(([mode, of]) => [mode, figuresOf(of)]));
   process.stdout.write(`${table(figures)}\n`);
   const dump = flags.get("--dump");
   if (dump !== undefined) writeFileSync(dump, dumpLines(asked).join(""));
-  if (["--persons", "--mode", "--alone", "--filler"].some((flag) => flags.has(flag))) return;
+  if (["--persons", "--language", "--mode", "--alone", "--filler"].some((flag) => flags.has(flag))) return;
   const rows = [...figures].flatMap(([mode, of]) => of.map((figure) => rowOf(mode, figure)));
   process.stdout.write(`written to ${writeRows("personal", rows)}\n`);
 }
@@ -100,10 +110,9 @@ async function askAll(
   name: string,
   client: Client,
   mode: ModeName,
-  persons: readonly Person[],
+  questions: readonly Asking[],
   noteOf: DocumentOf,
 ): Promise<readonly AskedQuestion[]> {
-  const questions = persons.flatMap((person) => person.questions.map((question) => ({ person, question })));
   const progress = new Progress(`${name} ${mode}:`);
   for (const each of questions.slice(0, WARM_UP_QUESTIONS)) await ask(client, mode, each, noteOf);
   const asked: AskedQuestion[] = [];

@@ -71,6 +71,13 @@ export function languagePair({ language, notes }: PersonalQuestion): LanguagePai
   return language === "en" ? "English to other" : "other to other";
 }
 
+/** The questions in these languages whose notes are in them, too. Languages are BCP 47 without a region. */
+export function questionsIn(languages: readonly string[], { questions }: Person): readonly PersonalQuestion[] {
+  return questions.filter(
+    ({ language, notes }) => languages.includes(language) && notes.every((note) => languages.includes(note.language)),
+  );
+}
+
 /**
  * The persons of a range such as `p07-p12`, or of a list such as `p01,p04`.
  * @throws UsageError for a person without a file

@@ -18,7 +18,7 @@ import { readJudgedQueries, spread } from "./collection.ts";
 import { finalScores } from "./logistic.ts";
 import { benchEmbedder, EMBEDDER_ID, wrappedRerankers } from "./models.ts";
 import { type OpenRetrieval, openRetrieval, RERANK_DEADLINE_MS } from "./open-retrieval.ts";
-import { memoryOfNote, type Note, type Person, type PersonalQuestion } from "./personal.ts";
+import { memoryOfNote, type Note, type Person, type PersonalQuestion, questionsIn } from "./personal.ts";
 import { isRight } from "./personal-scores.ts";
 import { collectionContent, documentsAt, ingestLines, serve } from "./served-collection.ts";
 
@@ -139,7 +139,8 @@ interface PersonalStore {
 
 /**
  * Samples of the questions of persons to stores of several sizes: one note, five notes, all notes of the person, those
- * of all persons, and those together with unrelated memories.
+ * of all persons, and those together with unrelated memories. Questions and notes in languages that the embedder does
+ * not support are stored, but not asked about: scores are fitted for the texts that a model was made for.
  * @param filler unrelated memories
  */
 export async function personalSamples(
@@ -153,9 +154,12 @@ export async function personalSamples(
   const folder = join(data, `samples-${names}-${filler.length}`);
   if (!existsSync(join(folder, "mneme.sqlite"))) await fillStores(folder, persons, own, filler);
   await using opened = await openRetrieval(folder);
+  const { languages } = benchEmbedder();
+  const supported = new Set(persons.flatMap((person) => questionsIn(languages, person)));
   const askings = [...own, ...shared].flatMap(({ kind, project, person, notes, questions, userId, filters }) => {
     const stored = new Set(notes.map(({ id }) => id));
-    return questions.map((question): Asking => {
+    const asked = questions.filter((question) => supported.has(question));
+    return asked.map((question): Asking => {
       const projectId = project === "" ? opened.projectId : opened.projects.get(project);
       if (projectId === undefined) throw new Error(`${folder} has no project ${project}; remove the folder`);
       return {

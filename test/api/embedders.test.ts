@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { ENGLISH, MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
@@ -52,6 +53,33 @@ describe("listEmbedders", () => {
     expect(body.data.map(({ id }: { id: string }) => id)).toContain(MULTILINGUAL);
     expect(body.data.filter(({ is_default }: { is_default: boolean }) => is_default)).toHaveLength(1);
     expect([body.has_more, body.cursor]).toEqual([false, null]);
+  });
+});
+
+describe("the English model", () => {
+  test("refuses questions that no memory answers, in each mode, and answers the others", async () => {
+    const notes = [
+      "Mom's birthday is on the 14th of March.",
+      "My dentist is Dr Okafor in Pine Street.",
+      "The spare key is under the blue flower pot.",
+      "Lena is allergic to peanuts.",
+    ];
+    const { key } = (await mneme.call("POST", "/v1/projects", { name: "notes", plan: "enterprise" })).body;
+    const memories = notes.map((content) => ({ content }));
+    await mneme.call("POST", "/v1/memories/batch", { memories }, bearer(key));
+    await until("all are completed", async () => {
+      const { body } = await mneme.call("GET", "/v1/memories?status=completed", undefined, bearer(key));
+      return body.data.length === notes.length;
+    });
+    const citations = async (query: string, mode: string) => {
+      const { body } = await mneme.call("POST", "/v1/memories/query", { query, mode }, bearer(key));
+      return body.sources.filter(({ cited }: { cited: boolean }) => cited);
+    };
+    for (const mode of MODE_NAMES) {
+      expect(await citations("What is the capital of France?", mode), mode).toEqual([]);
+      const [first] = await citations("When is mom's birthday?", mode);
+      expect(first?.content, mode).toBe("Mom's birthday is on the 14th of March.");
+    }
   });
 });
 

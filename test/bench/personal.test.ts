@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { contains } from "../../bench/lib/golds.ts";
-import { languagePair, parsePerson, personalContent, readPersons } from "../../bench/lib/personal.ts";
+import { languagePair, parsePerson, personalContent, questionsIn, readPersons } from "../../bench/lib/personal.ts";
 import { type AskedQuestion, figuresOf, rankOfRight } from "../../bench/lib/personal-scores.ts";
 
 const LINES = [
@@ -54,6 +54,12 @@ describe("reading", () => {
   });
   test("pairs the language of a question with that of its first note", () => {
     expect(person.questions.map(languagePair)).toEqual(["English to other", "English", null]);
+  });
+  test("chooses questions by their language and that of all their notes", () => {
+    const kinds = (...languages: readonly string[]) => questionsIn(languages, person).map(({ kind }) => kind);
+    expect(kinds("en")).toEqual([]);
+    expect(kinds("en", "de")).toEqual(["update", "twostep"]);
+    expect(kinds("fr")).toEqual(["off"]);
   });
   for (const [what, line] of [
     ["has the unknown kind riddle", "Q\triddle\ten\t1\twhat?\tx"],

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ModelFilesError } from "../../src/adapters/inference/manifest-fields.ts";
 import { embedderOf, fingerprintOf, readModels, verifyModelFiles } from "../../src/adapters/inference/model-files.ts";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { ENGLISH, ENGLISH_TUNING, MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
 
 const RERANKER = "mneme-reranker-minilm-l6";
@@ -68,7 +69,7 @@ describe("the shipped models", () => {
     expect(fingerprintOf(changed)).not.toBe(fingerprintOf(multilingual));
   });
 
-  test("the English embedder scores as version 0.1 did", () => {
+  test("the English embedder ranks as version 0.1 did", () => {
     const words = { vectorWeight: 1, textWeight: 2.3, graphWeight: 1.5, rerankWeight: 0.4 };
     expect(ENGLISH_TUNING.weights).toMatchObject({
       fast: { vectorWeight: 1, textWeight: 0, graphWeight: 1.5, rerankWeight: 0 },
@@ -78,15 +79,18 @@ describe("the shipped models", () => {
     expect(ENGLISH_TUNING).toMatchObject({
       unsupportedScript: { vectorWeight: 0.02, graphWeight: 0.5 },
       typicalCosine: 0.5,
-      curves: {
-        vector: { slope: 12.55, gapSlope: 0, sizeSlope: 0, offset: -8.57 },
-        "vector graph": { slope: 1.74, gapSlope: 0, sizeSlope: 0, offset: -3.16 },
-        "vector text": { slope: 5.52, gapSlope: 0, sizeSlope: 0, offset: -6.9 },
-        "vector text graph": { slope: 2.95, gapSlope: 0, sizeSlope: 0, offset: -5.16 },
-        "vector text rerank": { slope: 4, gapSlope: 0, sizeSlope: 0, offset: -5.26 },
-        "vector text graph rerank": { slope: 2.77, gapSlope: 0, sizeSlope: 0, offset: -4.89 },
-      },
     });
+  });
+
+  test("have curves fitted to stores of all sizes, and evidence thresholds in each mode", () => {
+    for (const { id, tuning } of embedders.values()) {
+      for (const [signals, { slope, gapSlope, sizeSlope }] of Object.entries(tuning.curves)) {
+        expect(Math.min(slope, gapSlope, sizeSlope), `${id}: ${signals}`).toBeGreaterThan(0);
+      }
+      for (const mode of MODE_NAMES) {
+        expect(tuning.evidenceMin[mode], `${id}: ${mode}`).toBeWithin(0.1, 0.5);
+      }
+    }
   });
 });
 
