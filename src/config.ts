@@ -113,7 +113,7 @@ export const SETTINGS = {
     expects: "a directory",
     parse: parsePath,
   }),
-  store: setting<string | null>("store", "ADDRESS", "PostgreSQL database for all data but the index, for one server", {
+  store: setting<string | null>("store", "ADDRESS", "PostgreSQL database for all data; several servers can share it", {
     flag: null,
     defaultValue: () => null,
     defaultText: "in the data folder",

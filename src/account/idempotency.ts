@@ -7,6 +7,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { type IdPrefix, isId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Eventually } from "../kit/eventually.ts";
+import type { Flight, Flights } from "../ports/coordination.ts";
 import type { IdempotencySlot, IdempotencyStore } from "../ports/idempotency-store.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
 
@@ -41,18 +42,24 @@ export type Begun =
        * Ends the request. From now on, the next request with the same key runs or is replayed. Must be called; a second
        * call does nothing.
        */
-      end(): void;
+      end(): Eventually<void>;
     };
 
-/** Requests under an Idempotency-Key; one instance per process. */
+/** Requests under an Idempotency-Key. */
 export class Idempotency {
   readonly #store: Pick<IdempotencyStore, "recall">;
   readonly #transactions: Transactions;
-  readonly #inFlight = new InFlight();
+  readonly #flights: Flights;
 
-  constructor(parts: { readonly store: Pick<IdempotencyStore, "recall">; readonly transactions: Transactions }) {
+  /** `flights` has the requests in progress; by default, those of this process. */
+  constructor(parts: {
+    readonly store: Pick<IdempotencyStore, "recall">;
+    readonly transactions: Transactions;
+    readonly flights?: Flights;
+  }) {
     this.#store = parts.store;
     this.#transactions = parts.transactions;
+    this.#flights = parts.flights ?? new InFlight();
   }
 
   /**
@@ -64,7 +71,7 @@ export class Idempotency {
    */
   async begin(slot: IdempotencySlot, fingerprint: Uint8Array): Promise<Begun> {
     // Marked as running before the answer is looked up, so that no answer that is stored meanwhile is missed.
-    const flight = this.#inFlight.begin(slotKeyOf(slot));
+    const flight = await this.#flights.begin(slotKeyOf(slot));
     let begun: Begun | null = null;
     try {
       begun = await this.#replay(slot, fingerprint);
@@ -72,7 +79,7 @@ export class Idempotency {
       if (begun !== null) return begun;
       throw conflict("belongs to a request that is still running; repeat the request when that one has ended");
     } finally {
-      if (begun?.kind !== "run") flight?.end();
+      if (begun?.kind !== "run") await flight?.end();
     }
   }
 
@@ -89,7 +96,7 @@ export class Idempotency {
     throw conflict("created something that was deleted since; use a new key to create it again");
   }
 
-  #run(slot: IdempotencySlot, fingerprint: Uint8Array, flight: { end(): void }): Begun {
+  #run(slot: IdempotencySlot, fingerprint: Uint8Array, flight: Flight): Begun {
     let isRunning = true;
     return {
       kind: "run",
@@ -103,7 +110,7 @@ export class Idempotency {
       },
       end: () => {
         isRunning = false;
-        flight.end();
+        return flight.end();
       },
     };
   }
@@ -119,11 +126,10 @@ async function remember(
   await idempotency.remember(slot, { fingerprint, status, body: JSON.stringify(remembered) }, [...all]);
 }
 
-/** The slots of the requests that are running. A slot can have only one running request. */
-export class InFlight {
+/** The slots of the requests that are running in this process. */
+export class InFlight implements Flights {
   readonly #slotKeys = new Set<string>();
 
-  /** Marks `slotKey` as running until `end` is called. Returns null if a request with this slot is already running. */
   begin(slotKey: string): { end(): void } | null {
     if (this.#slotKeys.has(slotKey)) return null;
     this.#slotKeys.add(slotKey);

@@ -1,28 +1,15 @@
 // Monthly query quotas. A query counts when its answer is stored. While a query runs, it has a reservation, so that
 // many concurrent queries never exceed the quota. A query that is refused or fails does not count.
 
-import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import { PLANS, type Usage } from "../domain/project.ts";
+import type { Usage } from "../domain/project.ts";
+import { queryRefusal } from "../domain/quota.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
-import type { Transaction } from "../ports/transactions.ts";
+import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
 
-/** Reservation of a query that is being answered. */
-export interface QuotaReservation {
-  /** Counts the query, in the transaction that stores its answer. */
-  count(
-    transaction: Pick<Transaction, "accounts">,
-    tokens: { readonly prompt: number; readonly completion: number },
-  ): Promise<void>;
-  /**
-   * Ends the reservation. Must always be called when the query ends, also after an error. A second call does nothing.
-   */
-  release(): void;
-}
-
-/** Monthly query quotas of all projects. */
-export class QueryQuota {
+/** Monthly query quotas of all projects, with the reservations of this process. */
+export class QueryQuota implements QueryQuotas {
   readonly #accounts: Pick<AccountStore, "usage">;
   readonly #clock: Clock;
   /** Number of reservations of each project. */
@@ -64,14 +51,9 @@ export class QueryQuota {
       reserved = this.#reservedOf(projectId);
       usage = await this.#accounts.usage(projectId);
     } while (reserved !== this.#reservedOf(projectId));
-    const { plan, queries, period } = usage;
-    const limit = PLANS[plan].queriesPerMonth;
-    if (limit === null || queries + reserved < limit) return this.#hold(projectId);
-    throw new Fault(
-      "query_quota_exceeded",
-      `The plan '${plan}' allows ${limit} queries a month (UTC), and all are used. Search still works.`,
-      { retryAfterSeconds: Math.max(1, Math.ceil((period.end - this.#clock.now()) / 1000)) },
-    );
+    const refusal = queryRefusal(usage, reserved, this.#clock.now());
+    if (refusal !== null) throw refusal;
+    return this.#hold(projectId);
   }
 
   #reservedOf(projectId: ProjectId): number {

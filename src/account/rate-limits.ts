@@ -4,7 +4,7 @@
 import { invariant } from "../domain/fault.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import { UNLIMITED } from "./sliding-window.ts";
+import { UNLIMITED } from "../ports/coordination.ts";
 
 /** Length of the sliding window of all limits. */
 export const RATE_WINDOW_MS = 60_000;

@@ -3,28 +3,7 @@
 
 import { invariant } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";
-
-/**
- * Limit that means "unlimited": requests are neither counted nor refused. It is 2³¹ − 1, because every client's integer
- * type can represent it.
- */
-export const UNLIMITED = 2_147_483_647;
-
-/** State of a key's window. */
-export interface WindowState {
-  /**
-   * As returned by `admit`: whether the request was admitted. As returned by `peek`: whether a request would be
-   * admitted now.
-   */
-  readonly isAdmitted: boolean;
-  readonly limit: number;
-  /** Number of requests that would still be admitted now. */
-  readonly remaining: number;
-  /** Unix seconds at which the oldest counted request leaves the window, rounded up; now if none is counted. */
-  readonly resetAtSeconds: number;
-  /** Seconds until another request would be admitted, rounded up and so at least 1; 0 if `isAdmitted`. */
-  readonly retryAfterSeconds: number;
-}
+import { type RateWindow, UNLIMITED, type WindowState } from "../ports/coordination.ts";
 
 /** Options of a sliding window. */
 export interface SlidingWindowOptions {
@@ -59,7 +38,7 @@ const RING_SLOTS_FIRST = 4;
  * If the system clock is set back, no time is assumed to have passed since the last call: the limit holds, and counted
  * requests leave at most `windowMs` after the next call, not hours later. If it is set forward, requests leave early.
  */
-export class SlidingWindow {
+export class SlidingWindow implements RateWindow {
   readonly #windowMs: number;
   readonly #clock: Clock;
   readonly #keysMax: number;

@@ -85,8 +85,9 @@ export function createApp(parts: AppParts): App {
   function intercept(request: Request, admission: Admission): Eventually<Response | null> {
     const isVersioned = admission.path === "/v1" || admission.path.startsWith("/v1/");
     if (parts.cors.isPreflight(request)) {
-      if (isVersioned) gate.showFailures(admission, request);
-      return responses.of(request, admission, { status: 204, body: null }, { ...parts.cors.preflight(request) });
+      return andThen(isVersioned ? gate.showFailures(admission, request) : undefined, () =>
+        responses.of(request, admission, { status: 204, body: null }, { ...parts.cors.preflight(request) }),
+      );
     }
     if (isVersioned) return andThen(gate.authenticate(admission, request), () => null);
     const endpoint = endpoints.get(admission.path);
@@ -123,18 +124,20 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: Ap
   });
 
   /** Answers a request whose path or method has no route. */
-  function refuseUnrouted(request: Request): Response {
+  function refuseUnrouted(request: Request): Eventually<Response> {
     const admission = admissionOf(request);
-    try {
-      if (admission.principal !== null) {
-        gate.count(admission, admission.principal, parts.buckets.bucketOf(request.method, null));
-      }
-      // HEAD gets the error of GET, so that both answers have the same length.
-      const method = request.method === "HEAD" ? "GET" : request.method;
-      return responses.ofFailure(request, admission, unroutedFault(method, admission.path, routes));
-    } catch (limited) {
-      return responses.ofFailure(request, admission, limited);
-    }
+    const count = () => {
+      const { principal } = admission;
+      if (principal === null) return undefined;
+      return gate.count(admission, principal, parts.buckets.bucketOf(request.method, null));
+    };
+    // HEAD gets the error of GET, so that both answers have the same length.
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    return orElse<Response>(
+      () =>
+        andThen(count(), () => responses.ofFailure(request, admission, unroutedFault(method, admission.path, routes))),
+      (limited) => responses.ofFailure(request, admission, limited),
+    );
   }
 
   for (const { method, path } of hiddenRoutes(routes)) {

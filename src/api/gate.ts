@@ -3,20 +3,25 @@
 import { clientAddress, failureKey, type TrustedProxies } from "../account/client-address.ts";
 import type { Bucket } from "../account/rate-limits.ts";
 import { AUTH_FAILURES_PER_MINUTE } from "../account/rate-limits.ts";
-import type { SlidingWindow, WindowState } from "../account/sliding-window.ts";
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Principal } from "../domain/scope.ts";
-import { andThen, type Eventually } from "../kit/eventually.ts";
+import type { Clock } from "../kit/clock.ts";
+import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
+import type { RateWindow, WindowState } from "../ports/coordination.ts";
+
+/** Seconds until a client may try again if the store with the windows cannot be used. */
+const UNKNOWN_WINDOW_SECONDS = 5;
 
 /** What the gate needs. */
 export interface GateParts {
   readonly authenticate: (secret: string) => Eventually<Principal | null>;
   readonly newRequestId: () => string;
+  readonly clock: Clock;
   /** Counts requests by key and route. */
-  readonly callers: SlidingWindow;
+  readonly callers: RateWindow;
   /** Counts failed authentications by address. */
-  readonly failures: SlidingWindow;
+  readonly failures: RateWindow;
   readonly trustedProxies: TrustedProxies;
 }
 
@@ -85,22 +90,37 @@ export class Gate {
   authenticate(admission: Admission, request: Request): Eventually<void> {
     const header = request.headers.get("authorization");
     const secret = header === null ? undefined : BEARER.exec(header)?.[1];
-    return andThen(secret === undefined ? null : this.#parts.authenticate(secret), (principal) => {
-      admission.principal = principal;
-      if (principal === null) this.#refuse(admission, request, header);
+    return this.#withWindow(admission, AUTH_FAILURES_PER_MINUTE, () =>
+      andThen(secret === undefined ? null : this.#parts.authenticate(secret), (principal) => {
+        admission.principal = principal;
+        return principal === null ? this.#refuse(admission, request, header) : undefined;
+      }),
+    );
+  }
+
+  /** Runs `work`. If the store of keys or windows fails, the answer says that no request is admitted at the moment. */
+  #withWindow(admission: Admission, limit: number, work: () => Eventually<void>): Eventually<void> {
+    return orElse(work, (error) => {
+      const resetAtSeconds = Math.ceil(this.#parts.clock.now() / 1000) + UNKNOWN_WINDOW_SECONDS;
+      const retryAfterSeconds = UNKNOWN_WINDOW_SECONDS;
+      admission.window ??= { isAdmitted: false, limit, remaining: 0, resetAtSeconds, retryAfterSeconds };
+      throw error;
     });
   }
 
-  #refuse(admission: Admission, request: Request, header: string | null): never {
-    admission.window = this.#parts.failures.admit(this.#failureKeyOf(admission, request), AUTH_FAILURES_PER_MINUTE);
-    if (!admission.window.isAdmitted) {
-      throw tooMany("Too many requests without a valid API key came from this address", admission.window);
-    }
-    if (header === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
-    throw new Fault(
-      "invalid_api_key",
-      "This API key is unknown, expired or revoked. Keys look like ctx_… and are shown only once, when they are created.",
-    );
+  #refuse(admission: Admission, request: Request, header: string | null): Eventually<never> {
+    const key = this.#failureKeyOf(admission, request);
+    return andThen(this.#parts.failures.admit(key, AUTH_FAILURES_PER_MINUTE), (window) => {
+      admission.window = window;
+      if (!window.isAdmitted) {
+        throw tooMany("Too many requests without a valid API key came from this address", window);
+      }
+      if (header === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
+      throw new Fault(
+        "invalid_api_key",
+        "This API key is unknown, expired or revoked. Keys look like ctx_… and are shown only once, when they are created.",
+      );
+    });
   }
 
   /**
@@ -115,19 +135,26 @@ export class Gate {
   }
 
   /** Sets the rate-limit headers of an answer that needs no key, from the failure window of the client's address. */
-  showFailures(admission: Admission, request: Request): void {
+  showFailures(admission: Admission, request: Request): Eventually<void> {
     const key = this.#failureKeyOf(admission, request);
-    admission.window = this.#parts.failures.peek(key, AUTH_FAILURES_PER_MINUTE);
+    return andThen(this.#parts.failures.peek(key, AUTH_FAILURES_PER_MINUTE), (window) => {
+      admission.window = window;
+    });
   }
 
   /**
    * Counts a request against the rate limit of its key and route.
    * @throws Fault `rate_limit_exceeded`
    */
-  count(admission: Admission, principal: Principal, bucket: Bucket): void {
-    const window = this.#parts.callers.admit(`${principal.keyId} ${bucket.name}`, bucket.limit);
-    admission.window = window;
-    if (!window.isAdmitted) throw tooMany(`${bucket.name} allows ${window.limit} requests per minute and key`, window);
+  count(admission: Admission, principal: Principal, bucket: Bucket): Eventually<void> {
+    const key = `${principal.keyId} ${bucket.name}`;
+    return this.#withWindow(admission, bucket.limit, () =>
+      andThen(this.#parts.callers.admit(key, bucket.limit), (window) => {
+        admission.window = window;
+        if (window.isAdmitted) return;
+        throw tooMany(`${bucket.name} allows ${window.limit} requests per minute and key`, window);
+      }),
+    );
   }
 
   // Path and query of a URL, without its fragment; empty if the host is malformed. The server has normalised the URL,

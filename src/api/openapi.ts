@@ -3,10 +3,10 @@
 
 import { Type } from "@sinclair/typebox";
 import type { RateBuckets } from "../account/rate-limits.ts";
-import { UNLIMITED } from "../account/sliding-window.ts";
 import { invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
+import { UNLIMITED } from "../ports/coordination.ts";
 import { faultsOf } from "./catalogue.ts";
 import { type Components, exampleOf, exampleOfResource, singular } from "./examples.ts";
 import { type JsonSchema, SchemaCollection } from "./json-schema.ts";

@@ -58,10 +58,14 @@ export class OperationRunner {
 
   /** Runs the operation. @throws Fault of the operation, or of a check before it; the promise may reject instead */
   run(routed: RoutedRequest): Eventually<Response> {
-    const { operation, bucket, request, parameters, admission } = routed;
+    const { bucket, admission } = routed;
     const { principal } = admission;
     invariant(principal, "a request reaches an operation only with a valid key");
-    this.#parts.gate.count(admission, principal, bucket);
+    return andThen(this.#parts.gate.count(admission, principal, bucket), () => this.#runCounted(routed, principal));
+  }
+
+  #runCounted(routed: RoutedRequest, principal: Principal): Eventually<Response> {
+    const { operation, request, parameters, admission } = routed;
     authorise(operation, principal);
     if (this.#parts.disk.isFull && storesData(operation)) throw this.#parts.disk.fault;
     const known: KnownBeforeBody = {
@@ -250,7 +254,7 @@ async function runOnce(
     answer = await operation.run(call);
     return answer;
   } finally {
-    if (answer?.ended === undefined) begun.end();
+    if (answer?.ended === undefined) await begun.end();
     else void answer.ended.then(() => begun.end());
   }
 }

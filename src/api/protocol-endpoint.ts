@@ -85,7 +85,7 @@ export class ProtocolRunner {
     const { gate, runner, responses } = this.#parts;
     const { principal } = admission;
     invariant(principal, "a request reaches a protocol endpoint only with a valid key");
-    gate.count(admission, principal, bucket);
+    await gate.count(admission, principal, bucket);
     const forwarded: Record<string, string> = { "x-request-id": admission.requestId };
     for (const name of FORWARDED_HEADERS) {
       const value = request.headers.get(name);

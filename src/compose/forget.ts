@@ -109,7 +109,7 @@ async function deleteAll({ transactions, index }: ForgetParts, subject: Subject)
       await tx.users.forget(projectId, id);
     }
     const keys = memories.map(({ key }) => key);
-    tx.afterCommit(async () => (await index.project(projectId)).hide(keys));
+    tx.afterCommit(() => index.hide(projectId, keys));
   });
 }
 

@@ -3,22 +3,41 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { RATE_WINDOW_MS } from "../account/rate-limits.ts";
 import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
+import { FollowedChunkIndex } from "../adapters/embedded/shared/followed-index.ts";
+import type { FollowParts } from "../adapters/embedded/shared/followed-project.ts";
 import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
 import { faultOfDatabase } from "../adapters/postgres/database-error.ts";
-import { openPostgresStores } from "../adapters/postgres/stores.ts";
+import { openPostgresStores, type PostgresStores } from "../adapters/postgres/stores.ts";
+import { SharedSpool } from "../adapters/uploads/shared-spool.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
 import { memoryAttributes } from "../api/views.ts";
 import { invariant } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type { Clock } from "../kit/clock.ts";
+import { type Embedders, modelIdOf } from "../ports/models.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
-import { createDirectory, indexOpener, openEmbeddedStorage, type Storage, type StorageOptions } from "./storage.ts";
+import { sharedCoordination } from "./coordination.ts";
+import {
+  createDirectory,
+  indexOpener,
+  installedModel,
+  openEmbeddedStorage,
+  type Storage,
+  type StorageOptions,
+  visiblePages,
+} from "./storage.ts";
 
 /** Name of the file in the data directory with the id of the database that its index belongs to. */
 const DATABASE_ID = "postgres-store";
+
+/** Name of the file in the data directory with the id of this node. */
+const NODE_ID = "node-id";
 
 /** Opens the storage that the configuration names. */
 export function openStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
@@ -26,7 +45,7 @@ export function openStorage(options: StorageOptions, closers: Closers): Promise<
 }
 
 /**
- * Opens the database for this server alone, and locks the data directory, until `closers` run.
+ * Opens the database, which other nodes may use too, and locks the data directory, until `closers` run.
  * @throws DatabaseError, StoreError or NativeError with a sentence for the operator
  */
 async function openPostgresStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
@@ -44,6 +63,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   }
   const stores = await openPostgresStores({
     url,
+    nodeId: nodeIdOf(join(dataDir, NODE_ID)),
     clock,
     newWebhookSecret,
     describe: memoryAttributes,
@@ -52,18 +72,32 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   });
   closers.add(() => stores.close());
   closers.add(() => stores.accounts.flush());
-  closers.add(await stores.useAlone((error) => endProcess(error)));
   refuseOtherDatabase(join(dataDir, DATABASE_ID), stores.databaseId);
 
-  const files = openSpool(join(dataDir, "uploads"), { clock, log });
+  const agreed = stores.coordination(log);
+  await agreed.start();
+  closers.add(() => agreed.stop());
+  const files = new SharedSpool(openSpool(join(dataDir, "uploads"), { clock, log }), stores.files, log);
   const disk = new DiskReserve({ path: join(dataDir, "reserve"), log });
   closers.add(disk.watch(clock));
   const damagedFiles = new Quarantine(join(dataDir, "quarantine"), clock);
   damagedFiles.prune();
   const parts = { directory: join(dataDir, "projects"), archive: stores.texts, quarantine: damagedFiles, log };
-  const openIndex = indexOpener(stores, { ...parts, hnswMinChunks: config.hnswMinChunks }, closers);
+  let followed: FollowedChunkIndex | null = null;
+  const openIndex = indexOpener(
+    stores,
+    { ...parts, hnswMinChunks: config.hnswMinChunks },
+    closers,
+    (all, embedders) => {
+      followed = new FollowedChunkIndex({ ...all, ...followParts(stores, embedders, clock) });
+      return followed;
+    },
+  );
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
+    coordination: sharedCoordination(agreed),
+    upkeep: [() => stores.shared.prune(), () => agreed.prune(RATE_WINDOW_MS)],
+    projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {
       const fault = faultOfDatabase(error) ?? faultOfStore(error);
       if (error instanceof StoreError && fault !== null) disk.makeRoom(error);
@@ -76,6 +110,37 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   };
 }
 
+/** How the index on this machine follows the changes of all nodes. */
+function followParts(stores: PostgresStores, embedders: Embedders, clock: Clock): FollowParts {
+  const { memories, jobs, projectModels, shared } = stores;
+  return {
+    shared,
+    clock,
+    completedOf: (id) => visiblePages(id, memories),
+    reopen: async (keys) => jobs.reopen(keys),
+    modelOf: async (id, own) => {
+      const known = await projectModels.get(id);
+      if (known === null) await projectModels.observe(id, modelIdOf(embedders, own.fingerprint), null);
+      const live = known === null ? own : installedModel(embedders, known.live);
+      return { live, isChanging: known?.change?.state === "building" };
+    },
+  };
+}
+
+/** The projects that exist and have files on this machine. Removes the files of the others. */
+async function projectsHere(index: FollowedChunkIndex, { accounts }: PostgresStores): Promise<readonly ProjectId[]> {
+  const existing = new Set(await accounts.projects());
+  const here = index.projectsHere;
+  for (const id of here) if (!existing.has(id)) await index.drop(id);
+  return here.filter((id) => existing.has(id));
+}
+
+/** The id of this node, which its folder keeps. */
+function nodeIdOf(path: string): string {
+  if (!existsSync(path)) writeFileSync(path, `${crypto.randomUUID()}\n`, { mode: 0o600 });
+  return readFileSync(path, "utf8").trim();
+}
+
 // The index has keys of memories and chunks, which mean something else in another database.
 function refuseOtherDatabase(path: string, id: string): void {
   const known = existsSync(path) ? readFileSync(path, "utf8").trim() : null;
@@ -86,11 +151,4 @@ function refuseOtherDatabase(path: string, id: string): void {
       `${path} belongs to another database: give this one another folder with --data-dir, or correct MNEME_STORE.`,
     );
   }
-}
-
-// Another server has changed the database in the meantime: this one would answer from an outdated index.
-function endProcess(error: unknown): void {
-  queueMicrotask(() => {
-    throw error;
-  });
 }

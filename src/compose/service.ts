@@ -2,9 +2,7 @@
 // of this folder open the storage and the models, and build the pages.
 
 import { Idempotency } from "../account/idempotency.ts";
-import { QueryQuota } from "../account/query-quota.ts";
-import { RATE_WINDOW_MS, RateBuckets } from "../account/rate-limits.ts";
-import { SlidingWindow } from "../account/sliding-window.ts";
+import { RateBuckets } from "../account/rate-limits.ts";
 import { fileFormats } from "../adapters/documents/formats.ts";
 import { stopListening } from "../adapters/native/core.ts";
 import { nativeJsonBodies } from "../adapters/native/json-bodies.ts";
@@ -27,6 +25,7 @@ import { Reindexer } from "../ingest/reindexer.ts";
 import { VectorBuilder } from "../ingest/vector-builder.ts";
 import { IngestWorker } from "../ingest/worker.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import { Metrics } from "../kit/metrics.ts";
 import { createMcpEndpoint } from "../mcp/endpoint.ts";
@@ -35,6 +34,7 @@ import { MCP_PATH } from "../mcp/introduction.ts";
 import { toolsOf } from "../mcp/tools.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { Coordination, NodeTasks } from "../ports/coordination.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
 import type { Embedder, Embedders } from "../ports/models.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
@@ -53,6 +53,7 @@ import { WebhookService } from "../services/webhooks.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { Closers } from "./closers.ts";
 import { type Control, createControl, type ServerActions } from "./control.ts";
+import { localCoordination } from "./coordination.ts";
 import { forget } from "./forget.ts";
 import { declareGauges } from "./gauges.ts";
 import { IndexUpkeep } from "./index-upkeep.ts";
@@ -62,13 +63,6 @@ import { createPages } from "./pages.ts";
 import { openStorage } from "./postgres-storage.ts";
 import { repair, type Storage } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
-
-/**
- * Maximum number of keys, and of addresses without a key, whose requests are counted at the same time. Requests of
- * further keys and addresses are refused until one of the windows is empty.
- */
-const COUNTED_KEYS_MAX = 100_000;
-const COUNTED_ADDRESSES_MAX = 20_000;
 
 /** A running server, without its socket. */
 export interface Service {
@@ -135,12 +129,14 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const index = await storage.openIndex(models.embedders, (passages) => damagedReads("passage").add(passages));
   await repair(storage, index, log);
   const { stores } = storage;
+  const coordination = storage.coordination ?? localCoordination(stores.accounts, clock);
   const defaultProject = await stores.accounts.defaultProject();
   const firstKey = await ensureAdminKey(stores.accounts, defaultProject, config.adminKey);
   const local = new LocalCaller(defaultProject);
 
   const model = ports.connectLanguageModel(config, metrics, clock);
-  const worker = createWorker(surroundings, { storage, index, models, model });
+  const { tasks } = coordination;
+  const worker = createWorker(surroundings, { storage, tasks, index, models, model });
   closers.add(() => worker.stop());
   const guard = createAddressGuard({ allow: config.webhookAllow });
   const dispatcher = new WebhookDispatcher({
@@ -153,7 +149,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   closers.add(() => dispatcher.stop());
   dispatcher.start();
   worker.start();
-  const changer = createModelChanger(surroundings, { storage, index, models });
+  const changer = createModelChanger(surroundings, { storage, tasks, index, models });
   closers.add(() => changer.stop());
   changer.start();
 
@@ -168,16 +164,24 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     },
     log,
   });
-  void projects.purgeRemoved();
+  const isUpkeepMine = () => tasks.isMine("upkeep");
+  if (await isUpkeepMine()) void projects.purgeRemoved();
+  const ofOneNode: readonly (() => Eventually<void>)[] = [
+    () => stores.idempotency.prune(),
+    () => void projects.purgeRemoved(), // a command may have removed a project while the server runs
+    ...storage.upkeep,
+  ];
   closers.add(
     startUpkeep(clock, log, [
       () => stores.accounts.flush(),
-      () => stores.idempotency.prune(),
-      () => void projects.purgeRemoved(), // a command may have removed a project while the server runs
+      ...ofOneNode.map((chore) => async () => {
+        if (await isUpkeepMine()) await chore();
+      }),
     ]),
   );
   const operations = createOperations(surroundings, {
     storage,
+    coordination,
     index,
     models,
     model,
@@ -196,7 +200,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   });
   const reindexer = createReindexer(surroundings, { storage, index, models, worker });
   closers.add(() => reindexer.stop());
-  const handle = createHandle(surroundings, { storage, models, metrics, operations, local });
+  const handle = createHandle(surroundings, { storage, coordination, models, metrics, operations, local });
   const indexes = new IndexUpkeep({ stores, index, wakeIngest: () => worker.wake(), clock });
   const server: ServerActions = {
     wakeIngest: () => worker.wake(),
@@ -229,13 +233,15 @@ function createHandle(
   { config, log, clock }: Surroundings,
   parts: {
     readonly storage: Storage;
+    readonly coordination: Coordination;
     readonly models: Models;
     readonly metrics: Metrics;
     readonly operations: readonly Operation[];
     readonly local: LocalCaller;
   },
 ): App {
-  const { storage, models, metrics, operations, local } = parts;
+  const { storage, coordination, models, metrics, operations, local } = parts;
+  const { callers, failures, flights } = coordination;
   const { stores, transactions, files } = storage;
   const buckets = new RateBuckets(config.rateLimits, [...operations, { method: "POST", path: MCP_PATH }]);
   const settling = new Settling({ memories: stores.memories, clock });
@@ -250,10 +256,10 @@ function createHandle(
     pages: createPages({ operations, buckets, metrics, laneStatus: models.laneStatus, disk: storage.disk }),
     buckets,
     cors: createCors(config.corsOrigins),
-    callers: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_KEYS_MAX }),
-    failures: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_ADDRESSES_MAX }),
+    callers,
+    failures,
     trustedProxies: config.trustedProxies,
-    idempotency: new Idempotency({ store: stores.idempotency, transactions }),
+    idempotency: new Idempotency({ store: stores.idempotency, transactions, flights }),
     transactions,
     uploads: createUploads({ files, formats: fileFormats }),
     jsonBodies: nativeJsonBodies,
@@ -271,6 +277,7 @@ function createWorker(
   { config, log, clock }: Surroundings,
   parts: {
     readonly storage: Storage;
+    readonly tasks: NodeTasks;
     readonly index: ChunkIndex;
     readonly models: Models;
     readonly model: LanguageModel;
@@ -294,12 +301,18 @@ function createWorker(
     clock,
     log,
     hasSpace: () => !parts.storage.disk.isFull,
+    sweepsRows: () => parts.tasks.isMine("sweep"),
   });
 }
 
 function createModelChanger(
   { config, log, clock }: Surroundings,
-  parts: { readonly storage: Storage; readonly index: ChunkIndex; readonly models: Models },
+  parts: {
+    readonly storage: Storage;
+    readonly tasks: NodeTasks;
+    readonly index: ChunkIndex;
+    readonly models: Models;
+  },
 ): ModelChanger {
   const { stores, freeSpace } = parts.storage;
   const { jobs, extractions, accounts, projectModels: store } = stores;
@@ -311,6 +324,8 @@ function createModelChanger(
   return new ModelChanger({
     ...{ store, accounts, index, embedders, builder },
     ...{ freeSpace, hnswMinChunks, upgrades, clock, log },
+    isMine: () => parts.tasks.isMine("model changes"),
+    isShared: parts.storage.coordination !== null,
   });
 }
 
@@ -344,6 +359,7 @@ function createOperations(
   { config, log, clock }: Surroundings,
   parts: {
     readonly storage: Storage;
+    readonly coordination: Coordination;
     readonly index: ChunkIndex;
     readonly models: Models;
     readonly model: LanguageModel;
@@ -366,7 +382,7 @@ function createOperations(
   const answers = new AnswerService({
     search,
     accounts,
-    quota: new QueryQuota(accounts, clock),
+    quota: parts.coordination.quotas,
     generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
     reading: { languageOf: queryLanguage },
   });

@@ -29,9 +29,10 @@ import { removeUnreferencedFiles } from "../ingest/sweep.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, IndexFinding, VisibleMemory } from "../ports/chunk-index.ts";
+import type { Coordination } from "../ports/coordination.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
-import type { Embedders } from "../ports/models.ts";
+import type { Embedder, Embedders } from "../ports/models.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
@@ -47,6 +48,15 @@ export interface Storage {
   readonly files: UploadFiles;
   /** Opens the index for the vectors of these embedders. `countDamaged`: see EmbeddedIndexParts. */
   readonly openIndex: (embedders: Embedders, countDamaged?: (passages: number) => void) => Promise<ChunkIndex>;
+  /**
+   * The projects that are opened before this node serves: those whose files are here. null if all projects are only
+   * here; then their files are compared with the rows.
+   */
+  readonly projectsHere: (() => Promise<readonly ProjectId[]>) | null;
+  /** What the nodes on these stores agree on; null if there is only this process. */
+  readonly coordination: Coordination | null;
+  /** Periodic work on these stores, for one node at a time. */
+  readonly upkeep: readonly (() => Promise<void>)[];
   /** Free space of the disk with the index, and of the memory. */
   readonly freeSpace: () => Promise<Space>;
   /**
@@ -125,6 +135,9 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   const openIndex = indexOpener(stores, { ...parts, hnswMinChunks: config.hnswMinChunks }, closers);
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
+    projectsHere: null,
+    coordination: null,
+    upkeep: [],
     explainFailure: (error) => {
       const fault = faultOfStore(error);
       if (fault !== null) disk.makeRoom(error);
@@ -143,26 +156,33 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   };
 }
 
-/** Makes the function that opens the index of these stores. `closers` close the index. */
+/** The parts of an index that do not depend on the embedders. */
+type LocalIndexParts = Pick<EmbeddedIndexParts, "directory" | "archive" | "quarantine" | "log" | "hnswMinChunks">;
+
+/** Makes the function that opens the index of these stores with `create`. `closers` close the index. */
 export function indexOpener(
   { projectModels, jobs }: Pick<Stores, "projectModels" | "jobs">,
-  parts: Pick<EmbeddedIndexParts, "directory" | "archive" | "quarantine" | "log" | "hnswMinChunks">,
+  parts: LocalIndexParts,
   closers: Closers,
+  create: (parts: EmbeddedIndexParts, embedders: Embedders) => ChunkIndex = (all) => new EmbeddedChunkIndex(all),
 ): Storage["openIndex"] {
   return async (embedders, countDamaged) => {
-    const index = new EmbeddedChunkIndex({
+    const all: EmbeddedIndexParts = {
       ...parts,
       models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
-      earlierModelOf: async (id) => {
-        const model = (await projectModels.get(id))?.live ?? null;
-        return model !== null && embedders.ids.includes(model) ? embedders.get(model) : null;
-      },
+      earlierModelOf: async (id) => installedModel(embedders, (await projectModels.get(id))?.live ?? null),
       ...(countDamaged !== undefined && { countDamaged }),
       reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),
-    });
+    };
+    const index = create(all, embedders);
     closers.add(() => index.close());
     return index;
   };
+}
+
+/** The embedder with this id; null if it is not installed. */
+export function installedModel(embedders: Embedders, id: string | null): Embedder | null {
+  return id !== null && embedders.ids.includes(id) ? embedders.get(id) : null;
 }
 
 /**
@@ -203,13 +223,17 @@ function isEmpty(path: string): boolean {
 
 /** Repairs what a crash left behind: unreferenced files, leases of earlier processes, gaps in the indexes. */
 export async function repair(
-  { stores, files }: Pick<Storage, "stores" | "files">,
+  { stores, files, projectsHere }: Pick<Storage, "stores" | "files" | "projectsHere">,
   index: ChunkIndex,
   log: Log,
 ): Promise<void> {
   const unreferenced = await removeUnreferencedFiles(files, stores.memories, 0);
   if (unreferenced > 0) log.info({ files: unreferenced }, "uploaded files that no memory refers to were removed");
   await stores.jobs.voidLeases(); // this process holds the lock of the directory, so no process works on these jobs
+  if (projectsHere !== null) {
+    for (const projectId of await projectsHere()) await index.project(projectId);
+    return;
+  }
   for (const projectId of await stores.accounts.projects()) await reconcile(projectId, stores, index, log);
 }
 

@@ -1,8 +1,8 @@
 // Checks whether the plan of a project has room for more memories. The stores count what is stored, and make the check
-// in the transaction that adds memories. Quotas of queries are in account/query-quota.ts.
+// in the transaction that adds memories. Also has the check of the quota of queries.
 
 import { Fault } from "./fault.ts";
-import { PLANS, type Plan } from "./project.ts";
+import { PLANS, type Plan, type Usage } from "./project.ts";
 
 /** Number of memories and size of their content. */
 export interface StoredAmount {
@@ -35,6 +35,20 @@ export function quotaRefusal(plan: Plan, stored: StoredAmount, growth: StoredAmo
     );
   }
   return null;
+}
+
+/**
+ * The Fault `query_quota_exceeded` if the plan has no query left in this month; null if it has.
+ * @param reserved number of queries that are being answered
+ */
+export function queryRefusal({ plan, queries, period }: Usage, reserved: number, nowMs: number): Fault | null {
+  const limit = PLANS[plan].queriesPerMonth;
+  if (limit === null || queries + reserved < limit) return null;
+  return new Fault(
+    "query_quota_exceeded",
+    `The plan '${plan}' allows ${limit} queries a month (UTC), and all are used. Search still works.`,
+    { retryAfterSeconds: Math.max(1, Math.ceil((period.end - nowMs) / 1000)) },
+  );
 }
 
 function shown(amount: number): string {

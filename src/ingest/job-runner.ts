@@ -43,7 +43,7 @@ const HELD_CHECK_MS = 1_000;
 export interface JobRunnerParts {
   readonly jobs: Pick<JobStore, "renew">;
   readonly index: Pick<ChunkIndex, "contents" | "project">;
-  readonly files: Pick<UploadFiles, "begin" | "pathOf" | "readText">;
+  readonly files: Pick<UploadFiles, "begin" | "fetch" | "readText">;
   readonly documents: DocumentReader;
   readonly extractor: Pick<LlmExtractor, "start" | "saturatedProjects">;
   readonly preparer: Preparer;
@@ -157,7 +157,7 @@ export class JobRunner {
     const { large, held, files, documents } = this.#parts;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "reading");
-    const document = { ...file, path: files.pathOf(file.name) };
+    const document = { ...file, path: await files.fetch(file.name) };
     const text = await this.#whileHeld(job, (signal) =>
       documents.read(document, (pages) => held.update(job, { pages }), signal),
     );
@@ -209,7 +209,7 @@ export class JobRunner {
    */
   async #fileOf(job: Job, content: AnyText): Promise<Pick<IncomingFile, "path" | "discard"> | null> {
     const { files } = this.#parts;
-    if (job.textFile !== null) return { path: files.pathOf(job.textFile.name), discard: async () => undefined };
+    if (job.textFile !== null) return { path: await files.fetch(job.textFile.name), discard: async () => undefined };
     if (!(content instanceof PiecedText)) return null;
     const file = await files.begin();
     try {

@@ -5,6 +5,7 @@
 import { Fault, isOutage } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex, IndexModel, ProjectIndex } from "../ports/chunk-index.ts";
@@ -39,6 +40,10 @@ export interface ModelChangerParts {
   readonly freeSpace: () => Promise<Space>;
   /** Number of chunks above which a project has an HNSW graph. */
   readonly hnswMinChunks: number;
+  /** Whether this process changes models. Another one may do it. Default: yes. */
+  readonly isMine?: () => Eventually<boolean>;
+  /** Whether other processes use the projects too. Then the store knows their models. Default: no. */
+  readonly isShared?: boolean;
   /** Whether projects for which nobody chose a model get the default model. */
   readonly upgrades: boolean;
   readonly clock: Clock;
@@ -84,9 +89,10 @@ export class ModelChanger {
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController(); // before the look, so that a wake during it ends the sleep after it
       try {
-        if (!isObserved) await this.#observe();
-        isObserved = true;
-        for (const entry of await this.#parts.store.list()) {
+        const isMine = (await this.#parts.isMine?.()) ?? true;
+        if (isMine && !isObserved) await this.#observe();
+        isObserved = isMine;
+        for (const entry of isMine ? await this.#parts.store.list() : []) {
           if (this.#stop.signal.aborted) return;
           await this.#advance(entry);
         }
@@ -99,14 +105,17 @@ export class ModelChanger {
 
   /** Stores which model each project uses, and asks for the upgrades. */
   async #observe(): Promise<void> {
-    const { accounts, store, index, embedders, upgrades, log } = this.#parts;
+    const { accounts, store, index, embedders, isShared = false, upgrades, log } = this.#parts;
     for (const projectId of await accounts.projects()) {
-      const { live, previous } = await (await index.project(projectId)).models();
-      const from = modelIdOf(embedders, live.fingerprint);
-      await store.observe(projectId, from, previous === null ? null : modelIdOf(embedders, previous.fingerprint));
+      if (!isShared) {
+        const { live, previous } = await (await index.project(projectId)).models();
+        const of = ({ fingerprint }: IndexModel) => modelIdOf(embedders, fingerprint);
+        await store.observe(projectId, of(live), previous === null ? null : of(previous));
+      }
       const known = await store.get(projectId);
       const isWanted = upgrades && known !== null && !known.isChosen && known.change?.state !== "building";
-      if (!isWanted || live.fingerprint === embedders.default.fingerprint) continue;
+      const from = known?.live ?? null;
+      if (!isWanted || from === null || from === embedders.default.id) continue;
       const to = embedders.default.id;
       log.info({ projectId, from, to }, "the project gets vectors of the new default model in the background");
       await store.ask(projectId, to, false);

@@ -113,6 +113,7 @@ export function readyMemory(
     publication: {
       memoryKey: job.memory.key,
       version: job.memory.version,
+      lease: job.lease,
       content,
       language: prepared.extracted.language,
       chunks: prepared.chunks,

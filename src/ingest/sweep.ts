@@ -17,6 +17,8 @@ export interface SweepParts {
   readonly index: ChunkIndex;
   readonly files: Pick<UploadFiles, "remove">;
   readonly log: Log;
+  /** Whether to sweep the rows; default: yes. If not, another process does, and only the indexes here are compacted. */
+  readonly sweepsRows?: boolean;
 }
 
 /**
@@ -27,6 +29,7 @@ export interface SweepParts {
  * @returns true if no file has anything of purged memories any more; false if something may be left
  */
 export async function sweep(parts: SweepParts, erasesNow = false): Promise<boolean> {
+  if (parts.sweepsRows === false) return parts.index.compact(erasesNow);
   await retractRetired(parts);
   for (;;) {
     const keys = await parts.retirement.purgeable(SWEEP_MEMORIES);
@@ -48,9 +51,7 @@ async function retractRetired({ retirement, index, log }: SweepParts): Promise<v
     for (const [projectId, ofProject] of Map.groupBy(retired, (memory) => memory.projectId)) {
       const keys = ofProject.map((memory) => memory.memoryKey);
       try {
-        const project = await index.project(projectId);
-        await project.hide(keys);
-        await project.retract(keys);
+        await index.retract(projectId, keys);
         await retirement.markRetracted(keys);
       } catch (err) {
         failing.add(projectId);

@@ -62,6 +62,8 @@ export interface IngestParts {
   readonly log: Log;
   /** Whether the disk has space for new data. Without it, jobs wait. */
   readonly hasSpace: () => boolean;
+  /** Whether this process sweeps the rows of deleted memories. Another one may do it. Default: yes. */
+  readonly sweepsRows?: () => Eventually<boolean>;
   /** Texts with more UTF-8 bytes than this are large (large-texts.ts); tests use a small number. */
   readonly largeTextBytes?: number | undefined;
   /** Memories with more chunks than this are published in parts (publisher.ts); tests use a small number. */
@@ -255,7 +257,8 @@ export class IngestWorker {
     let filesCheckedAt = clock.now(); // the server checks them before it starts the worker
     while (!this.#stop.signal.aborted) {
       try {
-        await sweep({ retirement: stores.retirement, index, files, log });
+        const sweepsRows = (await this.#parts.sweepsRows?.()) ?? true;
+        await sweep({ retirement: stores.retirement, index, files, log, sweepsRows });
         if (clock.now() - filesCheckedAt >= UNREFERENCED_FILES_MS) {
           // Unreferenced files are left by removed projects and by uploads whose transaction was rolled back.
           await removeUnreferencedFiles(files, stores.memories, UNREFERENCED_FILES_MS);

@@ -95,6 +95,13 @@ export interface AccountStore {
    * @throws Fault `project_not_found` if the project does not exist
    */
   usage(projectId: ProjectId): Eventually<Usage>;
-  /** Adds one query and its tokens to the current month. Does nothing for a project that does not exist. */
-  countQuery(projectId: ProjectId, tokens: { readonly prompt: number; readonly completion: number }): Eventually<void>;
+  /**
+   * Adds one query and its tokens to the current month, and ends its reservation if the store has that. Does nothing
+   * for a project that does not exist.
+   */
+  countQuery(
+    projectId: ProjectId,
+    tokens: { readonly prompt: number; readonly completion: number },
+    reservation?: string,
+  ): Eventually<void>;
 }

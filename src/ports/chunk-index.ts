@@ -88,6 +88,11 @@ export class OtherModel extends Error {
 export interface Publication {
   readonly memoryKey: MemoryKey;
   readonly version: number;
+  /**
+   * Fencing token of the job that publishes. An index of several nodes ignores a publication whose job is no longer
+   * held. Absent if no other process can publish the memory.
+   */
+  readonly lease?: number;
   readonly content: AnyText;
   /** BCP 47 tag, `und` if unknown. It determines the stemmer. */
   readonly language: string;
@@ -103,7 +108,7 @@ export interface Publication {
 }
 
 /** A published memory whose vectors, postings and entities are written again. */
-export interface Rebuild extends Omit<Publication, "version" | "content"> {
+export interface Rebuild extends Omit<Publication, "version" | "lease" | "content"> {
   /** Keys of the chunks, as `ChunkIndex.stored` gave them; parallel to `chunks`. */
   readonly chunkKeys: readonly ChunkKey[];
 }
@@ -380,6 +385,23 @@ export interface ChunkIndex {
    * @throws Fault `project_not_found` if the project was dropped; another error if its live model is not installed
    */
   project(id: ProjectId): Promise<ProjectIndex>;
+  /**
+   * Like `project`, for a request: the index includes every change that any node committed before this call.
+   * @throws Fault `overloaded` if this node cannot catch up soon enough
+   */
+  current(id: ProjectId): Promise<ProjectIndex>;
+  /**
+   * Makes memories visible or changes their attributes after the commit that did so, like `ProjectIndex.show`. An index
+   * that follows the commits of several nodes needs no more than being woken.
+   */
+  show(id: ProjectId, memories: readonly VisibleMemory[]): Promise<void>;
+  /** Hides memories after the commit that deleted or rewrote them, like `ProjectIndex.hide`. */
+  hide(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void>;
+  /**
+   * Hides memories that were deleted, and removes their vectors and postings. When it resolves, that is durable on this
+   * node; other nodes do the same when they see the deletion. The texts stay until `purge`.
+   */
+  retract(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void>;
   /** Texts of published memories, by key. Keys without a stored text are left out. */
   contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>>;
   /** Texts and chunks of published memories, by key. Keys without a stored text are left out. */

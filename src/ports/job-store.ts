@@ -112,8 +112,8 @@ export interface JobStore {
    */
   claim(options: ClaimOptions): Eventually<readonly Job[]>;
   /**
-   * Ends all leases. Called at the start of the only process that works on jobs, when no earlier worker exists any
-   * more.
+   * Ends all leases of this node. Called at its start, when no earlier worker of the node exists any more. Without
+   * several nodes, these are all leases.
    */
   voidLeases(): Eventually<void>;
   /** Extends leases to `leaseMs` from now. Returns the jobs that are still held. */

@@ -43,10 +43,24 @@ export interface UploadFiles {
   keep(path: string): Promise<string>;
   /** The text of a kept file; or what is wrong with the file. Lets other work run meanwhile. */
   readText(file: TextFile): Promise<PiecedText | "missing" | "damaged">;
-  /** Local path of a kept file, for reading it. */
+  /** Local path of a kept file that this process kept or fetched. */
   pathOf(name: string): string;
+  /** Makes a kept file readable on this machine, if another node received it. Returns its path. */
+  fetch(name: string): Promise<string>;
   /** Removes a kept file, if it exists. Never rejects: the next sweep tries again. */
   remove(name: string): Promise<void>;
   /** Names of the kept files that were last written at least `ageMs` ago. */
+  names(ageMs: number): Promise<readonly string[]>;
+}
+
+/** Contents of kept files for all nodes. Implemented by adapters/postgres. */
+export interface SharedFiles {
+  /** Stores a file durably. */
+  put(name: string, pieces: AsyncIterable<Uint8Array>): Promise<void>;
+  /** The bytes of a file in order; nothing if there is no such file. */
+  read(name: string): AsyncIterable<Uint8Array>;
+  /** Removes a file, if it exists. */
+  remove(name: string): Promise<void>;
+  /** Names of the files that were stored at least `ageMs` ago. */
   names(ageMs: number): Promise<readonly string[]>;
 }

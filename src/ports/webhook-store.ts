@@ -74,6 +74,13 @@ export interface WebhookStore {
    * those of others. For a webhook that is switched off, these are only tests and redeliveries requested since then.
    */
   due(limit: number, except: ReadonlySet<DeliveryId>): Eventually<readonly DueDelivery[]>;
+  /**
+   * Claims a due delivery for one attempt, for `forMs` or until `record`. Returns false if it is not due any more or
+   * another claim runs. Meanwhile `due` leaves it out.
+   */
+  claim(id: DeliveryId, forMs: number): Eventually<boolean>;
+  /** Ends a claim whose attempt was given up without an outcome: the delivery is due again. */
+  giveBack(id: DeliveryId): Eventually<void>;
   /** Milliseconds until the next delivery is due. 0 if one is due now; null if none is pending. */
   nextDueInMs(): Eventually<number | null>;
   /** Stores the outcome of an attempt. Does nothing if the delivery no longer exists. */

@@ -1,7 +1,6 @@
 // Answers questions: makes the question self-contained, searches within the caller's scope, and answers from what was
 // found, with the project's language model or with quoted sentences. The same events feed a JSON body and a stream.
 
-import type { QueryQuota, QuotaReservation } from "../account/query-quota.ts";
 import { contextualQuestion } from "../answer/contextual-question.ts";
 import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extractive-answer.ts";
@@ -18,6 +17,7 @@ import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
+import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import { MODES } from "../retrieval/modes.ts";
@@ -65,7 +65,7 @@ export interface AnswerRun {
 export interface AnswerServiceParts {
   readonly search: Pick<SearchService, "search" | "admits" | "stillShown" | "rerankerOf">;
   readonly accounts: Pick<AccountStore, "project">;
-  readonly quota: QueryQuota;
+  readonly quota: QueryQuotas;
   readonly generation: GenerationParts;
   /** Scores sentences for an extractive answer if the mode reranks. */
   readonly reading: Omit<SentenceScorerParts, "reranker">;

@@ -1,7 +1,6 @@
 // Chats and their messages, which are answered one after the other. A chat searches the memories of its user, or the
 // whole project if it has no user.
 
-import type { QuotaReservation } from "../account/query-quota.ts";
 import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
 import type { Chat, Message, MessageSource } from "../domain/chat.ts";
 import { Fault, invariant } from "../domain/fault.ts";
@@ -13,6 +12,7 @@ import type { RankedPassage } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { ChatStore } from "../ports/chat-store.ts";
+import type { QuotaReservation } from "../ports/coordination.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
 import type { Listing } from "../ports/user-store.ts";
 import type { AnswerService, Question } from "./answers.ts";

@@ -261,8 +261,7 @@ export class MemoryService {
   async purgeNow(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<void> {
     const { index, retirement, files, log } = this.#parts;
     try {
-      const project = await index.project(projectId);
-      await project.retract(keys);
+      await index.retract(projectId, keys);
       await retirement.markRetracted(keys);
       await index.purge(keys);
       for (const file of await retirement.erase(keys)) await files.remove(file);
@@ -343,10 +342,7 @@ export class MemoryService {
     if (outcome === "updated" && memory.state.status === "completed") {
       const { key: memoryKey, userKey, expiresAt } = memory;
       const attributes = filteredAttributesJson(memory);
-      transaction.afterCommit(async () => {
-        const project = await index.project(projectId);
-        await project.show([{ memoryKey, userKey, expiresAt, attributes }]);
-      });
+      transaction.afterCommit(() => index.show(projectId, [{ memoryKey, userKey, expiresAt, attributes }]));
     }
     if (outcome === "rewritten") this.#hideAfterCommit(transaction, projectId, [memory.key]);
     if (outcome === "created") transaction.afterCommit(wakeIngest);
@@ -364,11 +360,11 @@ export class MemoryService {
 /** Hides memories from searches after the commit of the transaction that deletes or rewrites them. */
 export function hideAfterCommit(
   transaction: Transaction,
-  index: Pick<ChunkIndex, "project">,
+  index: Pick<ChunkIndex, "hide">,
   projectId: ProjectId,
   keys: readonly MemoryKey[],
 ): void {
-  transaction.afterCommit(async () => (await index.project(projectId)).hide(keys));
+  transaction.afterCommit(() => index.hide(projectId, keys));
 }
 
 /** Whether a text is the one that a completed memory was published with. Only `mneme verify` compares hashes. */

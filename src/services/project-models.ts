@@ -25,7 +25,7 @@ export interface InstalledModel {
 export interface ProjectModelServiceParts {
   readonly accounts: AccountStore;
   readonly projectModels: ProjectModelStore;
-  readonly index: Pick<ChunkIndex, "project">;
+  readonly index: Pick<ChunkIndex, "current">;
   readonly embedders: Embedders;
   /** Makes the changes look for work now. */
   readonly wakeChanges: () => void;
@@ -55,7 +55,7 @@ export class ProjectModelService {
   async get(principal: Principal, named: ProjectId | null): Promise<ProjectModel> {
     const { accounts, projectModels, index, embedders } = this.#parts;
     const projectId = await projectFor(accounts, principal, named);
-    const { live, previous } = await (await index.project(projectId)).models();
+    const { live, previous } = await (await index.current(projectId)).models();
     const { isChosen = false, change = null } = (await projectModels.get(projectId)) ?? {};
     const idOf = ({ fingerprint }: IndexModel) => modelIdOf(embedders, fingerprint);
     return { projectId, live: idOf(live), previous: previous === null ? null : idOf(previous), isChosen, change };

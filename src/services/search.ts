@@ -59,7 +59,7 @@ export class SearchService {
   /** Whether a search limited in this way can find any memory. */
   async admits(viewer: Viewer, confined: Confined): Promise<boolean> {
     const { index, clock } = this.#parts;
-    const project = await index.project(viewer.projectId);
+    const project = await index.current(viewer.projectId);
     const within = await admissibleSet({ index: project, clock }, await this.#confinementOf(viewer, confined));
     return within !== null && within.memories > 0;
   }

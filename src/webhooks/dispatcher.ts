@@ -23,6 +23,8 @@ const DUE_BATCH = 64;
 const BUSY_POLL_MS = 1_000;
 /** Maximum time between two reads of the store. Limits the effect of a change of the system clock. */
 const SLEEP_MAX_MS = 60_000;
+/** How long a claim lasts: longer than an attempt, which takes at most 10 s, and storing its outcome. */
+const CLAIM_MS = 30_000;
 /** Delay before a failed call of the store is repeated. */
 const STORE_RETRY_MS = 1_000;
 /** How long ended deliveries are kept, in milliseconds. */
@@ -35,7 +37,7 @@ const PRUNE_MS = 30_000;
 
 /** Options of the dispatcher. */
 export interface DispatcherParts {
-  readonly store: Pick<WebhookStore, "due" | "nextDueInMs" | "record" | "prune">;
+  readonly store: Pick<WebhookStore, "due" | "claim" | "giveBack" | "nextDueInMs" | "record" | "prune">;
   readonly sender: OutboundSender;
   readonly clock: Clock;
   readonly log: Log;
@@ -96,7 +98,10 @@ export class WebhookDispatcher {
       if (found.length === 0) return;
       for (const delivery of found) {
         seen.add(delivery.id);
-        if (this.#hasSlotFor(hostOf(delivery.url))) this.#start(delivery);
+        // another node may have claimed it since
+        if (this.#hasSlotFor(hostOf(delivery.url)) && (await this.#parts.store.claim(delivery.id, CLAIM_MS))) {
+          this.#start(delivery);
+        }
       }
     }
   }
@@ -129,7 +134,7 @@ export class WebhookDispatcher {
     const { id, url, body, attempts, isRetried } = delivery;
     const at = clock.now();
     const answer = await sender.post(url, headersOf(delivery, at), body, this.#stop.signal);
-    if (answer.statusCode === null && this.#stop.signal.aborted) return;
+    if (answer.statusCode === null && this.#stop.signal.aborted) return this.#giveBack(id);
     const { next, disables } = nextAttempt({
       statusCode: answer.statusCode,
       attemptsMade: attempts + 1,
@@ -140,6 +145,14 @@ export class WebhookDispatcher {
     if (disables) log.warn({ delivery: id }, "a webhook was disabled: its receiver answered 410 Gone");
     const { statusCode, error, ms } = answer;
     await this.#record(id, { attempt: { at, statusCode, error, ms }, next, disables });
+  }
+
+  async #giveBack(id: DeliveryId): Promise<void> {
+    try {
+      await this.#parts.store.giveBack(id);
+    } catch (err) {
+      this.#parts.log.warn({ delivery: id, err }, "a delivery stays claimed for some seconds");
+    }
   }
 
   // The attempt counts as running until it is recorded: otherwise a full disk would cause the same delivery to be sent
@@ -153,7 +166,7 @@ export class WebhookDispatcher {
       } catch (err) {
         log.error({ delivery: id, err }, "a delivery attempt could not be recorded; trying again");
       }
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted) return this.#giveBack(id);
       await clock.sleep(STORE_RETRY_MS, this.#stop.signal);
     }
   }

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { type Bucket, parseRateLimits, RATE_LIMITS, RateBuckets } from "../../src/account/rate-limits.ts";
-import { UNLIMITED } from "../../src/account/sliding-window.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { UNLIMITED } from "../../src/ports/coordination.ts";
 
 const ROUTES = [
   "POST /v1/memories",

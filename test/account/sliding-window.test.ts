@@ -2,7 +2,8 @@
 // when the system clock is changed.
 
 import { describe, expect, test } from "bun:test";
-import { SlidingWindow, UNLIMITED } from "../../src/account/sliding-window.ts";
+import { SlidingWindow } from "../../src/account/sliding-window.ts";
+import { UNLIMITED } from "../../src/ports/coordination.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { seeded } from "../support/seeded.ts";
 

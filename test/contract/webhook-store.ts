@@ -238,6 +238,33 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
       });
     });
 
+    describe("claim", () => {
+      test("goes to one caller until the attempt is recorded, given back or overdue", async () => {
+        const { id: webhook } = await make();
+        const delivery = await store.addTest(project, webhook);
+        const id = delivery?.id ?? NO_DELIVERY;
+        expect(await store.claim(NO_DELIVERY, MINUTE_MS)).toBe(false);
+        expect(await store.claim(id, MINUTE_MS)).toBe(true);
+        expect(await store.claim(id, MINUTE_MS)).toBe(false);
+        expect(await dueIds()).toEqual([]);
+        await store.giveBack(id);
+        expect(await dueIds()).toEqual([id]);
+        expect(await store.claim(id, MINUTE_MS)).toBe(true);
+        clock.advance(MINUTE_MS - 1);
+        expect(await store.claim(id, MINUTE_MS)).toBe(false);
+        clock.advance(1);
+        expect(await dueIds()).toEqual([id]);
+        expect(await store.claim(id, MINUTE_MS)).toBe(true);
+        const attempt = { at: clock.now(), statusCode: 500, error: null, ms: 1 };
+        await store.record(id, { attempt, next: { at: clock.now() + 1 }, disables: false });
+        expect(await store.claim(id, MINUTE_MS)).toBe(false);
+        clock.advance(1);
+        expect(await store.claim(id, MINUTE_MS)).toBe(true);
+        await store.record(id, { attempt, next: "delivered", disables: false });
+        expect(await store.claim(id, MINUTE_MS)).toBe(false);
+      });
+    });
+
     describe("due", () => {
       test("returns the longest waiting first, of all projects, and none before its time", async () => {
         const [first, second] = [await make(), await make({}, other)];

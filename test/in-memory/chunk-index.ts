@@ -87,6 +87,24 @@ export class InMemoryChunkIndex implements ChunkIndex {
     return opened;
   }
 
+  current(id: ProjectId): Promise<InMemoryProjectIndex> {
+    return this.project(id);
+  }
+
+  async show(id: ProjectId, memories: readonly VisibleMemory[]): Promise<void> {
+    await (await this.project(id)).show(memories);
+  }
+
+  async hide(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void> {
+    await (await this.project(id)).hide(memoryKeys);
+  }
+
+  async retract(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void> {
+    const project = await this.project(id);
+    await project.hide(memoryKeys);
+    await project.retract(memoryKeys);
+  }
+
   /** Keys of the visible memories of a project. */
   visibleKeys(id: ProjectId): ReadonlySet<MemoryKey> {
     return this.#projects.get(id)?.visibleKeys ?? new Set();

@@ -221,6 +221,8 @@ export function emptyTables() {
     messages: new Table<MessageId, MessageRow>(),
     webhooks: new Table<WebhookId, WebhookRow>(),
     deliveries: new Table<DeliveryId, DeliveryRow>(),
+    /** When claims of deliveries end, in Unix milliseconds. */
+    claims: new Table<DeliveryId, { readonly until: number }>(),
     answers: new Table<string, AnswerRow>(),
     months: new Table<string, MonthRow>(),
     days: new Table<string, DayRow>(),

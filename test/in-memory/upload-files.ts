@@ -56,6 +56,10 @@ export class InMemoryUploadFiles implements UploadFiles {
     return name;
   }
 
+  async fetch(name: string): Promise<string> {
+    return this.pathOf(name);
+  }
+
   pathOf(name: string): string {
     return join(this.folder, name);
   }

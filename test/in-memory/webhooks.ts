@@ -106,7 +106,10 @@ export class InMemoryWebhooks implements WebhookStore {
 
   due(limit: number, except: ReadonlySet<DeliveryId>): readonly DueDelivery[] {
     const { tables, now } = this.session;
-    const waiting = this.#pending().filter(({ nextAttemptAt }) => (nextAttemptAt ?? 0) <= now);
+    const { claims } = tables;
+    const waiting = this.#pending().filter(({ id, nextAttemptAt }) => {
+      return (nextAttemptAt ?? 0) <= now && (claims.get(id)?.until ?? 0) <= now;
+    });
     const firstOfEach = [...Map.groupBy(waiting, ({ webhookId }) => webhookId).values()].flatMap((rows) =>
       rows.slice(0, DUE_PER_WEBHOOK),
     );
@@ -127,8 +130,21 @@ export class InMemoryWebhooks implements WebhookStore {
     return next === undefined ? null : Math.max(0, (next.nextAttemptAt ?? 0) - this.session.now);
   }
 
+  claim(id: DeliveryId, forMs: number): boolean {
+    const { tables, now } = this.session;
+    const isDue = this.#pending().some((row) => row.id === id && (row.nextAttemptAt ?? 0) <= now);
+    if (!isDue || (tables.claims.get(id)?.until ?? 0) > now) return false;
+    tables.claims.set(id, { until: now + forMs });
+    return true;
+  }
+
+  giveBack(id: DeliveryId): void {
+    this.session.tables.claims.delete(id);
+  }
+
   record(id: DeliveryId, outcome: AttemptOutcome): void {
     const { tables } = this.session;
+    tables.claims.delete(id);
     const row = tables.deliveries.get(id);
     if (row === undefined) return;
     tables.deliveries.set(id, {

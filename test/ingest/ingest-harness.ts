@@ -205,6 +205,24 @@ class WatchedIndex implements ChunkIndex {
     };
   }
 
+  current(id: ProjectId): Promise<ProjectIndex> {
+    return this.project(id);
+  }
+
+  async show(id: ProjectId, memories: readonly VisibleMemory[]): Promise<void> {
+    await (await this.project(id)).show(memories);
+  }
+
+  async hide(id: ProjectId, keys: readonly MemoryKey[]): Promise<void> {
+    await (await this.project(id)).hide(keys);
+  }
+
+  async retract(id: ProjectId, keys: readonly MemoryKey[]): Promise<void> {
+    const project = await this.project(id);
+    await project.hide(keys);
+    await project.retract(keys);
+  }
+
   async *#publishInParts(project: ProjectIndex, publication: Publication): AsyncGenerator<void> {
     await this.before([publication]);
     const parts = project.publishInParts(publication)[Symbol.asyncIterator]();

@@ -99,6 +99,10 @@ export class SimulatedFiles implements UploadFiles {
     return file === undefined ? "missing" : new PiecedText([file.content], Buffer.byteLength(file.content));
   }
 
+  async fetch(name: string): Promise<string> {
+    return this.pathOf(name);
+  }
+
   pathOf(name: string): string {
     return name;
   }

@@ -132,7 +132,7 @@ export class Server {
   /** Opens the stores as a start does, then accepts requests. Rejects if a call fails: then the process has to end. */
   async start(): Promise<void> {
     const { stores, files, index } = this;
-    await repair({ stores, files }, index, this.#log);
+    await repair({ stores, files, projectsHere: null }, index, this.#log);
     this.#worker.start();
     this.#changer.start();
     this.isServing = true;

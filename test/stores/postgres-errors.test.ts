@@ -6,13 +6,11 @@ import { DatabaseError, faultOfDatabase } from "../../src/adapters/postgres/data
 import { refuseServer } from "../../src/adapters/postgres/opening.ts";
 import { openPostgresStores, type PostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import { systemClock } from "../../src/kit/clock.ts";
 import { UnknownOutcome } from "../../src/ports/transactions.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { addProject, errorOf } from "../contract/stores.ts";
 import { databaseUrl, execute, postgresServer } from "../support/postgres.ts";
-import { until } from "../support/until.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "./open-postgres.ts";
 
 const clock = new ManualClock();
@@ -205,36 +203,6 @@ withPostgres("errors", () => {
       await beside.unsafe("DROP FUNCTION wait_at_commit");
       await stores.users.upsert(project, { id: "after" });
       expect((await userIds(project))[0]).toBe("after");
-    });
-
-    test("a server that loses its connection keeps the database, unless another one takes it", async () => {
-      const losses: unknown[] = [];
-      const first = await openPostgresStores({
-        ...{ url: database.url, clock: systemClock, newWebhookSecret },
-        onEffectFailure: (error) => losses.push(error),
-      });
-      const end = await first.useAlone((error) => losses.push(error));
-      const holder = async (): Promise<number | null> => {
-        const [lock] = await beside.unsafe(`SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
-          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
-        return lock?.pid ?? null;
-      };
-      const before = await holder();
-      await beside.unsafe("SELECT pg_terminate_backend($1)", [before]);
-      await until("it has the database again", async () => ![null, before].includes(await holder()));
-      expect(await databaseErrorOf(() => stores.useAlone(() => undefined))).toMatchObject({ code: "in_use" });
-      expect(losses).toEqual([]);
-
-      await beside.unsafe("SELECT pg_terminate_backend($1)", [await holder()]);
-      const taken = await until("the other server has it", async () => {
-        const [result] = await Promise.allSettled([stores.useAlone(() => undefined)]);
-        return result?.status === "fulfilled" ? result.value : null;
-      });
-      await until("the first one knows", () => losses.length > 0);
-      expect(losses).toMatchObject([{ code: "in_use" }]);
-      await taken();
-      await end();
-      await first.close();
     });
 
     test("an error of a statement undoes only its call", async () => {

@@ -590,6 +590,8 @@ function failing(times: { readonly due?: number; readonly record?: number; reado
       breaking("due");
       return real.due(limit, except);
     },
+    claim: (id, forMs) => real.claim(id, forMs),
+    giveBack: (id) => real.giveBack(id),
     nextDueInMs: () => real.nextDueInMs(),
     record: (id, outcome) => {
       breaking("record");

@@ -36,17 +36,54 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     this.#parts = parts;
   }
 
+  /** The projects that are open or being opened. */
+  protected get opened(): ReadonlyMap<ProjectId, Promise<EmbeddedProjectIndex>> {
+    return this.#projects;
+  }
+
+  /** Erases removed data from the files of a project at the next `compact`. */
+  protected eraseSoon(id: ProjectId): void {
+    this.#toErase.add(id);
+  }
+
+  protected create(
+    id: ProjectId,
+    native: NativeIndex,
+    parts: EmbeddedIndexParts,
+    repairs: readonly string[],
+  ): EmbeddedProjectIndex {
+    return new EmbeddedProjectIndex(id, native, parts, repairs);
+  }
+
   async project(id: ProjectId): Promise<EmbeddedProjectIndex> {
     if (this.#dropped.has(id)) throw new Fault("project_not_found", `There is no project '${id}' any more.`);
     let opening = this.#projects.get(id);
     if (opening === undefined) {
-      opening = openProject(id, this.#parts);
+      opening = openProject(id, this.#parts, this.create.bind(this));
       this.#projects.set(id, opening);
       this.#toErase.add(id);
       // If opening fails, the next caller tries again.
       opening.catch(() => this.#projects.delete(id));
     }
     return opening;
+  }
+
+  current(id: ProjectId): Promise<EmbeddedProjectIndex> {
+    return this.project(id);
+  }
+
+  async show(id: ProjectId, memories: readonly VisibleMemory[]): Promise<void> {
+    (await this.project(id)).show(memories);
+  }
+
+  async hide(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void> {
+    (await this.project(id)).hide(memoryKeys);
+  }
+
+  async retract(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void> {
+    const index = await this.project(id);
+    index.hide(memoryKeys);
+    await index.retract(memoryKeys);
   }
 
   contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>> {
@@ -133,7 +170,11 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   }
 }
 
-async function openProject(id: ProjectId, parts: EmbeddedIndexParts): Promise<EmbeddedProjectIndex> {
+async function openProject(
+  id: ProjectId,
+  parts: EmbeddedIndexParts,
+  create: EmbeddedChunkIndex["create"],
+): Promise<EmbeddedProjectIndex> {
   const directory = join(parts.directory, id);
   const isNew = !existsSync(directory) || readdirSync(directory).length === 0;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -152,5 +193,5 @@ async function openProject(id: ProjectId, parts: EmbeddedIndexParts): Promise<Em
       `${directory} has vectors of the model ${live.fingerprint}, which is not installed (installed: ${installed}): put the folder of that model back.`,
     );
   }
-  return new EmbeddedProjectIndex(id, index, parts, isNew ? [] : parts.quarantine.collect(id, directory, repairs));
+  return create(id, index, parts, isNew ? [] : parts.quarantine.collect(id, directory, repairs));
 }

@@ -9,7 +9,6 @@ import type { Eventually } from "../../kit/eventually.ts";
 import type { Log } from "../../kit/log.ts";
 import type {
   AdmissibleSet,
-  EntityKind,
   GraphHits,
   Hits,
   IndexModel,
@@ -26,16 +25,26 @@ import type {
   Seeds,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
-import type { TextArchive } from "../../ports/text-archive.ts";
+import type { LoadedPublication, SharedIndex } from "../../ports/shared-index.ts";
+import type { ArchivedChunkKeys, TextArchive } from "../../ports/text-archive.ts";
 import { NativeError } from "../native/addon.ts";
-import type { MentionedEntity } from "../native/addon-types.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { filterJson } from "../native/filter-json.ts";
 import { unpackPlace } from "./chunk-place.ts";
+import { ENTITY_KINDS } from "./entity-kinds.ts";
 import { checkFiles, compare, findingsOf } from "./index-check.ts";
 import { withOtherModel } from "./model-vectors.ts";
-import { archivedMemory, forNative, type KeyedPublication, publishChunk, withKeys } from "./publication.ts";
+import {
+  archivedMemory,
+  forNative,
+  type KeyedPublication,
+  loadedForNative,
+  publishChunk,
+  sharedMemory,
+  withKeys,
+} from "./publication.ts";
 import type { Quarantine } from "./quarantine.ts";
+import { type Showable, showable } from "./showable.ts";
 
 /** Options of `EmbeddedChunkIndex`. */
 export interface EmbeddedIndexParts {
@@ -58,22 +67,17 @@ export interface EmbeddedIndexParts {
   readonly countDamaged?: (passages: number) => void;
   /** Reserves consecutive chunk keys that were never used. Returns the first. */
   readonly reserveChunkKeys: (count: number) => Eventually<bigint>;
+  /** Where publications are stored for other nodes, in place of the archive; absent if there are none. */
+  readonly shared?: Pick<SharedIndex, "publish">;
 }
-
-const ENTITY_KINDS: Readonly<Record<MentionedEntity["kind"], EntityKind>> = {
-  t: "title",
-  c: "name",
-  q: "quote",
-  i: "identifier",
-  d: "date",
-  k: "phrase",
-};
 
 /**
  * Number of chunks of a large memory whose texts are published at once: about 100 ms of work. Other changes of the
  * project wait for one part at most.
  */
 const PART_CHUNKS = 256;
+
+const OVERTAKEN = "another node has taken over the job of this memory";
 
 /** One project's index. */
 export class EmbeddedProjectIndex implements ProjectIndex {
@@ -84,6 +88,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   #started: Promise<void> = Promise.resolve();
   /** Changes in progress. */
   readonly #changing = new Set<Promise<unknown>>();
+  /** First chunk keys of the memories in the native core; empty if nothing is shared. */
+  protected readonly firstChunks = new Map<MemoryKey, ChunkKey>();
 
   constructor(id: ProjectId, native: NativeIndex, parts: EmbeddedIndexParts, repairs: readonly string[]) {
     this.#id = id;
@@ -102,40 +108,54 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   // Texts and derived indexes are written in parallel. A memory becomes completed after both. If a crash leaves only
   // one of the two, it is replaced when the memory is published again, or found by `reconcile`.
   publish(publications: readonly Publication[]): Promise<void> {
-    const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
     return this.#startInOrder(
-      () => this.#parts.reserveChunkKeys(chunkCount),
-      (firstKey) => this.#publish(publications, firstKey),
+      () => this.#keyed(publications),
+      (keyed) => this.#publish(keyed),
     );
   }
 
-  async #publish(publications: readonly Publication[], firstKey: bigint): Promise<void> {
-    let nextKey = firstKey;
+  /**
+   * Gives chunks their keys. If publications are shared, stores them first, and leaves out those whose jobs are no
+   * longer held: what another node has published must not be replaced.
+   */
+  async #keyed(publications: readonly Publication[]): Promise<readonly KeyedPublication<Publication>[]> {
+    const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
+    let nextKey = await this.#parts.reserveChunkKeys(chunkCount);
     const keyed = publications.map((publication) => {
       const first = nextKey;
       nextKey += BigInt(publication.chunks.length);
       return withKeys(publication, first);
     });
+    const { shared } = this.#parts;
+    if (shared === undefined) return keyed;
+    const held = await shared.publish(keyed.map((each) => sharedMemory(this.#id, each)));
+    return keyed.filter((each) => held.has(each.publication.memoryKey) && !this.#isOvertaken(each));
+  }
+
+  async #publish(keyed: readonly KeyedPublication<Publication>[]): Promise<void> {
     const archived = keyed.map((each) => archivedMemory(this.#id, each));
     // While a change of the model begins or ends, publications may have vectors of different models.
     const byModels = Map.groupBy(keyed, ({ publication: { vectors } }) =>
       vectors.map(({ fingerprint }) => fingerprint).join("\n"),
     );
     const toNative = [...byModels.values()].map((group) => this.#publishToNative(group));
-    await Promise.all([this.#parts.archive.replace(archived), ...toNative]);
+    const isShared = this.#parts.shared !== undefined;
+    await Promise.all([isShared ? null : this.#parts.archive.replace(archived), ...toNative]);
+    if (isShared) for (const each of keyed) this.#noteFirstChunk(each);
   }
 
   // The first part has all vectors, because the vectors of a memory must be consecutive, and the whole text, because
   // the archive replaces a memory as a whole. Both take little time compared with postings and entities.
   async *publishInParts(publication: Publication): AsyncGenerator<void> {
     const { memoryKey, chunks, vectors, entities } = publication;
+    const isShared = this.#parts.shared !== undefined;
     const keyed = await this.#startInOrder(
-      () => this.#parts.reserveChunkKeys(chunks.length),
-      async (firstKey) => {
-        const withChunkKeys = withKeys(publication, firstKey);
+      () => this.#keyed([publication]),
+      async ([withChunkKeys]) => {
+        if (withChunkKeys === undefined) throw new Error(OVERTAKEN);
         const chunkKeys = BigUint64Array.from(withChunkKeys.chunks, ({ chunkKey }) => chunkKey);
         await Promise.all([
-          this.#parts.archive.replace([archivedMemory(this.#id, withChunkKeys)]),
+          isShared ? null : this.#parts.archive.replace([archivedMemory(this.#id, withChunkKeys)]),
           withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeys, vectors)),
         ]);
         return withChunkKeys;
@@ -147,9 +167,39 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       const known = { ...entities, title: first === 0 ? entities.title : null };
       await this.#startInOrder(
         () => part.map((each) => publishChunk({ ...each, publication })),
-        (texts) => this.#native.addTexts(memoryKey, texts, known),
+        async (texts) => {
+          if (this.#isOvertaken(keyed)) throw new Error(OVERTAKEN);
+          return this.#native.addTexts(memoryKey, texts, known);
+        },
       );
     }
+    if (isShared) this.#noteFirstChunk(keyed);
+  }
+
+  /** Writes publications of other nodes, all with vectors of the same models, to the native core. */
+  protected load(loaded: readonly LoadedPublication[]): Promise<void> {
+    return this.#startInOrder(
+      () => undefined,
+      async () => {
+        for (const { memoryKey, firstChunkKey } of loaded) this.firstChunks.set(memoryKey, firstChunkKey);
+        const { memoryKeys, chunks, vectors, entities } = loadedForNative(loaded);
+        try {
+          await withOtherModel(() => this.#native.publish(memoryKeys, chunks, vectors, entities));
+        } catch (error) {
+          for (const { memoryKey } of loaded) this.firstChunks.delete(memoryKey);
+          throw error;
+        }
+      },
+    );
+  }
+
+  /** Keys grow, so a publication with larger ones is newer. */
+  #isOvertaken({ publication: { memoryKey }, chunks }: KeyedPublication<Publication>): boolean {
+    return (this.firstChunks.get(memoryKey) ?? 0n) > (chunks[0]?.chunkKey ?? 0n);
+  }
+
+  #noteFirstChunk({ publication: { memoryKey }, chunks: [first] }: KeyedPublication<Publication>): void {
+    if (first !== undefined) this.firstChunks.set(memoryKey, first.chunkKey);
   }
 
   /** Publishes memories that have vectors of the same models. */
@@ -179,7 +229,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
     return this.#startInOrder(
       () => undefined,
-      () => this.#native.remove(BigUint64Array.from(memoryKeys)),
+      () => {
+        for (const key of memoryKeys) this.firstChunks.delete(key);
+        return this.#native.remove(BigUint64Array.from(memoryKeys));
+      },
     );
   }
 
@@ -368,6 +421,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     if (foreign.length > 0) await this.#native.remove(foreign);
     for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
 
+    if (this.#parts.shared !== undefined) this.#noteFirstChunks(archived, incomplete);
     for (const page of described) {
       this.#native.show(...showable(page.filter((memory) => !incomplete.has(memory.memoryKey))));
       await nextTurn();
@@ -377,6 +431,15 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       removed: foreign.length,
       repairs: this.#repairs,
     };
+  }
+
+  #noteFirstChunks({ memoryKeys, chunkKeys }: ArchivedChunkKeys, incomplete: ReadonlySet<bigint>): void {
+    for (const [at, key] of memoryKeys.entries()) {
+      if (incomplete.has(key)) continue;
+      const [memoryKey, chunkKey] = [key as MemoryKey, (chunkKeys[at] ?? 0n) as ChunkKey];
+      const known = this.firstChunks.get(memoryKey);
+      if (known === undefined || chunkKey < known) this.firstChunks.set(memoryKey, chunkKey);
+    }
   }
 
   async verify(
@@ -422,15 +485,4 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     await this.#started; // changes that were requested earlier must reach the archive first
     await this.#native.close();
   }
-}
-
-/** Memories to show, without attributes, because the native core already has those. */
-type Showable = readonly Omit<VisibleMemory, "attributes">[];
-
-function showable(memories: Showable): [BigUint64Array, BigUint64Array, Float64Array] {
-  return [
-    BigUint64Array.from(memories, (memory) => memory.memoryKey),
-    BigUint64Array.from(memories, (memory) => memory.userKey ?? 0n),
-    Float64Array.from(memories, (memory) => memory.expiresAt ?? 0),
-  ];
 }

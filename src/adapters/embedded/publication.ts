@@ -4,13 +4,14 @@
 import type { Chunk } from "../../domain/chunk.ts";
 import type { ChunkKey, ProjectId } from "../../domain/ids.ts";
 import type { ModelVectors, Publication } from "../../ports/chunk-index.ts";
+import { type LoadedPublication, PART_CHUNKS, type SharedMemory } from "../../ports/shared-index.ts";
 import type { ArchivedMemory } from "../../ports/text-archive.ts";
 import type { PublishChunk, PublishChunks } from "../native/core.ts";
 import { packPlace } from "./chunk-place.ts";
 import { concatenate } from "./model-vectors.ts";
 
 /** The parts of a publication that the native core indexes. */
-type ToIndex = Omit<Publication, "version" | "content">;
+type ToIndex = Omit<Publication, "version" | "lease" | "content">;
 
 /** A publication whose chunks have keys. */
 export interface KeyedPublication<Given = ToIndex> {
@@ -61,6 +62,47 @@ export function archivedMemory(
       return { chunkKey, ordinal, start, end, headings };
     }),
   };
+}
+
+/** A memory as other nodes load it. */
+export function sharedMemory(projectId: ProjectId, keyed: KeyedPublication<Publication>): SharedMemory {
+  const { publication, chunks } = keyed;
+  const { lease = 0, language, entities, vectors } = publication;
+  return {
+    ...archivedMemory(projectId, keyed),
+    ...{ lease, language, entities, vectors },
+    texts: (first, end) => chunks.slice(first, end).map((each) => publishChunk({ ...each, publication })),
+  };
+}
+
+/**
+ * The arguments of the native core for publications that were loaded, all with vectors of the same models. The texts
+ * are unpacked as they are passed on, once and in order.
+ */
+export function loadedForNative(loaded: readonly LoadedPublication[]) {
+  const left = chunksOf(loaded);
+  const chunks: PublishChunks = {
+    length: loaded.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+    slice: (start, end) =>
+      Array.from({ length: end - start }, () => left.next().value).filter((chunk) => chunk != null),
+  };
+  const vectors = (loaded[0]?.vectors ?? []).map(({ fingerprint }, at): ModelVectors => {
+    return {
+      fingerprint,
+      vectors: concatenate(loaded.map((each) => each.vectors[at]?.vectors ?? new Float32Array(0))),
+    };
+  });
+  const memoryKeys = BigUint64Array.from(loaded, ({ memoryKey }) => memoryKey);
+  return { memoryKeys, chunks, vectors, entities: loaded.map(({ entities }) => entities) };
+}
+
+function* chunksOf(loaded: readonly LoadedPublication[]): Generator<PublishChunk> {
+  for (const { memoryKey, firstChunkKey, chunkCount, language, part } of loaded) {
+    let chunkKey: bigint = firstChunkKey;
+    for (let number = 0; number * PART_CHUNKS < chunkCount; number++) {
+      for (const texts of part(number)) yield { ...texts, chunkKey: chunkKey++, memoryKey, language };
+    }
+  }
 }
 
 /** The arguments of the native core for memories that have vectors of the same models. */

@@ -17,6 +17,8 @@ import type { StoreContext } from "./store-context.ts";
 import { countUsage, readUsage } from "./usage-rows.ts";
 import { projectKeyOf } from "./user-rows.ts";
 
+const END_RESERVATION = "DELETE FROM query_reservations WHERE id = $reservation";
+
 /** AccountStore on PostgreSQL. */
 export class PostgresAccountStore implements AccountStore {
   readonly #projects: ProjectRows;
@@ -133,7 +135,9 @@ export class PostgresAccountStore implements AccountStore {
   async countQuery(
     projectId: ProjectId,
     tokens: { readonly prompt: number; readonly completion: number },
+    reservation?: string,
   ): Promise<void> {
+    if (reservation !== undefined) await this.session.run(END_RESERVATION, { reservation });
     await countUsage(this.session, projectId, this.context.clock.now(), { queries: 1, ...tokens });
   }
 }

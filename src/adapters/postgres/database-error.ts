@@ -7,7 +7,7 @@ import { UnknownOutcome } from "../../ports/transactions.ts";
 /**
  * invalid_url: the address is not one of PostgreSQL. unreachable: no server answers. refused: wrong user or password.
  * missing: there is no such database. rights: the user may not do this. too_old, encoding, standby: the server or
- * database cannot be used. newer_schema: a newer version of Mneme changed the tables. in_use: another server uses it.
+ * database cannot be used. newer_schema: a newer version of Mneme changed the tables.
  * full: its disk or its number of connections is used up. lost: the connection ended, so whether a commit happened is
  * unknown. busy: another transaction takes too long, or both would wait for each other.
  */
@@ -21,7 +21,6 @@ export type DatabaseErrorCode =
   | "encoding"
   | "standby"
   | "newer_schema"
-  | "in_use"
   | "full"
   | "lost"
   | "busy";
@@ -76,9 +75,7 @@ const CODES: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
   ],
 ];
 
-const WHAT_TO_DO: Readonly<
-  Record<Exclude<DatabaseErrorCode, "invalid_url" | "newer_schema" | "too_old" | "in_use">, string>
-> = {
+const WHAT_TO_DO: Readonly<Record<Exclude<DatabaseErrorCode, "invalid_url" | "newer_schema" | "too_old">, string>> = {
   unreachable: "cannot be reached: check its host and port, and that PostgreSQL runs there.",
   refused: "refused the user or password: check both in the address.",
   missing: "does not exist: create it with `createdb`, or name another one in the address.",

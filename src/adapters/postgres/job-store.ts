@@ -53,7 +53,8 @@ const NEXT_JOB = `SELECT memory_key, content_bytes FROM memories WHERE project_k
   ORDER BY claimable_at, memory_key LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`;
 
 // the token is taken while the row is locked, so it is larger than that of every earlier claim of this row
-const CLAIM = `UPDATE memories SET lease = nextval('lease_tokens'), claimable_at = $claimableAt, attempts = attempts + 1
+const CLAIM = `UPDATE memories SET lease = nextval('lease_tokens'), leased_by = $node, claimable_at = $claimableAt,
+    attempts = attempts + 1
   WHERE memory_key = $key
   RETURNING ${MEMORY_COLUMNS}, memories.content_sha256, memories.lease,
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
@@ -102,9 +103,9 @@ const REOPEN = `UPDATE memories SET ${TO_REINDEX}
   WHERE memory_key = ANY($keys::bigint[]) AND status = 'completed' AND ${LIVE}`;
 
 const LEASED_PROJECTS = `SELECT DISTINCT projects.id FROM memories JOIN projects USING (project_key)
-  WHERE status = 'processing' AND lease IS NOT NULL`;
+  WHERE status = 'processing' AND lease IS NOT NULL AND leased_by = $node`;
 const VOID_LEASES = `UPDATE memories SET lease = NULL, claimable_at = $now
-  WHERE status = 'processing' AND lease IS NOT NULL`;
+  WHERE status = 'processing' AND lease IS NOT NULL AND leased_by = $node`;
 
 const NEXT_CLAIMABLE_AT = `WITH ${WAITING}
   SELECT min(next.claimable_at) AS at
@@ -156,8 +157,9 @@ export class PostgresJobStore implements JobStore {
 
   /** Jobs that wait for their next attempt have no lease, so they do not change. */
   async voidLeases(): Promise<void> {
-    await lockProjects(this.session, LEASED_PROJECTS);
-    await this.session.run(VOID_LEASES, { now: this.#now });
+    const node = this.context.nodeId;
+    await lockProjects(this.session, LEASED_PROJECTS, { node });
+    await this.session.run(VOID_LEASES, { now: this.#now, node });
   }
 
   async renew(jobs: readonly Job[], leaseMs: number): Promise<readonly Job[]> {
@@ -218,7 +220,9 @@ export class PostgresJobStore implements JobStore {
   }
 
   async #lease(key: bigint, projectId: ProjectId, claimableAt: number): Promise<Job> {
-    const row = await this.session.get<ClaimedRow & { readonly lease: bigint }>(CLAIM, { key, claimableAt });
+    const row = await this.session.get<ClaimedRow & { readonly lease: bigint }>(CLAIM, {
+      ...{ key, claimableAt, node: this.context.nodeId },
+    });
     invariant(row !== null, "a job vanished within its own claim");
     const facts = hasStoredFacts(row) ? ((await this.#factsOf([key])).get(key) ?? null) : null;
     return toJob(row, { projectId, lease: Number(row.lease), facts: factsOf(facts) });

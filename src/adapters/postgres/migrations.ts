@@ -6,6 +6,8 @@
 // needs of a JSON column is in a column of its own. Texts are compared byte by byte (COLLATE "C"), so that no upgrade
 // of the operating system's collations damages an index.
 
+import { COORDINATION_SCHEMA, NODES_SCHEMA } from "./migration-nodes.ts";
+
 const TEXT = 'text COLLATE "C"';
 const KEY = "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
 const flag = (name: string) => `${name} bigint NOT NULL DEFAULT 0 CHECK (${name} IN (0, 1))`;
@@ -341,4 +343,4 @@ CREATE TRIGGER memories_erased AFTER DELETE ON memories REFERENCING OLD TABLE AS
 `;
 
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA];
+export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, NODES_SCHEMA + COORDINATION_SCHEMA];

@@ -8,6 +8,8 @@ import type { RandomBytes } from "../rows/random.ts";
 /** Options of all stores. */
 export interface StoreContext {
   readonly clock: Clock;
+  /** Id of this node. Leases that it took before it was started again are void. */
+  readonly nodeId: string;
   readonly random: RandomBytes;
   /** Creates a webhook secret `whsec_…` from random bytes. */
   readonly newWebhookSecret: (random: RandomBytes) => string;

@@ -1,12 +1,15 @@
 // Opens all stores of record on one PostgreSQL database.
 
+import type { Log } from "../../kit/log.ts";
+import type { SharedIndex } from "../../ports/shared-index.ts";
 import type { TextArchive } from "../../ports/text-archive.ts";
 import { READING_METHODS, type Stores, type Transactions } from "../../ports/transactions.ts";
+import type { SharedFiles } from "../../ports/upload-files.ts";
 import { systemRandom } from "../rows/random.ts";
 import { PostgresAccountStore } from "./account-store.ts";
 import { PostgresChatStore } from "./chat-store.ts";
 import { Client } from "./client.ts";
-import { ExclusiveUse } from "./exclusive-use.ts";
+import { PostgresCoordination } from "./coordination.ts";
 import { PostgresIdempotencyStore } from "./idempotency-store.ts";
 import { PostgresJobStore } from "./job-store.ts";
 import { PostgresLlmExtractionStore } from "./llm-extraction-store.ts";
@@ -17,6 +20,8 @@ import { PostgresOutbox } from "./outbox.ts";
 import { PostgresProjectModelStore } from "./project-model-store.ts";
 import { PostgresRetirementStore } from "./retirement-store.ts";
 import { ReadingSession, type Session } from "./session.ts";
+import { PostgresFiles } from "./shared-files.ts";
+import { PostgresSharedIndex } from "./shared-index.ts";
 import type { StoreContext } from "./store-context.ts";
 import { PostgresTexts } from "./texts.ts";
 import { type EffectFailure, methodOf, PostgresTransactions, wrapped } from "./transactions.ts";
@@ -27,11 +32,13 @@ import { PostgresWebhookStore } from "./webhook-store.ts";
 const VACUUM = "VACUUM memories, waiting_contents, memory_tags, memory_findings, document_facts, message_sources";
 
 /** Options for opening the stores. */
-export interface PostgresStoreOptions extends Omit<StoreContext, "random" | "lastUses" | "vacuum"> {
+export interface PostgresStoreOptions extends Omit<StoreContext, "nodeId" | "random" | "lastUses" | "vacuum"> {
   /** `postgres://user:password@host:port/name`. The database must exist. */
   readonly url: string;
   /** Receives the error of a failed effect. */
   readonly onEffectFailure: EffectFailure;
+  /** Id of this node, which stays the same over restarts. Default: empty, for a single node. */
+  readonly nodeId?: string;
   /** Time limit for the answer to one statement in milliseconds. Default: 30 s. */
   readonly answerMsMax?: number;
 }
@@ -43,12 +50,12 @@ export interface PostgresStores extends Stores {
   readonly texts: TextArchive;
   /** Id of the database, which is random and never changes. */
   readonly databaseId: string;
-  /**
-   * Reserves the database for this server. Returns a function that ends the reservation.
-   * @param onLost called if another server took the database while the connection was lost
-   * @throws DatabaseError `in_use` if another server uses the database
-   */
-  useAlone(onLost: (error: unknown) => void): Promise<() => Promise<void>>;
+  /** What the nodes on this database share of their indexes. */
+  readonly shared: SharedIndex;
+  /** Files that wait to be read, for all nodes. */
+  readonly files: SharedFiles;
+  /** Makes what the nodes on this database agree on. */
+  coordination(log: Log): PostgresCoordination;
   /** Closes all connections. */
   close(): Promise<void>;
 }
@@ -58,7 +65,7 @@ export interface PostgresStores extends Stores {
  * @throws DatabaseError with a sentence for the operator
  */
 export async function openPostgresStores(options: PostgresStoreOptions): Promise<PostgresStores> {
-  const { url, onEffectFailure, answerMsMax, ...surroundings } = options;
+  const { url, onEffectFailure, answerMsMax, nodeId = "", ...surroundings } = options;
   const client = new Client(url, answerMsMax === undefined ? {} : { answerMsMax });
   let databaseId: string;
   try {
@@ -69,6 +76,7 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
   }
   const context: StoreContext = {
     ...surroundings,
+    nodeId,
     random: systemRandom,
     lastUses: new Map(),
     vacuum: () => client.executeAlone(VACUUM),
@@ -97,11 +105,9 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     transactions,
     texts: new PostgresTexts(client),
     databaseId,
-    useAlone: async (onLost) => {
-      const use = new ExclusiveUse(client, surroundings.clock, onLost);
-      await use.take();
-      return () => use.end();
-    },
+    shared: new PostgresSharedIndex(client),
+    files: new PostgresFiles(client),
+    coordination: (log) => new PostgresCoordination({ client, nodeId, clock: surroundings.clock, log }),
     close: () => client.close(),
   };
 }

@@ -13,7 +13,7 @@ const STATEMENT_CHARACTERS_MAX = 4 * 1024 * 1024;
 const PUT_TEXTS = `INSERT INTO texts (memory_key, project_id, version, content)
   SELECT * FROM unnest($keys::bigint[], $projects::text[], $versions::bigint[], $contents::text[])
   ON CONFLICT (memory_key) DO UPDATE SET project_id = excluded.project_id, version = excluded.version,
-    content = excluded.content`;
+    content = excluded.content, first_chunk_key = NULL`;
 const REMOVE_TEXTS = "DELETE FROM texts WHERE memory_key = ANY($keys::bigint[])";
 const REMOVE_CHUNKS = "DELETE FROM chunks WHERE memory_key = ANY($keys::bigint[])";
 const PUT_CHUNKS = `INSERT INTO chunks (memory_key, chunk_key, ordinal, range_start, range_end, headings)
@@ -28,7 +28,7 @@ const STORED = `SELECT memory_key, version, content, own.*
   WHERE memory_key = ANY($keys::bigint[])`;
 const CHUNK_KEYS = `SELECT memory_key, chunk_key FROM texts JOIN chunks USING (memory_key)
   WHERE project_id = $project`;
-const VACUUM = "VACUUM texts, chunks";
+const VACUUM = "VACUUM texts, chunks, publication_parts, publication_vectors";
 
 interface TextRow {
   readonly memory_key: bigint;
@@ -56,14 +56,7 @@ export class PostgresTexts implements TextArchive {
 
   async replace(memories: readonly ArchivedMemory[]): Promise<void> {
     if (memories.length === 0) return;
-    const steps = [...statements(memories)];
-    await this.#write(async (session) => {
-      for (const { texts, chunks } of steps) {
-        await session.run(PUT_TEXTS, texts);
-        await session.run(REMOVE_CHUNKS, { keys: texts.keys });
-        await session.run(PUT_CHUNKS, chunks);
-      }
-    });
+    await this.#write((session) => putTexts(session, memories));
   }
 
   async remove(memoryKeys: readonly MemoryKey[]): Promise<void> {
@@ -118,6 +111,15 @@ export class PostgresTexts implements TextArchive {
     } finally {
       end();
     }
+  }
+}
+
+/** Replaces texts and chunks in an open transaction. */
+export async function putTexts(session: WritingSession, memories: readonly ArchivedMemory[]): Promise<void> {
+  for (const { texts, chunks } of [...statements(memories)]) {
+    await session.run(PUT_TEXTS, texts);
+    await session.run(REMOVE_CHUNKS, { keys: texts.keys });
+    await session.run(PUT_CHUNKS, chunks);
   }
 }
 

@@ -99,11 +99,18 @@ const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries AS first
       WHERE first.webhook_key = waiting.webhook_key AND first.status = 'pending' AND first.next_attempt_at <= $now
+        AND (first.claimed_until IS NULL OR first.claimed_until <= $now)
       ORDER BY first.next_attempt_at, first.delivery_key LIMIT ${DUE_PER_WEBHOOK}) AS due
   WHERE due.id <> ALL($except::text[])
   ORDER BY due.next_attempt_at, due.delivery_key LIMIT $limit`;
 
-const NEXT_DUE_AT = "SELECT min(next_attempt_at) AS at FROM deliveries WHERE status = 'pending'";
+const NEXT_DUE_AT = `SELECT min(greatest(next_attempt_at, claimed_until)) AS at FROM deliveries
+  WHERE status = 'pending'`;
+
+const CLAIM = `UPDATE deliveries SET claimed_until = $until
+  WHERE id = $id AND status = 'pending' AND next_attempt_at <= $now AND (claimed_until IS NULL OR claimed_until <= $now)`;
+
+const GIVE_BACK = "UPDATE deliveries SET claimed_until = NULL WHERE id = $id";
 
 const PROJECT_OF = `SELECT projects.id FROM deliveries JOIN webhooks USING (webhook_key) JOIN projects USING (project_key)
   WHERE deliveries.id = $id`;
@@ -111,7 +118,7 @@ const PROJECT_OF = `SELECT projects.id FROM deliveries JOIN webhooks USING (webh
 const FIND_STATE = "SELECT webhook_key, status, attempts, next_attempt_at FROM deliveries WHERE id = $id";
 
 const RECORD = `UPDATE deliveries SET status = $status, next_attempt_at = $nextAttemptAt, attempts = $attempts,
-    last_attempt_at = $at, attempts_counted = attempts_counted + 1
+    last_attempt_at = $at, attempts_counted = attempts_counted + 1, claimed_until = NULL
   WHERE id = $id`;
 
 // The time of the last attempt counts: an old delivery that was redelivered has ended later. Skips what another
@@ -222,6 +229,15 @@ export class PostgresWebhookStore implements WebhookStore {
   async due(limit: number, except: ReadonlySet<DeliveryId>): Promise<readonly DueDelivery[]> {
     const params = { now: this.context.clock.now(), except: [...except], limit };
     return (await this.session.all<DueRow>(DUE, params)).map(toDueDelivery);
+  }
+
+  async claim(id: DeliveryId, forMs: number): Promise<boolean> {
+    const now = this.context.clock.now();
+    return (await this.session.run(CLAIM, { id, now, until: now + forMs })) > 0;
+  }
+
+  async giveBack(id: DeliveryId): Promise<void> {
+    await this.session.run(GIVE_BACK, { id });
   }
 
   async nextDueInMs(): Promise<number | null> {

@@ -78,6 +78,10 @@ class Spool implements HoldableFiles {
     return join(this.directory, name);
   }
 
+  async fetch(name: string): Promise<string> {
+    return this.pathOf(name);
+  }
+
   async readText({ name, sha256 }: TextFile): Promise<PiecedText | "missing" | "damaged"> {
     const file = await open(this.pathOf(name), "r").catch(nullIfMissing);
     if (file === null) return "missing";

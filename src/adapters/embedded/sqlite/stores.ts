@@ -31,7 +31,7 @@ import { SqliteRetirementStore } from "./retirement-store.ts";
 import { SqliteTransactions, WriteQueue } from "./transactions.ts";
 import { projectKeyOf } from "./user-rows.ts";
 import { SqliteUserStore } from "./user-store.ts";
-import { SqliteWebhookStore } from "./webhook-store.ts";
+import { type DeliveryClaims, SqliteWebhookStore } from "./webhook-store.ts";
 
 /** Number of pages that are compared before other work may run; about a millisecond. */
 const PAGES_PER_TURN = 256;
@@ -88,9 +88,9 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
   const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0 } = options;
   const writer = openDatabase(options.path, { onEffectFailure, ownership, textsCommits });
   const reader = openReader(writer);
-  const lastUses: KeyLastUses = new Map();
-  const writing = storesOn(writer, lastUses, options);
-  const reading = storesOn(reader, lastUses, options);
+  const inMemory: InMemory = { lastUses: new Map(), claims: new Map() };
+  const writing = storesOn(writer, inMemory, options);
+  const reading = storesOn(reader, inMemory, options);
   const queue = new WriteQueue();
   return {
     ...routed(reading, writing, queue),
@@ -130,7 +130,13 @@ async function comparePages(
   return { pages: checkpoints.pages, damaged };
 }
 
-function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: SqliteStoreOptions): Stores {
+/** What the stores of both connections share besides the file. */
+interface InMemory {
+  readonly lastUses: KeyLastUses;
+  readonly claims: DeliveryClaims;
+}
+
+function storesOn(database: SqliteDatabase, { lastUses, claims }: InMemory, options: SqliteStoreOptions): Stores {
   const { clock, describe, onDeliveries, newWebhookSecret: newSecret } = options;
   const random = options.random === undefined ? {} : { random: options.random };
   const outbox: MemoryOutbox =
@@ -159,7 +165,7 @@ function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: Sqli
     projectModels: new SqliteProjectModelStore({ database, clock }),
     users: new SqliteUserStore({ database, clock, ...random }),
     chats: new SqliteChatStore({ database, clock, ...random }),
-    webhooks: new SqliteWebhookStore({ database, clock, ...random, newSecret }),
+    webhooks: new SqliteWebhookStore({ database, clock, ...random, newSecret, claims }),
     idempotency: new SqliteIdempotencyStore({ database, clock }),
   };
 }

@@ -103,6 +103,8 @@ const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
   WHERE deliveries.id NOT IN (SELECT value FROM json_each($except))
   ORDER BY deliveries.next_attempt_at, deliveries.delivery_key LIMIT $limit`;
 
+const IS_DUE = "SELECT 1 FROM deliveries WHERE id = $id AND status = 'pending' AND next_attempt_at <= $now";
+
 const NEXT_DUE_AT = "SELECT min(next_attempt_at) AS at FROM deliveries WHERE status = 'pending'";
 
 const FIND_STATE = `SELECT webhook_key, status, attempts, next_attempt_at FROM deliveries WHERE id = $id`;
@@ -123,12 +125,19 @@ type WebhookParams = { readonly project: string; readonly id: string };
 type DeliveryParams = WebhookParams & { readonly deliveryId: string };
 type ListParams = { readonly project: string; readonly rows: number };
 
+/**
+ * When claims end, in Unix milliseconds by delivery. They need not survive the process, which is the only one that
+ * sends.
+ */
+export type DeliveryClaims = Map<DeliveryId, number>;
+
 /** WebhookStore on SQLite. */
 export class SqliteWebhookStore implements WebhookStore {
   readonly #database: SqliteDatabase;
   readonly #clock: Clock;
   readonly #random: RandomBytes;
   readonly #newSecret: (random: RandomBytes) => string;
+  readonly #claims: DeliveryClaims;
 
   /** @param options `newSecret` creates a secret `whsec_…` from random bytes */
   constructor(options: {
@@ -136,7 +145,9 @@ export class SqliteWebhookStore implements WebhookStore {
     readonly clock: Clock;
     readonly random?: RandomBytes;
     readonly newSecret: (random: RandomBytes) => string;
+    readonly claims?: DeliveryClaims;
   }) {
+    this.#claims = options.claims ?? new Map();
     this.#database = options.database;
     this.#clock = options.clock;
     this.#random = options.random ?? systemRandom;
@@ -254,10 +265,25 @@ export class SqliteWebhookStore implements WebhookStore {
    * among them.
    */
   due(limit: number, except: ReadonlySet<DeliveryId>): readonly DueDelivery[] {
+    const now = this.#clock.now();
+    const claimed = [...this.#claims].flatMap(([id, until]) => (until > now ? [id] : []));
     return this.#database
       .prepare<DueRow, { now: number; except: string; limit: number }>(DUE)
-      .all({ now: this.#clock.now(), except: JSON.stringify([...except]), limit })
+      .all({ now, except: JSON.stringify([...except, ...claimed]), limit })
       .map(toDueDelivery);
+  }
+
+  claim(id: DeliveryId, forMs: number): boolean {
+    const now = this.#clock.now();
+    if ((this.#claims.get(id) ?? 0) > now) return false;
+    this.#claims.delete(id);
+    const isDue = this.#database.prepare<object, { id: string; now: number }>(IS_DUE).get({ id, now }) !== null;
+    if (isDue) this.#claims.set(id, now + forMs);
+    return isDue;
+  }
+
+  giveBack(id: DeliveryId): void {
+    this.#claims.delete(id);
   }
 
   nextDueInMs(): number | null {
@@ -266,6 +292,7 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 
   record(id: DeliveryId, outcome: AttemptOutcome): void {
+    this.#claims.delete(id);
     this.#database.transaction(() => {
       const stored = this.#database.prepare<StateRow, { id: string }>(FIND_STATE).get({ id });
       if (stored === null) return;

@@ -1,0 +1,374 @@
+// The index of one project on one of several nodes. It follows the project's change sequence: each change is read from
+// the shared store and applied here. followed-index.ts has the projects.
+
+import { Fault } from "../../../domain/fault.ts";
+import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import { within } from "../../../kit/eventually.ts";
+import type { Log } from "../../../kit/log.ts";
+import type { Hits, IndexModel, ModelVectors, VisibleMemory } from "../../../ports/chunk-index.ts";
+import type { LoadedPublication, SharedIndex, SharedState, WantedPublication } from "../../../ports/shared-index.ts";
+import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
+import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "../project-index.ts";
+
+/** Maximum time that a request waits until the index is up to date, in milliseconds. */
+const CURRENT_MS_MAX = 10_000;
+/** Retry hint in seconds for a request that waited too long. */
+const RETRY_SECONDS = 2;
+/** Number of memories whose states one statement reads. */
+const PAGE_MEMORIES = 1_000;
+/** Number of chunks that are loaded at once, unless a single memory has more: about 10 MB. */
+const LOADED_CHUNKS = 2_048;
+const OVERDUE = "the index is not up to date in time";
+/** Stands for the project's live model among the memories that changed. */
+const LIVE_MODEL = 0n as MemoryKey;
+
+type ChunkKeys = Pick<Hits, "chunkKeys" | "memoryKeys">;
+
+/** What following needs besides the parts of any index. */
+export interface FollowParts {
+  readonly shared: SharedIndex;
+  readonly clock: Clock;
+  /** The memories of a project that searches may see, in pages. */
+  readonly completedOf: (id: ProjectId) => AsyncIterable<readonly VisibleMemory[]>;
+  /** Puts completed memories back to `processing`, because no publication of them can be loaded. */
+  readonly reopen: (memoryKeys: readonly MemoryKey[]) => Promise<void>;
+  /**
+   * The model that the project's searches use, null if that is not known or it is not installed; and whether it is
+   * being changed. Notes the model of this node, `own`, if none is known.
+   */
+  readonly modelOf: (
+    id: ProjectId,
+    own: IndexModel,
+  ) => Promise<{ readonly live: IndexModel | null; readonly isChanging: boolean }>;
+}
+
+/**
+ * The index of one project that follows its change sequence.
+ *
+ * Only the follower makes memories visible or hides them: it reads the committed states one after the other, so the
+ * last state that it applies is the newest one. `show` and `hide`, which callers use after their own changes, only wake
+ * it.
+ */
+export class FollowedProjectIndex extends EmbeddedProjectIndex {
+  readonly #id: ProjectId;
+  readonly #follow: FollowParts;
+  readonly #log: Log;
+  /** Every change up to this sequence number is applied; null before the first load. */
+  #applied: number | null = null;
+  /** The follower's steps run one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+  #opening: Promise<void> | null = null;
+  #catchingUp: Promise<void> | null = null;
+  #isClosed = false;
+  #hasRetracted = false;
+
+  constructor(
+    id: ProjectId,
+    native: NativeIndex,
+    parts: EmbeddedIndexParts,
+    { repairs, follow }: { readonly repairs: readonly string[]; readonly follow: FollowParts },
+  ) {
+    super(id, native, parts, repairs);
+    this.#id = id;
+    this.#follow = follow;
+    this.#log = parts.log;
+  }
+
+  /** The sequence number up to which every change is applied. */
+  get applied(): number {
+    return this.#applied ?? 0;
+  }
+
+  /** Whether memories were retracted since the last call. */
+  takeHasRetracted(): boolean {
+    const had = this.#hasRetracted;
+    this.#hasRetracted = false;
+    return had;
+  }
+
+  /** Brings the files of this node up to date. The second and later calls return the result of the first. */
+  opened(): Promise<void> {
+    this.#opening ??= this.#inTurn(async () => {
+      if (this.#applied === null) await this.#open();
+    }).catch((error: unknown) => {
+      this.#opening = null; // the next caller tries again
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  /** Waits until every change that was committed before this call is applied. @throws Fault `overloaded` */
+  async untilCurrent(): Promise<void> {
+    const committed = await this.#committed();
+    if (this.#includes(committed)) return;
+    try {
+      await within(this.#until(committed), CURRENT_MS_MAX, OVERDUE);
+    } catch (error) {
+      if (!(error instanceof Error) || error.message !== OVERDUE) throw error;
+      throw new Fault(
+        "overloaded",
+        "This node has not seen all changes of the project yet, so it does not answer from an outdated index. Try again soon.",
+        { retryAfterSeconds: RETRY_SECONDS, cause: error },
+      );
+    }
+  }
+
+  /** Applies new changes soon. */
+  wake(): void {
+    // the next request meets the failure again, and tells its caller
+    this.#catchUp().catch((err: unknown) => {
+      this.#log.debug({ projectId: this.#id, err }, "changes of other nodes could not be applied; trying again");
+    });
+  }
+
+  override show(): void {
+    this.wake();
+  }
+
+  override hide(): void {
+    this.wake();
+  }
+
+  /** Also applies the committed states again: another node may have published one of these memories meanwhile. */
+  override async retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    super.hide(memoryKeys);
+    await super.retract(memoryKeys);
+    await this.#inTurn(() => this.#apply(memoryKeys));
+  }
+
+  /** Also stores the vectors for the other nodes. */
+  override async addVectors(chunks: ChunkKeys, vectors: ModelVectors): Promise<number> {
+    await this.#follow.shared.addVectors(vectorsByMemory(chunks, vectors));
+    return super.addVectors(chunks, vectors);
+  }
+
+  override async dropBuilding(): Promise<void> {
+    await super.dropBuilding();
+    await this.#keepModels();
+  }
+
+  override async forgetPrevious(): Promise<void> {
+    await super.forgetPrevious();
+    await this.#keepModels();
+  }
+
+  /** Removes vectors that no node needs from the shared store. */
+  async #keepModels(): Promise<void> {
+    const { live, building, previous } = this.models();
+    const kept = [live, building, previous].flatMap((model) => model?.fingerprint ?? []);
+    await this.#follow.shared.keepModels(this.#id, kept);
+  }
+
+  override async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#last;
+    await super.close();
+  }
+
+  async #committed(): Promise<number> {
+    const committed = await this.#follow.shared.sequence(this.#id);
+    if (committed === null) throw new Fault("project_not_found", `There is no project '${this.#id}' any more.`);
+    return committed;
+  }
+
+  #includes(committed: number): boolean {
+    return this.#applied !== null && this.#applied >= committed;
+  }
+
+  /** The step that is running may have read the changes before this one was committed; then one more is needed. */
+  async #until(committed: number): Promise<void> {
+    while (!this.#includes(committed)) await this.#catchUp();
+  }
+
+  #catchUp(): Promise<void> {
+    this.#catchingUp ??= this.#inTurn(async () => {
+      this.#catchingUp = null; // a change that is committed from now on needs another step
+      await this.#applyNew();
+    });
+    return this.#catchingUp;
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const running = this.#last.then(() => {
+      if (this.#isClosed) throw new Fault("project_not_found", `The index of project '${this.#id}' was closed.`);
+      return step();
+    });
+    const ended = () => undefined;
+    this.#last = running.then(ended, ended); // the caller gets the error
+    return running;
+  }
+
+  // The sequence number is read first: changes that are committed meanwhile are applied again, which is harmless.
+  async #open(): Promise<void> {
+    const { completedOf } = this.#follow;
+    const sequence = await this.#committed();
+    const { incomplete } = await super.reconcile(completedOf(this.#id));
+    await this.#applyAll([LIVE_MODEL, ...incomplete]);
+    this.#applied = sequence;
+  }
+
+  async #applyNew(): Promise<void> {
+    const { shared } = this.#follow;
+    if (this.#applied === null) return this.#open();
+    const committed = await this.#committed();
+    if (committed === this.#applied) return;
+    const changes = await shared.changesAfter(this.#id, this.#applied);
+    // a number that went back is that of a restored database
+    if (changes.isIncomplete || changes.sequence < committed || committed < this.#applied) {
+      await this.#applyEverything();
+      this.#applied = committed;
+    } else {
+      await this.#applyAll(changes.memoryKeys);
+      this.#applied = changes.sequence;
+    }
+  }
+
+  /** Applies the states of all memories that are visible or were loaded. */
+  async #applyEverything(): Promise<void> {
+    const keys = new Set<MemoryKey>([LIVE_MODEL, ...this.firstChunks.keys()]);
+    for await (const page of this.#follow.completedOf(this.#id)) for (const { memoryKey } of page) keys.add(memoryKey);
+    await this.#applyAll([...keys]);
+  }
+
+  async #applyAll(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    const again = memoryKeys.includes(LIVE_MODEL) ? await this.#followModel() : [];
+    const keys = [...new Set([...again, ...memoryKeys])].filter((key) => key !== LIVE_MODEL);
+    for (let first = 0; first < keys.length; first += PAGE_MEMORIES) {
+      await this.#apply(keys.slice(first, first + PAGE_MEMORIES));
+    }
+  }
+
+  /** Brings these memories to their committed states. */
+  async #apply(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    const states = await this.#follow.shared.states(this.#id, memoryKeys);
+    const missing = states.filter((state) => this.#isMissing(state));
+    const [shown, gone] = [[] as VisibleMemory[], new Set<MemoryKey>(memoryKeys)];
+    for (const state of states) {
+      if (!state.isDeleted) gone.delete(state.memoryKey);
+      if (state.visible !== null) shown.push(state.visible);
+    }
+    const visible = new Set(shown.map(({ memoryKey }) => memoryKey));
+    const hidden = memoryKeys.filter((key) => !visible.has(key));
+    super.hide([...hidden, ...missing.map(({ memoryKey }) => memoryKey)]);
+    const retracted = [...gone].filter((key) => this.firstChunks.has(key));
+    if (retracted.length > 0) {
+      await super.retract(retracted);
+      this.#hasRetracted = true;
+    }
+    const lost = await this.#load(missing);
+    super.show(shown.filter(({ memoryKey }) => !lost.has(memoryKey)));
+  }
+
+  #isMissing({ memoryKey, visible, chunkCount, firstChunkKey }: SharedState): boolean {
+    return visible !== null && chunkCount > 0 && this.firstChunks.get(memoryKey) !== firstChunkKey;
+  }
+
+  /** Loads publications. Returns the memories that could not be loaded. */
+  async #load(missing: readonly SharedState[]): Promise<ReadonlySet<MemoryKey>> {
+    const lost = new Set<MemoryKey>(missing.map(({ memoryKey }) => memoryKey));
+    for (const group of groupsOf(missing)) {
+      const wanted = group.flatMap(({ memoryKey, firstChunkKey, chunkCount }) =>
+        firstChunkKey === null ? [] : [{ memoryKey, firstChunkKey, chunkCount }],
+      );
+      const { live, building } = this.models();
+      const models = [live, building].flatMap((model) => model?.fingerprint ?? []);
+      const found = await this.#follow.shared.publications(wanted, models);
+      const isUsable = ({ vectors }: LoadedPublication) => vectors[0]?.fingerprint === live.fingerprint;
+      const usable = found.filter(isUsable);
+      for (const same of Map.groupBy(usable, ({ vectors }) => vectors.length).values()) await this.load(same);
+      for (const { memoryKey } of usable) lost.delete(memoryKey);
+    }
+    if (lost.size > 0) await this.#reopen([...lost]);
+    return lost;
+  }
+
+  // A publication can be replaced while it is loaded. Then the row is not completed any more, and nothing is reopened.
+  async #reopen(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    const { shared, modelOf, reopen } = this.#follow;
+    const states = await shared.states(this.#id, memoryKeys);
+    const missing = states.filter((state) => this.#isMissing(state)).map(({ memoryKey }) => memoryKey);
+    if (missing.length === 0) return;
+    const { live, isChanging } = await modelOf(this.#id, this.models().live);
+    const isOwnModel = live === null || live.fingerprint === this.models().live.fingerprint;
+    if (isOwnModel && !isChanging) return reopen(missing);
+    // another node publishes with a model that this one has yet to take over
+    throw new Fault("overloaded", "The embedding model of this project is being changed. Try again soon.", {
+      retryAfterSeconds: RETRY_SECONDS,
+    });
+  }
+
+  /**
+   * Takes over the project's live model if another node has changed it. Returns the memories that must be loaded again,
+   * because vectors of the new model were missing.
+   */
+  async #followModel(): Promise<readonly MemoryKey[]> {
+    const { live: wanted } = await this.#follow.modelOf(this.#id, this.models().live);
+    if (wanted === null || wanted.fingerprint === this.models().live.fingerprint) return [];
+    const { building } = this.models();
+    if (building !== null && building.fingerprint !== wanted.fingerprint) await super.dropBuilding();
+    await this.beginModel(wanted);
+    const again: MemoryKey[] = [];
+    do {
+      const { memoryKeys } = await this.missingVectors();
+      const added = await this.#addStoredVectors(memoryKeys, wanted);
+      const without = memoryKeys.filter((key) => !added.has(key));
+      if (without.length > 0) await super.retract(without);
+      again.push(...without);
+    } while (!(await this.swapModel()));
+    await super.forgetPrevious();
+    return again;
+  }
+
+  async #addStoredVectors(memoryKeys: readonly MemoryKey[], model: IndexModel): Promise<ReadonlySet<MemoryKey>> {
+    const added = new Set<MemoryKey>();
+    for (let first = 0; first < memoryKeys.length; first += PAGE_MEMORIES) {
+      const page = memoryKeys.slice(first, first + PAGE_MEMORIES);
+      const states = await this.#follow.shared.states(this.#id, page);
+      for (const group of groupsOf(states.filter((state) => state.chunkCount > 0 && !this.#isMissing(state)))) {
+        const wanted = group.flatMap(({ memoryKey, firstChunkKey, chunkCount }) =>
+          firstChunkKey === null ? [] : [{ memoryKey, firstChunkKey, chunkCount }],
+        );
+        for (const found of await this.#follow.shared.publications(wanted, [model.fingerprint])) {
+          const [vectors] = found.vectors;
+          if (vectors === undefined) continue;
+          const keys = Array.from({ length: found.chunkCount }, (_, at) => found.firstChunkKey + BigInt(at));
+          const chunks = { chunkKeys: BigUint64Array.from(keys), memoryKeys: new BigUint64Array(keys.length) };
+          chunks.memoryKeys.fill(found.memoryKey);
+          if ((await super.addVectors(chunks, vectors)) > 0) added.add(found.memoryKey);
+        }
+      }
+    }
+    return added;
+  }
+}
+
+/** Vectors of chunks as vectors of memories. `chunks` has all chunks of each of its memories, in order. */
+function vectorsByMemory({ chunkKeys, memoryKeys }: ChunkKeys, { fingerprint, vectors }: ModelVectors) {
+  const dimensions = vectors.length / Math.max(1, chunkKeys.length);
+  const added: (WantedPublication & { readonly vectors: ModelVectors })[] = [];
+  for (let first = 0, end = 0; first < chunkKeys.length; first = end) {
+    while (end < chunkKeys.length && memoryKeys[end] === memoryKeys[first]) end += 1;
+    added.push({
+      memoryKey: (memoryKeys[first] ?? 0n) as MemoryKey,
+      firstChunkKey: (chunkKeys[first] ?? 0n) as ChunkKey,
+      chunkCount: end - first,
+      vectors: { fingerprint, vectors: vectors.subarray(first * dimensions, end * dimensions) },
+    });
+  }
+  return added;
+}
+
+/** Groups of memories with a limited number of chunks each. */
+function* groupsOf(states: readonly SharedState[]): Generator<readonly SharedState[]> {
+  let [group, chunks]: [SharedState[], number] = [[], 0];
+  for (const state of states) {
+    if (group.length > 0 && chunks + state.chunkCount > LOADED_CHUNKS) {
+      yield group;
+      [group, chunks] = [[], 0];
+    }
+    group.push(state);
+    chunks += state.chunkCount;
+  }
+  if (group.length > 0) yield group;
+}

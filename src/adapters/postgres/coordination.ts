@@ -1,0 +1,211 @@
+// Coordination of nodes on PostgreSQL. Times are those of the database server, so the clocks of the nodes need not
+// agree.
+
+import { createHash } from "node:crypto";
+import type { ProjectId } from "../../domain/ids.ts";
+import { queryRefusal } from "../../domain/quota.ts";
+import type { Clock } from "../../kit/clock.ts";
+import type { Log } from "../../kit/log.ts";
+import {
+  type Flight,
+  type Flights,
+  type NodeTask,
+  type NodeTasks,
+  type QueryQuotas,
+  type QuotaReservation,
+  type RateWindow,
+  UNLIMITED,
+  type WindowState,
+} from "../../ports/coordination.ts";
+import { PROJECT_KEY } from "../rows/sql.ts";
+import type { Client } from "./client.ts";
+import { ProjectTurns } from "./project-turns.ts";
+import { ReadingSession, WritingSession } from "./session.ts";
+import { readUsage } from "./usage-rows.ts";
+
+/** How long a process holds something without renewing it, in milliseconds. */
+const HOLD_MS = 60_000;
+/** Interval of renewals: three may fail before anything is lost. */
+const RENEW_MS = HOLD_MS / 4;
+/** Windows without requests are removed when they are this many windows old. */
+const WINDOWS_KEPT = 3;
+/** Tables whose rows a node holds. */
+const HELD = ["request_flights", "query_reservations", "node_tasks"] as const;
+
+const COUNT = "SELECT * FROM count_request($key, $limit, $windowMs, $now, $onlyLooks = 1)";
+const REMOVE_WINDOWS = `WITH old AS (DELETE FROM rate_windows WHERE newest < now_ms() - $ageMs RETURNING key)
+  DELETE FROM rate_slots USING old WHERE rate_slots.key = old.key`;
+const BEGIN = `INSERT INTO request_flights AS known (slot, id, holder, until)
+  VALUES ($slot, $id, $holder, now_ms() + ${HOLD_MS})
+  ON CONFLICT (slot) DO UPDATE SET id = excluded.id, holder = excluded.holder, until = excluded.until
+    WHERE known.until <= now_ms()`;
+const END = "DELETE FROM request_flights WHERE slot = $slot AND id = $id";
+const RESERVED = `SELECT count(*) AS reserved FROM query_reservations
+  WHERE project_key = ${PROJECT_KEY} AND until > now_ms()`;
+const RESERVE = `INSERT INTO query_reservations (id, project_key, holder, until)
+  VALUES ($id, ${PROJECT_KEY}, $holder, now_ms() + ${HOLD_MS})`;
+const RELEASE = "DELETE FROM query_reservations WHERE id = $id";
+const TAKE_TASK = `INSERT INTO node_tasks AS known (name, holder, until)
+  VALUES ($task, $holder, now_ms() + ${HOLD_MS})
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE known.holder = excluded.holder OR known.until <= now_ms()`;
+
+/** Options of `PostgresCoordination`. */
+export interface PostgresCoordinationParts {
+  readonly client: Client;
+  /** Id of this node. What an earlier process of the node held ends when this one begins. */
+  readonly nodeId: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What the nodes on one database agree on. */
+export class PostgresCoordination {
+  readonly quotas: QueryQuotas = { reserve: (projectId) => this.#reserve(projectId) };
+  readonly flights: Flights = { begin: (slotKey) => this.#begin(slotKey) };
+  readonly tasks: NodeTasks = { isMine: (task) => this.#isMine(task) };
+  readonly #parts: PostgresCoordinationParts;
+  readonly #turns = new ProjectTurns();
+  readonly #stop = new AbortController();
+  #renewing: Promise<void> = Promise.resolve();
+
+  constructor(parts: PostgresCoordinationParts) {
+    this.#parts = parts;
+  }
+
+  /** Gives up what an earlier process of this node held, and begins to renew what this one holds. */
+  async start(): Promise<void> {
+    await this.#giveUpAll();
+    this.#renewing = this.#renew();
+  }
+
+  /** Gives up everything. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#renewing;
+    await this.#giveUpAll();
+  }
+
+  /**
+   * A window whose keys begin with `name`. A call is one statement on any connection. If that connection has ended, the
+   * statement runs again, and the request may count twice; it is never admitted beyond the limit.
+   * @param now Unix milliseconds, in place of the clock of the database server
+   */
+  window(name: string, windowMs: number, now: () => number | null = () => null): RateWindow {
+    const reading = new ReadingSession(this.#parts.client);
+    const count = async (key: string, limit: number, onlyLooks: boolean): Promise<WindowState> => {
+      if (limit >= UNLIMITED) return unlimited(now() ?? this.#parts.clock.now());
+      // a changed limit begins another window, because it numbers the slots in another way
+      const params = { key: `${name} ${limit} ${key}`, limit, windowMs, now: now(), onlyLooks: Number(onlyLooks) };
+      const row = await reading.get<CountRow>(COUNT, params);
+      if (row === null) throw new Error("count_request returned nothing");
+      return stateOf(row, limit, windowMs);
+    };
+    return {
+      admit: (key, limit) => count(key, limit, false),
+      peek: (key, limit) => count(key, limit, true),
+    };
+  }
+
+  /** Removes windows in which nothing was counted for a while. */
+  async prune(windowMs: number): Promise<void> {
+    await this.#write((session) => session.run(REMOVE_WINDOWS, { ageMs: WINDOWS_KEPT * windowMs }));
+  }
+
+  async #begin(slotKey: string): Promise<Flight | null> {
+    const slot = new Uint8Array(createHash("sha256").update(slotKey).digest());
+    const id = crypto.randomUUID();
+    const holder = this.#parts.nodeId;
+    if ((await this.#write((session) => session.run(BEGIN, { slot, id, holder }))) === 0) return null;
+    return { end: () => this.#quietly((session) => session.run(END, { slot, id })) };
+  }
+
+  async #reserve(project: ProjectId): Promise<QuotaReservation> {
+    const id = crypto.randomUUID();
+    const { clock, nodeId: holder } = this.#parts;
+    await this.#write(async (session) => {
+      await session.lock([project]);
+      const usage = await readUsage(session, project, clock.now());
+      const reserved = await session.get<{ readonly reserved: bigint }>(RESERVED, { project });
+      const refusal = queryRefusal(usage, Number(reserved?.reserved), clock.now());
+      if (refusal !== null) throw refusal;
+      await session.run(RESERVE, { id, project, holder });
+    });
+    return {
+      count: async ({ accounts }, tokens) => accounts.countQuery(project, tokens, id),
+      release: () => void this.#quietly((session) => session.run(RELEASE, { id })),
+    };
+  }
+
+  async #isMine(task: NodeTask): Promise<boolean> {
+    const params = { task, holder: this.#parts.nodeId };
+    return (await this.#write((session) => session.run(TAKE_TASK, params))) > 0;
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, nodeId: holder } = this.#parts;
+    for (;;) {
+      await clock.sleep(RENEW_MS, this.#stop.signal);
+      if (this.#stop.signal.aborted) return;
+      await this.#quietly(async (session) => {
+        for (const table of HELD) {
+          await session.run(`UPDATE ${table} SET until = now_ms() + ${HOLD_MS} WHERE holder = $holder`, { holder });
+        }
+      });
+    }
+  }
+
+  #giveUpAll(): Promise<void> {
+    const { nodeId: holder } = this.#parts;
+    return this.#quietly(async (session) => {
+      for (const table of HELD) await session.run(`DELETE FROM ${table} WHERE holder = $holder`, { holder });
+    });
+  }
+
+  /** Does what ends by itself within a minute if it fails. */
+  async #quietly(work: (session: WritingSession) => Promise<unknown>): Promise<void> {
+    try {
+      await this.#write(work);
+    } catch (err) {
+      this.#parts.log.warn({ err }, "what this node holds in the database could not be renewed or given up");
+    }
+  }
+
+  async #write<T>(work: (session: WritingSession) => Promise<T>): Promise<T> {
+    const session = new WritingSession(this.#parts.client, this.#turns);
+    try {
+      const result = await work(session);
+      await session.commit();
+      return result;
+    } catch (error) {
+      await session.rollback();
+      throw error;
+    } finally {
+      session.end();
+    }
+  }
+}
+
+interface CountRow {
+  readonly is_admitted: boolean;
+  readonly in_window: bigint;
+  readonly oldest: bigint | null;
+  readonly blocking: bigint | null;
+  readonly at_ms: bigint;
+}
+
+function unlimited(nowMs: number): WindowState {
+  const resetAtSeconds = Math.ceil(nowMs / 1000);
+  return { isAdmitted: true, limit: UNLIMITED, remaining: UNLIMITED, resetAtSeconds, retryAfterSeconds: 0 };
+}
+
+function stateOf({ is_admitted, in_window, oldest, blocking, at_ms }: CountRow, limit: number, windowMs: number) {
+  const [at, isAdmitted] = [Number(at_ms), is_admitted];
+  return {
+    isAdmitted,
+    limit,
+    remaining: Math.max(0, limit - Number(in_window)),
+    resetAtSeconds: Math.ceil((oldest === null ? at : Number(oldest) + windowMs) / 1000),
+    retryAfterSeconds: isAdmitted ? 0 : Math.ceil((Number(blocking) + windowMs - at) / 1000),
+  } satisfies WindowState;
+}

@@ -1,0 +1,58 @@
+// Files that wait to be read, in pieces, so that any node can read them.
+
+import type { SharedFiles } from "../../ports/upload-files.ts";
+import type { Client } from "./client.ts";
+import { ProjectTurns } from "./project-turns.ts";
+import { ReadingSession, WritingSession } from "./session.ts";
+
+const PUT = "INSERT INTO kept_files (name, piece, bytes) VALUES ($name, $piece, $bytes)";
+const READ = "SELECT bytes FROM kept_files WHERE name = $name AND piece = $piece";
+const REMOVE = "DELETE FROM kept_files WHERE name = $name";
+const NAMES = `SELECT name FROM kept_files
+  WHERE piece = 0 AND kept_at <= now() - make_interval(secs => $ageMs / 1000.0)`;
+
+/** SharedFiles on PostgreSQL. */
+export class PostgresFiles implements SharedFiles {
+  readonly #reading: ReadingSession;
+  readonly #turns = new ProjectTurns();
+
+  constructor(private readonly client: Client) {
+    this.#reading = new ReadingSession(client);
+  }
+
+  async put(name: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    await this.#write(async (session) => {
+      let piece = 0;
+      for await (const bytes of pieces) await session.run(PUT, { name, piece: piece++, bytes });
+    });
+  }
+
+  async *read(name: string): AsyncGenerator<Uint8Array> {
+    for (let piece = 0; ; piece++) {
+      const row = await this.#reading.get<{ readonly bytes: Uint8Array }>(READ, { name, piece });
+      if (row === null) return;
+      yield row.bytes;
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#write((session) => session.run(REMOVE, { name }));
+  }
+
+  async names(ageMs: number): Promise<readonly string[]> {
+    return (await this.#reading.all<{ readonly name: string }>(NAMES, { ageMs })).map(({ name }) => name);
+  }
+
+  async #write(work: (session: WritingSession) => Promise<unknown>): Promise<void> {
+    const session = new WritingSession(this.client, this.#turns);
+    try {
+      await work(session);
+      await session.commit();
+    } catch (error) {
+      await session.rollback();
+      throw error;
+    } finally {
+      session.end();
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// Contract of the limits and requests in progress (src/ports/coordination.ts). Every implementation must pass it;
+// `open` creates several processes' views of one, which agree with each other.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Fault } from "../../src/domain/fault.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import { PLANS } from "../../src/domain/project.ts";
+import type { Eventually } from "../../src/kit/eventually.ts";
+import { type Flights, type QueryQuotas, type RateWindow, UNLIMITED } from "../../src/ports/coordination.ts";
+import type { Transactions } from "../../src/ports/transactions.ts";
+import { ManualClock } from "./manual-clock.ts";
+
+/** One process's view. */
+export interface Coordinating {
+  /** Windows of 60 s, whose time is that of the test's clock. */
+  readonly window: RateWindow;
+  readonly quotas: QueryQuotas;
+  readonly flights: Flights;
+}
+
+/** Processes that agree. */
+export interface OpenedCoordination {
+  readonly nodes: readonly [Coordinating, Coordinating];
+  readonly transactions: Transactions;
+  /** A project with the plan `free`. */
+  readonly project: ProjectId;
+  close(): Promise<void>;
+}
+
+const WINDOW_MS = 60_000;
+
+/** Runs the contract. */
+export function coordinationContract(
+  implementation: string,
+  open: (clock: ManualClock) => Eventually<OpenedCoordination>,
+): void {
+  describe(`${implementation} as Coordination`, () => {
+    let clock: ManualClock;
+    let opened: OpenedCoordination;
+    beforeEach(async () => {
+      clock = new ManualClock();
+      opened = await open(clock);
+    });
+    afterEach(() => opened.close());
+    const node = (at: number) => opened.nodes[at % 2 === 0 ? 0 : 1];
+    const everywhere = <T>(calls: number, call: (of: Coordinating, at: number) => Eventually<T>): Promise<T[]> =>
+      Promise.all(Array.from({ length: calls }, async (_, at) => call(node(at), at)));
+
+    test("of 200 parallel requests at a limit of 100, exactly 100 are admitted", async () => {
+      const states = await everywhere(200, ({ window }) => window.admit("k", 100));
+      expect(states.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(100);
+      const refused = states.find(({ isAdmitted }) => !isAdmitted);
+      expect(refused).toMatchObject({ limit: 100, remaining: 0, retryAfterSeconds: 60 });
+      expect(await node(1).window.peek("k", 100)).toMatchObject({ isAdmitted: false, remaining: 0 });
+      expect(await node(0).window.admit("other", 100)).toMatchObject({ isAdmitted: true, remaining: 99 });
+    });
+
+    test("a request is admitted if and only if fewer than the limit were admitted in the window before it", async () => {
+      const admitted: number[] = [];
+      for (let at = 0; at < 150; at++) {
+        clock.advance((at * 7_919) % 9_001);
+        const now = clock.now();
+        const counted = admitted.filter((time) => time > now - WINDOW_MS);
+        const state = await node(at).window.admit("k", 7);
+        expect(state.isAdmitted).toBe(counted.length < 7);
+        if (state.isAdmitted) admitted.push(now);
+        const after = admitted.filter((time) => time > now - WINDOW_MS);
+        expect(state.remaining).toBe(7 - after.length);
+        expect(state.resetAtSeconds).toBe(Math.ceil(((after[0] ?? now) + WINDOW_MS) / 1000));
+        const leaves = Math.ceil(((after[0] ?? now) + WINDOW_MS - now) / 1000);
+        expect(state.retryAfterSeconds).toBe(state.isAdmitted ? 0 : leaves);
+        expect((await node(at + 1).window.peek("k", 7)).remaining).toBe(state.remaining);
+      }
+      expect(admitted.length).toBeGreaterThan(30);
+    });
+
+    test("unlimited requests are not counted", async () => {
+      const state = await node(0).window.admit("k", UNLIMITED);
+      expect(state).toMatchObject({ isAdmitted: true, limit: UNLIMITED, remaining: UNLIMITED, retryAfterSeconds: 0 });
+    });
+
+    test("of 60 parallel requests with one slot, exactly one runs; the next one runs when it has ended", async () => {
+      const flights = await everywhere(60, (of) => of.flights.begin("slot"));
+      const running = flights.filter((flight) => flight !== null);
+      expect(running).toHaveLength(1);
+      expect(await node(0).flights.begin("other slot")).not.toBeNull();
+      await running[0]?.end();
+      const next = await node(1).flights.begin("slot");
+      expect(next).not.toBeNull();
+      await running[0]?.end(); // a late second call ends nothing
+      expect(await node(0).flights.begin("slot")).toBeNull();
+      await next?.end();
+    });
+
+    test("of parallel reservations exactly as many succeed as the plan has queries", async () => {
+      const limit = PLANS.free.queriesPerMonth ?? 0;
+      const reserve = async (of: Coordinating) => {
+        try {
+          return await of.quotas.reserve(opened.project);
+        } catch (error) {
+          return error instanceof Fault ? error.code : String(error);
+        }
+      };
+      const results = await everywhere(limit + 20, reserve);
+      const reserved = results.filter((result) => typeof result !== "string");
+      expect(reserved).toHaveLength(limit);
+      expect(new Set(results.filter((result) => typeof result === "string"))).toEqual(
+        new Set(["query_quota_exceeded"]),
+      );
+      const [first, second] = reserved;
+      await opened.transactions.run((tx) => first?.count(tx, { prompt: 1, completion: 1 }));
+      first?.release();
+      expect(await reserve(node(1))).toBe("query_quota_exceeded");
+      second?.release();
+      expect(typeof (await untilReserved(() => reserve(node(1))))).toBe("object");
+      for (const each of reserved) each.release();
+    });
+  });
+}
+
+/** A release may take a moment. */
+async function untilReserved<T>(reserve: () => Promise<T | string>): Promise<T | string> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const result = await reserve();
+    if (typeof result !== "string") return result;
+  }
+  return "never";
+}
