@@ -52,21 +52,23 @@ function environmentOf({ url, key }: RunningServer): Record<string, string> {
   return { MNEME_URL: url, MNEME_API_KEY: key, HOOK_URL: receiver.url };
 }
 
-function server(): Promise<RunningServer> {
-  return startServer({ environment: { MNEME_WEBHOOK_ALLOW: "127.0.0.1" } });
-}
+describe.each(RUNTIMES)("under %s", (name, program) => {
+  let running: RunningServer;
+  beforeAll(async () => {
+    running = await startServer({ environment: { MNEME_WEBHOOK_ALLOW: "127.0.0.1" } });
+  });
+  afterAll(async () => {
+    await running.stop();
+  });
 
-describe.each(RUNTIMES)("under %s", (_, program) => {
   test("every method works on a real server, and every operation has one", async () => {
-    await using running = await server();
     const output = await outputOf([program, "calls.mjs"], environmentOf(running));
     expect(JSON.parse(output).calls).toBeGreaterThan(90);
     expect((await operationsCalled(running)).missing).toEqual([]);
   });
 
   test("the README is a tour that works", async () => {
-    await using running = await server();
-    const file = join(folder, `readme-${program === "node" ? "node" : "bun"}.mjs`);
+    const file = join(folder, `readme-${name}.mjs`);
     writeFileSync(file, readmeCode(readFileSync(join(PACKAGE, "README.md"), "utf8"), "js"));
     const output = await outputOf([program, file], environmentOf(running));
     expect(output).toContain("under the blue pot");

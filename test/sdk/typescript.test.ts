@@ -1,7 +1,7 @@
 // The TypeScript client against servers that fail: repetitions, time limits, streams that break off, wrong answers,
 // webhook messages. typescript-calls.test.ts calls a real server.
 
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import packageOfServer from "../../package.json" with { type: "json" };
 import packageOfClient from "../../sdk/typescript/package.json" with { type: "json" };
@@ -419,6 +419,93 @@ describe("uploads", () => {
     server.answer(fault(503, "overloaded", { retry_after_seconds: 0 }), json(memory("mem_1"), 202));
     await mneme.memories.upload(new File(["hello"], "a.txt"), {}, { onProgress: () => undefined });
     expect(server.received.map(({ body }) => body.includes("hello"))).toEqual([true, true]);
+  });
+});
+
+/** XMLHttpRequest as the client uses it, on `fetch`. */
+class BrowserRequest {
+  readonly upload: { onprogress?: (event: { loaded: number; total: number }) => void } = {};
+  onload?: () => void;
+  onerror?: () => void;
+  onabort?: () => void;
+  onloadend?: () => void;
+  responseType = "";
+  response: unknown = null;
+  status = 0;
+  readonly #headers = new Headers();
+  #answerHeaders = "";
+  #target: [method: string, url: string] = ["", ""];
+  #isAborted = false;
+
+  open(method: string, url: string): void {
+    this.#target = [method, url];
+  }
+  setRequestHeader(name: string, value: string): void {
+    this.#headers.set(name, value);
+  }
+  getAllResponseHeaders(): string {
+    return this.#answerHeaders;
+  }
+  abort(): void {
+    this.#isAborted = true;
+    this.onabort?.();
+    this.onloadend?.();
+  }
+  send(body: Blob): void {
+    const [method, url] = this.#target;
+    this.upload.onprogress?.({ loaded: body.size, total: body.size });
+    fetch(url, { method, headers: this.#headers, body }).then(
+      async (answer) => {
+        this.#answerHeaders = [...answer.headers].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+        this.response = await answer.arrayBuffer();
+        this.status = answer.status;
+        if (this.#isAborted) return;
+        this.onload?.();
+        this.onloadend?.();
+      },
+      () => {
+        this.onerror?.();
+        this.onloadend?.();
+      },
+    );
+  }
+}
+
+describe("uploads in a browser", () => {
+  const names = globalThis as { XMLHttpRequest?: unknown };
+  beforeEach(() => {
+    names.XMLHttpRequest = BrowserRequest;
+  });
+  afterEach(() => {
+    delete names.XMLHttpRequest;
+  });
+  const upload = (client: Mneme, steps: number[], signal?: AbortSignal) =>
+    client.memories.upload(
+      new File(["hello"], "a.txt"),
+      {},
+      { onProgress: ({ sentBytes }) => steps.push(sentBytes), signal },
+    );
+
+  test("report the progress of XMLHttpRequest, and their failures are those of other calls", async () => {
+    const steps: number[] = [];
+    server.answer(fault(503, "overloaded", { retry_after_seconds: 0 }), json(memory("mem_1"), 202));
+    expect((await upload(mneme, steps)).id).toBe("mem_1");
+    expect(steps.map((step) => step > 0)).toEqual([false, true, false, true]);
+    expect(server.received[0]?.headers.get("authorization")).toBe("Bearer ctx_test");
+    server.answer(fault(415, "unsupported_media_type"));
+    expect((await failure(upload(mneme, []), InvalidRequestError)).requestId).toBe("req-1");
+    const gone = startFaultServer();
+    await gone.stop();
+    await failure(upload(new Mneme({ baseUrl: gone.url, apiKey: "ctx_a", retriesMax: 0 }), []), ConnectionError);
+  });
+
+  test("can be ended", async () => {
+    const controller = new AbortController();
+    server.answer(() => {
+      controller.abort(new Error("enough"));
+      return new Promise<Response>(() => undefined);
+    });
+    await expect(upload(mneme, [], controller.signal)).rejects.toThrow("enough");
   });
 });
 
