@@ -2,7 +2,7 @@
 // of its README.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningServer, startServer } from "../support/server.ts";
@@ -10,6 +10,8 @@ import { ROOT } from "../support/sources.ts";
 import { operationsCalled, type ReceivingServer, readmeCode, startReceiver } from "./sdk.ts";
 
 const PACKAGE = join(ROOT, "sdk/typescript");
+const hasAi = existsSync(join(PACKAGE, "node_modules/ai"));
+const withAi = hasAi ? "" : ", skipped: run npx -y bun install in sdk/typescript";
 const RUNTIMES = [
   ["Node", "node"],
   ["Bun", process.execPath],
@@ -27,6 +29,11 @@ beforeAll(async () => {
   const tsc = [join(ROOT, "node_modules/.bin/tsc"), "-p", PACKAGE, "--outDir", join(installed, "dist")];
   await outputOf([process.execPath, ...tsc], {});
   cpSync(join(ROOT, "test/sdk/typescript-calls.mjs"), join(folder, "calls.mjs"));
+  cpSync(join(ROOT, "test/sdk/typescript-ai.mjs"), join(folder, "ai.mjs"));
+  for (const name of hasAi ? ["ai", "@ai-sdk", "zod"] : []) {
+    const installed = join(PACKAGE, "node_modules", name);
+    if (existsSync(installed)) symlinkSync(installed, join(folder, "node_modules", name));
+  }
 });
 afterAll(async () => {
   await receiver.stop();
@@ -74,6 +81,12 @@ describe.each(RUNTIMES)("under %s", (name, program) => {
     expect(output).toContain("under the blue pot");
     expect(output).toContain("memory_not_found 404");
   });
+});
+
+test.skipIf(!hasAi)(`the tools for Vercel's AI SDK work with it${withAi}`, async () => {
+  await using running = await startServer();
+  // the version of the AI SDK needs Node 22
+  expect(await outputOf([process.execPath, "ai.mjs"], environmentOf(running))).toBe("ok\n");
 });
 
 test("the package has no dependencies, and runs where it says", () => {
