@@ -154,6 +154,17 @@ export interface Seeds {
   readonly scores: Float32Array;
 }
 
+/** Options of a graph search. */
+export interface GraphOptions {
+  /**
+   * Whether the walk also begins at names of several words that a single passage contains. Default: only at titles, and
+   * at entities that at least two passages contain.
+   */
+  readonly usesSingleNames?: boolean;
+  /** Minimum certainty. Below it there is no walk: no hits, and certainty 0. Default: 0. */
+  readonly certaintyMin?: number;
+}
+
 /** Hits of a graph search, best first. */
 export interface GraphHits extends Hits {
   /** How sure the graph is of the query's entities, 0..1. 0 if there are no hits. */
@@ -333,15 +344,13 @@ export interface ProjectIndex {
    * Graph search: a walk of at most two steps from the query's entities and from the seeds, over passages of the
    * admissible set. Scores are above 0 and at most 1; the best one equals `certainty`.
    * @param seeds at most 10
-   * @param usesSingleNames whether the walk also begins at names of several words that a single passage contains.
-   *   Default: only at titles, and at entities that at least two passages contain.
    */
   searchGraph(
     query: string,
     seeds: Seeds,
     within: AdmissibleSet,
     limit: number,
-    usesSingleNames?: boolean,
+    options?: GraphOptions,
   ): Promise<GraphHits>;
   /** Entities of one memory, and memories of the admissible set that share some of them; at most `limit` of each. */
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;

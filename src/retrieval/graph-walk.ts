@@ -67,11 +67,13 @@ export class GraphWalk implements GraphScores {
  * Walks the graph from the entities of the query and from the best candidates found so far. If the request asks for the
  * graph, also from names that a single passage contains.
  * @param best candidates, best first; may be empty
+ * @param certaintyMin below this graph certainty there is no walk, and the result is empty
  */
 export async function walkGraph(
   { request, index, within }: Search,
   best: readonly Candidate[],
   limit: number,
+  certaintyMin = 0,
 ): Promise<GraphWalk> {
   const starts = best.slice(0, GRAPH_SEEDS_MAX);
   const seeds: Seeds = {
@@ -79,5 +81,6 @@ export async function walkGraph(
     scores: Float32Array.from(starts, ({ hybridScore }) => hybridScore),
   };
   const { query, includeGraph } = request;
-  return new GraphWalk(await index.searchGraph(query, seeds, within, limit, includeGraph));
+  const options = { usesSingleNames: includeGraph, certaintyMin };
+  return new GraphWalk(await index.searchGraph(query, seeds, within, limit, options));
 }

@@ -47,20 +47,17 @@ export const NO_GRAPH: GraphScores = { signals: new Map(), certainty: 0 };
 /**
  * Sibling boost: each passage gains `share` of the distance to the best passage of its memory. It never exceeds that
  * best passage, so the best score of each memory stays the same. A memory with one passage gains nothing.
+ * @param memoryKeys the memory of each passage
  * @param scores one per passage
  * @returns the new scores, in the same order
  */
-export function boostSiblings(
-  passages: readonly Pick<Candidate, "memoryKey">[],
-  scores: readonly number[],
-  share: number,
-): number[] {
+export function boostSiblings(memoryKeys: readonly MemoryKey[], scores: readonly number[], share: number): number[] {
   const best = new Map<MemoryKey, number>();
-  for (const [position, { memoryKey }] of passages.entries()) {
+  for (const [position, memoryKey] of memoryKeys.entries()) {
     const score = scores[position] ?? Number.NaN;
     if (score > (best.get(memoryKey) ?? Number.NEGATIVE_INFINITY)) best.set(memoryKey, score);
   }
-  return passages.map(({ memoryKey }, position) => {
+  return memoryKeys.map((memoryKey, position) => {
     const score = scores[position] ?? Number.NaN;
     return score + share * ((best.get(memoryKey) ?? score) - score);
   });
@@ -222,11 +219,18 @@ export function hitsOutsidePool(
 
 /** Concatenates two pools that have no passage in common. */
 export function mergePools(first: Pool, second: Pool): Pool {
-  return {
-    chunkKeys: new BigUint64Array([...first.chunkKeys, ...second.chunkKeys]),
-    memoryKeys: new BigUint64Array([...first.memoryKeys, ...second.memoryKeys]),
-    cosines: new Float32Array([...first.cosines, ...second.cosines]),
+  const length = first.chunkKeys.length;
+  const merged = {
+    chunkKeys: new BigUint64Array(length + second.chunkKeys.length),
+    memoryKeys: new BigUint64Array(length + second.chunkKeys.length),
+    cosines: new Float32Array(length + second.chunkKeys.length),
   };
+  for (const [offset, { chunkKeys, memoryKeys, cosines }] of [[0, first] as const, [length, second] as const]) {
+    merged.chunkKeys.set(chunkKeys, offset);
+    merged.memoryKeys.set(memoryKeys, offset);
+    merged.cosines.set(cosines, offset);
+  }
+  return merged;
 }
 
 /**
@@ -248,35 +252,28 @@ export function rankByHybridScore(
   const vectorRanks = ranksOf(pool.cosines);
   const textWeight = mode.textWeight * graphDamping(graph, mode);
   const textRanks = textScores === null ? null : ranksOf(textScores);
-  const unboosted: Omit<Candidate, "finalScore">[] = [];
-  for (let position = 0; position < pool.chunkKeys.length; position++) {
+  const chunkKeys = Array.from(pool.chunkKeys) as ChunkKey[];
+  const memoryKeys = Array.from(pool.memoryKeys) as MemoryKey[];
+  const scores = chunkKeys.map((chunkKey, position) => {
     const cosine = pool.cosines[position] ?? Number.NaN;
-    const hasCosine = !Number.isNaN(cosine);
-    const textScore = textScores?.[position] ?? 0;
-    const graphSignal = graph.signals.get(pool.chunkKeys[position] ?? 0n);
-    const vectorPart = hasCosine ? mode.vectorWeight * cosine + (1 - mode.vectorWeight) * mode.typicalCosine : 0;
-    const score = vectorPart + textWeight * textScore + mode.graphWeight * (graphSignal?.score ?? 0);
-    unboosted.push({
-      chunkKey: (pool.chunkKeys[position] ?? 0n) as ChunkKey,
-      memoryKey: (pool.memoryKeys[position] ?? 0n) as MemoryKey,
-      signals: {
-        ...(hasCosine && { vector: { rank: vectorRanks[position] ?? 0, score: cosine } }),
-        ...(textRanks !== null && { text: { rank: textRanks[position] ?? 0, score: textScore } }),
-        ...(graphSignal !== undefined && { graph: graphSignal }),
-      },
-      hybridScore: score,
-    });
-  }
-  const scores = boostSiblings(
-    unboosted,
-    unboosted.map((candidate) => candidate.hybridScore),
-    mode.siblingBoost,
-  );
-  return sortByHybridScore(
-    unboosted.map((candidate, position) => {
-      return { ...candidate, hybridScore: scores[position] ?? candidate.hybridScore };
-    }),
-  );
+    const vectorPart = Number.isNaN(cosine)
+      ? 0
+      : mode.vectorWeight * cosine + (1 - mode.vectorWeight) * mode.typicalCosine;
+    const graphScore = graph.signals.get(chunkKey)?.score ?? 0;
+    return vectorPart + textWeight * (textScores?.[position] ?? 0) + mode.graphWeight * graphScore;
+  });
+  const boosted = boostSiblings(memoryKeys, scores, mode.siblingBoost);
+  const candidates = chunkKeys.map((chunkKey, position): Candidate => {
+    const signals: { -readonly [Name in keyof Signals]: Signals[Name] } = {};
+    const cosine = pool.cosines[position] ?? Number.NaN;
+    if (!Number.isNaN(cosine)) signals.vector = { rank: vectorRanks[position] ?? 0, score: cosine };
+    if (textRanks !== null) signals.text = { rank: textRanks[position] ?? 0, score: textScores?.[position] ?? 0 };
+    const graphSignal = graph.signals.get(chunkKey);
+    if (graphSignal !== undefined) signals.graph = graphSignal;
+    const hybridScore = boosted[position] ?? 0;
+    return { chunkKey, memoryKey: memoryKeys[position] as MemoryKey, signals, hybridScore, finalScore: hybridScore };
+  });
+  return sortByFinalScore(candidates);
 }
 
 /**
@@ -301,7 +298,8 @@ export function blendRerank(
   const blended = read.map(
     ({ hybridScore }, position) => hybridScore + weight * (given[position] ?? neutralLogit(given, position)),
   );
-  const finals = boostSiblings(read, blended, mode.siblingBoost);
+  const memoryKeys = read.map(({ memoryKey }) => memoryKey);
+  const finals = boostSiblings(memoryKeys, blended, mode.siblingBoost);
   const scored = read.map((candidate, position) => {
     const score = given[position] ?? null;
     const signals =

@@ -1,6 +1,7 @@
 // Recall: collects candidates by vector search, full-text search and graph search, and orders them by their hybrid
 // score.
 
+import type { Hits } from "../ports/chunk-index.ts";
 import type { Embedder } from "../ports/models.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
 import { SURE_GRAPH_CANDIDATES, SURE_GRAPH_CERTAINTY } from "./modes.ts";
@@ -19,6 +20,12 @@ import type { Search, SearchRequest } from "./request.ts";
 
 /** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
 const SPARE_CANDIDATES = 10;
+
+const NO_HITS: Hits = {
+  chunkKeys: new BigUint64Array(),
+  memoryKeys: new BigUint64Array(),
+  scores: new Float32Array(),
+};
 
 /** The result of recall. */
 export interface Recalled {
@@ -55,7 +62,10 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
     mode.textCandidates > 0
       ? deferError(index.searchText(request.query, within, Math.max(mode.textCandidates, limit)))
       : null;
-  const earlyWalk = mode.usesSureGraph && !usesGraph ? deferError(walkGraph(running, [], SURE_GRAPH_CANDIDATES)) : null;
+  const earlyWalk =
+    mode.usesSureGraph && !usesGraph
+      ? deferError(walkGraph(running, [], SURE_GRAPH_CANDIDATES, SURE_GRAPH_CERTAINTY))
+      : null;
   const vector = (await embedding.vector)();
   watch.lap("embed", 1);
 
@@ -74,8 +84,8 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   }
   let textScores: Float32Array | null = null;
   if (usesText) {
-    if (textSearch !== null) pool = await withHits(running, vector, pool, (await textSearch)());
-    textScores = await index.scoreText(request.query, pool.chunkKeys);
+    const hits = textSearch === null ? NO_HITS : (await textSearch)();
+    [pool, textScores] = await withTextScores(running, vector, pool, hits);
     watch.lap("text", textScores.length);
   }
   let candidates: readonly Candidate[] = rankByHybridScore(pool, textScores, mode, sureWalk ?? NO_GRAPH);
@@ -87,6 +97,27 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   candidates = await compareCandidates(running, candidates, walk);
   watch.lap("fuse", candidates.length);
   return { candidates, walk, usesText };
+}
+
+/**
+ * Adds the hits of full-text search to the pool. Returns it with the text score of each of its passages. Hits have
+ * their scores already, so only the other passages are scored, while the cosine similarities of the hits are computed.
+ */
+async function withTextScores(
+  running: Search,
+  vector: Float32Array,
+  pool: Pool,
+  hits: Hits,
+): Promise<readonly [Pool, Float32Array]> {
+  const known = new Map<bigint, number>(hits.chunkKeys.entries().map(([at, key]) => [key, hits.scores[at] ?? 0]));
+  const others = pool.chunkKeys.filter((key) => !known.has(key));
+  const [merged, scores] = await Promise.all([
+    withHits(running, vector, pool, hits),
+    others.length === 0 ? new Float32Array() : running.index.scoreText(running.request.query, others),
+  ]);
+  let scored = 0;
+  // the others are in the order of the pool
+  return [merged, Float32Array.from(merged.chunkKeys, (key) => known.get(key) ?? scores[scored++] ?? 0)];
 }
 
 /** Finds the neighbours of the best candidates and applies the neighbour boost, if the mode uses it. */

@@ -437,11 +437,22 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           7: "Zephyrine Okonkwo is the chief engineer at the Calder Vale Observatory, says this passage.",
           8: "Spare mirrors of the Calder Vale Observatory rest in a cellar, says this passage.",
         });
-        const graph = await project.searchGraph("Zephyrine Okonkwo", NO_SEEDS, await all(), 10, true);
+        const graph = await project.searchGraph("Zephyrine Okonkwo", NO_SEEDS, await all(), 10, {
+          usesSingleNames: true,
+        });
         expect(memoriesOf(graph)).toEqual([7, 8]);
         const path = graph.pathTo([...graph.memoryKeys].indexOf(8n));
         expect(path.from?.toLowerCase()).toBe("zephyrine okonkwo");
         expect(path.through?.toLowerCase()).toContain("calder vale observatory");
+      });
+
+      test("finds nothing, with certainty 0, below the minimum certainty", async () => {
+        const found = async (certaintyMin: number) =>
+          project.searchGraph("Grace Hopper", NO_SEEDS, await all(), 10, { certaintyMin });
+        const { certainty, chunkKeys } = await found(0);
+        expect((await found(certainty)).chunkKeys).toEqual(chunkKeys);
+        const above = await found(certainty + 1e-6);
+        expect([above.certainty, above.chunkKeys.length, above.memoryKeys.length]).toEqual([0, 0, 0]);
       });
 
       test("finds nothing, with certainty 0, without entities in the query and without seeds", async () => {

@@ -12,6 +12,7 @@ import {
   type ChunkIndex,
   type EntityKind,
   type GraphHits,
+  type GraphOptions,
   type GraphPath,
   type Hits,
   type IndexFinding,
@@ -514,8 +515,14 @@ export class InMemoryProjectIndex implements ProjectIndex {
 
   // Passages that mention an entity of the query get score 0.9. Passages that share another entity with one of them, or
   // with a seed, get 0.45. If no passage mentions an entity of the query, nothing is found.
-  searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
-    return this.calls.read("index.searchGraph", () => {
+  searchGraph(
+    query: string,
+    seeds: Seeds,
+    within: AdmissibleSet,
+    limit: number,
+    { certaintyMin = 0 }: GraphOptions = {},
+  ): Promise<GraphHits> {
+    return this.calls.read("index.searchGraph", (): GraphHits => {
       const chunks = this.#chunks(within);
       const asked = ` ${[...wordsOf(query).keys()].join(" ")} `;
       const inQuery = (entity: string) => asked.includes(` ${[...wordsOf(entity).keys()].join(" ")} `);
@@ -540,6 +547,13 @@ export class InMemoryProjectIndex implements ProjectIndex {
       }
       const scored = [...paths].map(([chunk, { score }]) => ({ chunk, score }));
       const hits = toHits(scored, limit);
+      if ((hits.scores[0] ?? 0) < certaintyMin) {
+        return {
+          ...toHits([], limit),
+          certainty: 0,
+          pathTo: () => ({ from: null, via: null, through: null }),
+        };
+      }
       const shown = best(scored, limit).map(({ chunk }) => paths.get(chunk));
       return {
         ...hits,

@@ -192,7 +192,7 @@ class WatchedIndex implements ChunkIndex {
       scoreVectors: (model, vector, hits) => project.scoreVectors(model, vector, hits),
       compareVectors: (chunks) => project.compareVectors(chunks),
       scoreText: (query, keys) => project.scoreText(query, keys),
-      searchGraph: (query, seeds, within, limit) => project.searchGraph(query, seeds, within, limit),
+      searchGraph: (...asked) => project.searchGraph(...asked),
       neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),
       passages: (keys) => project.passages(keys),
       models: () => project.models(),

@@ -92,7 +92,7 @@ describe("rerankedCount", () => {
 });
 
 describe("boostSiblings", () => {
-  const of = (...memories: readonly number[]) => memories.map((key) => ({ memoryKey: BigInt(key) as MemoryKey }));
+  const of = (...memories: readonly number[]) => memories.map((key) => BigInt(key) as MemoryKey);
 
   test("adds the share of the distance to the memory's best passage; nothing for a single passage", () => {
     const boosted = boostSiblings(of(1, 2, 1, 1), [0.9, 0.8, 0.4, -0.1], 0.2);
@@ -106,9 +106,9 @@ describe("boostSiblings", () => {
       const passages = of(...Array.from({ length: count }, () => Math.floor(random() * 6)));
       const scores = passages.map(() => random() * 4 - 2);
       const boosted = boostSiblings(passages, scores, random());
-      for (const [at, { memoryKey }] of passages.entries()) {
+      for (const [at, memoryKey] of passages.entries()) {
         expect(boosted[at]).toBeGreaterThanOrEqual((scores[at] ?? 0) - 1e-12);
-        for (const [other, { memoryKey: key }] of passages.entries()) {
+        for (const [other, key] of passages.entries()) {
           if (key !== memoryKey || (scores[other] ?? 0) < (scores[at] ?? 0)) continue;
           expect(boosted[other]).toBeGreaterThanOrEqual((boosted[at] ?? 0) - 1e-12);
         }

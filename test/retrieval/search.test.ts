@@ -55,6 +55,33 @@ describe("the scope is applied first", () => {
 });
 
 describe("the modes", () => {
+  test("score the words of each passage once, and give it the score that full-text search gives it", async () => {
+    await store(
+      ...Array.from({ length: 6 }, (_, at) => ({ content: `A red kite over hill ${"and dale ".repeat(at)}.` })),
+      ...Array.from({ length: 4 }, (_, at) => ({ content: `Unlike anything, number ${at}.` })),
+    );
+    const project = await harness.index.project(harness.projectId);
+    const scored: bigint[] = [];
+    const found: bigint[] = [];
+    harness.index.project = async () => ({
+      ...project,
+      searchText: async (...asked) => {
+        const hits = await project.searchText(...asked);
+        found.push(...hits.chunkKeys);
+        return hits;
+      },
+      scoreText: (query, keys) => {
+        scored.push(...keys);
+        return project.scoreText(query, keys);
+      },
+    });
+    const { results } = await ask({ query: "the red kite", mode: "hybrid", limit: 20 });
+    expect([found.length, scored.length, new Set([...found, ...scored]).size]).toEqual([6, 4, 10]);
+    const scores = await project.scoreText("the red kite", BigUint64Array.from(found));
+    const shown = results.map(({ signals }) => signals.text?.score ?? Number.NaN);
+    expect(shown.sort()).toEqual([...scores, 0, 0, 0, 0].sort());
+  });
+
   test("run their stages in order", async () => {
     await store({ content: "A red kite.", tags: ["public"] });
     expect(await stages({ mode: "fast" })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);

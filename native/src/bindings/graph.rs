@@ -75,6 +75,8 @@ pub struct GraphSearchOptions {
     pub limit: u32,
     /// Whether names of the query that a single chunk contains are entities of the query, too.
     pub uses_single_names: bool,
+    /// Minimum certainty. Below it there is no search, and the result is that of a query without entities.
+    pub certainty_min: f64,
 }
 
 #[napi]
@@ -100,8 +102,8 @@ impl NativeIndex {
             }
             let seeds = seed_keys.into_iter().zip(seed_scores);
             let seeds: Vec<Seed> = seeds.map(|(chunk_key, score)| Seed { chunk_key, score }).collect();
-            let GraphSearchOptions { limit, uses_single_names } = options;
-            let options = WalkOptions { seeds: &seeds, limit: limit as usize, uses_single_names };
+            let GraphSearchOptions { limit, uses_single_names, certainty_min } = options;
+            let options = WalkOptions { seeds: &seeds, limit: limit as usize, uses_single_names, certainty_min };
             let found = project.search_graph(&query, &within, &options)?;
             let memory_keys = project.memory_keys(found.hits.iter().map(|hit| hit.ordinal));
             Ok(GraphHitsWithMemories { found, memory_keys })

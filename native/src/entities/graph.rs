@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::entities::posting_lists::{ListHandle, PostingLists};
 use crate::entities::record::{DATE, DECLARED, Mention, RecordReader, TITLE};
 use crate::error::Result;
+use crate::filters::memory_set::MemorySet;
 
 /// Maximum number of chunks of a memory whose mentions are removed one by one.
 const FEW_CHUNKS: usize = 4;
@@ -207,6 +208,16 @@ impl EntityGraph {
     /// The slots of a memory's live chunks.
     pub(crate) fn slots_of(&self, ordinal: u32) -> &[Slot] {
         self.slots_of_memory.get(ordinal as usize).map_or(&[], |list| self.slot_lists.get(list))
+    }
+
+    /// Number of live chunks of the memories in a set.
+    pub(crate) fn chunks_within(&self, set: &MemorySet) -> usize {
+        let chunks_of = |ordinal: u32| self.slots_of(ordinal).len();
+        let memories = self.slots_of_memory.len();
+        if set.len() * 2 < memories {
+            return set.iter().map(chunks_of).sum();
+        }
+        self.live_chunks - set.iter_missing(memories as u32).map(chunks_of).sum::<usize>()
     }
 
     /// Number of live chunks.

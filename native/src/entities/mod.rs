@@ -12,6 +12,7 @@
 //! | `graph` | the entity graph in memory: which chunks mention which entities |
 //! | `posting_lists` | pool of the many short posting lists of the graph |
 //! | `scope` | the graph restricted to one admissible set: which mentions are links there |
+//! | `query_entities` | the entities that a query names, and how sure the graph is of them |
 //! | `walk` | graph search: finds passages that are linked to the entities of a query |
 //! | `neighbours` | the graph around one memory |
 
@@ -23,6 +24,7 @@ mod korean_particles;
 pub(crate) mod mentions;
 pub(crate) mod neighbours;
 mod posting_lists;
+mod query_entities;
 mod record;
 pub(crate) mod scope;
 pub(crate) mod walk;

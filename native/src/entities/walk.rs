@@ -1,6 +1,6 @@
 //! Graph search: spreads mass from the query's entities and the seeds to passages, in at most two hops. This is like
 //! personalised PageRank by local push: a push divides the mass of an entity among its passages, or the mass of a
-//! passage among its entities, in proportion to the link weights. This file also computes the graph certainty.
+//! passage among its entities, in proportion to the link weights.
 //!
 //! ```text
 //! mass  = .1 seeds + .16 EP query + .1 EP PE seeds + .6 EP PE EP query
@@ -19,16 +19,13 @@ use rustc_hash::FxHashMap;
 
 use crate::entities::graph::{EntityGraph, EntityId, Slot};
 use crate::entities::mentions::QueryNgram;
-use crate::entities::record::{CAPITALISED, PROPER_NOUN, TITLE};
-use crate::entities::scope::{EntityStats, Scope};
-use crate::entities::words::is_caseless;
+use crate::entities::query_entities::{QueryEntity, find_query_entities, query_entities};
+use crate::entities::scope::Scope;
 use crate::error::{Error, Result};
 
 /// Maximum number of seeds. The walk begins at the query's entities and at these passages.
 pub const SEEDS_MAX: usize = 10;
 
-/// Total mass of the query's entities.
-const QUERY_MASS: f64 = 0.8;
 /// Total mass of the seeds.
 const SEED_MASS: f64 = 0.2;
 /// Weight of mass that stays at a seed.
@@ -39,12 +36,6 @@ const ENTITY_WEIGHT: f64 = 0.16;
 const SEED_HOP_WEIGHT: f64 = 0.1;
 /// Weight of mass that goes from a query entity via a passage and another entity to a second passage.
 const ENTITY_HOP_WEIGHT: f64 = 0.6;
-/// Weight of a query entity that is not a title. The weight of a title is 1.
-const UNTITLED_WEIGHT: f64 = 0.7;
-/// Factor of the graph certainty for a query entity that is not a title. The factor for a title is 1.
-const UNTITLED_CERTAINTY: f64 = 0.2;
-/// Inverse document frequency above which the graph certainty no longer grows.
-const FULL_CERTAINTY_IDF: f64 = 6.0;
 /// Added to the link weight of a passage's title entity when mass goes from the passage to its entities.
 const PASSAGE_TO_ENTITY_TITLE_BONUS: f64 = 1.0;
 /// Added to the link weight of a passage whose title is the entity when mass goes from the entity to its passages.
@@ -57,9 +48,6 @@ const SCORE_DECADES: f64 = 2.5;
 const EDGES_MAX: usize = 500;
 /// A source is not pushed if its mass is less than this share of the greatest source's mass.
 const MASS_SHARE_MIN: f64 = 1e-4;
-/// Counting a word's occurrences stops at (capitalised mentions + 1) times this factor. By then, the probability that
-/// the word is used as a name is about 1/50 or less, and the exact value does not matter.
-const OCCURRENCES_FACTOR: usize = 50;
 
 /// A passage at which the walk begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,6 +65,8 @@ pub struct WalkOptions<'seeds> {
     pub limit: usize,
     /// Whether the walk also begins at names of the query that a single passage contains.
     pub uses_single_names: bool,
+    /// Minimum graph certainty. Below it there is no walk: hits and certainty are those of a query without entities.
+    pub certainty_min: f64,
 }
 
 /// Result of a graph search.
@@ -105,12 +95,6 @@ pub struct GraphHit {
     pub via: Option<(u64, u32)>,
     /// The entity that links `via` to this passage; 0 if there is no `via`.
     pub through: EntityId,
-}
-
-/// An entity of the query with its mass.
-struct QueryEntity {
-    entity: EntityId,
-    mass: f64,
 }
 
 /// Mass at a passage, and the largest part of this mass that came from a single source: the query entity `from`, or
@@ -159,14 +143,20 @@ fn search_within(
     edges_max: usize,
     scope: &mut Scope<'_>,
     ngrams: &[QueryNgram],
-    &WalkOptions { seeds, limit, uses_single_names }: &WalkOptions<'_>,
+    &WalkOptions { seeds, limit, uses_single_names, certainty_min }: &WalkOptions<'_>,
     mut occurrences: impl FnMut(&str, usize) -> Result<usize>,
 ) -> Result<GraphHits> {
     if seeds.len() > SEEDS_MAX || seeds.iter().any(|seed| !seed.score.is_finite()) {
         return Err(Error::invalid(format!("seeds are at most {SEEDS_MAX} passages with finite scores")));
     }
-    let (query, certainty) = query_entities(scope, ngrams, uses_single_names, &mut occurrences)?;
-    if certainty <= 0.0 {
+    let found = find_query_entities(scope, ngrams, uses_single_names);
+    // Compared as the number that the caller gets.
+    let is_unsure = |certainty: f64| certainty <= 0.0 || f64::from(certainty as f32) < certainty_min;
+    if found.iter().all(|entity| is_unsure(entity.certainty_bound())) {
+        return Ok(GraphHits::default());
+    }
+    let (query, certainty) = query_entities(scope, found, &mut occurrences)?;
+    if is_unsure(certainty) {
         return Ok(GraphHits::default());
     }
     let seed_masses = seed_masses(scope, seeds);
@@ -183,98 +173,6 @@ fn search_within(
         add_mass(&mut reached, graph, *slot, mass, strongest, |hit| hit.from = passage.from);
     }
     Ok(GraphHits { hits: score_hits(reached, certainty, limit), certainty: certainty as f32 })
-}
-
-/// Returns the query's entities with their masses, heaviest first, and the graph certainty. The masses sum to
-/// `QUERY_MASS`.
-///
-/// ```text
-/// mass      ∝ idf × (1 for a title, else .7) × name probability
-/// certainty = greatest of (1 for a title, else .2) × min(1, idf / 6) × name probability
-/// ```
-///
-/// A name that a single passage contains counts like a title: no other passage can be meant.
-fn query_entities(
-    scope: &mut Scope<'_>,
-    ngrams: &[QueryNgram],
-    uses_single_names: bool,
-    occurrences: &mut impl FnMut(&str, usize) -> Result<usize>,
-) -> Result<(Vec<QueryEntity>, f64)> {
-    let mut entities: Vec<QueryEntity> = Vec::new();
-    // `free_from` is the index of the first word after the last active entity found, because entities may not overlap.
-    let (mut free_from, mut certainty) = (0, 0f64);
-    let mut taken: Vec<(usize, usize)> = Vec::new();
-    for ngram in ngrams {
-        let Some(entity) = scope.graph().find(ngram.hash).filter(|_| ngram.first >= free_from) else { continue };
-        let stats = scope.stats(entity);
-        if !stats.is_active {
-            continue;
-        }
-        free_from = ngram.first + ngram.length;
-        taken.push((ngram.first, free_from));
-        if !stats.is_linked || entities.iter().any(|known| known.entity == entity) {
-            continue;
-        }
-        let probability = name_probability(scope, entity, ngram, stats, occurrences)?;
-        let idf = scope.idf(stats);
-        let (weight, sure) = if stats.is_title { (1.0, 1.0) } else { (UNTITLED_WEIGHT, UNTITLED_CERTAINTY) };
-        certainty = certainty.max(sure * (idf / FULL_CERTAINTY_IDF).min(1.0) * probability);
-        entities.push(QueryEntity { entity, mass: idf * weight * probability });
-    }
-    for ngram in ngrams.iter().filter(|_| uses_single_names) {
-        let end = ngram.first + ngram.length;
-        let Some(entity) = scope.graph().find(ngram.hash) else { continue };
-        if taken.iter().any(|(first, last)| ngram.first < *last && *first < end)
-            || !is_single_name(scope, entity, ngram)
-        {
-            continue;
-        }
-        let idf = scope.idf(scope.count(entity));
-        taken.push((ngram.first, end));
-        certainty = certainty.max((idf / FULL_CERTAINTY_IDF).min(1.0));
-        entities.push(QueryEntity { entity, mass: idf });
-    }
-    let sum: f64 = entities.iter().map(|entity| entity.mass).sum();
-    entities.iter_mut().for_each(|entity| entity.mass *= QUERY_MASS / sum);
-    let graph = scope.graph();
-    entities.sort_by(|a, b| b.mass.total_cmp(&a.mass).then(graph.hash(a.entity).cmp(&graph.hash(b.entity))));
-    Ok((entities, certainty))
-}
-
-/// Whether exactly one passage of the scope contains an entity, as a name of several capitalised words. A single word
-/// may be capitalised only because it begins a sentence.
-fn is_single_name(scope: &Scope<'_>, entity: EntityId, ngram: &QueryNgram) -> bool {
-    if ngram.length < 2 {
-        return false;
-    }
-    let graph = scope.graph();
-    let mut admitted = graph.postings(entity).map(|posting| posting.slot()).filter(|slot| scope.admits(*slot));
-    let (Some(slot), None) = (admitted.next(), admitted.next()) else { return false };
-    let mut candidates = graph.chunk(slot).candidates.iter();
-    candidates.any(|candidate| candidate.entity == entity && candidate.marks & CAPITALISED != 0)
-}
-
-/// Probability that a single word is used as a name: (capitalised mentions + 1) / (occurrences + 1). It is 1 for an
-/// entity of several words and for scripts without case.
-fn name_probability(
-    scope: &Scope<'_>,
-    entity: EntityId,
-    ngram: &QueryNgram,
-    stats: EntityStats,
-    occurrences: &mut impl FnMut(&str, usize) -> Result<usize>,
-) -> Result<f64> {
-    if ngram.length > 1 || ngram.surface.chars().any(is_caseless) {
-        return Ok(1.0);
-    }
-    let graph = scope.graph();
-    let is_capitalised = |slot: Slot| {
-        let mut candidates = graph.chunk(slot).candidates.iter();
-        candidates.any(|candidate| candidate.entity == entity && candidate.marks & (PROPER_NOUN | TITLE) != 0)
-    };
-    let admitted = graph.postings(entity).map(|posting| posting.slot()).filter(|slot| scope.admits(*slot));
-    let capitalised = admitted.filter(|slot| is_capitalised(*slot)).count();
-    let occurrences = occurrences(&ngram.surface, (capitalised + 1) * OCCURRENCES_FACTOR)?.max(stats.df as usize);
-    Ok(((capitalised as f64 + 1.0) / (occurrences as f64 + 1.0)).min(1.0))
 }
 
 /// Returns the admitted seeds with their masses, sorted by chunk key. The masses sum to `SEED_MASS` and are
@@ -468,7 +366,8 @@ fn score_hits(reached: Reached, certainty: f64, limit: usize) -> Vec<GraphHit> {
 mod tests {
     use super::*;
     use crate::entities::mentions::{MentionExtractor, PhraseSet};
-    use crate::entities::record::{DATE, DECLARED, Mention, RecordReader};
+    use crate::entities::record::{DATE, DECLARED, Mention, PROPER_NOUN, RecordReader, TITLE};
+    use crate::entities::words::is_caseless;
     use crate::filters::memory_set::MemorySet;
     use mneme_testing::Chance;
     use std::collections::{BTreeMap, BTreeSet};
@@ -733,8 +632,8 @@ mod tests {
 
     /// Returns a random admissible set.
     fn admissible(chance: &mut Chance) -> MemorySet {
-        let divisor = 1 + chance.below(4) as u32;
-        (0..90u32).filter(|ordinal| divisor == 1 || ordinal % divisor != 0).collect()
+        let (divisor, is_sparse) = (1 + chance.below(4) as u32, chance.below(3) == 0);
+        (0..90u32).filter(|ordinal| divisor == 1 || (ordinal % divisor == 0) == is_sparse).collect()
     }
 
     fn assert_links(graph: &EntityGraph, scope: &mut Scope<'_>, naive: &Naive) {
@@ -786,7 +685,7 @@ mod tests {
             let ngrams = extractor.query_ngrams(&text(&mut chance, 4));
             let seeds = history.seeds(&mut chance);
             let occurrences = chance.below(20);
-            let options = WalkOptions { seeds: &seeds, limit: 2_000, uses_single_names: false };
+            let options = WalkOptions { seeds: &seeds, limit: 2_000, uses_single_names: false, certainty_min: 0.0 };
             let found = search_within(usize::MAX, &mut scope, &ngrams, &options, |_, _| Ok(occurrences)).expect("hits");
             let (query, certainty) = naive.query_entities(&ngrams, occurrences, live);
             assert!((f64::from(found.certainty) - certainty).abs() < 1e-6, "{} {certainty}", found.certainty);
@@ -796,6 +695,12 @@ mod tests {
             }
             let paths = naive_paths(&naive, &query, &naive.seed_masses(&seeds));
             assert_hits(graph, &found.hits, &paths, certainty);
+            let mut found_from = |certainty_min| {
+                let options = WalkOptions { certainty_min, ..options };
+                search_within(usize::MAX, &mut scope, &ngrams, &options, |_, _| Ok(occurrences)).expect("hits")
+            };
+            assert_eq!(found_from(f64::from(found.certainty)), found);
+            assert_eq!(found_from(f64::from(found.certainty.next_up())), GraphHits::default());
             hits_in_total += found.hits.len();
         }
         assert!(hits_in_total > 500, "enough hits for a meaningful test: {hits_in_total}");
@@ -818,7 +723,7 @@ mod tests {
             order.iter().for_each(|at| graph.add(*at as u64 + 1, *at as u32, &records[*at]).expect("added"));
             let ngrams = extractor.query_ngrams("Ada Lovelace in London with Babbage on 8 May 2023");
             let seeds = [Seed { chunk_key: 3, score: 1.0 }, Seed { chunk_key: 9, score: 0.5 }];
-            let options = WalkOptions { seeds: &seeds, limit: 50, uses_single_names: true };
+            let options = WalkOptions { seeds: &seeds, limit: 50, uses_single_names: true, certainty_min: 0.0 };
             let found = search(&mut Scope::new(&graph, &set), &ngrams, &options, |_, _| Ok(0)).expect("walked");
             let hits = found.hits.iter().map(|hit| {
                 let hash = |id| if id == 0 { 0 } else { graph.hash(id) };
@@ -850,7 +755,7 @@ mod tests {
             set.insert(at as u32);
         }
         let found = |query: &str, uses_single_names: bool| {
-            let options = WalkOptions { seeds: &[], limit: 10, uses_single_names };
+            let options = WalkOptions { seeds: &[], limit: 10, uses_single_names, certainty_min: 0.0 };
             let ngrams = extractor.query_ngrams(query);
             search(&mut Scope::new(&graph, &set), &ngrams, &options, |_, _| Ok(1)).expect("walked")
         };
@@ -873,7 +778,7 @@ mod tests {
     fn too_many_seeds_and_scores_that_are_not_finite_are_refused() {
         let (graph, set) = (EntityGraph::default(), MemorySet::default());
         let refused = |seeds: &[Seed]| {
-            let options = WalkOptions { seeds, limit: 10, uses_single_names: true };
+            let options = WalkOptions { seeds, limit: 10, uses_single_names: true, certainty_min: 0.0 };
             let error = search(&mut Scope::new(&graph, &set), &[], &options, |_, _| Ok(0)).expect_err("refused");
             assert_eq!(error.code(), "invalid");
         };

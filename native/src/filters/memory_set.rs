@@ -70,18 +70,28 @@ impl MemorySet {
 
     /// Iterates over the ordinals in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, word)| {
-            let mut left = *word;
-            std::iter::from_fn(move || {
-                if left == 0 {
-                    return None;
-                }
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                Some(index as u32 * 64 + bit)
-            })
-        })
+        self.words.iter().enumerate().flat_map(|(index, word)| ordinals_of(index, *word))
     }
+
+    /// Iterates over the ordinals below `end` that are not in the set, in ascending order.
+    pub fn iter_missing(&self, end: u32) -> impl Iterator<Item = u32> + '_ {
+        let words = self.words.iter().copied().chain(std::iter::repeat(0)).take((end as usize).div_ceil(64));
+        let missing = words.enumerate().flat_map(|(index, word)| ordinals_of(index, !word));
+        missing.take_while(move |ordinal| *ordinal < end)
+    }
+}
+
+/// The ordinals whose bits are set in a word of the bitmap, ascending.
+fn ordinals_of(index: usize, word: u64) -> impl Iterator<Item = u32> {
+    let mut left = word;
+    std::iter::from_fn(move || {
+        if left == 0 {
+            return None;
+        }
+        let bit = left.trailing_zeros();
+        left &= left - 1;
+        Some(index as u32 * 64 + bit)
+    })
 }
 
 impl FromIterator<u32> for MemorySet {
@@ -117,6 +127,9 @@ mod tests {
             other_model.insert(other);
         }
         assert!(bits.iter().eq(model.iter().copied()));
+        for end in [0, 1, 63, 64, 65, 500, 700, 1_000] {
+            assert!(bits.iter_missing(end).eq((0..end).filter(|ordinal| !model.contains(ordinal))), "below {end}");
+        }
         assert_eq!(bits.len(), model.len());
         assert_eq!(bits.is_empty(), model.is_empty());
         assert!((0..2_000).all(|ordinal| bits.contains(ordinal) == model.contains(&ordinal)));

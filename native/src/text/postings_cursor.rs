@@ -7,6 +7,9 @@ use tantivy::{InvertedIndexReader, TERMINATED};
 
 use crate::error::{Error, Result};
 
+/// Number of documents whose frequencies are checked at once.
+const SUMS_AT_ONCE: usize = 16;
+
 /// A position in the posting lists of a word. The variants of the word count as one term, so their frequencies in a
 /// document are added. The cursor only moves forward. It does not skip deleted documents.
 pub(crate) struct WordCursor {
@@ -46,8 +49,10 @@ impl WordCursor {
                 for term in variants.iter_mut() {
                     term.visit_until(base, end, |doc, frequency| sums[(doc - base) as usize] += frequency);
                 }
-                for (doc, sum) in (base..end).zip(sums) {
-                    if *sum > 0 {
+                // Most documents do not contain the word, so a whole block is checked first, without branches.
+                let blocks = (base..end).step_by(SUMS_AT_ONCE).zip(sums.chunks_mut(SUMS_AT_ONCE));
+                for (first, sums) in blocks.filter(|(_, sums)| sums.iter().fold(0, |any, sum| any | sum) > 0) {
+                    for (doc, sum) in (first..).zip(sums).filter(|(_, sum)| **sum > 0) {
                         visit(doc, std::mem::take(sum));
                     }
                 }

@@ -27,6 +27,9 @@ pub(crate) const SMALL_SET_DIVISOR: u64 = 8;
 /// same time.
 const LOOK_UP_COST_POSTINGS: u64 = 16;
 
+/// Number of scores that are compared at once; a divisor of `WINDOW_DOCS`.
+const SCORES_AT_ONCE: usize = 16;
+
 /// Buffers of one search, reused for every window.
 #[derive(Default)]
 pub(crate) struct Scratch {
@@ -152,14 +155,19 @@ impl SegmentSearch<'_, '_> {
     /// to zero.
     fn collect_candidates(&mut self, base: u32, bar: f32, scratch: &mut Scratch) {
         scratch.candidates.clear();
-        for (doc, score) in (base..).zip(scratch.window.scores.iter_mut()) {
-            let score = std::mem::take(score);
-            if score > 0.0 && score >= bar {
-                self.docs_above_bar += 1;
-                if self.is_admissible(doc) {
-                    scratch.candidates.push(Candidate { doc, score });
+        let is_above_bar = |score: f32| score > 0.0 && score >= bar;
+        let (blocks, _) = scratch.window.scores.as_chunks_mut::<SCORES_AT_ONCE>();
+        for (first, scores) in (base..).step_by(SCORES_AT_ONCE).zip(blocks) {
+            // Few documents are above the bar, so a whole block is checked first, without branches.
+            if scores.iter().fold(false, |any, score| any | is_above_bar(*score)) {
+                for (doc, score) in (first..).zip(*scores).filter(|(_, score)| is_above_bar(*score)) {
+                    self.docs_above_bar += 1;
+                    if self.is_admissible(doc) {
+                        scratch.candidates.push(Candidate { doc, score });
+                    }
                 }
             }
+            *scores = [0.0; SCORES_AT_ONCE];
         }
         self.docs_admissible += scratch.candidates.len() as u64;
     }

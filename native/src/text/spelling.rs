@@ -7,6 +7,7 @@ use tantivy::Term;
 use tantivy::postings::TermInfo;
 use tantivy::query::FuzzyTermQuery;
 use tantivy::schema::Field;
+use tantivy_fst::Automaton;
 
 use crate::error::{Error, Result};
 use crate::text::document_frequencies::own_document_frequency;
@@ -46,13 +47,17 @@ pub(crate) fn is_correctable(stems: &[String]) -> bool {
 pub(crate) fn corrections(snapshot: &Snapshot, stems: &[String]) -> Result<Vec<String>> {
     for attempt in [Attempt::OneEdit, Attempt::OtherFirstCharacter, Attempt::TwoEdits] {
         let mut found = TermFrequencies::new();
-        for stem in stems {
-            match (attempt, edits_max(stem)) {
-                (Attempt::OneEdit, 1..) => find_with_same_first_character(snapshot, stem, 1, &mut found)?,
-                (Attempt::OtherFirstCharacter, 1..) => find_with_other_first_character(snapshot, stem, &mut found)?,
-                (Attempt::TwoEdits, 2..) => find_with_same_first_character(snapshot, stem, 2, &mut found)?,
-                _ => {}
+        let with_edits = |edits: u8| -> Vec<&str> {
+            stems.iter().map(String::as_str).filter(|stem| edits_max(stem) >= edits).collect()
+        };
+        match attempt {
+            Attempt::OneEdit => find_with_same_first_character(snapshot, &with_edits(1), 1, &mut found)?,
+            Attempt::OtherFirstCharacter => {
+                for stem in with_edits(1) {
+                    find_with_other_first_character(snapshot, stem, &mut found)?;
+                }
             }
+            Attempt::TwoEdits => find_with_same_first_character(snapshot, &with_edits(2), 2, &mut found)?,
         }
         if !found.is_empty() {
             let mut ranked: Vec<(String, u64)> = found.into_iter().collect();
@@ -85,33 +90,79 @@ fn has_digit(term: &str) -> bool {
     term.chars().any(char::is_numeric)
 }
 
-/// Adds the known terms that are at most `edits` edits away from a term and begin with the same character to `found`.
-/// Only the dictionaries of search texts are searched. Context texts contain no other terms, because they repeat the
-/// search texts of neighbours, which are published in the same call.
+/// Maximum number of terms whose automata are compared with a dictionary at the same time. Words have up to five
+/// different stems, most of them two or three.
+const TERMS_AT_ONCE: usize = 4;
+
+/// Accepts what any of its automata accepts. Paths through a dictionary that resemble several similar terms are then
+/// followed once, instead of once per term.
+struct AnyOf<One>(Vec<One>);
+
+impl<One: Automaton<State = u32>> AnyOf<One> {
+    /// Number of automata that accept the bytes.
+    fn accepting(&self, bytes: &[u8]) -> usize {
+        let accepts = |one: &&One| {
+            let end = bytes.iter().fold(one.start(), |state, byte| one.accept(&state, *byte));
+            one.is_match(&end)
+        };
+        self.0.iter().filter(accepts).count()
+    }
+}
+
+impl<One: Automaton<State = u32>> Automaton for AnyOf<One> {
+    /// State of each automaton.
+    type State = [u32; TERMS_AT_ONCE];
+
+    fn start(&self) -> Self::State {
+        std::array::from_fn(|at| self.0.get(at).map_or(0, One::start))
+    }
+
+    fn is_match(&self, state: &Self::State) -> bool {
+        self.0.iter().zip(state).any(|(one, state)| one.is_match(state))
+    }
+
+    fn can_match(&self, state: &Self::State) -> bool {
+        self.0.iter().zip(state).any(|(one, state)| one.can_match(state))
+    }
+
+    fn accept(&self, state: &Self::State, byte: u8) -> Self::State {
+        std::array::from_fn(|at| self.0.get(at).map_or(0, |one| one.accept(&state[at], byte)))
+    }
+}
+
+/// Adds the known terms that are at most `edits` edits away from one of the terms and begin with the same character to
+/// `found`, once for each such term. Only the dictionaries of search texts are searched. Context texts contain no other
+/// terms, because they repeat the search texts of neighbours, which are published in the same call.
 fn find_with_same_first_character(
     snapshot: &Snapshot,
-    term: &str,
+    terms: &[&str],
     edits: u8,
     found: &mut TermFrequencies,
 ) -> Result<()> {
-    // The automaton does not depend on the field, so any field can be passed.
-    let automaton =
-        FuzzyTermQuery::new(Term::from_field_text(Field::from_field_id(0), term), edits, true).automaton()?;
-    let (first, _) = split_first_character(term);
-    // The exclusive end of the range of terms with this first character: its bytes, with the last one increased by one.
-    // Terms with a greater first character are sorted at or after this end.
-    let mut end = first.as_bytes().to_vec();
-    if let Some(last) = end.last_mut() {
-        *last += 1;
-    }
-    for segment in &snapshot.segments {
-        let matches = segment.columns.own.terms().search(&automaton).ge(first).lt(&end);
-        let mut terms = matches.into_stream().map_err(read_error)?;
-        while terms.advance() {
-            if let Ok(known) = std::str::from_utf8(terms.key())
-                && !has_digit(known)
-            {
-                add_term(segment, known, terms.value(), found)?;
+    // The stems of a word are sorted, so that those with the same first character follow each other.
+    let groups = terms.chunk_by(|a, b| split_first_character(a).0 == split_first_character(b).0);
+    for terms in groups.flat_map(|same_first| same_first.chunks(TERMS_AT_ONCE)) {
+        // The automaton does not depend on the field, so any field can be passed.
+        let automaton = |term: &&str| {
+            FuzzyTermQuery::new(Term::from_field_text(Field::from_field_id(0), term), edits, true).automaton()
+        };
+        let automata = AnyOf(terms.iter().map(automaton).collect::<tantivy::Result<Vec<_>>>()?);
+        let (first, _) = split_first_character(terms[0]);
+        // The exclusive end of the range of terms with this first character: its bytes, with the last one increased by
+        // one. Terms with a greater first character are sorted at or after this end.
+        let mut end = first.as_bytes().to_vec();
+        if let Some(last) = end.last_mut() {
+            *last += 1;
+        }
+        for segment in &snapshot.segments {
+            let matches = segment.columns.own.terms().search(&automata).ge(first).lt(&end);
+            let mut stream = matches.into_stream().map_err(read_error)?;
+            while stream.advance() {
+                if let Ok(known) = std::str::from_utf8(stream.key())
+                    && !has_digit(known)
+                {
+                    add_term(segment, known, stream.value(), automata.accepting(stream.key()), found)?;
+                }
             }
         }
     }
@@ -133,7 +184,7 @@ fn find_with_other_first_character(snapshot: &Snapshot, term: &str, found: &mut 
         let terms = segment.columns.own.terms();
         for known in near.iter().filter(|known| !known.starts_with(first)) {
             if let Some(info) = terms.get(known).map_err(read_error)? {
-                add_term(segment, known, &info, found)?;
+                add_term(segment, known, &info, 1, found)?;
             }
         }
     }
@@ -158,11 +209,11 @@ fn split_first_character(term: &str) -> (&str, &str) {
     term.split_at(term.chars().next().map_or(0, char::len_utf8))
 }
 
-/// Adds the document frequency of a term in a segment to `found`, unless it is 0.
-fn add_term(segment: &Segment, term: &str, info: &TermInfo, found: &mut TermFrequencies) -> Result<()> {
+/// Adds the document frequency of a term in a segment to `found`, as many times as given, unless it is 0.
+fn add_term(segment: &Segment, term: &str, info: &TermInfo, times: usize, found: &mut TermFrequencies) -> Result<()> {
     let document_frequency = own_document_frequency(segment, std::slice::from_ref(info))?;
     if document_frequency > 0 {
-        *found.entry(term.to_owned()).or_default() += document_frequency;
+        *found.entry(term.to_owned()).or_default() += document_frequency * times as u64;
     }
     Ok(())
 }
@@ -174,6 +225,33 @@ fn read_error(cause: std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn automata_of_several_terms_accept_what_any_of_them_accepts_and_count_those_that_do() {
+        let of = |terms: &[&str], edits: u8| {
+            let term = |term: &&str| Term::from_field_text(Field::from_field_id(0), term);
+            let automaton = |near: &&str| FuzzyTermQuery::new(term(near), edits, true).automaton().expect("automaton");
+            AnyOf(terms.iter().map(automaton).collect())
+        };
+        let near = ["kitten", "kittel", "mitten", "bitte"];
+        let all = ["kitten", "kittens", "kittel", "kitte", "mitten", "bitten", "bitte", "sitting", "kit", ""];
+        for edits in [1, 2] {
+            for count in 1..=near.len() {
+                let automata = of(&near[..count], edits);
+                for known in all {
+                    let bytes = known.as_bytes();
+                    let one_by_one = near[..count].iter().filter(|term| of(&[**term], edits).accepting(bytes) == 1);
+                    let expected = one_by_one.count();
+                    assert_eq!(automata.accepting(bytes), expected, "{known} near {count} terms");
+                    let walked = bytes.iter().try_fold(automata.start(), |state, byte| {
+                        automata.can_match(&state).then(|| automata.accept(&state, *byte))
+                    });
+                    assert_eq!(walked.is_some_and(|end| automata.is_match(&end)), expected > 0, "{known}");
+                }
+            }
+        }
+        assert_eq!(of(&near, 1).accepting(b"kitten"), 3);
+    }
 
     #[test]
     fn only_terms_of_4_to_24_letters_without_digits_are_corrected() {

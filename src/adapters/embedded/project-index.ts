@@ -10,6 +10,7 @@ import type { Log } from "../../kit/log.ts";
 import type {
   AdmissibleSet,
   GraphHits,
+  GraphOptions,
   Hits,
   IndexModel,
   IndexModels,
@@ -313,14 +314,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     seeds: Seeds,
     within: AdmissibleSet,
     limit: number,
-    usesSingleNames = false,
+    options: GraphOptions = {},
   ): Promise<GraphHits> {
     const { chunkKeys, memoryKeys, scores, certainty, from, via, through } = await this.#native.searchGraph(
       query,
       seeds,
       within,
       limit,
-      usesSingleNames,
+      options,
     );
     return {
       chunkKeys,

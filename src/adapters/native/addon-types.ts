@@ -15,7 +15,7 @@ export interface NativeAddon {
     /** Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2. */
     open(path: string): NativeEncoder;
   };
-  /** A JSON body that arrives in pieces. When it is complete, it is parsed on a worker thread. */
+  /** A JSON body that arrives in pieces. When it is complete, it is parsed on a thread of low priority. */
   readonly NativeJsonBody: {
     /** Creates an empty body. */
     new (limits: JsonLimits): NativeJsonBody;
@@ -112,6 +112,8 @@ export interface GraphSearchOptions {
   readonly limit: number;
   /** Whether names of the query that a single chunk contains are entities of the query, too. */
   readonly usesSingleNames: boolean;
+  /** Minimum certainty. Below it there is no search, and the result is that of a query without entities. */
+  readonly certaintyMin: number;
 }
 
 /** Hits of a search as parallel arrays, best first. */
@@ -432,11 +434,11 @@ export interface NativeIndex {
   passages(chunkKeys: BigUint64Array): Promise<readonly (StoredPassage | null)[]>;
 }
 
-/** A JSON body that arrives in pieces. When it is complete, it is parsed on a worker thread. */
+/** A JSON body that arrives in pieces. When it is complete, it is parsed on a thread of low priority. */
 export interface NativeJsonBody {
   /** Adds the next bytes. Returns the limit that is exceeded; null if there is none. */
   add(bytes: Uint8Array): "depth" | "values" | "partValues" | "partMembers" | null;
-  /** Parses the complete body on a worker thread. Call it once. */
+  /** Parses the complete body on a thread of low priority. Call it once. */
   split(): Promise<JsonParts>;
   /** The items of a group of an array, as a JSON array. */
   group(array: number, group: number): string;
@@ -448,7 +450,7 @@ export interface NativeJsonBody {
   textPiece(text: number, start: number, isJson: boolean, out: Uint8Array): JsonTextPiece;
   /** Frees the body. The garbage collector does not know how large it is. */
   release(): void;
-  /** A long text, decoded on a worker thread. */
+  /** A long text, decoded on a thread of low priority. */
   text(text: number): Promise<string>;
 }
 

@@ -7,6 +7,7 @@ import type {
   Differences,
   FileCheck,
   GraphHits,
+  GraphSearchOptions,
   Hits,
   IndexModels,
   KnownEntities,
@@ -241,7 +242,8 @@ export class ProjectIndex {
    * one other chunk. Scores are above 0 and at most 1. There are no hits, and `certainty` is 0, if no entity of the
    * query is a link (see the glossary). `limit` is 1 to 2,000.
    * @param seeds at most 10 chunks that other searches found. Their scores must be comparable with each other.
-   * @param usesSingleNames whether names of the query that a single chunk contains are entities of the query, too
+   * @param options.usesSingleNames whether names of the query that a single chunk contains are entities of it, too
+   * @param options.certaintyMin below this certainty there is no walk: the result is that of a query without entities
    * @throws NativeError with code `invalid` for more seeds
    */
   searchGraph(
@@ -249,11 +251,11 @@ export class ProjectIndex {
     seeds: Pick<Hits, "chunkKeys" | "scores">,
     within: NativeAdmissible,
     limit: number,
-    usesSingleNames = false,
+    { usesSingleNames = false, certaintyMin = 0 }: Partial<Omit<GraphSearchOptions, "limit">> = {},
   ): Promise<GraphHits> {
     const { chunkKeys, scores } = seeds;
     return translatedAsync(() =>
-      this.#native.searchGraph(query, chunkKeys, scores, within, { limit, usesSingleNames }),
+      this.#native.searchGraph(query, chunkKeys, scores, within, { limit, usesSingleNames, certaintyMin }),
     );
   }
 
