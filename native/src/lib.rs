@@ -15,6 +15,7 @@
 //! | `lock` | is this process the only one that works on a data directory? |
 //! | `files` | how are damaged files moved out of the way, and how does a rename become durable? |
 //! | `panics` | how are panics kept off the terminal, and logged? |
+//! | `threads` | which threads run only when no other wants the processor? |
 //! | `error` | which errors are there, and with which codes? |
 //!
 //! The crate `mneme-encoder` (`../encoder`) computes BERT models; `mneme-testing` (`../testing`) helps the tests of
@@ -33,4 +34,5 @@ mod panics;
 mod project;
 mod project_files;
 mod text;
+mod threads;
 mod vectors;

@@ -8,7 +8,7 @@ use napi::bindgen_prelude::{Either, Null, PromiseRaw, Uint8ArraySlice};
 use napi_derive::napi;
 
 use crate::bindings::conversions::or_null;
-use crate::bindings::tasks::{ToJs, run, run_on_worker};
+use crate::bindings::tasks::{ToJs, run, run_in_background};
 use crate::error::{Error, Result};
 use crate::json::body::{ArrivingBody, SplitBody, path_json};
 use crate::json::counter::{Counter, Exceeded, Limits};
@@ -64,7 +64,7 @@ pub struct JsonTextPiece {
     pub next: u32,
 }
 
-/// A JSON body that arrives in pieces. When it is complete, it is parsed on a worker thread.
+/// A JSON body that arrives in pieces. When it is complete, it is parsed on a thread of low priority.
 #[napi]
 pub struct NativeJsonBody {
     state: Arc<Mutex<State>>,
@@ -94,11 +94,11 @@ impl NativeJsonBody {
         })
     }
 
-    /// Parses the complete body on a worker thread. Call it once.
+    /// Parses the complete body on a thread of low priority. Call it once.
     #[napi(catch_unwind, ts_return_type = "Promise<JsonParts>")]
     pub fn split<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, JsonParts>> {
         let state = Arc::clone(&self.state);
-        run_on_worker(env, move || {
+        run_in_background(env, move || {
             let State::Arriving(body) = std::mem::replace(&mut *locked(&state), State::Gone) else {
                 return Err(Error::invalid("the body was parsed already"));
             };
@@ -148,11 +148,11 @@ impl NativeJsonBody {
         *locked(&self.state) = State::Gone;
     }
 
-    /// A long text, decoded on a worker thread.
+    /// A long text, decoded on a thread of low priority.
     #[napi(catch_unwind)]
     pub fn text<'env>(&self, env: &'env Env, text: u32) -> napi::Result<PromiseRaw<'env, String>> {
         let body = run(|| self.complete())?;
-        run_on_worker(env, move || Ok(Text(body.text(text as usize)?)))
+        run_in_background(env, move || Ok(Text(body.text(text as usize)?)))
     }
 }
 

@@ -11,6 +11,7 @@ use napi_derive::napi;
 
 use crate::error::{Error, Result};
 use crate::panics;
+use crate::threads;
 
 /// Maximum number of changes that wait for a project's writing thread. A correct caller awaits each publication, so
 /// even a hundred waiting changes would mean an error in the caller.
@@ -58,6 +59,25 @@ impl<Output: ToJs> Task for WorkerTask<Output> {
     fn resolve(&mut self, _env: Env, output: Output) -> napi::Result<Output::Js> {
         Ok(output.to_js())
     }
+}
+
+/// Runs core code that takes long on a thread of its own. Its priority is low, so that searches get a processor before
+/// it. The caller limits the number of such calls at the same time.
+pub(super) fn run_in_background<'env, Output: ToJs>(
+    env: &'env Env,
+    work: impl FnOnce() -> Result<Output> + Send + 'static,
+) -> napi::Result<PromiseRaw<'env, Output::Js>> {
+    let (deferred, promise) = env.create_deferred()?;
+    let run = move || {
+        threads::lower_priority();
+        match guarded(work) {
+            Ok(output) => deferred.resolve(move |_| Ok(output.to_js())),
+            Err(error) => deferred.reject(js_error(error)),
+        }
+    };
+    let thread = std::thread::Builder::new().name("mneme-background".to_owned());
+    thread.spawn(run).map_err(|cause| js_error(Error::from_io("starting a thread", &cause)))?;
+    Ok(PromiseRaw::new(env.raw(), promise.raw()))
 }
 
 /// A thread that runs the changes of one project in the order of their calls. It ends when this value is dropped and
