@@ -70,9 +70,8 @@ function documentOfClients(): object {
 async function makeTypescript(folder: string, document: string): Promise<void> {
   const home = join(SDK, "typescript");
   const generator = join(home, "node_modules/@hey-api/openapi-ts/bin/run.js");
-  if (!existsSync(generator)) {
-    await install([process.execPath, "install", "--frozen-lockfile", "--silent"], home);
-  }
+  // also where it is installed: another version may be pinned since then
+  await install([process.execPath, "install", "--frozen-lockfile", "--silent"], home);
   const config = join(dirname(document), "openapi-ts.config.ts");
   const settings = {
     input: document,

@@ -1,5 +1,6 @@
 // Tools for the AI SDK of Vercel (`ai`, 6 and newer): a model can search, ask and store memories. They have the
 // standard form of schemas (Standard Schema with JSON Schema), so that this package needs no other.
+
 import { MnemeError } from "./errors.ts";
 import type { Mneme } from "./mneme.ts";
 

@@ -177,11 +177,17 @@ export class Transport {
 }
 
 function headersOf(repeatable: Repeatable, options: WriteOptions): CoreOptions["headers"] {
-  const key = options.idempotencyKey ?? (repeatable === "keyed" ? crypto.randomUUID() : undefined);
+  const key = options.idempotencyKey ?? (repeatable === "keyed" ? randomKey() : undefined);
   return {
     ...(key !== undefined && { "Idempotency-Key": key }),
     ...(options.requestId !== undefined && { "X-Request-Id": options.requestId }),
   };
+}
+
+/** 128 random bits. `crypto.randomUUID` is missing on pages without https. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function startAttempt(timeoutMs: number, signal: AbortSignal | undefined): Attempt {

@@ -85,7 +85,6 @@ export class Memories {
       ...fields,
       ...(tags != null && { tags: JSON.stringify(tags) }),
       ...(metadata != null && { metadata: JSON.stringify(metadata) }),
-      // the last field, because the server reads the others before it stores the file
       file: named,
     };
     const { onProgress } = options;
