@@ -21,8 +21,11 @@ import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-st
 import { accepted } from "./project-copy.ts";
 import { alignRows, Progress, readableDuration } from "./terminal.ts";
 
-/** Priority of the process that makes a backup: the lowest. */
-const NICENESS = 19;
+/**
+ * Niceness of the process that makes a backup. It gets about a tenth of a processor that searches use all the time. At
+ * the lowest priority, 19, a backup of a busy server would hardly go on.
+ */
+const NICENESS = 10;
 
 const KEY_HELP = [
   ["--key-file FILE", "Encrypt with this key of at least 32 random bytes"],
