@@ -15,20 +15,21 @@ const SWEEP_MEMORIES = 1_000;
 export interface SweepParts {
   readonly retirement: RetirementStore;
   readonly index: ChunkIndex;
-  readonly files: Pick<UploadFiles, "remove">;
+  readonly files: Pick<UploadFiles, "remove" | "removeAgain">;
   readonly log: Log;
   /** Whether to sweep the rows; default: yes. If not, another process does, and only the indexes here are compacted. */
   readonly sweepsRows?: boolean;
 }
 
 /**
- * Retracts deleted and expired memories from the indexes, purges texts and rows whose retention has ended, then
+ * Retracts deleted and expired memories from the indexes, purges texts, rows and files whose retention has ended, then
  * compacts the indexes and erases what purged memories left in the files. If the index of a project fails, this is
  * logged, and the next sweep tries it again; other projects and the purge continue.
  * @param erasesNow do not put the last step off, although it rewrites all texts
  * @returns true if no file has anything of purged memories any more; false if something may be left
  */
 export async function sweep(parts: SweepParts, erasesNow = false): Promise<boolean> {
+  await parts.files.removeAgain();
   if (parts.sweepsRows === false) return parts.index.compact(erasesNow);
   await retractRetired(parts);
   for (;;) {

@@ -21,7 +21,7 @@ export interface IncomingFile {
    * @throws Fault `overloaded` if the disk is full
    */
   end(): Promise<void>;
-  /** Removes the file unless it was kept. Never rejects: a file that cannot be removed is removed at the next start. */
+  /** Removes the file unless it was kept. Never rejects: what cannot be removed is left to `removeAgain`. */
   discard(): Promise<void>;
 }
 
@@ -47,8 +47,10 @@ export interface UploadFiles {
   pathOf(name: string): string;
   /** Makes a kept file readable on this machine, if another node received it. Returns its path. */
   fetch(name: string): Promise<string>;
-  /** Removes a kept file, if it exists. Never rejects: the next sweep tries again. */
+  /** Removes a kept file, if it exists. Never rejects: what cannot be removed is left to `removeAgain`. */
   remove(name: string): Promise<void>;
+  /** Tries again to remove the files that a failing disk kept. Never rejects. The sweep calls it. */
+  removeAgain(): Promise<void>;
   /** Names of the kept files that were last written at least `ageMs` ago. */
   names(ageMs: number): Promise<readonly string[]>;
 }

@@ -2,7 +2,7 @@
 // test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../src/kit/clock.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { inTurn } from "./stores.ts";
@@ -99,6 +99,26 @@ export function uploadFilesContract(implementation: string, open: OpenUploadFile
       await files.remove("never-kept");
       expect(existsSync(files.pathOf(gone))).toBe(false);
       expect(await files.names(0)).toEqual([kept]);
+    });
+
+    test("what could not be removed is removed by removeAgain, when that is possible", async () => {
+      const [incoming, name] = [await receive("text"), await keep("text")];
+      await incoming.end();
+      const paths = [incoming.path, files.pathOf(name)];
+      for (const path of paths) {
+        rmSync(path);
+        mkdirSync(path); // a file cannot be removed as long as a folder has its name
+      }
+      await incoming.discard();
+      await files.remove(name);
+      await files.removeAgain();
+      expect(paths.map((path) => existsSync(path))).toEqual([true, true]);
+      for (const path of paths) {
+        rmSync(path, { recursive: true });
+        writeFileSync(path, "text");
+      }
+      await files.removeAgain();
+      expect(paths.map((path) => existsSync(path))).toEqual([false, false]);
     });
 
     test("names returns the files that were last written at least that long ago", async () => {

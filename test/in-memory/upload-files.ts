@@ -16,6 +16,8 @@ import { Delays } from "./delays.ts";
  */
 export class InMemoryUploadFiles implements UploadFiles {
   readonly #delays = new Delays();
+  /** Paths of files that could not be removed. */
+  readonly #notRemoved = new Set<string>();
 
   constructor(
     private readonly folder: string,
@@ -43,7 +45,7 @@ export class InMemoryUploadFiles implements UploadFiles {
       discard: async () => {
         isOpen = false;
         await this.#delays.next();
-        rmSync(path, { force: true });
+        this.#removeAt(path);
       },
     };
   }
@@ -74,7 +76,20 @@ export class InMemoryUploadFiles implements UploadFiles {
 
   async remove(name: string): Promise<void> {
     await this.#delays.next();
-    if (this.kept.delete(name)) rmSync(this.pathOf(name), { force: true });
+    if (this.kept.delete(name)) this.#removeAt(this.pathOf(name));
+  }
+
+  async removeAgain(): Promise<void> {
+    await this.#delays.next();
+    for (const path of [...this.#notRemoved]) if (this.#notRemoved.delete(path)) this.#removeAt(path);
+  }
+
+  #removeAt(path: string): void {
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      this.#notRemoved.add(path); // the file system refused
+    }
   }
 
   async names(ageMs: number): Promise<readonly string[]> {

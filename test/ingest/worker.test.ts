@@ -2,6 +2,7 @@
 // newest content is searchable, and deleted memories leave nothing behind.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
@@ -368,6 +369,17 @@ describe("a sweep", () => {
     breaking.opened(harness.projectId);
     await sweepOnce();
     expect(stillToGo().sort()).toEqual(broken.map(({ key }) => key).sort());
+  });
+
+  test("removes the file of a request again that a failing disk kept", async () => {
+    const incoming = await harness.files.begin();
+    rmSync(incoming.path);
+    mkdirSync(incoming.path); // a file cannot be removed as long as a folder has its name
+    await incoming.discard();
+    rmSync(incoming.path, { recursive: true });
+    writeFileSync(incoming.path, "text");
+    await sweepOnce();
+    expect(existsSync(incoming.path)).toBeFalse();
   });
 
   test("removes files without a row once an hour", async () => {

@@ -112,6 +112,10 @@ export class SimulatedFiles implements UploadFiles {
     this.disk.files.delete(name);
   }
 
+  async removeAgain(): Promise<void> {
+    // here every removal succeeds
+  }
+
   async names(ageMs: number): Promise<readonly string[]> {
     await this.process.next("files.names");
     const kept = [...this.disk.files].filter(([name]) => name.startsWith("kept-"));

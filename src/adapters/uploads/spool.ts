@@ -36,6 +36,9 @@ export function openSpool(
 
 const INCOMING = "incoming";
 
+/** Maximum number of files that are remembered because they could not be removed; the next start removes the others. */
+const NOT_REMOVED_MAX = 10_000;
+
 /** Uploaded files whose removal can be postponed, so that they can be copied. */
 export interface HoldableFiles extends UploadFiles {
   /** Postpones all removals until the returned function is called. */
@@ -46,6 +49,8 @@ class Spool implements HoldableFiles {
   #holders = 0;
   /** Names of files to remove when nobody holds them any more. */
   readonly #postponed = new Set<string>();
+  /** Paths of files that could not be removed. */
+  readonly #notRemoved = new Set<string>();
 
   constructor(
     private readonly directory: string,
@@ -58,7 +63,7 @@ class Spool implements HoldableFiles {
     const path = join(this.incoming, crypto.randomUUID());
     // wx: the call fails if the name exists, even as a symbolic link
     const handle = await withDiskFault(open(path, "wx", 0o600));
-    return new SpooledFile(path, handle, this.log);
+    return new SpooledFile(path, handle, () => this.#removeAt(path));
   }
 
   async keep(path: string): Promise<string> {
@@ -125,10 +130,22 @@ class Spool implements HoldableFiles {
       this.#postponed.add(name); // if the process ends before, the next start removes what no row refers to
       return;
     }
+    await this.#removeAt(this.pathOf(name));
+  }
+
+  async removeAgain(): Promise<void> {
+    if (this.#holders > 0) return;
+    const paths = [...this.#notRemoved];
+    this.#notRemoved.clear();
+    for (const path of paths) await this.#removeAt(path);
+  }
+
+  async #removeAt(path: string): Promise<void> {
     try {
-      await rm(this.pathOf(name), { force: true });
+      await rm(path, { force: true });
     } catch (err) {
-      this.log.warn({ err, name }, "an uploaded file could not be removed; the next sweep tries again");
+      if (this.#notRemoved.size < NOT_REMOVED_MAX) this.#notRemoved.add(path);
+      this.log.warn({ err, name: basename(path) }, "an uploaded file could not be removed; the next sweep tries again");
     }
   }
 
@@ -151,7 +168,7 @@ class SpooledFile implements IncomingFile {
   constructor(
     readonly path: string,
     private readonly handle: FileHandle,
-    private readonly log: Log,
+    private readonly remove: () => Promise<void>,
   ) {}
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -166,12 +183,9 @@ class SpooledFile implements IncomingFile {
   }
 
   async discard(): Promise<void> {
-    try {
-      await this.#close();
-      await rm(this.path, { force: true });
-    } catch (err) {
-      this.log.warn({ err }, "an incoming file could not be removed; the next start tries again");
-    }
+    // closing may report a write that failed earlier; the file is closed nevertheless, and nobody needs what it has
+    await Promise.allSettled([this.#close()]);
+    await this.remove();
   }
 
   async #close(): Promise<void> {
