@@ -4,11 +4,13 @@
 //   mneme-backups.json      version, encryption
 //   packs/<sha256>          parts, compressed and encrypted one by one
 //   manifests/<id>          SHA-256, then summary and list of parts, compressed and encrypted
+//   locks/<id>              held by the backup that is being made (lock.ts)
 
 import { createHash, randomBytes } from "node:crypto";
 import type { FilledPart, StorePart, StoreSummary } from "../domain/store-copy.ts";
 import { isoTime } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
+import type { TargetLock } from "./lock.ts";
 import { type Encryption, type KeySource, Seal } from "./seal.ts";
 import type { Target } from "./target.ts";
 
@@ -124,9 +126,12 @@ export class Repository {
 
   /**
    * Stores a backup.
+   * @param lock the right to write into the target
    * @param onPart called with the size of each part
+   * @throws Error if the lock is lost; no backup was stored then
    */
   async store(
+    lock: TargetLock,
     summary: StoreSummary,
     parts: AsyncIterable<FilledPart>,
     onPart: (bytes: number) => Promise<void>,
@@ -184,6 +189,7 @@ export class Repository {
     const manifest: Manifest = { id, summary, parts: kept };
     const sealed = await this.seal.close(new TextEncoder().encode(JSON.stringify(manifest)));
     const bytes = Buffer.concat([sha256(sealed), sealed]);
+    await lock.assertHeld(); // another backup could remove packs that this one needs
     await this.target.write(MANIFESTS + id, bytes);
     return { id, ...total, storedBytes: total.storedBytes + bytes.length };
   }
@@ -214,17 +220,23 @@ export class Repository {
   /**
    * Removes all backups but the newest `count`, and what no backup needs: packs, and parts of objects. Returns the ids
    * of the removed backups.
+   * @throws Error if the lock is lost
    */
-  async keepNewest(count: number): Promise<readonly string[]> {
+  async keepNewest(lock: TargetLock, count: number): Promise<readonly string[]> {
     const ids = await this.ids();
     const removed = ids.slice(0, Math.max(0, ids.length - count));
     const needed = new Set<string>();
     for (const id of ids.slice(removed.length))
       for (const { pack } of (await this.manifest(id)).parts) needed.add(pack);
-    for (const id of removed) await this.target.remove(MANIFESTS + id);
+    const remove = async (name: string) => {
+      await lock.assertHeld();
+      await this.target.remove(name);
+    };
+    for (const id of removed) await remove(MANIFESTS + id);
     for (const name of await this.target.list(PACKS)) {
-      if (!needed.has(name.slice(PACKS.length))) await this.target.remove(name);
+      if (!needed.has(name.slice(PACKS.length))) await remove(name);
     }
+    await lock.assertHeld();
     await this.target.removePartial();
     return removed;
   }

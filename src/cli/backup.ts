@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { FolderTarget } from "../backup/folder.ts";
+import { TargetLock } from "../backup/lock.ts";
 import { type Manifest, Repository, takenAt } from "../backup/repository.ts";
 import { S3Target } from "../backup/s3.ts";
 import type { KeySource } from "../backup/seal.ts";
@@ -53,7 +54,8 @@ export const RESTORE_HELP: readonly (readonly [string, string])[] = [
 /**
  * Runs `mneme backup TARGET`.
  * @returns the text to print
- * @throws Error with one sentence; a backup that did not end is no backup
+ * @throws Error with one sentence, also if another backup into the target is being made; a backup that did not end is
+ *   no backup
  */
 export async function backup(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
@@ -68,7 +70,9 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
   const log = createLog("warn");
   lowerPriority(process.pid, NICENESS, log); // hashing and compressing must not delay the server's searches
   const directory = await openDataDirectory(config, systemClock, log);
+  let lock: TargetLock | null = null;
   try {
+    lock = await TargetLock.take(target, systemClock);
     const repository = await Repository.openOrCreate(target, key);
     const response = await accepted(
       directory.control(new Request(`http://mneme/backup${flags.has("--with-index") ? "?index=1" : ""}`)),
@@ -78,12 +82,12 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
     const progress = new Progress("backing up");
     const total = Math.max(1, copy.summary.bytes_estimated);
     let done = 0;
-    const result = await repository.store(copy.summary, copy.parts, async (bytes) => {
+    const result = await repository.store(lock, copy.summary, copy.parts, async (bytes) => {
       done += bytes;
       progress.show(Math.min(0.99, done / total), `${megabytes(done)} read`);
       await limit.take(bytes);
     });
-    const removed = keep === null ? [] : await repository.keepNewest(keep);
+    const removed = keep === null ? [] : await repository.keepNewest(lock, keep);
     const elapsedMs = performance.now() - startedAt;
     const { memories, uploads } = copy.summary.counts;
     const rate = megabytes(result.bytes / Math.max(0.001, elapsedMs / 1000));
@@ -93,6 +97,9 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
       ...(removed.length === 0 ? [] : [`Removed earlier backups: ${removed.join(", ")}.`]),
     ].join("\n");
   } finally {
+    await lock
+      ?.release()
+      .catch((err: unknown) => log.warn({ err }, "the lock could not be removed: it ends by itself"));
     await directory.close();
   }
 }

@@ -251,7 +251,7 @@ export const BACKUP_POINTS: readonly BackupPoint[] = [
     [],
     point("the description of the target has no name", "first backup", "before", on("rename", "target/*.json")),
   ),
-  leaving([], point("the folder of the packs is durable, empty", "first backup", "after", on("sync", "target"), 1)),
+  leaving([], point("the folder of the packs is durable, empty", "first backup", "after", on("sync", "target"), 2)),
   ...[
     point<BackupWork>("the first pack is written, not synced", "backup", "before", on("sync", PACKS)),
     point<BackupWork>("the first pack is synced, without its name", "backup", "before", on("rename", PACKS)),

@@ -5,9 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FolderTarget } from "../../src/backup/folder.ts";
+import { TargetLock } from "../../src/backup/lock.ts";
 import { backup, restore } from "../../src/cli/backup.ts";
 import { exportProject } from "../../src/cli/project-copy.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
+import { systemClock } from "../../src/kit/clock.ts";
 import { expectWhole, listAll, note, storeBatch } from "../crash/notes.ts";
 import { startS3Server } from "../support/s3-server.ts";
 import { startServer } from "../support/server.ts";
@@ -225,6 +228,45 @@ describe("a backup", () => {
     for (const [name, flags, environment, message] of wrong) {
       const again = backup([path(name), "--data-dir", service.dataDir, ...flags], start(environment));
       expect(await failureOf(again)).toContain(message);
+    }
+  }, 60_000);
+
+  test("refuses to run beside another one into the same target, so that --keep removes nothing of that", async () => {
+    const target = path("shared");
+    const other = await TargetLock.take(new FolderTarget(target), systemClock);
+    const second = await failureOf(backup([target, "--data-dir", service.dataDir, "--keep", "1"], start()));
+    expect(second).toContain(`Another backup is being made in ${target}, by process ${process.pid} on `);
+    expect(readdirSync(target)).toEqual(["locks"]); // nothing was written or removed
+    await other.release();
+    expect(await backup([target, "--data-dir", service.dataDir, "--keep", "1"], start())).toContain("is complete");
+    expect(readdirSync(join(target, "locks"))).toEqual([]);
+  }, 60_000);
+
+  test("holds its target while it writes there and while it removes earlier backups", async () => {
+    const s3 = startS3Server();
+    try {
+      const isLocked: boolean[] = [];
+      const { set, delete: remove } = s3.objects;
+      const note = (name: string) => {
+        if (name.startsWith("locks/")) return;
+        isLocked.push([...s3.objects.keys()].some((each) => each.startsWith("locks/")));
+      };
+      s3.objects.set = (name, bytes) => {
+        note(name);
+        return set.call(s3.objects, name, bytes);
+      };
+      s3.objects.delete = (name) => {
+        note(name);
+        return remove.call(s3.objects, name);
+      };
+      for (let round = 0; round < 2; round++) {
+        await backup([`s3://${s3.bucket}`, "--data-dir", service.dataDir, "--keep", "1"], start(s3.environment));
+      }
+      expect(isLocked.length).toBeGreaterThan(4); // description, packs, manifests, and a removal
+      expect(new Set(isLocked)).toEqual(new Set([true]));
+      expect([...s3.objects.keys()].filter((name) => name.startsWith("locks/"))).toEqual([]);
+    } finally {
+      await s3.stop();
     }
   }, 60_000);
 
