@@ -6,26 +6,36 @@ import type { AnyText } from "../../../kit/pieced-text.ts";
 import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk-index.ts";
 import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../../ports/text-archive.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
-import { isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, USE_OF_FILE } from "./rewriting.ts";
+import { clusters, toCondition } from "./key-conditions.ts";
+import { isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, rewriteTables, USE_OF_FILE } from "./rewriting.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
 import type { DuckSnapshot } from "./snapshot.ts";
 
-/**
- * Maximum difference of neighbouring memory keys that are read by one query. DuckDB reads 2,048 rows at once, so a
- * smaller gap costs nothing, and a larger one costs more than a second query.
- */
-const GAP_MAX = 2_048n;
+/** Options for opening the archive. */
+export interface ArchiveOptions extends DuckDatabaseOptions {
+  /** Number of rows of a step of `eraseRemoved`, between which writes run; see rewriting.ts. */
+  readonly rewriteRows?: number;
+}
 
 /** The texts and chunk places of all projects. Writes run one after the other; a read sees complete writes only. */
 export class Archive implements TextArchive {
-  private constructor(private readonly database: DuckDatabase) {}
+  /** Keys that were written or removed since the tables are being rewritten; null if they are not. */
+  #changedMeanwhile: Set<bigint> | null = null;
+  #erasing: Promise<boolean> | null = null;
+  /** Number of calls of `remove`. */
+  #removals = 0;
+
+  private constructor(
+    private readonly database: DuckDatabase,
+    private readonly rewriteRows: number | undefined,
+  ) {}
 
   /**
    * Opens the archive, or creates an empty one.
    * @throws StoreError if the file cannot be used
    */
-  static async open(options: DuckDatabaseOptions): Promise<Archive> {
-    return new Archive(await DuckDatabase.open(options));
+  static async open(options: ArchiveOptions): Promise<Archive> {
+    return new Archive(await DuckDatabase.open(options), options.rewriteRows);
   }
 
   /** Number of the newest commit. Rows that rely on a text record it (opening.ts). */
@@ -39,7 +49,9 @@ export class Archive implements TextArchive {
    */
   async replace(memories: readonly ArchivedMemory[]): Promise<void> {
     if (memories.length === 0) return;
-    const where = clusters(memories.map((memory) => memory.memoryKey)).map(toCondition);
+    const keys = memories.map((memory) => memory.memoryKey);
+    for (const key of keys) this.#changedMeanwhile?.add(key);
+    const where = clusters(keys).map(toCondition);
     await this.database.write(async (writer) => {
       for (const condition of where) {
         await writer.run(`DELETE FROM texts WHERE ${condition}`);
@@ -56,6 +68,8 @@ export class Archive implements TextArchive {
    */
   async remove(memoryKeys: readonly MemoryKey[]): Promise<void> {
     if (memoryKeys.length === 0) return;
+    this.#removals += 1;
+    for (const key of memoryKeys) this.#changedMeanwhile?.add(key);
     const where = clusters(memoryKeys).map(toCondition);
     await this.database.write(async (writer) => {
       for (const condition of where) {
@@ -150,14 +164,32 @@ export class Archive implements TextArchive {
 
   /**
    * Overwrites what `remove` left in the file, if it was called since, and makes the file smaller if much of it is
-   * unused. Returns whether the file has nothing of removed memories any more; false if a backup reads the file.
+   * unused. Writes go on between its steps. Returns whether the file has nothing of removed memories any more; false if
+   * a backup reads the file, or memories were removed meanwhile.
    * @throws StoreError if the file cannot be used
    */
-  async eraseRemoved(): Promise<boolean> {
+  eraseRemoved(): Promise<boolean> {
+    this.#erasing ??= this.#eraseRemoved().finally(() => {
+      this.#erasing = null;
+    });
+    return this.#erasing;
+  }
+
+  async #eraseRemoved(): Promise<boolean> {
     const isNoted = async () => (await this.database.rows(NOTED_REMOVAL)).length > 0;
     if (!(await isNoted()) && !isWasteful((await this.database.rows(USE_OF_FILE))[0])) return true;
-    await this.database.rewrite(["texts", "chunks"]);
-    return !(await isNoted());
+    // Writes that were called earlier run before the first step, and all others are noted from here on.
+    const [changed, removals] = [new Set<bigint>(), this.#removals];
+    this.#changedMeanwhile = changed;
+    try {
+      const changes = { keys: () => [...changed], isNothingRemoved: () => this.#removals === removals };
+      const isDone = await this.database.inSteps((connection) =>
+        rewriteTables(connection, ["texts", "chunks"], changes, this.rewriteRows),
+      );
+      return isDone && !(await isNoted());
+    } finally {
+      this.#changedMeanwhile = null;
+    }
   }
 
   /** Merges the write-ahead log into the file. Takes up to a second, so it is for idle times. */
@@ -204,25 +236,4 @@ function isHighSurrogate(unit: number): boolean {
 function withPiece(texts: string[], piece: number, content: string): string[] {
   texts[piece] = content;
   return texts;
-}
-
-/** Groups keys that are read together (see GAP_MAX), in ascending order and without duplicates. */
-export function clusters(keys: readonly bigint[]): readonly (readonly bigint[])[] {
-  const found: bigint[][] = [];
-  for (const key of BigUint64Array.from(new Set(keys)).sort()) {
-    const cluster = found.at(-1);
-    const last = cluster?.at(-1);
-    if (cluster === undefined || last === undefined || key - last > GAP_MAX) found.push([key]);
-    else cluster.push(key);
-  }
-  return found;
-}
-
-/**
- * Condition for the memories of a cluster. The bounds (BETWEEN) let DuckDB skip row groups and, within a row group,
- * read the other columns only for rows within the bounds. With the list of keys (IN) alone, DuckDB does neither.
- */
-export function toCondition(cluster: readonly bigint[]): string {
-  const bounds = `memory_key BETWEEN ${cluster[0]} AND ${cluster.at(-1)}`;
-  return `${bounds} AND memory_key IN (${cluster.join(",")})`;
 }

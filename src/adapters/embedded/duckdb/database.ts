@@ -15,10 +15,10 @@ import { invariant } from "../../../domain/fault.ts";
 import type { Log } from "../../../kit/log.ts";
 import { syncFolderNow } from "../../../kit/sync-folder.ts";
 import { lossError, refuseNewerVersion, StoreError } from "../store-error.ts";
-import { toStoreError } from "./errors.ts";
+import { COMMITTED, CONFLICT, INVALIDATED, NO_TRANSACTION, toStoreError, UNUSABLE } from "./errors.ts";
 import { type InspectionOptions, inspectTexts, type RowsRecord, type TextsRecord } from "./opening.ts";
 import { identify, recordOf, settings } from "./record.ts";
-import { rewriteTables } from "./rewriting.ts";
+import { dropLeftovers, type Statements } from "./rewriting.ts";
 import { MIGRATIONS } from "./schema.ts";
 import { type Cell, DuckSnapshot } from "./snapshot.ts";
 
@@ -133,11 +133,21 @@ export class DuckDatabase {
   }
 
   /**
-   * Rewrites tables after all earlier writes, so that removed rows are gone from the bytes of the file (rewriting.ts).
-   * Does nothing while a snapshot is open, because the file keeps its rows. Reads go on meanwhile.
+   * Rewrites tables in steps (rewriting.ts), each after the writes that were called before it. Reads go on meanwhile.
+   * Gives up if a snapshot is open or was opened since the first step, because the file keeps its rows; if the file was
+   * reopened; and when it is being closed. Returns whether all steps are done.
    */
-  rewrite(tables: readonly string[]): Promise<void> {
-    return this.#afterWrites((session) => session.rewrite(tables));
+  async inSteps(work: (connection: Statements) => AsyncGenerator<void>): Promise<boolean> {
+    let rewriting: Rewriting | null = null;
+    let state: RewriteState = "unfinished";
+    while (state === "unfinished") {
+      if (this.#isClosed) return false;
+      await this.#afterWrites(async (session) => {
+        rewriting ??= session.beginRewrite(work);
+        state = await session.continueRewrite(rewriting);
+      });
+    }
+    return state === "done";
   }
 
   /**
@@ -240,6 +250,17 @@ export class DuckDatabase {
   }
 }
 
+/** A rewrite in steps, and the number of snapshots that had been opened when it began. */
+interface Rewriting {
+  readonly session: Session;
+  readonly snapshotsOpened: number;
+  readonly connection: Statements;
+  readonly steps: AsyncGenerator<void>;
+  hasFailed: boolean;
+}
+
+type RewriteState = "unfinished" | "done" | "given up";
+
 /**
  * The opened file: an instance of DuckDB with one connection for writes and one for reads. Replaced when the file is
  * reopened.
@@ -249,6 +270,7 @@ class Session {
   #becomesIdle: (() => void) | null = null;
   #isUnusable = false;
   readonly #snapshots = new Set<DuckSnapshot>();
+  #snapshotsOpened = 0;
 
   private constructor(
     private readonly instance: DuckDBInstance,
@@ -266,6 +288,7 @@ class Session {
       connections.push(reader);
       const session = new Session(instance, writer, reader);
       await session.#migrate(path, schemaVersionMax ?? MIGRATIONS.length);
+      await dropLeftovers(session.#statements);
       return session;
     } catch (error) {
       for (const connection of connections) connection.disconnectSync();
@@ -349,13 +372,34 @@ class Session {
     await this.writer.run("CHECKPOINT");
   }
 
-  async rewrite(tables: readonly string[]): Promise<void> {
-    if (this.#snapshots.size > 0) return;
+  beginRewrite(work: (connection: Statements) => AsyncGenerator<void>): Rewriting {
+    const connection = this.#statements;
+    return {
+      session: this,
+      snapshotsOpened: this.#snapshotsOpened,
+      connection,
+      steps: work(connection),
+      hasFailed: false,
+    };
+  }
+
+  get #statements(): Statements {
     const run = async (sql: string) => void (await this.writer.run(sql));
-    const rows = async (sql: string) => (await this.writer.run(sql)).getRows();
+    return { run, rows: async (sql) => (await this.writer.run(sql)).getRows() };
+  }
+
+  /** Runs the next step. */
+  async continueRewrite(rewriting: Rewriting): Promise<RewriteState> {
+    const { session, snapshotsOpened, connection, steps, hasFailed } = rewriting;
+    if (session !== this) return "given up";
     try {
-      await rewriteTables({ run, rows }, tables);
+      if (this.#snapshots.size === 0 && this.#snapshotsOpened === snapshotsOpened && !hasFailed) {
+        return (await steps.next()).done === true ? "done" : "unfinished";
+      }
+      await dropLeftovers(connection);
+      return "given up";
     } catch (error) {
+      rewriting.hasFailed = true;
       await this.#rollBack(error);
       throw error;
     }
@@ -365,6 +409,7 @@ class Session {
     const connection = await this.instance.connect();
     const snapshot = new DuckSnapshot(connection, path, () => this.#snapshots.delete(snapshot));
     this.#snapshots.add(snapshot);
+    this.#snapshotsOpened += 1;
     return snapshot;
   }
 
@@ -450,11 +495,3 @@ function appendCell(appender: DuckDBAppender, cell: Cell): void {
   else if (typeof cell === "number") appender.appendUInteger(cell);
   else appender.appendList([...cell], LIST(VARCHAR));
 }
-
-// DuckDB's errors have no codes. Their messages begin with the type of the exception and contain the operating system's
-// message.
-const INVALIDATED = /database has been invalidated/i;
-const UNUSABLE = /FATAL Error|database has been invalidated/i;
-const COMMITTED = /COMMIT succeeded and is durable/i;
-const CONFLICT = /Transaction(Context)? Error/i;
-const NO_TRANSACTION = /no transaction is active/i;

@@ -18,3 +18,16 @@ export function toStoreError(path: string, error: unknown): unknown {
   const known = CODES.find(([pattern]) => pattern.test(String(error)));
   return known === undefined ? error : storeError(known[1], path, error);
 }
+
+// DuckDB's errors have no codes. Their messages begin with the type of the exception and contain the operating system's
+// message.
+/** Another call made DuckDB refuse all calls. */
+export const INVALIDATED = /database has been invalidated/i;
+/** DuckDB refuses all further calls until the file is opened again. */
+export const UNUSABLE = /FATAL Error|database has been invalidated/i;
+/** The commit is durable, although the call failed. */
+export const COMMITTED = /COMMIT succeeded and is durable/i;
+/** The transaction conflicts with another one, or has ended. */
+export const CONFLICT = /Transaction(Context)? Error/i;
+/** There is nothing to roll back. */
+export const NO_TRANSACTION = /no transaction is active/i;

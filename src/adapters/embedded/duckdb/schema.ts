@@ -10,17 +10,21 @@
  */
 export const PIECE_CHARACTERS_MAX = 2_048;
 
-// content is not compressed. With FSST compression the file is 40 % smaller, but reading one row has to unpack 2,048
-// rows (5 ms instead of 1 ms), and ingestion takes 2.5 times as long (measured with 614 MB of text)
-const TEXTS_AND_CHUNKS: readonly string[] = [
-  `CREATE TABLE texts (
+/** Statement that creates a table, under its own name or another one. */
+export type CreateTable = (name: string) => string;
+
+/** The tables of texts and chunks. DuckDB does not tell their compression, so they cannot be copied from the file. */
+export const TABLES: Readonly<Record<"texts" | "chunks", CreateTable>> = {
+  // content is not compressed. With FSST compression the file is 40 % smaller, but reading one row has to unpack 2,048
+  // rows (5 ms instead of 1 ms), and ingestion takes 2.5 times as long (measured with 614 MB of text)
+  texts: (name) => `CREATE TABLE ${name} (
     project_id VARCHAR NOT NULL,
     memory_key UBIGINT NOT NULL,
     version UINTEGER NOT NULL,
     piece UINTEGER NOT NULL,
     content VARCHAR NOT NULL USING COMPRESSION uncompressed
   )`,
-  `CREATE TABLE chunks (
+  chunks: (name) => `CREATE TABLE ${name} (
     project_id VARCHAR NOT NULL,
     memory_key UBIGINT NOT NULL,
     chunk_key UBIGINT NOT NULL,
@@ -29,7 +33,9 @@ const TEXTS_AND_CHUNKS: readonly string[] = [
     range_end UINTEGER NOT NULL,
     headings VARCHAR[] NOT NULL
   )`,
-];
+};
+
+const TEXTS_AND_CHUNKS: readonly string[] = [TABLES.texts("texts"), TABLES.chunks("chunks")];
 
 // Identity of the data directory, and numbers that show at the next opening whether a store has lost commits. One row.
 const COMMIT_NUMBERS: readonly string[] = [

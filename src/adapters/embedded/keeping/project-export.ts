@@ -8,7 +8,7 @@ import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
 import type { ExportedMemory, ExportedSettings, ExportRecord } from "../../../domain/project-export.ts";
 import { storedSource } from "../../rows/memory.ts";
 import { LIVE } from "../../rows/sql.ts";
-import { clusters, toCondition } from "../duckdb/archive.ts";
+import { clusters, toCondition } from "../duckdb/key-conditions.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { KEYS, keyList } from "../sqlite/memory-row.ts";
 import { StoreError } from "../store-error.ts";

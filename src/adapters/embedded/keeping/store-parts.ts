@@ -6,7 +6,7 @@ import { type FilledPart, STORE_COPY_VERSION, type StorePart, type StoreSummary 
 import { isoTime } from "../../../kit/clock.ts";
 import { TimeSlice } from "../../../kit/time-slice.ts";
 import { VERSION } from "../../../kit/version.ts";
-import { TRANSIENT_TABLES } from "../duckdb/rewriting.ts";
+import { isTransient } from "../duckdb/rewriting.ts";
 import type { Cell } from "../duckdb/snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { encodeRow } from "./row-lines.ts";
@@ -98,7 +98,7 @@ async function* rowParts({ rows }: Snapshot, table: string): AsyncGenerator<Fill
 export async function textTables({ texts }: Pick<Snapshot, "texts">): Promise<readonly string[]> {
   const tables: string[] = [];
   for await (const found of texts.rows<readonly [string]>("SELECT table_name FROM duckdb_tables() ORDER BY 1")) {
-    tables.push(...found.map(([name]) => name).filter((name) => !TRANSIENT_TABLES.includes(name)));
+    tables.push(...found.map(([name]) => name).filter((name) => !isTransient(name)));
   }
   return tables;
 }

@@ -1,0 +1,182 @@
+// Erasing removed texts from the DuckDB file in steps: writes run between them, nothing is lost, and what was removed
+// meanwhile, or is still read by a snapshot, is left to the next call.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
+import type { MemoryKey } from "../../src/domain/ids.ts";
+import { createLog } from "../../src/kit/log.ts";
+import type { ArchivedMemory } from "../../src/ports/text-archive.ts";
+import { killMidway } from "../support/kill-midway.ts";
+import { seeded } from "../support/seeded.ts";
+import { archivedMemory, PROJECT } from "./fixtures/archived-memory.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const ROWS_PER_STEP = 20;
+const MEMORIES = 300;
+
+let folder: ReturnType<typeof temporaryFolder>;
+let path: string;
+let archive: Archive;
+const open = () => Archive.open({ path, log: createLog("silent"), rewriteRows: ROWS_PER_STEP });
+beforeEach(async () => {
+  folder = temporaryFolder();
+  path = join(folder.path, "memories.duckdb");
+  archive = await open();
+});
+afterEach(async () => {
+  await archive.close();
+  folder.remove();
+});
+
+const key = (value: number) => BigInt(value) as MemoryKey;
+const textOf = (at: number, version: number) =>
+  `${at} of version ${version}: ${Array.from({ length: 30 }, (_, word) => `w${(at * 7_919 + version * 31 + word * 131) % 99_991}x`).join(" ")}`;
+const memory = (at: number, version: number): ArchivedMemory => ({
+  ...archivedMemory(BigInt(at), version),
+  content: textOf(at, version),
+});
+const isStored = (trace: string) =>
+  [path, `${path}.wal`].some((file) => existsSync(file) && readFileSync(file).includes(trace));
+
+/** The stored texts, by key. */
+async function contents(keys: Iterable<number>): Promise<Map<number, string>> {
+  const found = await archive.contents([...keys].map(key));
+  return new Map([...found].map(([each, { content }]) => [Number(each), content]));
+}
+
+test("a write does not wait until everything is erased", async () => {
+  await archive.replace(Array.from({ length: MEMORIES }, (_, at) => memory(at + 1, 1)));
+  await archive.remove([key(7)]);
+  const order: string[] = [];
+  const erased = archive.eraseRemoved().then(() => order.push("erased"));
+  const written = archive.replace([memory(1_000, 1)]).then(() => order.push("written"));
+  await Promise.all([erased, written]);
+  expect(order).toEqual(["written", "erased"]);
+});
+
+test("texts are stored without compression afterwards, as before", async () => {
+  await archive.replace(Array.from({ length: MEMORIES }, (_, at) => memory(at + 1, 1)));
+  const compressions = async () => {
+    await archive.checkpoint();
+    const snapshot = await archive.snapshot();
+    const sql =
+      "SELECT DISTINCT compression FROM pragma_storage_info('texts') WHERE column_name = 'content' AND segment_type = 'VARCHAR'";
+    const found: unknown[] = [];
+    for await (const rows of snapshot.rows(sql)) found.push(...rows.flat());
+    await snapshot.close();
+    return found;
+  };
+  expect(await compressions()).toEqual(["Uncompressed"]);
+  await archive.remove([key(7)]);
+  expect(await archive.eraseRemoved()).toBeTrue();
+  expect(await compressions()).toEqual(["Uncompressed"]);
+});
+
+test("writes between the steps are kept, and memories that are removed between them are erased by the next call", async () => {
+  const random = seeded(57);
+  const expected = new Map<number, string>();
+  const all = Array.from({ length: MEMORIES }, (_, at) => memory(at + 1, 1));
+  await archive.replace(all);
+  for (const at of all.keys()) expected.set(at + 1, textOf(at + 1, 1));
+  await archive.remove([key(7)]);
+  expected.delete(7);
+  let isErasing = true;
+  const erasing = archive.eraseRemoved().finally(() => {
+    isErasing = false;
+  });
+  const removedMeanwhile: string[] = [];
+  let writes = 0;
+  for (let next = MEMORIES + 1; isErasing; writes++) {
+    const at = 1 + Math.floor(random() * MEMORIES);
+    const kind = random();
+    if (kind < 0.3) {
+      await archive.remove([key(at)]);
+      const text = expected.get(at);
+      if (text !== undefined) removedMeanwhile.push(text);
+      expected.delete(at);
+    } else {
+      const changed = kind < 0.7 ? at : next++;
+      await archive.replace([memory(changed, 2 + writes)]);
+      expected.set(changed, textOf(changed, 2 + writes));
+    }
+  }
+  expect(writes).toBeGreaterThan(10);
+  expect(await erasing).toBeFalse(); // memories were removed meanwhile
+  expect(isStored(textOf(7, 1))).toBeFalse();
+
+  const keys = Array.from({ length: MEMORIES + writes }, (_, at) => at + 1);
+  expect(await contents(keys)).toEqual(expected);
+  const { memoryKeys } = await archive.chunkKeys(PROJECT);
+  expect(new Set([...memoryKeys].map(Number))).toEqual(new Set(expected.keys()));
+  expect(await archive.eraseRemoved()).toBeTrue();
+  expect(removedMeanwhile.length).toBeGreaterThan(3);
+  expect(removedMeanwhile.filter(isStored)).toEqual([]);
+
+  await archive.close();
+  archive = await open();
+  expect(await contents(keys)).toEqual(expected);
+});
+
+test("a snapshot that is opened between two steps sees its texts, and the erasure is left to the next call", async () => {
+  await archive.replace(Array.from({ length: MEMORIES }, (_, at) => memory(at + 1, 1)));
+  await archive.remove([key(7)]);
+  const erasing = archive.eraseRemoved();
+  await archive.replace([memory(1_000, 1)]); // the first step has ended
+  const snapshot = await archive.snapshot();
+  await snapshot.begin();
+  expect(await erasing).toBeFalse();
+  await archive.replace([memory(1_001, 1)]);
+  const seen: string[] = [];
+  for await (const rows of snapshot.rows<readonly [string]>("SELECT content FROM texts ORDER BY memory_key")) {
+    seen.push(...rows.map(([content]) => content));
+  }
+  const remaining = Array.from({ length: MEMORIES }, (_, at) => at + 1).filter((at) => at !== 7);
+  expect(seen).toEqual([...remaining, 1_000].map((at) => textOf(at, 1)));
+  await snapshot.close();
+  expect(await archive.eraseRemoved()).toBeTrue();
+  expect(isStored(textOf(7, 1))).toBeFalse();
+  expect((await contents([...remaining, 1_000, 1_001])).size).toBe(MEMORIES + 1);
+});
+
+test("closing between two steps ends the erasure, and the next start has all texts and erases the rest", async () => {
+  await archive.replace(Array.from({ length: MEMORIES }, (_, at) => memory(at + 1, 1)));
+  await archive.remove([key(7)]);
+  const erasing = archive.eraseRemoved();
+  await archive.replace([memory(1_000, 1)]);
+  await archive.close();
+  expect(await erasing).toBeFalse();
+  archive = await open();
+  const tables = await (await archive.snapshot()).rows("SELECT table_name FROM duckdb_tables() ORDER BY 1");
+  const names: unknown[] = [];
+  for await (const rows of tables) names.push(...rows.map(([name]) => name));
+  expect(names).toEqual(["chunks", "meta", "removed_rows", "store", "texts"]); // no copy is left
+  expect((await contents([...Array(MEMORIES).keys()].map((at) => at + 1).concat(1_000))).size).toBe(MEMORIES);
+});
+
+for (const [lines, moreMs] of [
+  [5, 0],
+  [10, 7],
+  [15, 20],
+  [20, 41],
+] as const) {
+  test(`kill -9 while texts are erased loses nothing (${moreMs} ms after version ${lines})`, async () => {
+    await archive.close();
+    rmSync(path);
+    const printed = await killMidway(join(import.meta.dir, "fixtures/erasing.ts"), path, lines, moreMs);
+    const acknowledged = Number(printed.at(-1));
+    archive = await open();
+    const keys = Array.from({ length: 20 }, (_, at) => at + 1);
+    const stored = await contents(keys);
+    const version = Number(/version (\d+)/.exec(stored.get(1) ?? "")?.[1]);
+    expect([acknowledged, acknowledged + 1]).toContain(version);
+    expect(stored).toEqual(new Map(keys.map((at) => [at, archivedMemory(BigInt(at), version).content])));
+    const { memoryKeys } = await archive.chunkKeys(PROJECT);
+    expect([...memoryKeys].filter((each) => each <= 20n)).toHaveLength(60);
+    await archive.remove([key(1_000)]);
+    expect(await archive.eraseRemoved()).toBeTrue();
+    expect(isStored("memory 1000 in version")).toBeFalse();
+    expect(await contents(keys)).toEqual(stored);
+  });
+}
