@@ -11,7 +11,7 @@ import { type RunningServer, startServer } from "../test/support/server.ts";
 import { fitLine } from "./lib/line-fit.ts";
 import { percentile } from "./lib/metrics.ts";
 import { MixedLoad } from "./lib/mixed-load.ts";
-import { processTree } from "./lib/processes.ts";
+import { memoryByKind, processTree } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { runMain } from "./lib/run-main.ts";
 
@@ -101,6 +101,9 @@ function takeSample({ pid, dataDir }: RunningServer): Sample {
     add("memory, MiB", rssBytes / MIB);
     add(`memory of ${name}, MiB`, rssBytes / MIB);
   }
+  const kinds = memoryByKind(pid);
+  add("server: JavaScript heap, MiB", kinds.javaScript / MIB);
+  add("server: other memory, MiB", kinds.native / MIB);
   sample["open files"] = readdirSync(`/proc/${pid}/fd`).length;
   sample.threads = Number(/^Threads:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
   for (const entry of readdirSync(dataDir, { recursive: true, withFileTypes: true })) {

@@ -14,6 +14,7 @@
 //! | `listener` | how does the server stop to accept connections? |
 //! | `lock` | is this process the only one that works on a data directory? |
 //! | `files` | how are damaged files moved out of the way, and how does a rename become durable? |
+//! | `memory` | how is freed memory given back to the operating system? |
 //! | `panics` | how are panics kept off the terminal, and logged? |
 //! | `threads` | which threads run only when no other wants the processor? |
 //! | `error` | which errors are there, and with which codes? |
@@ -30,6 +31,7 @@ mod hit;
 mod json;
 mod listener;
 mod lock;
+mod memory;
 mod panics;
 mod project;
 mod project_files;

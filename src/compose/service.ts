@@ -4,7 +4,7 @@
 import { Idempotency } from "../account/idempotency.ts";
 import { RateBuckets } from "../account/rate-limits.ts";
 import { fileFormats } from "../adapters/documents/formats.ts";
-import { stopListening } from "../adapters/native/core.ts";
+import { releaseFreeMemory, stopListening } from "../adapters/native/core.ts";
 import { nativeJsonBodies } from "../adapters/native/json-bodies.ts";
 import { createAddressGuard } from "../adapters/outbound/guard.ts";
 import { createOutboundSender } from "../adapters/outbound/sender.ts";
@@ -177,6 +177,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
       ...ofOneNode.map((chore) => async () => {
         if (await isUpkeepMine()) await chore();
       }),
+      releaseFreeMemory,
     ]),
   );
   const operations = createOperations(surroundings, {

@@ -18,6 +18,7 @@
 //! | `json` | JSON bodies |
 //! | `listener` | listening sockets |
 //! | `lock` | the lock on a data directory |
+//! | `memory` | memory of the process |
 
 // They are `pub` although no crate uses them. Test builds leave the exports out and would warn about unused items.
 pub mod admissible;
@@ -28,6 +29,7 @@ pub mod index;
 pub mod json;
 pub mod listener;
 pub mod lock;
+pub mod memory;
 pub mod models;
 pub mod publish;
 pub mod search;

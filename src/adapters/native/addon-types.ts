@@ -31,6 +31,8 @@ export interface NativeAddon {
   lockDirectory(path: string): NativeLock;
   /** Opens or creates a project, on a worker thread. No memory is visible until `show` is called for it. */
   openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
+  /** Gives freed memory of the core and of other libraries back to the operating system. */
+  releaseFreeMemory(): Promise<void>;
   /**
    * Ends listening on a TCP port of this process; open connections go on. Returns the number of sockets that listened.
    * Throws `io` if the operating system refuses.

@@ -413,6 +413,14 @@ export function takePanics(): readonly string[] {
   return translated(() => addon().takePanics());
 }
 
+/**
+ * Gives memory that the native core and DuckDB have freed back to the operating system. Takes milliseconds, on another
+ * thread.
+ */
+export function releaseFreeMemory(): Promise<void> {
+  return translatedAsync(() => addon().releaseFreeMemory());
+}
+
 /** Passes the texts of chunks to the native core, slice by slice. */
 async function toNative(chunks: PublishChunks) {
   const chunkKeys = new BigUint64Array(chunks.length);

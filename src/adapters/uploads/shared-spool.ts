@@ -71,6 +71,10 @@ export class SharedSpool implements UploadFiles {
     }
   }
 
+  removeAgain(): Promise<void> {
+    return this.local.removeAgain();
+  }
+
   async names(ageMs: number): Promise<readonly string[]> {
     const [here, everywhere] = await Promise.all([
       this.local.names(ageMs),
