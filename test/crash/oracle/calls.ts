@@ -43,13 +43,12 @@ export async function ifAnswered(call: Promise<Called>): Promise<Called | null> 
 }
 
 /** Lets an oracle call a spawned server, with its own key and with others. */
-export function callerOf(server: {
-  readonly url: string;
-  readonly key: string;
-  readonly call: Caller["call"];
-}): Required<Caller> {
+export function callerOf(server: { readonly url: string; readonly key: string }): Required<Caller> {
   return {
-    call: (method, path, body) => server.call(method, path, body),
+    call: (method, path, body) => {
+      const json = { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+      return send(`${server.url}${path}`, server.key, { method, ...(body !== undefined && json) });
+    },
     callAs: (key, method, path) => send(`${server.url}${path}`, key, { method }),
     storeLarge: (text, metadata) => {
       const headers = { "content-type": "application/json" };
@@ -65,12 +64,15 @@ export function callerOf(server: {
   };
 }
 
+// On a connection that is kept open, the client sends a DELETE again if the server closes the connection before it
+// answers. The second answer is 404, as if nothing had been deleted.
 async function send(
   url: string,
   key: string,
   { headers, ...request }: RequestInit & { readonly headers?: Record<string, string> },
 ): Promise<Called> {
-  const response = await fetch(url, { ...request, headers: { ...headers, authorization: `Bearer ${key}` } });
+  const authorization = `Bearer ${key}`;
+  const response = await fetch(url, { ...request, keepalive: false, headers: { ...headers, authorization } });
   const text = await response.text();
   return { status: response.status, body: text === "" ? null : JSON.parse(text) };
 }
