@@ -45,8 +45,8 @@ class Pair implements Caller {
 
   async kill(at: number): Promise<void> {
     const server = this.#servers[at];
+    this.#servers[at] = null; // later requests go to the other node, and only those in progress get no answer
     await server?.kill();
-    this.#servers[at] = null;
   }
 
   async stop(): Promise<void> {
@@ -59,20 +59,25 @@ class Pair implements Caller {
   }
 
   async call(method: string, path: string, body?: unknown): Promise<Called> {
-    const at = this.#random() < 0.5 ? 0 : 1;
+    const at = this.#choose();
     const answer = await this.#node(at).call(method, path, body);
     if (method !== "GET") await this.#lookElsewhere(1 - at, { method, path, body }, answer);
     return answer;
   }
 
   upload(filename: string, text: string, metadata: object): Promise<Called> {
-    const node = this.#node(this.#random() < 0.5 ? 0 : 1);
+    const node = this.#node(this.#choose());
     return node.upload === undefined ? Promise.reject(new Error("no upload")) : node.upload(filename, text, metadata);
   }
 
   storeLarge(text: string, metadata: object): Promise<Called> {
-    const node = this.#node(this.#random() < 0.5 ? 0 : 1);
+    const node = this.#node(this.#choose());
     return node.storeLarge === undefined ? Promise.reject(new Error("no texts")) : node.storeLarge(text, metadata);
+  }
+
+  #choose(): number {
+    const at = this.#random() < 0.5 ? 0 : 1;
+    return this.#servers[at] === null ? 1 - at : at;
   }
 
   #node(at: number): Caller {
