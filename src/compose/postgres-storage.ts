@@ -121,7 +121,7 @@ function followParts(stores: PostgresStores, embedders: Embedders, clock: Clock)
     modelOf: async (id, own) => {
       const known = await projectModels.get(id);
       if (known === null) await projectModels.observe(id, modelIdOf(embedders, own.fingerprint), null);
-      const live = known === null ? own : installedModel(embedders, known.live);
+      const live = known === null || known.live === null ? own : installedModel(embedders, known.live);
       return { live, isChanging: known?.change?.state === "building" };
     },
   };

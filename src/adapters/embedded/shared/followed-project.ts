@@ -34,8 +34,8 @@ export interface FollowParts {
   /** Puts completed memories back to `processing`, because no publication of them can be loaded. */
   readonly reopen: (memoryKeys: readonly MemoryKey[]) => Promise<void>;
   /**
-   * The model that the project's searches use, null if that is not known or it is not installed; and whether it is
-   * being changed. Notes the model of this node, `own`, if none is known.
+   * The model that the project's searches use, null if it is not installed here; and whether it is being changed. Notes
+   * the model of this node, `own`, if none is known.
    */
   readonly modelOf: (
     id: ProjectId,
@@ -290,10 +290,11 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     const missing = states.filter((state) => this.#isMissing(state)).map(({ memoryKey }) => memoryKey);
     if (missing.length === 0) return;
     const { live, isChanging } = await modelOf(this.#id, this.models().live);
-    const isOwnModel = live === null || live.fingerprint === this.models().live.fingerprint;
+    const isOwnModel = live?.fingerprint === this.models().live.fingerprint;
     if (isOwnModel && !isChanging) return reopen(missing);
-    // another node publishes with a model that this one has yet to take over
-    throw new Fault("overloaded", "The embedding model of this project is being changed. Try again soon.", {
+    // other nodes publish with a model that this one has yet to take over, or that is not installed here
+    const why = isOwnModel || live !== null ? "is being changed" : "is not installed on this node";
+    throw new Fault("overloaded", `The embedding model of this project ${why}. Try again later.`, {
       retryAfterSeconds: RETRY_SECONDS,
     });
   }
