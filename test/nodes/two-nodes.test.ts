@@ -111,6 +111,20 @@ withPostgres("two nodes", () => {
     expect(await answersOf(0)).toEqual(expected);
   });
 
+  test("a memory whose publication is stored but not completed when a node opens the project is loaded later", async () => {
+    const text = "The ladder leans on the chimney.";
+    const { body } = await node(0).store({ content: text });
+    await node(1).stop();
+    rmSync(folders[1]?.path ?? "", { recursive: true });
+    const far = "claimable_at = 9000000000000";
+    await beside.unsafe(`UPDATE memories SET status = 'processing', ${far} WHERE id = $1`, [body.id]);
+    nodes[1] = await start(1);
+    expect(await found(1, "ladder chimney")).toEqual([]);
+    await beside.unsafe("UPDATE memories SET status = 'completed' WHERE id = $1", [body.id]);
+    expect(await found(1, "ladder chimney")).toEqual([text]);
+    expect(await found(0, "ladder chimney")).toEqual([text]);
+  });
+
   test("a node that has missed changes follows them when it starts again", async () => {
     const { body: kept } = await node(0).store({ content: "The spare tyre is in the shed." });
     const { body: gone } = await node(0).store({ content: "The spare bulb is in the shed." });

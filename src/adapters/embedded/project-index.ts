@@ -422,7 +422,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     if (foreign.length > 0) await this.#native.remove(foreign);
     for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
 
-    if (this.#parts.shared !== undefined) this.#noteFirstChunks(archived, incomplete);
+    if (this.#parts.shared !== undefined) this.#noteFirstChunks(archived, visible.difference(incomplete));
     for (const page of described) {
       this.#native.show(...showable(page.filter((memory) => !incomplete.has(memory.memoryKey))));
       await nextTurn();
@@ -434,9 +434,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     };
   }
 
-  #noteFirstChunks({ memoryKeys, chunkKeys }: ArchivedChunkKeys, incomplete: ReadonlySet<bigint>): void {
+  /** `complete` are the memories that are here. Another node may have stored more, whose rows are not completed yet. */
+  #noteFirstChunks({ memoryKeys, chunkKeys }: ArchivedChunkKeys, complete: ReadonlySet<bigint>): void {
     for (const [at, key] of memoryKeys.entries()) {
-      if (incomplete.has(key)) continue;
+      if (!complete.has(key)) continue;
       const [memoryKey, chunkKey] = [key as MemoryKey, (chunkKeys[at] ?? 0n) as ChunkKey];
       const known = this.firstChunks.get(memoryKey);
       if (known === undefined || chunkKey < known) this.firstChunks.set(memoryKey, chunkKey);
