@@ -196,7 +196,8 @@ export class Writer {
     own.exchanges = [...before, { question: message, answer: undefined }];
     const answer = await ifAnswered(server.call("POST", `/v1/chats/${own.id}/messages`, { message, mode: "fast" }));
     if (answer === null) return false;
-    if (isUncertain(answer)) return true;
+    // the question is stored before the answer, which a full disk may prevent
+    if (answer.status >= 500) return true;
     own.exchanges = before;
     if (answer.status !== 200) return true;
     const { content } = (answer.body as { readonly message: { readonly content: string } }).message;
