@@ -5,7 +5,7 @@ import { QueryQuota } from "../account/query-quota.ts";
 import { RATE_WINDOW_MS } from "../account/rate-limits.ts";
 import { SlidingWindow } from "../account/sliding-window.ts";
 import type { PostgresCoordination } from "../adapters/postgres/coordination.ts";
-import type { Clock } from "../kit/clock.ts";
+import { type Clock, systemClock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { Coordination } from "../ports/coordination.ts";
 
@@ -27,12 +27,16 @@ export function localCoordination(accounts: Pick<AccountStore, "usage">, clock: 
   };
 }
 
-/** What several nodes agree on in their database. */
-export function sharedCoordination(postgres: PostgresCoordination): Coordination {
+/**
+ * What several nodes agree on in their database.
+ * @param clock times requests if it is not the clock of the system, for tests; otherwise the database server does
+ */
+export function sharedCoordination(postgres: PostgresCoordination, clock: Clock): Coordination {
   const { quotas, flights, tasks } = postgres;
+  const now = clock === systemClock ? undefined : () => clock.now();
   return {
-    callers: postgres.window("key", RATE_WINDOW_MS),
-    failures: postgres.window("address", RATE_WINDOW_MS),
+    callers: postgres.window("key", RATE_WINDOW_MS, now),
+    failures: postgres.window("address", RATE_WINDOW_MS, now),
     ...{ quotas, flights, tasks },
   };
 }

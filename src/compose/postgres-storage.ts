@@ -95,7 +95,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   );
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
-    coordination: sharedCoordination(agreed),
+    coordination: sharedCoordination(agreed, clock),
     upkeep: [() => stores.shared.prune(), () => agreed.prune(RATE_WINDOW_MS)],
     projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {
