@@ -12,6 +12,10 @@ const MARKER = "removed_rows";
 const FILLER = "free_blocks";
 /** End of the names of the tables that replace others. */
 const REWRITTEN = "_rewritten";
+/** Bytes of a block of metadata. */
+const METADATA_BLOCK_BYTES = 4_096;
+/** More blocks of metadata than a new block of the file has (64), which may be used in part. */
+const METADATA_BLOCKS_MORE = 128;
 /** 64-bit numbers in a block of 256 KiB. */
 const NUMBERS_PER_BLOCK = 32_768;
 /** Number of blocks that a step fills: 64 MiB. */
@@ -67,7 +71,8 @@ export interface Changes {
 }
 
 /**
- * Writes these tables again without their deleted rows, and overwrites the free blocks. Takes about as long as writing
+ * Writes these tables again without their deleted rows, and overwrites the free blocks, also those of metadata: the
+ * statistics of a column have the first eight bytes of its smallest and largest text. Takes about as long as writing
  * the file twice. Other writes may run after each step, but no snapshot may be opened. After a crash at any point the
  * rows are the same, and everything can be repeated.
  */
@@ -91,12 +96,20 @@ export async function* rewriteTables(
     await connection.run(`CREATE TABLE ${FILLER}_${filler} AS SELECT hash(range) AS number FROM range(${numbers})`);
     yield;
   }
+  await overwriteMetadata(connection);
   await connection.run("CHECKPOINT");
   yield;
   await dropLeftovers(connection);
   // The bytes of rows that were removed meanwhile are left to the next call.
   if (changes.isNothingRemoved()) await connection.run(`DROP TABLE IF EXISTS ${MARKER}`);
   await connection.run("CHECKPOINT");
+}
+
+/** Adds a comment to a filler, which the next checkpoint writes to the free blocks of metadata. */
+async function overwriteMetadata(connection: Statements): Promise<void> {
+  const [[free] = []] = await connection.rows("SELECT sum(free_blocks) FROM pragma_metadata_info()");
+  const bytes = (Number(free) + METADATA_BLOCKS_MORE) * METADATA_BLOCK_BYTES;
+  await connection.run(`COMMENT ON TABLE ${FILLER}_0 IS '${"-".repeat(bytes)}'`);
 }
 
 /** Removes what a rewrite left that did not end. */
