@@ -230,7 +230,11 @@ describe("a failure has a reason", () => {
     ["status 429", status(429, { "retry-after": "7" }), "rate_limited", true],
   ];
   for (const [name, how, reason, isTransient] of cases) {
-    test(`${name}: ${reason}`, async () => expect(await failureOf(ask(how))).toMatchObject({ reason, isTransient }));
+    test(`${name}: ${reason}`, async () => {
+      const client = model({ timeouts: reason === "timed_out" ? QUICK : PATIENT });
+      const failure = await failureOf(client.complete(request(stub(how).baseUrl), NEVER));
+      expect(failure).toMatchObject({ reason, isTransient });
+    });
   }
 
   test("a key that no header can contain: refused, and nothing is sent", async () => {
