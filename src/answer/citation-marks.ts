@@ -123,10 +123,13 @@ export function withoutCitationMarks(text: string): string {
  * nothing. Linear in the text.
  */
 export function withoutCitations(text: string): string {
-  return text.replace(STORED_MARKS, (found: string, inner: string) => {
+  const replaced = text.replace(STORED_MARKS, (found: string, inner: string) => {
     const list = inner.split("†", 1)[0] ?? "";
     return NUMBERS_ONLY.test(list) || numbersOf(list.replace(/\s/g, " ")) !== null ? `(${inner})` : found;
   });
+  // A mark that had another one in its suffix, as in `[1†[2]]`, is recognised only now. The suffix is short, so marks
+  // are nested a few times at most.
+  return replaced === text ? text : withoutCitations(replaced);
 }
 
 function elementAt(text: string): CitationMark | null {

@@ -143,7 +143,10 @@ describe("a citation", () => {
 });
 
 describe("a stored text", () => {
-  test("has no citations after neutralisation", () => {
+  test("has no citations after neutralisation, nested ones included", () => {
+    for (const form of ["A [2†x[3]].", "A [2†[3†[4†[5]]]].", "A 【2†source\\[3\\]】."]) {
+      expect(renumbered([withoutCitations(form)]).cited).toEqual([]);
+    }
     const forms = texts.map(([from]) => from).filter((from) => !from.includes("<"));
     for (const form of [...forms, ...unknown.map(([from]) => from)]) {
       expect(renumbered([withoutCitations(form)]).cited).toEqual([]);
