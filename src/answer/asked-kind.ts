@@ -74,12 +74,12 @@ const CUES: readonly Cues[] = ANSWER_KINDS.map((kind) => {
   };
 });
 
-/**
- * The kind of answer that a question asks for; null if it is unknown. Questions for yes or no have no kind. Linear in
- * the question's length.
- */
+/** Maximum length of a question that is searched for a kind, in UTF-16 code units. The rest is ignored. */
+export const KIND_UNITS_MAX = 2_000;
+
+/** The kind of answer that a question asks for; null if it is unknown. Questions for yes or no have no kind. */
 export function askedKind(question: string): AnswerKind | null {
-  const words = spacedWords(question);
+  const words = spacedWords(question.slice(0, KIND_UNITS_MAX));
   if (YES_OR_NO.test(words)) return null;
   const hasQuestionWord = QUESTION_WORD.test(words.replace(ASK_WORDS, ""));
   const isShort = words.trim().split(" ").length <= KEYWORDS_MAX;

@@ -3,7 +3,7 @@
 // unknown is not refused. Word list: data/words/answer-kinds.txt.
 
 import { topiclessWordsOf } from "../kit/stop-words.ts";
-import { type AnswerKind, askedKind, askedKindWords } from "./asked-kind.ts";
+import { type AnswerKind, askedKind, askedKindWords, KIND_UNITS_MAX } from "./asked-kind.ts";
 import {
   digitRuns,
   FULL_DATE,
@@ -113,7 +113,7 @@ export function lacksAskedKind(question: string, topic: string, texts: readonly 
 
 // The first two words may be a question word and its noun.
 function hasRelativeClause(question: string): boolean {
-  const words = spacedWords(question).trim().split(" ");
+  const words = spacedWords(question.slice(0, KIND_UNITS_MAX)).trim().split(" ");
   return RELATIVE_CLAUSE.test(` ${words.slice(2).join(" ")} `);
 }
 

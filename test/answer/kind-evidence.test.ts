@@ -201,4 +201,11 @@ describe("lacksAskedKind", () => {
     expect(lacks("What is the phone number of Turbo?", long)).toBe(true);
     expect(askedKind("what is ".repeat(20_000))).toBeNull();
   }, 20_000);
+
+  test("is read within the first 2,000 characters", () => {
+    const kind = askedKind("What year was it?");
+    expect(kind).not.toBeNull();
+    expect(askedKind(`${"x".repeat(1_982)} What year was it?`)).toBe(kind);
+    expect(askedKind(`${"x".repeat(1_996)} What year was it?`)).toBeNull();
+  });
 });
