@@ -102,7 +102,7 @@ export class TargetLock {
 
 /**
  * Removes a lock that has ended, or whose process has.
- * @throws UsageError if a backup holds it
+ * @throws UsageError if the backup that holds the lock is still running
  */
 async function passOver(target: Target, name: string, now: number): Promise<void> {
   const bytes = await target.read(name);

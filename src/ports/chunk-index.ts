@@ -444,7 +444,7 @@ export interface ChunkIndex {
    * Frees the disk space of removed and replaced chunks in every open project where there is enough to free; for other
    * projects the call is cheap. After `purge`, and once per process, it erases all of them: when it resolves, no file
    * of an index has their texts, words or vectors. It does not change what searches find, and searches continue
-   * meanwhile. Erasing texts rewrites all of them, so it may be put off if there was a purge shortly before.
+   * meanwhile. Erasing texts rewrites all of them, so it is put off for a while after an erasure that took long.
    * @param erasesNow do not put it off
    * @returns true if no file has anything of purged memories any more; false if something may be left
    */
