@@ -12,6 +12,17 @@ import { PLAN_NAMES, type Plan } from "./domain/project.ts";
 import { parseCommandLine, UsageError } from "./kit/flags.ts";
 import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
+import {
+  bytesOrNone,
+  integer,
+  oneOf,
+  parsePath,
+  type Setting,
+  type StartPlace,
+  seconds,
+  setting,
+  switched,
+} from "./kit/setting.ts";
 import { readSettingsFile } from "./kit/settings-file.ts";
 import { parseHosts } from "./mcp/hosts.ts";
 import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
@@ -20,16 +31,10 @@ import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
 const EMBEDDER_UPGRADES = ["auto", "manual"] as const;
 type EmbedderUpgrade = (typeof EMBEDDER_UPGRADES)[number];
 
-/** Locations from which relative paths and default values are derived. */
-export interface StartPlace {
-  /** Folder of `mneme.toml`; relative paths are resolved against it. */
-  readonly workingDirectory: string;
-  /**
-   * Returns the folder of the shipped models. It depends on the data directory, because the single binary unpacks them
-   * there.
-   */
-  readonly shippedModelsDirectory: (dataDir: string) => string;
-}
+/** The values of the setting `role`. */
+const ROLES = ["all", "api", "ingest"] as const;
+/** What a node does: `api` answers requests, `ingest` processes memories, `all` does both. */
+export type Role = (typeof ROLES)[number];
 
 /** Settings of one run, described in SETTINGS. Paths are absolute. */
 export interface Config {
@@ -38,6 +43,12 @@ export interface Config {
   readonly dataDir: string;
   /** Address of a PostgreSQL database; null for the embedded store. */
   readonly store: string | null;
+  /** What this node does; `all` with the embedded store. */
+  readonly role: Role;
+  /** Maximum memory of the open indexes in bytes; null: no limit. */
+  readonly indexMemoryMax: number | null;
+  /** Time in milliseconds between a stop signal, from which `/ready` says 503, and the end of listening. */
+  readonly drainMs: number;
   /** Whether to start although a store has lost something. */
   readonly acceptLoss: boolean;
   readonly adminKey: string | null;
@@ -74,28 +85,6 @@ export interface Config {
   readonly llmContextTokens: number;
 }
 
-/** Definition of a setting. */
-export interface Setting<Value> {
-  /** null if the setting cannot be given on the command line, which other users of the machine can read. */
-  readonly flag: string | null;
-  readonly environment: string;
-  readonly tomlKey: string;
-  /** Placeholder of the value in help texts. */
-  readonly placeholder: string;
-  readonly description: string;
-  readonly defaultValue: (place: StartPlace) => Value;
-  /** The default in help texts. */
-  readonly defaultText: string;
-  /** End of the sentence "NAME must be …" in error messages. */
-  readonly expects: string;
-  /** Parses a value. Returns undefined, or throws an Error with more detail, if `text` is not valid. */
-  readonly parse: (text: string, place: StartPlace) => Value | undefined;
-  /** Whether the value is secret; messages do not repeat it then. */
-  readonly isSecret: boolean;
-  /** Whether the flag takes no value and means `true`. */
-  readonly isSwitch: boolean;
-}
-
 const DEFAULT_EMBEDDER = "mneme-e5-small";
 
 /** Every setting of the program. */
@@ -121,6 +110,24 @@ export const SETTINGS = {
     parse: (text) => (/^postgres(ql)?:\/\/[^/]+\/.+/.test(text) && URL.canParse(text) ? text : undefined),
     isSecret: true,
   }),
+  role: setting<Role>(
+    "role",
+    "ROLE",
+    "What a node with PostgreSQL does: `api` answers requests, `ingest` processes memories, `all` does both",
+    oneOf(ROLES),
+  ),
+  indexMemoryMax: setting<number | null>(
+    "index-memory-max",
+    "SIZE",
+    "Memory of a node's open indexes with PostgreSQL, such as `4GiB`; those that were not used for longest are closed",
+    bytesOrNone(1),
+  ),
+  drainMs: setting<number>(
+    "drain",
+    "SECONDS",
+    "Time from a stop signal, when `/ready` begins to answer 503, until no more requests are accepted",
+    seconds(0, 0),
+  ),
   acceptLoss: setting<boolean>(
     "accept-loss",
     "true|false",
@@ -163,23 +170,13 @@ export const SETTINGS = {
     "model-runtime",
     "NAME",
     "Model runtime: `auto` uses Mneme's own encoder where it is faster, `onnxruntime` always uses onnxruntime",
-    {
-      defaultValue: () => "auto",
-      defaultText: "auto",
-      expects: `one of ${MODEL_RUNTIMES.join(", ")}`,
-      parse: (text) => MODEL_RUNTIMES.find((runtime) => runtime === text),
-    },
+    oneOf(MODEL_RUNTIMES),
   ),
   embedderUpgrade: setting<EmbedderUpgrade>(
     "embedder-upgrade",
     "NAME",
     "What happens to projects of another embedding model than the default: `auto` changes them in the background, unless a person chose their model; `manual` leaves them",
-    {
-      defaultValue: () => "auto",
-      defaultText: "auto",
-      expects: `one of ${EMBEDDER_UPGRADES.join(", ")}`,
-      parse: (text) => EMBEDDER_UPGRADES.find((upgrade) => upgrade === text),
-    },
+    oneOf(EMBEDDER_UPGRADES),
   ),
   embedderChangeRate: setting<number | null>(
     "embedder-change-rate",
@@ -361,11 +358,14 @@ export function parseConfig(
     );
   };
   const dataDir = read(SETTINGS.dataDir);
-  return Object.freeze({
+  const config = Object.freeze({
     host: read(SETTINGS.host),
     port: read(SETTINGS.port),
     dataDir,
     store: read(SETTINGS.store),
+    role: read(SETTINGS.role),
+    indexMemoryMax: read(SETTINGS.indexMemoryMax),
+    drainMs: read(SETTINGS.drainMs),
     acceptLoss: read(SETTINGS.acceptLoss),
     adminKey: read(SETTINGS.adminKey),
     modelsDir: read(SETTINGS.modelsDir) ?? place.shippedModelsDirectory(dataDir),
@@ -393,6 +393,17 @@ export function parseConfig(
     llmConcurrency: read(SETTINGS.llmConcurrency),
     llmContextTokens: read(SETTINGS.llmContextTokens),
   });
+  if (config.store === null) refuseSettingsOfNodes(config);
+  return config;
+}
+
+// With the embedded store, there is one process, and it has every project open.
+function refuseSettingsOfNodes({ role, indexMemoryMax }: Config): void {
+  const [given] = [role !== "all" && SETTINGS.role, indexMemoryMax !== null && SETTINGS.indexMemoryMax].filter(Boolean);
+  if (!given) return;
+  throw new UsageError(
+    `${given.environment} is only for nodes on PostgreSQL: set ${SETTINGS.store.environment} too, or remove it.`,
+  );
 }
 
 function parseSetting<Value>(
@@ -425,69 +436,6 @@ function refuseUnknownVariables(environment: Readonly<Record<string, string | un
   }
 }
 
-// A setting that is off unless it is switched on.
-function switched(): SettingRest<boolean> {
-  return {
-    defaultValue: () => false,
-    defaultText: "false",
-    expects: "`true` or `false`",
-    parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
-    isSwitch: true,
-  };
-}
-
-type SettingRest<Value> = Pick<Setting<Value>, "defaultValue" | "defaultText" | "expects" | "parse"> &
-  Partial<Pick<Setting<Value>, "flag" | "isSecret" | "isSwitch">>;
-
-// Derives the flag, the variable and the TOML key of a setting from one name.
-function setting<Value>(
-  name: string,
-  placeholder: string,
-  description: string,
-  rest: SettingRest<Value>,
-): Setting<Value> {
-  const snakeCase = name.replaceAll("-", "_");
-  return {
-    flag: `--${name}`,
-    environment: `MNEME_${snakeCase.toUpperCase()}`,
-    tomlKey: snakeCase,
-    placeholder,
-    description,
-    isSecret: false,
-    isSwitch: false,
-    ...rest,
-  };
-}
-
-function integer(least: number, most: number, defaultValue: number): SettingRest<number> {
-  return {
-    defaultValue: () => defaultValue,
-    defaultText: String(defaultValue),
-    expects: `an integer from ${least} to ${most}`,
-    parse: (text) => {
-      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      return value >= least && value <= most ? value : undefined;
-    },
-  };
-}
-
-// A setting that the operator gives in seconds and the program stores in milliseconds.
-function seconds(defaultSeconds: number): SettingRest<number> {
-  const inSeconds = integer(1, 3_600, defaultSeconds);
-  return {
-    ...inSeconds,
-    defaultValue: () => defaultSeconds * 1_000,
-    parse: (text, place) => {
-      const value = inSeconds.parse(text, place);
-      return typeof value === "number" ? value * 1_000 : undefined;
-    },
-  };
-}
-
 function parseWebAddress(text: string): string | undefined {
   return /^https?:\/\/[^\s\\]+$/i.test(text) && URL.canParse(text) ? text : undefined;
-}
-
-function parsePath(text: string, place: StartPlace): string | undefined {
-  return text === "" || text.includes("\0") ? undefined : resolve(place.workingDirectory, text);
 }

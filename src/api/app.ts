@@ -24,6 +24,8 @@ export interface AppParts extends GateParts, ResponsesParts {
   readonly operations: readonly Operation[];
   /** Functions that answer GET on the paths outside of /v1, by path. These pages need no key. */
   readonly pages: Readonly<Record<string, () => Answer | Promise<Answer>>>;
+  /** Answers every request that is not for a page; absent if requests are answered. */
+  readonly refusal?: Fault;
   /** Endpoints outside of /v1 that speak a protocol of their own and need a key. */
   readonly endpoints: readonly ProtocolEndpoint[];
   readonly buckets: RateBuckets;
@@ -68,6 +70,7 @@ export function createApp(parts: AppParts): App {
     const response = orElse<Response>(
       () => {
         if (admission.path === "") throw new Fault("invalid_request", "The Host header is malformed or given twice.");
+        if (parts.refusal !== undefined && parts.pages[admission.path] === undefined) throw parts.refusal;
         return andThen(intercept(request, admission), (intercepted) => intercepted ?? router.fetch(request));
       },
       (error) => responses.ofFailure(request, admission, error),

@@ -105,6 +105,11 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
     status: 503,
     summary: "The server is busy; `retry_after_seconds` says when to try again.",
   },
+  unavailable: {
+    status: 503,
+    summary:
+      "The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.",
+  },
   model_unavailable: {
     status: 503,
     summary: "The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.",
@@ -123,6 +128,7 @@ const OF_EVERY_OPERATION: readonly FaultCode[] = [
   "rate_limit_exceeded",
   "internal_error",
   "overloaded",
+  "unavailable",
 ];
 const WITH_A_BODY: readonly FaultCode[] = ["payload_too_large", "unsupported_media_type"];
 const WHEN_IDEMPOTENT: readonly FaultCode[] = ["idempotency_conflict"];

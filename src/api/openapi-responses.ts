@@ -27,7 +27,7 @@ const SHARED_ERRORS: Readonly<Record<string, readonly FaultCode[]>> = {
   UnsupportedMediaType: ["unsupported_media_type"],
   TooManyRequests: ["rate_limit_exceeded"],
   InternalError: ["internal_error"],
-  Overloaded: ["overloaded"],
+  Overloaded: ["overloaded", "unavailable"],
 };
 
 const EVERYWHERE = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];

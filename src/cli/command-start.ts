@@ -1,7 +1,8 @@
 // What commands on a data directory have in common: what they get from their caller, and the flags that name the
 // directory.
 
-import { type Config, parseConfig, type StartPlace } from "../config.ts";
+import { type Config, parseConfig } from "../config.ts";
+import type { StartPlace } from "../kit/setting.ts";
 
 /** What a command gets from its caller. */
 export interface CommandStart {

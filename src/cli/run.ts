@@ -3,10 +3,11 @@
 
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { type Config, parseConfig, type StartPlace } from "../config.ts";
+import { type Config, parseConfig } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import type { StartPlace } from "../kit/setting.ts";
 import { VERSION } from "../kit/version.ts";
 import type { AccountsCommand } from "./accounts.ts";
 import type { CommandStart } from "./command-start.ts";

@@ -85,6 +85,9 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
     await stopped;
   }
   print("stopping …");
+  service.announceStop();
+  // load balancers notice that this node is not ready, and send requests elsewhere
+  if (outcome === null || outcome === STOP) await systemClock.sleep(config.drainMs);
   await stopCommands();
   await shutDown(server, service, traffic, log);
   if (outcome !== null && outcome !== STOP) throw outcome;

@@ -45,6 +45,7 @@ export async function startModels(
     embedder: config.embedder,
     lanes: config.lanes,
     runtime: config.modelRuntime,
+    preloadsReranker: config.role !== "ingest",
     log,
   });
   closers.add(() => lanes.close());

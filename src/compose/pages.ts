@@ -21,20 +21,27 @@ export interface PageParts {
   readonly metrics: Metrics;
   readonly laneStatus: () => readonly LaneStatus[];
   readonly disk: { readonly isFull: boolean };
+  /** Whether the server is about to end. */
+  readonly isStopping: () => boolean;
 }
 
-/** The pages by path. */
-export function createPages({ operations, buckets, metrics, laneStatus, disk }: PageParts): AppParts["pages"] {
+type Pages = AppParts["pages"];
+
+/** The pages by path: those for operators, which every node has, and those for users of the API. */
+export function createPages(parts: PageParts): { readonly ofOperator: Pages; readonly ofUsers: Pages } {
+  const { operations, buckets, metrics, laneStatus, disk, isStopping } = parts;
   // Built at the first request, so that starting the server does not take longer.
   const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));
   const docs = once(
     () => new Page("text/html; charset=utf-8", docsPage(document()), { "content-security-policy": DOCS_CSP }),
   );
   const consolePage = createConsole();
-  return {
+  const ofOperator: Pages = {
     "/health": () => ({ status: 200, body: { status: "ok" } }),
-    "/ready": () => readiness(laneStatus(), disk.isFull),
+    "/ready": () => readiness(laneStatus(), { isDiskFull: disk.isFull, isStopping: isStopping() }),
     "/metrics": async () => ({ status: 200, body: new Page(METRICS_CONTENT_TYPE, await metrics.text()) }),
+  };
+  const ofUsers: Pages = {
     "/openapi.json": () => ({ status: 200, body: document() }),
     "/docs": () => ({ status: 200, body: docs() }),
     "/": async () => {
@@ -42,13 +49,18 @@ export function createPages({ operations, buckets, metrics, laneStatus, disk }: 
       return { status: 200, body: new Page("text/html; charset=utf-8", html, headers) };
     },
   };
+  return { ofOperator, ofUsers };
 }
 
 // Whether the server can do all of its work: the models are up, and the disk has space. The stores are open as long as
 // the process runs.
-function readiness(lanes: readonly LaneStatus[], isDiskFull: boolean): Answer {
+function readiness(
+  lanes: readonly LaneStatus[],
+  { isDiskFull, isStopping }: { readonly isDiskFull: boolean; readonly isStopping: boolean },
+): Answer {
   const areModelsUp = lanes.some(({ status }) => status === "up" || status === "draining");
-  const reason = isDiskFull ? DISK_FULL : areModelsUp ? null : "waiting for the models";
+  const lacking = isDiskFull ? DISK_FULL : areModelsUp ? null : "waiting for the models";
+  const reason = isStopping ? "stopping" : lacking;
   return { status: reason === null ? 200 : 503, body: { status: reason ?? "ready", lanes: lanes.map(laneView) } };
 }
 

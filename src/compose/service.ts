@@ -71,6 +71,8 @@ export interface Service {
   readonly control: Control;
   /** Resolves when the models are ready; rejects if they can never be ready. */
   readonly ready: Promise<void>;
+  /** From now on, `/ready` answers 503, so that load balancers choose other nodes. Requests are still answered. */
+  announceStop(): void;
   /**
    * Ends listening on a TCP port of this process: new connections are refused, and open ones go on.
    * @throws NativeError if the operating system refuses
@@ -95,6 +97,12 @@ export interface PortParts {
   readonly openStorage: typeof openStorage;
   readonly connectLanguageModel: typeof connectLanguageModel;
 }
+
+/** Interval, in milliseconds, at which a node looks for jobs that other nodes have accepted. */
+const CLAIM_EVERY_MS = 250;
+
+/** Seconds until a client that was sent to a node without an API may try again, elsewhere. */
+const OTHER_NODE_SECONDS = 1;
 
 const REAL: PortParts = { startModels, openStorage, connectLanguageModel };
 
@@ -151,7 +159,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   worker.start();
   const changer = createModelChanger(surroundings, { storage, tasks, index, models });
   closers.add(() => changer.stop());
-  changer.start();
+  if (config.role !== "api") changer.start();
 
   const projects = new ProjectService({
     accounts: stores.accounts,
@@ -201,7 +209,11 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   });
   const reindexer = createReindexer(surroundings, { storage, index, models, worker });
   closers.add(() => reindexer.stop());
-  const handle = createHandle(surroundings, { storage, coordination, models, metrics, operations, local });
+  let isStopping = false;
+  const handle = createHandle(surroundings, {
+    ...{ storage, coordination, models, metrics, operations, local },
+    isStopping: () => isStopping,
+  });
   const indexes = new IndexUpkeep({ stores, index, wakeIngest: () => worker.wake(), clock });
   const server: ServerActions = {
     wakeIngest: () => worker.wake(),
@@ -226,7 +238,18 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     ...{ keeper: storage.keeper, server, log },
     verifyIndexes: (onProgress) => indexes.verify(onProgress),
   });
-  return { handle, control, ready: whenReady(models, log), firstKey, stopListening, close: () => closers.close() };
+  return {
+    ...{ handle, control, ready: whenReady(models, log), firstKey, stopListening },
+    announceStop: () => {
+      isStopping = true;
+    },
+    close: () => closers.close(),
+  };
+}
+
+function answersNoRequests(): Fault {
+  const message = "This node only processes memories (MNEME_ROLE=ingest). Send requests to another node.";
+  return new Fault("unavailable", message, { retryAfterSeconds: OTHER_NODE_SECONDS });
 }
 
 /** The HTTP application: operations and pages, with rate limits and idempotency. */
@@ -239,9 +262,10 @@ function createHandle(
     readonly metrics: Metrics;
     readonly operations: readonly Operation[];
     readonly local: LocalCaller;
+    readonly isStopping: () => boolean;
   },
 ): App {
-  const { storage, coordination, models, metrics, operations, local } = parts;
+  const { storage, coordination, models, metrics, operations, local, isStopping } = parts;
   const { callers, failures, flights } = coordination;
   const { stores, transactions, files } = storage;
   const buckets = new RateBuckets(config.rateLimits, [...operations, { method: "POST", path: MCP_PATH }]);
@@ -251,10 +275,15 @@ function createHandle(
     settled: settling.settled.bind(settling),
     log,
   };
+  const pages = createPages({
+    ...{ operations, buckets, metrics, laneStatus: models.laneStatus, disk: storage.disk },
+    isStopping,
+  });
   return createApp({
     operations,
     endpoints: [createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins))],
-    pages: createPages({ operations, buckets, metrics, laneStatus: models.laneStatus, disk: storage.disk }),
+    pages: config.role === "ingest" ? pages.ofOperator : { ...pages.ofOperator, ...pages.ofUsers },
+    ...(config.role === "ingest" && { refusal: answersNoRequests() }),
     buckets,
     cors: createCors(config.corsOrigins),
     callers,
@@ -302,6 +331,8 @@ function createWorker(
     clock,
     log,
     hasSpace: () => !parts.storage.disk.isFull,
+    claimsJobs: config.role !== "api",
+    claimEveryMs: parts.storage.coordination === null ? undefined : CLAIM_EVERY_MS,
     sweepsRows: () => parts.tasks.isMine("sweep"),
   });
 }

@@ -36,6 +36,7 @@ export type FaultCode =
   | "internal_error"
   | "llm_error"
   | "overloaded"
+  | "unavailable"
   | "model_unavailable"
   | "llm_timeout";
 
@@ -74,9 +75,11 @@ export class Fault extends Error {
   }
 }
 
+const OUTAGES: ReadonlySet<FaultCode> = new Set(["model_unavailable", "overloaded", "unavailable"]);
+
 /** Whether a call failed only because something it needs is down or full. The same call may succeed later. */
 export function isOutage(error: unknown): boolean {
-  return error instanceof Fault && (error.code === "model_unavailable" || error.code === "overloaded");
+  return error instanceof Fault && OUTAGES.has(error.code);
 }
 
 /**

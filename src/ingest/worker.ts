@@ -62,6 +62,12 @@ export interface IngestParts {
   readonly log: Log;
   /** Whether the disk has space for new data. Without it, jobs wait. */
   readonly hasSpace: () => boolean;
+  /** Whether this process claims jobs. Default: yes. */
+  readonly claimsJobs?: boolean;
+  /**
+   * Maximum time in milliseconds between two attempts to claim jobs, if other processes add jobs without a `wake` here.
+   */
+  readonly claimEveryMs?: number | undefined;
   /** Whether this process sweeps the rows of deleted memories. Another one may do it. Default: yes. */
   readonly sweepsRows?: () => Eventually<boolean>;
   /** Texts with more UTF-8 bytes than this are large (large-texts.ts); tests use a small number. */
@@ -112,9 +118,10 @@ export class IngestWorker {
     });
   }
 
-  /** Starts the three loops. */
+  /** Starts the loops. */
   start(): void {
-    this.#running ??= Promise.all([this.#claimLoop(), this.#renewLoop(), this.#sweepLoop()]);
+    const ofJobs = this.#parts.claimsJobs === false ? [] : [() => this.#claimLoop(), () => this.#renewLoop()];
+    this.#running ??= Promise.all([...ofJobs.map((loop) => loop()), this.#sweepLoop()]);
   }
 
   /** Looks for jobs now, without waiting until the next known job is due. */
@@ -158,7 +165,7 @@ export class IngestWorker {
     if (!this.#parts.hasSpace()) return STORE_RETRY_MS;
     if (!this.#capacity.hasRoomForJobs) return SWEEP_MS;
     const dueInMs = (await this.#parts.stores.jobs.nextJobInMs(this.#runner.claimFilter)) ?? SWEEP_MS;
-    return Math.min(Math.max(dueInMs, 1), SWEEP_MS);
+    return Math.min(Math.max(dueInMs, 1), this.#parts.claimEveryMs ?? SWEEP_MS);
   }
 
   /** Claims jobs and starts to process them. Returns their number. */

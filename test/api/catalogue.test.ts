@@ -21,7 +21,7 @@ const STATUSES: Readonly<Record<number, string>> = {
   429: "rate_limit_exceeded query_quota_exceeded document_quota_exceeded storage_quota_exceeded",
   500: "internal_error",
   502: "llm_error",
-  503: "overloaded model_unavailable",
+  503: "overloaded unavailable model_unavailable",
   504: "llm_timeout",
 };
 
@@ -55,6 +55,7 @@ describe("what an operation can answer", () => {
     "rate_limit_exceeded",
     "internal_error",
     "overloaded",
+    "unavailable",
   ];
   const bare = { body: null, takesFile: false } as const;
 

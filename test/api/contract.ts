@@ -320,6 +320,6 @@ export const CODES: Readonly<Record<number, readonly string[]>> = {
   429: ["rate_limit_exceeded", "query_quota_exceeded", "document_quota_exceeded", "storage_quota_exceeded"],
   500: ["internal_error"],
   502: ["llm_error"],
-  503: ["overloaded", "model_unavailable"],
+  503: ["overloaded", "unavailable", "model_unavailable"],
   504: ["llm_timeout"],
 };

@@ -101,6 +101,32 @@ describe("sources", () => {
   });
 });
 
+describe("settings of nodes", () => {
+  const MNEME_STORE = "postgres://mneme:secret@db:5432/mneme";
+  test("are used with PostgreSQL", () => {
+    const environment = { MNEME_STORE, MNEME_ROLE: "ingest", MNEME_INDEX_MEMORY_MAX: "3GiB", MNEME_DRAIN: "6" };
+    expect(start({ environment })).toMatchObject({ role: "ingest", indexMemoryMax: 3 * 2 ** 30, drainMs: 6_000 });
+    expect(start({ environment: { MNEME_STORE } })).toMatchObject({ role: "all", indexMemoryMax: null, drainMs: 0 });
+  });
+  test("are refused with the embedded store, which has one node", () => {
+    expect(refusal({ environment: { MNEME_ROLE: "api" } })).toBe(
+      "MNEME_ROLE is only for nodes on PostgreSQL: set MNEME_STORE too, or remove it.",
+    );
+    expect(refusal({ argv: ["--index-memory-max", "64 MiB"] })).toStartWith("MNEME_INDEX_MEMORY_MAX is only for nodes");
+    expect(start({ environment: { MNEME_ROLE: "all" } }).role).toBe("all");
+  });
+  test("have few roles, and sizes with a unit", () => {
+    expect(refusal({ environment: { MNEME_STORE, MNEME_ROLE: "both" } })).toBe(
+      'MNEME_ROLE must be one of all, api, ingest, not "both".',
+    );
+    for (const size of ["1", "0MiB", "1KiB", "4gib", "-1GiB", "", "1.5GiB", "99999999GiB"]) {
+      expect(refusal({ environment: { MNEME_STORE, MNEME_INDEX_MEMORY_MAX: size } })).toContain(
+        "must be a number of MiB, GiB or TiB, such as 4GiB",
+      );
+    }
+  });
+});
+
 describe("an invalid setting stops the start with one line that names it and what would be right", () => {
   const cases: readonly (readonly [Start, string])[] = [
     [{ argv: ["--prot", "1"] }, "Unknown flag --prot. Did you mean --port?"],

@@ -150,7 +150,7 @@ withPostgres("errors", () => {
       );
       expect(error.code).toBe("lost");
       const fault = faultOfDatabase(error);
-      expect(fault).toMatchObject({ code: "overloaded", retryAfterSeconds: 5 });
+      expect(fault).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
       expect(fault?.message).not.toContain("127.0.0.1");
       await stores.users.upsert(project, { id: "after" });
       expect(await userIds(project)).toEqual(["after"]);
@@ -197,7 +197,7 @@ withPostgres("errors", () => {
         }),
       );
       expect(error).toBeInstanceOf(UnknownOutcome);
-      expect(faultOfDatabase(error)).toMatchObject({ code: "overloaded", retryAfterSeconds: 5 });
+      expect(faultOfDatabase(error)).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
       expect(hasRun).toBe(false);
       await beside.unsafe("DROP TRIGGER slow ON users");
       await beside.unsafe("DROP FUNCTION wait_at_commit");

@@ -47,6 +47,8 @@ export interface LanesOptions {
   readonly lanes?: number;
   /** Runtime of the models. Default `auto`. */
   readonly runtime?: ModelRuntime;
+  /** Whether lanes load the reranker when they start, and not when it is needed. Default: yes. */
+  readonly preloadsReranker?: boolean;
   /** Resident memory in bytes above which a lane is replaced. Default 768 MiB. */
   readonly memoryBytesMax?: number;
   /** Maximum number of unanswered calls of priority `query`, reranks included. Default 256. */
@@ -179,7 +181,7 @@ class LaneGroup implements Lanes {
     for (const [model, err] of catalogue.problems) options.log.warn({ model, err }, "a model cannot be used");
     this.embedders = createEmbedders(catalogue, id, (...call) => this.readTexts(...call));
     this.rerankers = createRerankers(catalogue, (...call) => this.score(...call));
-    this.preload = reranker === null ? [id] : [id, reranker];
+    this.preload = reranker === null || options.preloadsReranker === false ? [id] : [id, reranker];
     this.queryCallsMax = options.queryCallsMax ?? QUERY_CALLS_MAX;
     this.ingestTokensMax = options.ingestTokensMax ?? INGEST_TOKENS_MAX;
     this.lanes = laneRoles(options.lanes ?? 2).map((role, index) => ({

@@ -51,7 +51,7 @@ export function faultOfDatabase(failure: unknown): Fault | null {
   const error = failure instanceof UnknownOutcome ? failure.cause : failure;
   if (!(error instanceof DatabaseError) || !OUTAGES.has(error.code)) return null;
   return new Fault(
-    "overloaded",
+    "unavailable",
     "The database cannot be used at the moment. Repeat the request later, with an Idempotency-Key if it changes something.",
     { retryAfterSeconds: RETRY_SECONDS, cause: error },
   );

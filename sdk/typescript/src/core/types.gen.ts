@@ -251,7 +251,7 @@ export type ErrorBody = {
     /**
      * see the table of error codes
      */
-    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'model_unavailable' | 'llm_timeout';
+    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
     /**
      * what is wrong, and what would be right
      */
@@ -655,7 +655,7 @@ export type OpenAiError = {
         /**
          * see the table of error codes
          */
-        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'model_unavailable' | 'llm_timeout';
+        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
         retry_after_seconds?: number;
     };
 };
@@ -1137,6 +1137,7 @@ export type ListMemoriesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1246,6 +1247,7 @@ export type CreateMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1326,6 +1328,7 @@ export type BatchCreateErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1392,6 +1395,7 @@ export type DeleteMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1453,6 +1457,7 @@ export type GetMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1566,6 +1571,7 @@ export type UpdateMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1640,6 +1646,7 @@ export type RetryMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1706,6 +1713,7 @@ export type GetMemoryGraphErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1798,6 +1806,7 @@ export type UploadMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1883,6 +1892,7 @@ export type SearchMemoriesByUrlErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -1975,6 +1985,7 @@ export type SearchMemoriesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2076,6 +2087,7 @@ export type QueryMemoriesErrors = {
     502: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2141,6 +2153,7 @@ export type ListChatsErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2212,6 +2225,7 @@ export type CreateChatErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2273,6 +2287,7 @@ export type DeleteChatErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2334,6 +2349,7 @@ export type GetChatHistoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2405,6 +2421,7 @@ export type UpdateChatErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2473,6 +2490,7 @@ export type ListMessagesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2580,6 +2598,7 @@ export type SendMessageErrors = {
     502: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2692,6 +2711,7 @@ export type StreamMessageErrors = {
     502: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2749,6 +2769,7 @@ export type ListModelsErrors = {
     500: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
 };
@@ -2810,6 +2831,7 @@ export type GetModelErrors = {
     500: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
 };
@@ -2875,6 +2897,7 @@ export type GetModelByPartsErrors = {
     500: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
 };
@@ -3195,6 +3218,7 @@ export type CreateChatCompletionErrors = {
     502: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
@@ -3293,6 +3317,7 @@ export type CreateEmbeddingsErrors = {
     500: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
@@ -3353,6 +3378,7 @@ export type ListUsersErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3429,6 +3455,7 @@ export type UpsertUserErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3495,6 +3522,7 @@ export type DeleteUserErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3556,6 +3584,7 @@ export type GetUserErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3625,6 +3654,7 @@ export type ListEventsErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3704,6 +3734,7 @@ export type CreateEventErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3771,6 +3802,7 @@ export type ListKeysErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3852,6 +3884,7 @@ export type CreateKeyErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3919,6 +3952,7 @@ export type DeleteKeyErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4001,6 +4035,7 @@ export type UpdateKeyErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4081,6 +4116,7 @@ export type RotateKeyErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4142,6 +4178,7 @@ export type GetOwnProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4241,6 +4278,7 @@ export type UpdateOwnProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4300,6 +4338,7 @@ export type ListProjectsErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4398,6 +4437,7 @@ export type CreateProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4463,6 +4503,7 @@ export type DeleteProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4524,6 +4565,7 @@ export type GetProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4623,6 +4665,7 @@ export type UpdateProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4675,6 +4718,7 @@ export type GetUsageErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4727,6 +4771,7 @@ export type ListEmbeddersErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4788,6 +4833,7 @@ export type GetProjectEmbedderErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4853,6 +4899,7 @@ export type CancelProjectEmbedderErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4924,6 +4971,7 @@ export type ChangeProjectEmbedderErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4989,6 +5037,7 @@ export type ForgetPreviousEmbedderErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5048,6 +5097,7 @@ export type ListWebhooksErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5126,6 +5176,7 @@ export type CreateWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5187,6 +5238,7 @@ export type DeleteWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5248,6 +5300,7 @@ export type GetWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5326,6 +5379,7 @@ export type UpdateWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5395,6 +5449,7 @@ export type TestWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5456,6 +5511,7 @@ export type RotateWebhookSecretErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5524,6 +5580,7 @@ export type ListDeliveriesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5598,6 +5655,7 @@ export type RedeliverErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };

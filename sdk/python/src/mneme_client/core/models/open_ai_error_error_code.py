@@ -33,6 +33,7 @@ OpenAiErrorErrorCode = Literal[
     "rate_limit_exceeded",
     "storage_quota_exceeded",
     "too_many_tags",
+    "unavailable",
     "unsafe_url",
     "unsupported_media_type",
     "user_not_found",

@@ -1,0 +1,128 @@
+// What a setting is, and functions that define one. config.ts has the settings.
+
+import { resolve } from "node:path";
+
+/** Locations from which relative paths and default values are derived. */
+export interface StartPlace {
+  /** Folder of `mneme.toml`; relative paths are resolved against it. */
+  readonly workingDirectory: string;
+  /**
+   * Returns the folder of the shipped models. It depends on the data directory, because the single binary unpacks them
+   * there.
+   */
+  readonly shippedModelsDirectory: (dataDir: string) => string;
+}
+
+/** Definition of a setting. */
+export interface Setting<Value> {
+  /** null if the setting cannot be given on the command line, which other users of the machine can read. */
+  readonly flag: string | null;
+  readonly environment: string;
+  readonly tomlKey: string;
+  /** Placeholder of the value in help texts. */
+  readonly placeholder: string;
+  readonly description: string;
+  readonly defaultValue: (place: StartPlace) => Value;
+  /** The default in help texts. */
+  readonly defaultText: string;
+  /** End of the sentence "NAME must be …" in error messages. */
+  readonly expects: string;
+  /** Parses a value. Returns undefined, or throws an Error with more detail, if `text` is not valid. */
+  readonly parse: (text: string, place: StartPlace) => Value | undefined;
+  /** Whether the value is secret; messages do not repeat it then. */
+  readonly isSecret: boolean;
+  /** Whether the flag takes no value and means `true`. */
+  readonly isSwitch: boolean;
+}
+
+/** What `setting` does not derive from the name. */
+export type SettingRest<Value> = Pick<Setting<Value>, "defaultValue" | "defaultText" | "expects" | "parse"> &
+  Partial<Pick<Setting<Value>, "flag" | "isSecret" | "isSwitch">>;
+
+/** A setting that is off unless it is switched on. */
+export function switched(): SettingRest<boolean> {
+  return {
+    defaultValue: () => false,
+    defaultText: "false",
+    expects: "`true` or `false`",
+    parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
+    isSwitch: true,
+  };
+}
+
+/** Derives the flag, the variable and the TOML key of a setting from one name. */
+export function setting<Value>(
+  name: string,
+  placeholder: string,
+  description: string,
+  rest: SettingRest<Value>,
+): Setting<Value> {
+  const snakeCase = name.replaceAll("-", "_");
+  return {
+    flag: `--${name}`,
+    environment: `MNEME_${snakeCase.toUpperCase()}`,
+    tomlKey: snakeCase,
+    placeholder,
+    description,
+    isSecret: false,
+    isSwitch: false,
+    ...rest,
+  };
+}
+
+/** A whole number, limits included. */
+export function integer(least: number, most: number, defaultValue: number): SettingRest<number> {
+  return {
+    defaultValue: () => defaultValue,
+    defaultText: String(defaultValue),
+    expects: `an integer from ${least} to ${most}`,
+    parse: (text) => {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= least && value <= most ? value : undefined;
+    },
+  };
+}
+
+/** A setting that the operator gives in seconds and the program stores in milliseconds. */
+export function seconds(defaultSeconds: number, leastSeconds = 1): SettingRest<number> {
+  const inSeconds = integer(leastSeconds, 3_600, defaultSeconds);
+  return {
+    ...inSeconds,
+    defaultValue: () => defaultSeconds * 1_000,
+    parse: (text, place) => {
+      const value = inSeconds.parse(text, place);
+      return typeof value === "number" ? value * 1_000 : undefined;
+    },
+  };
+}
+
+const UNITS: Readonly<Record<string, number>> = { MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
+
+/** A number of bytes with its unit, such as `512MiB`. Without the setting, there is no limit. */
+export function bytesOrNone(leastMiB: number): SettingRest<number | null> {
+  return {
+    defaultValue: () => null,
+    defaultText: "no limit",
+    expects: `a number of MiB, GiB or TiB, such as 4GiB, and at least ${leastMiB}MiB`,
+    parse: (text) => {
+      const [, digits = "", unit = ""] = /^(\d{1,7}) ?(MiB|GiB|TiB)$/.exec(text) ?? [];
+      const bytes = Number(digits) * (UNITS[unit] ?? 0);
+      return bytes >= leastMiB * 2 ** 20 ? bytes : undefined;
+    },
+  };
+}
+
+/** One of a few names; the first is the default. */
+export function oneOf<Name extends string>(names: readonly [Name, ...Name[]]): SettingRest<Name> {
+  return {
+    defaultValue: () => names[0],
+    defaultText: names[0],
+    expects: `one of ${names.join(", ")}`,
+    parse: (text) => names.find((name) => name === text),
+  };
+}
+
+/** A path, relative to the working directory. */
+export function parsePath(text: string, place: StartPlace): string | undefined {
+  return text === "" || text.includes("\0") ? undefined : resolve(place.workingDirectory, text);
+}
