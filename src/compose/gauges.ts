@@ -1,6 +1,7 @@
 // Declares the gauges for operators: number of memories, changes of the embedding model, state of the lanes, and memory
 // used by the server.
 
+import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
 import type { LaneStatus } from "../adapters/inference/lanes.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Metrics } from "../kit/metrics.ts";
@@ -20,10 +21,12 @@ export function declareGauges(
     readonly memories: Pick<MemoryStore, "counts">;
     readonly projectModels: Pick<ProjectModelStore, "list">;
     readonly laneStatus: () => readonly LaneStatus[];
+    /** The open indexes of a node; null if all of them are always open. */
+    readonly indexUsage: (() => IndexUsage) | null;
     readonly clock: Clock;
   },
 ): void {
-  const { memories, projectModels, laneStatus, clock } = parts;
+  const { memories, projectModels, laneStatus, indexUsage, clock } = parts;
   const counts = atMostEvery(COUNTS_MS, clock, async () => memories.counts());
   metrics.gauge("mneme_memories", "Memories that are not deleted, by status.", ["status"], async () =>
     Object.entries(await counts()).map(([status, value]) => ({ labels: [status], value })),
@@ -43,6 +46,7 @@ export function declareGauges(
         ];
       }),
   );
+  if (indexUsage !== null) declareIndexUsage(metrics, indexUsage);
   metrics.gauge("mneme_lane_up", "Whether a process that runs the models is up.", ["lane", "provider"], () =>
     laneStatus().map(({ name, status, provider }) => ({
       labels: [name, provider ?? "none"],
@@ -55,6 +59,17 @@ export function declareGauges(
   metrics.gauge("mneme_resident_memory_bytes", "Resident memory of the server itself.", [], () => [
     { labels: [], value: process.memoryUsage.rss() },
   ]);
+}
+
+function declareIndexUsage(metrics: Metrics, usage: () => IndexUsage): void {
+  const one = (value: number) => [{ labels: [], value }];
+  metrics.gauge("mneme_open_projects", "Projects whose index this node has open.", [], () => one(usage().projects));
+  metrics.gauge("mneme_index_memory_bytes", "Estimated memory of the open indexes of this node.", [], () =>
+    one(usage().bytes),
+  );
+  metrics.gauge("mneme_closed_projects", "Indexes that were closed since the start to save memory.", [], () =>
+    one(usage().closed),
+  );
 }
 
 // Caches a value: `read` is called again only if the last value is older than `ms` or the clock was set back.

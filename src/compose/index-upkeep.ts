@@ -44,7 +44,7 @@ export class IndexUpkeep {
   ): Promise<readonly Repair[]> {
     const { stores, index } = this.parts;
     for (const [id, keys] of failed) {
-      const project = await index.project(id);
+      using project = await index.project(id);
       await project.hide(keys);
       await project.retract(keys);
     }
@@ -61,7 +61,7 @@ export class IndexUpkeep {
   async #indexAgain(id: ProjectId, keys: readonly MemoryKey[], onProgress: OnVerifyProgress): Promise<void> {
     const { stores, index, wakeIngest, clock } = this.parts;
     if (keys.length === 0) return;
-    const project = await index.project(id);
+    using project = await index.project(id);
     for (let first = 0; first < keys.length; first += STEP_MEMORIES) {
       const step = keys.slice(first, first + STEP_MEMORIES);
       await stores.jobs.reopen(step);

@@ -7,7 +7,7 @@ import { RATE_WINDOW_MS } from "../account/rate-limits.ts";
 import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
-import { FollowedChunkIndex } from "../adapters/embedded/shared/followed-index.ts";
+import { FollowedChunkIndex, type IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
 import type { FollowParts } from "../adapters/embedded/shared/followed-project.ts";
 import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
@@ -38,6 +38,8 @@ const DATABASE_ID = "postgres-store";
 
 /** Name of the file in the data directory with the id of this node. */
 const NODE_ID = "node-id";
+
+const NOTHING_OPEN: IndexUsage = { projects: 0, bytes: 0, closed: 0 };
 
 /** Opens the storage that the configuration names. */
 export function openStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
@@ -89,7 +91,8 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     { ...parts, hnswMinChunks: config.hnswMinChunks },
     closers,
     (all, embedders) => {
-      followed = new FollowedChunkIndex({ ...all, ...followParts(stores, embedders, clock) });
+      const memoryMax = config.indexMemoryMax;
+      followed = new FollowedChunkIndex({ ...all, ...followParts(stores, embedders, clock), memoryMax });
       return followed;
     },
   );
@@ -97,6 +100,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     coordination: sharedCoordination(agreed, clock),
     upkeep: [() => stores.shared.prune(), () => agreed.prune(RATE_WINDOW_MS)],
+    indexUsage: () => followed?.usage ?? NOTHING_OPEN,
     projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {
       const fault = faultOfDatabase(error) ?? faultOfStore(error);

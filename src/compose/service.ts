@@ -205,6 +205,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     memories: stores.memories,
     projectModels: stores.projectModels,
     laneStatus: models.laneStatus,
+    indexUsage: storage.indexUsage,
     clock,
   });
   const reindexer = createReindexer(surroundings, { storage, index, models, worker });

@@ -14,6 +14,7 @@ import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writ
 import { TraceFinder } from "../adapters/embedded/keeping/traces.ts";
 import type { EmbeddedIndexParts } from "../adapters/embedded/project-index.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
+import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
 import { openStores } from "../adapters/embedded/sqlite/stores.ts";
 import { faultOfStore, lossError, StoreError, storeError } from "../adapters/embedded/store-error.ts";
 import { StoreQuarantine } from "../adapters/embedded/store-quarantine.ts";
@@ -53,6 +54,8 @@ export interface Storage {
    * here; then their files are compared with the rows.
    */
   readonly projectsHere: (() => Promise<readonly ProjectId[]>) | null;
+  /** The open indexes; null if all of them are always open. */
+  readonly indexUsage: (() => IndexUsage) | null;
   /** What the nodes on these stores agree on; null if there is only this process. */
   readonly coordination: Coordination | null;
   /** Periodic work on these stores, for one node at a time. */
@@ -136,6 +139,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     projectsHere: null,
+    indexUsage: null,
     coordination: null,
     upkeep: [],
     explainFailure: (error) => {
@@ -231,7 +235,7 @@ export async function repair(
   if (unreferenced > 0) log.info({ files: unreferenced }, "uploaded files that no memory refers to were removed");
   await stores.jobs.voidLeases(); // this process holds the lock of the directory, so no process works on these jobs
   if (projectsHere !== null) {
-    for (const projectId of await projectsHere()) await index.project(projectId);
+    for (const projectId of await projectsHere()) (await index.project(projectId))[Symbol.dispose]();
     return;
   }
   for (const projectId of await stores.accounts.projects()) await reconcile(projectId, stores, index, log);

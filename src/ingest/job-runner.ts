@@ -265,7 +265,8 @@ export class JobRunner {
   /** The models whose vectors a memory of this project needs: the live one, then the one that is being built. */
   async #embeddersOf(projectId: ProjectId): Promise<readonly Embedder[]> {
     const { index, embedders } = this.#parts;
-    const { live, building } = await (await index.project(projectId)).models();
+    using project = await index.project(projectId);
+    const { live, building } = await project.models();
     const ofModel = (model: IndexModel | null) =>
       model === null ? null : embedders.withFingerprint(model.fingerprint);
     return [ofModel(live), ofModel(building)].filter((embedder) => embedder !== null);

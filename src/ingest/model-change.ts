@@ -60,6 +60,8 @@ export class ModelChanger {
   readonly #parts: ModelChangerParts;
   readonly #stop = new AbortController();
   #wake = new AbortController();
+  /** What was last tidied of each project: the change that ended, and the previous model. */
+  readonly #tidied = new Map<ProjectId, string>();
   #running: Promise<void> | null = null;
 
   constructor(parts: ModelChangerParts) {
@@ -108,7 +110,8 @@ export class ModelChanger {
     const { accounts, store, index, embedders, isShared = false, upgrades, log } = this.#parts;
     for (const projectId of await accounts.projects()) {
       if (!isShared) {
-        const { live, previous } = await (await index.project(projectId)).models();
+        using project = await index.project(projectId);
+        const { live, previous } = await project.models();
         const of = ({ fingerprint }: IndexModel) => modelIdOf(embedders, fingerprint);
         await store.observe(projectId, of(live), previous === null ? null : of(previous));
       }
@@ -124,12 +127,16 @@ export class ModelChanger {
 
   /** Brings the index of a project to what the store asks for. */
   async #advance(entry: ProjectModel): Promise<void> {
-    const { store, index, log } = this.#parts;
+    const { store, index, isShared = false, log } = this.#parts;
     const { projectId, change } = entry;
+    // Looking at a project opens it, and a node of several does not have all projects open.
+    const known = `${change?.number} ${change?.state} ${entry.previous}`;
+    if (isShared && change?.state !== "building" && (change === null || this.#tidied.get(projectId) === known)) return;
     try {
-      const project = await index.project(projectId);
+      using project = await index.project(projectId);
       if (change?.state === "building") await this.#change(projectId, project, change);
       else await this.#tidy(entry, project);
+      this.#tidied.set(projectId, known);
     } catch (error) {
       if (this.#stop.signal.aborted || (error instanceof Fault && error.code === "project_not_found")) return;
       log.error({ projectId, err: error }, "a change of the embedding model could not be continued");

@@ -205,7 +205,8 @@ export class Publisher {
  * content that may be published already.
  */
 async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
-  const { index, held } = await openIfHeld(parts, projectId, waiting);
+  const { index: opened, held } = await openIfHeld(parts, projectId, waiting);
+  using index = opened;
   for (const memory of waiting) if (!held.includes(memory)) memory.reject(new LeaseLost());
   if (index === null || held.length === 0) return;
   await index.publish(held.map((memory) => memory.ready.publication));
@@ -219,7 +220,8 @@ async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting
  */
 async function* publishInParts(parts: PublisherParts, memory: Waiting): AsyncGenerator<void> {
   const job = jobOf(memory);
-  const { index, held } = await openIfHeld(parts, job.projectId, [memory]);
+  const { index: opened, held } = await openIfHeld(parts, job.projectId, [memory]);
+  using index = opened;
   if (index === null || held.length === 0) throw new LeaseLost();
   const { publication } = memory.ready;
   try {
@@ -234,13 +236,18 @@ async function* publishInParts(parts: PublisherParts, memory: Waiting): AsyncGen
   await complete(parts, index, [memory]);
 }
 
-/** Opens the index of a project, and returns the memories whose leases are held. */
+/** Opens the index of a project, which the caller gives back, and returns the memories whose leases are held. */
 async function openIfHeld(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]) {
   // The first renewal prevents that an index is opened for a removed project.
   const isAnyHeld = (await parts.renew(waiting.map(jobOf))).length > 0;
   const index = isAnyHeld ? await parts.index.project(projectId) : null;
-  const held = new Set(isAnyHeld ? await parts.renew(waiting.map(jobOf)) : []);
-  return { index, held: waiting.filter((memory) => held.has(jobOf(memory))) };
+  try {
+    const held = new Set(isAnyHeld ? await parts.renew(waiting.map(jobOf)) : []);
+    return { index, held: waiting.filter((memory) => held.has(jobOf(memory))) };
+  } catch (error) {
+    index?.[Symbol.dispose]();
+    throw error;
+  }
 }
 
 /** Completes the rows of published memories. Retracts those that were deleted or rewritten meanwhile. */

@@ -141,7 +141,7 @@ export class Reindexer {
   }
 
   async #rebuildOnce(projectId: ProjectId, batch: readonly Job[], pace: Pace, counts: Counts): Promise<MemoryKey[]> {
-    const project = await this.#parts.index.project(projectId);
+    using project = await this.#parts.index.project(projectId);
     const { live } = await project.models();
     const embedder = this.#parts.embedders.withFingerprint(live.fingerprint);
     if (embedder === null) throw new OtherModel(`the model ${live.fingerprint} is not installed`);

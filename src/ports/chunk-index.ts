@@ -276,8 +276,8 @@ export interface IndexVerification {
   readonly findings: readonly IndexFinding[];
 }
 
-/** The index of one project. */
-export interface ProjectIndex {
+/** The index of one project. Whoever got it gives it back by disposing of it once. */
+export interface ProjectIndex extends Disposable {
   /**
    * @throws OtherModel if a publication has no vectors of the live model; vectors and postings have not changed then,
    *   and the caller publishes again with such vectors
@@ -390,7 +390,8 @@ export interface ProjectIndex {
 /** The indexes of all projects. */
 export interface ChunkIndex {
   /**
-   * Opens or creates the index of a project. Every call for one project returns the same instance.
+   * Opens or creates the index of a project. It stays open until the caller gives it back: `using project = await …`.
+   * While it is open, every call returns the same instance.
    * @throws Fault `project_not_found` if the project was dropped; another error if its live model is not installed
    */
   project(id: ProjectId): Promise<ProjectIndex>;

@@ -64,7 +64,7 @@ export async function search(
 async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes: Partial<Mode>): Promise<Ranking> {
   const watch = new Stopwatch();
   const asOf = request.asOf ?? parts.clock.now();
-  const index = await parts.index.current(request.scope.projectId);
+  using index = await parts.index.current(request.scope.projectId);
   const embedder = await embedderOf(parts, index);
   // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
   const early = request.filter === null ? null : startEmbedding(embedder, request);

@@ -72,7 +72,7 @@ export class GraphService {
     if (memory.state.status !== "completed") return emptyGraph(memory);
     const userKey = viewer.userId === null ? null : await memories.userKey(viewer.projectId, viewer.userId);
     invariant(viewer.userId === null || userKey !== null, "a user who owns a memory has a key");
-    const project = await index.current(viewer.projectId);
+    using project = await index.current(viewer.projectId);
     const within = await project.admit(userKey, clock.now());
     const found = await project.neighbourhood(memory.key, within, LIMITS.neighbours);
 

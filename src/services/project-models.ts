@@ -55,7 +55,8 @@ export class ProjectModelService {
   async get(principal: Principal, named: ProjectId | null): Promise<ProjectModel> {
     const { accounts, projectModels, index, embedders } = this.#parts;
     const projectId = await projectFor(accounts, principal, named);
-    const { live, previous } = await (await index.current(projectId)).models();
+    using project = await index.current(projectId);
+    const { live, previous } = await project.models();
     const { isChosen = false, change = null } = (await projectModels.get(projectId)) ?? {};
     const idOf = ({ fingerprint }: IndexModel) => modelIdOf(embedders, fingerprint);
     return { projectId, live: idOf(live), previous: previous === null ? null : idOf(previous), isChosen, change };

@@ -59,7 +59,7 @@ export class SearchService {
   /** Whether a search limited in this way can find any memory. */
   async admits(viewer: Viewer, confined: Confined): Promise<boolean> {
     const { index, clock } = this.#parts;
-    const project = await index.current(viewer.projectId);
+    using project = await index.current(viewer.projectId);
     const within = await admissibleSet({ index: project, clock }, await this.#confinementOf(viewer, confined));
     return within !== null && within.memories > 0;
   }
@@ -82,7 +82,8 @@ export class SearchService {
   /** The reranker of the model with which a project searches; null if there is none. */
   async rerankerOf(projectId: ProjectId): Promise<Reranker | null> {
     const { index, rerankers } = this.#parts;
-    return rerankers.for(await embedderOf(this.#parts, await index.project(projectId)));
+    using project = await index.project(projectId);
+    return rerankers.for(await embedderOf(this.#parts, project));
   }
 
   async #defaultMode({ projectId }: Viewer): Promise<ModeName> {

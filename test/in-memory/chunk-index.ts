@@ -252,6 +252,8 @@ export class InMemoryProjectIndex implements ProjectIndex {
     private readonly delays: Delay,
   ) {}
 
+  [Symbol.dispose](): void {}
+
   /** Keys of the visible memories. */
   get visibleKeys(): ReadonlySet<MemoryKey> {
     return new Set(this.#visible.keys());

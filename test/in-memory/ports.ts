@@ -47,6 +47,7 @@ export function inMemoryPorts(script: Script): PortParts {
         explainFailure: () => null,
         disk: { isFull: false, fault: new Fault("overloaded", "full"), makeRoom: () => false },
         projectsHere: null,
+        indexUsage: null,
         coordination: null,
         upkeep: [],
         verifyIndexes: null,

@@ -175,6 +175,7 @@ class WatchedIndex implements ChunkIndex {
   async project(id: ProjectId): Promise<ProjectIndex> {
     const project = await this.#index.project(id);
     return {
+      [Symbol.dispose]: () => project[Symbol.dispose](),
       publish: async (publications) => {
         await this.before(publications);
         await project.publish(publications);

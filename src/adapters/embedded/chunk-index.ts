@@ -29,6 +29,8 @@ const REST_AFTER_MS = 5_000;
 export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #parts: EmbeddedIndexParts;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();
+  /** Projects that are being closed to save memory. */
+  readonly #closing = new Map<ProjectId, Promise<void>>();
   /** Projects whose files may have data of removed chunks. All are, until the first sweep of this process. */
   readonly #toErase = new Set<ProjectId>();
   #textsRestUntil = 0;
@@ -49,6 +51,15 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     this.#toErase.add(id);
   }
 
+  /** Closes a project that nobody holds. Its files stay, and the next use opens it again. */
+  protected closeUntilUsed(id: ProjectId, index: EmbeddedProjectIndex): Promise<void> {
+    this.#projects.delete(id);
+    this.#toErase.delete(id);
+    const closing = index.close().finally(() => this.#closing.delete(id));
+    this.#closing.set(id, closing);
+    return closing;
+  }
+
   protected create(
     id: ProjectId,
     native: NativeIndex,
@@ -62,7 +73,9 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     if (this.#dropped.has(id)) throw new Fault("project_not_found", `There is no project '${id}' any more.`);
     let opening = this.#projects.get(id);
     if (opening === undefined) {
-      opening = openProject(id, this.#parts, this.create.bind(this));
+      const isClosed = this.#closing.get(id) ?? Promise.resolve();
+      const open = () => openProject(id, this.#parts, this.create.bind(this));
+      opening = isClosed.then(open, open);
       this.#projects.set(id, opening);
       this.#toErase.add(id);
       // If opening fails, the next caller tries again.
@@ -76,15 +89,17 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   }
 
   async show(id: ProjectId, memories: readonly VisibleMemory[]): Promise<void> {
-    (await this.project(id)).show(memories);
+    using project = await this.project(id);
+    project.show(memories);
   }
 
   async hide(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void> {
-    (await this.project(id)).hide(memoryKeys);
+    using project = await this.project(id);
+    project.hide(memoryKeys);
   }
 
   async retract(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void> {
-    const index = await this.project(id);
+    using index = await this.project(id);
     index.hide(memoryKeys);
     await index.retract(memoryKeys);
   }
@@ -111,13 +126,13 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     completed: AsyncIterable<readonly Pick<VisibleMemory, "memoryKey">[]>,
     onProgress: (done: number, total: number) => void = () => undefined,
   ): Promise<IndexVerification> {
-    const index = await this.project(id);
-    return index.verify(completed, onProgress);
+    using index = await this.project(id);
+    return await index.verify(completed, onProgress);
   }
 
   async reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
-    const index = await this.project(id);
-    return index.reconcile(completed);
+    using index = await this.project(id);
+    return await index.reconcile(completed);
   }
 
   async drop(id: ProjectId): Promise<void> {
@@ -125,12 +140,14 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     const opened = this.#projects.get(id);
     this.#projects.delete(id);
     if (opened !== undefined) await (await opened).close();
+    await this.#closing.get(id);
     await rm(join(this.#parts.directory, id), { recursive: true, force: true });
   }
 
   async compact(erasesNow = false): Promise<boolean> {
     for (const [id, opening] of [...this.#projects]) {
-      const index = await opening;
+      using index = await opening;
+      if (!index.hold()) continue;
       await index.compact();
       if (!this.#toErase.has(id)) continue;
       this.#toErase.delete(id); // before the call, so that a purge during it is not forgotten
@@ -173,6 +190,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
 
   async close(): Promise<void> {
     for (const opening of this.#projects.values()) await (await opening).close();
+    await Promise.all(this.#closing.values());
   }
 }
 

@@ -2,7 +2,6 @@
 // chunk-index.ts opens the projects.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { Fault } from "../../domain/fault.ts";
 import type { Filter } from "../../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
 import type { Eventually } from "../../kit/eventually.ts";
@@ -28,12 +27,12 @@ import type {
 } from "../../ports/chunk-index.ts";
 import type { LoadedPublication, SharedIndex } from "../../ports/shared-index.ts";
 import type { ArchivedChunkKeys, TextArchive } from "../../ports/text-archive.ts";
-import { NativeError } from "../native/addon.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
-import { filterJson } from "../native/filter-json.ts";
+import { faultOfFilter, filterJson } from "../native/filter-json.ts";
 import { unpackPlace } from "./chunk-place.ts";
 import { ENTITY_KINDS } from "./entity-kinds.ts";
 import { checkFiles, compare, findingsOf } from "./index-check.ts";
+import { memoryOfIndex } from "./index-memory.ts";
 import { withOtherModel } from "./model-vectors.ts";
 import {
   archivedMemory,
@@ -97,6 +96,18 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     this.#native = native;
     this.#parts = parts;
     this.#repairs = repairs;
+  }
+
+  /** Keeps the index open until it is disposed of. Returns false if it is being closed to save memory. */
+  hold(): boolean {
+    return true;
+  }
+
+  [Symbol.dispose](): void {}
+
+  /** Estimate of the memory that the open index takes, in bytes. */
+  get memoryBytes(): number {
+    return memoryOfIndex(this.#native);
   }
 
   /**
@@ -279,9 +290,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     try {
       return await this.#native.admitWithin(userKey, nowMs, filterJson(filter));
     } catch (cause) {
-      if (!(cause instanceof NativeError) || cause.code !== "too_dear") throw cause;
-      const message = `'filters' is too much work for this project: ${cause.detail}. Use fewer conditions or values, above all with $contains.`;
-      throw new Fault("invalid_filter", message, { param: "filters", cause });
+      throw faultOfFilter(cause) ?? cause;
     }
   }
 

@@ -1,12 +1,21 @@
 // Serialises a validated filter as JSON of the same structure, which the native core reads
 // (native/src/filters/filter.rs). domain/filter.ts defines the meaning of filters.
 
+import { Fault } from "../../domain/fault.ts";
 import type { Filter, FilterCondition, FilterValues } from "../../domain/filter.ts";
 import type { Json } from "../../domain/memory.ts";
+import { NativeError } from "./addon.ts";
 
 /** The JSON text of a filter. */
 export function filterJson(filter: Filter): string {
   return JSON.stringify(toJson(filter));
+}
+
+/** The Fault for a filter that the native core refuses as too much work; null for other errors. */
+export function faultOfFilter(cause: unknown): Fault | null {
+  if (!(cause instanceof NativeError) || cause.code !== "too_dear") return null;
+  const message = `'filters' is too much work for this project: ${cause.detail}. Use fewer conditions or values, above all with $contains.`;
+  return new Fault("invalid_filter", message, { param: "filters", cause });
 }
 
 function toJson(filter: Filter): Json {

@@ -18,8 +18,24 @@ const POLL_MS = 250;
 /** Minimum time between two erasures of retracted data from the files of a node, in milliseconds. */
 const ERASE_MS = 10 * 60_000;
 
+/** Number of polls after which the memory of open projects is estimated again: they grow while they are used. */
+const ESTIMATE_POLLS = 20;
+
 /** Options of `FollowedChunkIndex`. */
-export type FollowedIndexParts = EmbeddedIndexParts & FollowParts;
+export type FollowedIndexParts = EmbeddedIndexParts &
+  FollowParts & {
+    /** Maximum memory of the open projects in bytes; null: no limit. */
+    readonly memoryMax: number | null;
+  };
+
+/** The open projects of a node. */
+export interface IndexUsage {
+  readonly projects: number;
+  /** Estimate of their memory. */
+  readonly bytes: number;
+  /** Number of projects that were closed to save memory, since the start. */
+  readonly closed: number;
+}
 
 /** ChunkIndex of one of several nodes. */
 export class FollowedChunkIndex extends EmbeddedChunkIndex {
@@ -27,6 +43,12 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
   readonly #stop = new AbortController();
   readonly #polling: Promise<void>;
   #erasedAt = 0;
+  #uses = 0;
+  #isTrimming = false;
+  /** Estimates of the memory of open projects, in bytes. */
+  #memory = new Map<FollowedProjectIndex, number>();
+  /** Number of projects that were closed to save memory. */
+  #closed = 0;
 
   constructor(parts: FollowedIndexParts) {
     super(parts);
@@ -40,17 +62,64 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
     return existsSync(directory) ? (readdirSync(directory) as ProjectId[]) : [];
   }
 
+  /** The open projects, for operators. */
+  get usage(): IndexUsage {
+    const bytes = [...this.#memory.values()].reduce((sum, each) => sum + each, 0);
+    return { projects: this.opened.size, bytes, closed: this.#closed };
+  }
+
   /** Opens the index and brings it up to date with what was committed before the first call. */
-  override async project(id: ProjectId): Promise<FollowedProjectIndex> {
-    const index = (await super.project(id)) as FollowedProjectIndex;
-    await index.opened();
+  override project(id: ProjectId): Promise<FollowedProjectIndex> {
+    return this.#held(id, (index) => index.opened());
+  }
+
+  override current(id: ProjectId): Promise<FollowedProjectIndex> {
+    return this.#held(id, (index) => index.untilCurrent());
+  }
+
+  /** The index of a project, which the caller holds, after `prepare`. */
+  async #held(id: ProjectId, prepare: (index: FollowedProjectIndex) => Promise<void>): Promise<FollowedProjectIndex> {
+    let index: FollowedProjectIndex;
+    do index = (await super.project(id)) as FollowedProjectIndex;
+    while (!index.hold());
+    index.lastUse = ++this.#uses;
+    try {
+      await prepare(index);
+    } catch (error) {
+      index[Symbol.dispose]();
+      throw error;
+    }
+    if (!this.#memory.has(index)) {
+      this.#memory.set(index, index.memoryBytes);
+      this.#trim();
+    }
     return index;
   }
 
-  override async current(id: ProjectId): Promise<FollowedProjectIndex> {
-    const index = (await super.project(id)) as FollowedProjectIndex;
-    await index.untilCurrent();
-    return index;
+  /** Closes the projects that were not used for longest until the others are within the limit. */
+  #trim(): void {
+    const { memoryMax, log } = this.#parts;
+    if (memoryMax === null || this.#isTrimming) return;
+    this.#isTrimming = true;
+    this.#closeSurplus(memoryMax)
+      .catch((err: unknown) => log.error({ err }, "indexes could not be closed to save memory"))
+      .finally(() => {
+        this.#isTrimming = false;
+      });
+  }
+
+  async #closeSurplus(memoryMax: number): Promise<void> {
+    const { log } = this.#parts;
+    while (this.usage.bytes > memoryMax) {
+      const byUse = [...this.#memory.keys()].sort((one, other) => one.lastUse - other.lastUse);
+      // the one that was used last stays: its user may come back at once
+      const index = byUse.slice(0, -1).find((each) => each.retire());
+      if (index === undefined) return;
+      this.#memory.delete(index);
+      this.#closed += 1;
+      log.debug({ projectId: index.id }, "an index was closed to save memory");
+      await this.closeUntilUsed(index.id, index);
+    }
   }
 
   override async show(id: ProjectId): Promise<void> {
@@ -63,8 +132,8 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
 
   /** A node that has not opened the project needs nothing: it does not load deleted memories. */
   override async retract(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void> {
-    const index = await this.opened.get(id);
-    if (index !== undefined) await index.retract(memoryKeys);
+    using index = await this.opened.get(id);
+    if (index?.hold() === true) await index.retract(memoryKeys);
   }
 
   /** Other nodes purge texts without this one being told, so what was retracted here is erased after a while. */
@@ -77,6 +146,13 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
       }
     }
     return super.compact(erasesNow);
+  }
+
+  override async drop(id: ProjectId): Promise<void> {
+    const opening = this.opened.get(id);
+    await super.drop(id);
+    const index = (await opening) as FollowedProjectIndex | undefined;
+    if (index !== undefined) this.#memory.delete(index);
   }
 
   override async close(): Promise<void> {
@@ -102,15 +178,23 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
 
   async #poll(): Promise<void> {
     const { clock, log } = this.#parts;
-    for (;;) {
+    for (let polls = 1; ; polls++) {
       await clock.sleep(POLL_MS, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
       try {
         await this.#compare();
+        if (polls % ESTIMATE_POLLS === 0) await this.#estimate();
       } catch (err) {
         log.debug({ err }, "changes of other nodes could not be looked up; trying again");
       }
     }
+  }
+
+  async #estimate(): Promise<void> {
+    const open = (await Promise.all(this.opened.values())) as FollowedProjectIndex[];
+    const loaded = open.filter((index) => this.#memory.has(index));
+    this.#memory = new Map(loaded.map((index) => [index, index.memoryBytes]));
+    this.#trim();
   }
 
   /** Wakes the projects that have changed, and drops those that another node removed. */

@@ -51,7 +51,7 @@ export interface FollowParts {
  * it.
  */
 export class FollowedProjectIndex extends EmbeddedProjectIndex {
-  readonly #id: ProjectId;
+  readonly id: ProjectId;
   readonly #follow: FollowParts;
   readonly #log: Log;
   /** Every change up to this sequence number is applied; null before the first load. */
@@ -62,6 +62,11 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   #catchingUp: Promise<void> | null = null;
   #isClosed = false;
   #hasRetracted = false;
+  /** Number of holders that have not given the index back. */
+  #holders = 0;
+  #isRetired = false;
+  /** When somebody last got the index: a number that grows with each use of any project. */
+  lastUse = 0;
 
   constructor(
     id: ProjectId,
@@ -70,7 +75,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     { repairs, follow }: { readonly repairs: readonly string[]; readonly follow: FollowParts },
   ) {
     super(id, native, parts, repairs);
-    this.#id = id;
+    this.id = id;
     this.#follow = follow;
     this.#log = parts.log;
   }
@@ -78,6 +83,21 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   /** The sequence number up to which every change is applied. */
   get applied(): number {
     return this.#applied ?? 0;
+  }
+
+  override hold(): boolean {
+    if (!this.#isRetired) this.#holders += 1;
+    return !this.#isRetired;
+  }
+
+  override [Symbol.dispose](): void {
+    if (!this.#isRetired) this.#holders -= 1;
+  }
+
+  /** From now on, nobody can hold the index. Returns false if somebody holds it; then nothing changes. */
+  retire(): boolean {
+    this.#isRetired ||= this.#holders === 0;
+    return this.#isRetired;
   }
 
   /** Whether memories were retracted since the last call. */
@@ -118,7 +138,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   wake(): void {
     // the next request meets the failure again, and tells its caller
     this.#catchUp().catch((err: unknown) => {
-      this.#log.debug({ projectId: this.#id, err }, "changes of other nodes could not be applied; trying again");
+      this.#log.debug({ projectId: this.id, err }, "changes of other nodes could not be applied; trying again");
     });
   }
 
@@ -157,7 +177,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   async #keepModels(): Promise<void> {
     const { live, building, previous } = this.models();
     const kept = [live, building, previous].flatMap((model) => model?.fingerprint ?? []);
-    await this.#follow.shared.keepModels(this.#id, kept);
+    await this.#follow.shared.keepModels(this.id, kept);
   }
 
   override async close(): Promise<void> {
@@ -167,8 +187,8 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   }
 
   async #committed(): Promise<number> {
-    const committed = await this.#follow.shared.sequence(this.#id);
-    if (committed === null) throw new Fault("project_not_found", `There is no project '${this.#id}' any more.`);
+    const committed = await this.#follow.shared.sequence(this.id);
+    if (committed === null) throw new Fault("project_not_found", `There is no project '${this.id}' any more.`);
     return committed;
   }
 
@@ -191,7 +211,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const running = this.#last.then(() => {
-      if (this.#isClosed) throw new Fault("project_not_found", `The index of project '${this.#id}' was closed.`);
+      if (this.#isClosed) throw new Fault("project_not_found", `The index of project '${this.id}' was closed.`);
       return step();
     });
     const ended = () => undefined;
@@ -203,7 +223,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   async #open(): Promise<void> {
     const { completedOf } = this.#follow;
     const sequence = await this.#committed();
-    const { incomplete } = await super.reconcile(completedOf(this.#id));
+    const { incomplete } = await super.reconcile(completedOf(this.id));
     await this.#applyAll([LIVE_MODEL, ...incomplete]);
     this.#applied = sequence;
   }
@@ -213,7 +233,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     if (this.#applied === null) return this.#open();
     const committed = await this.#committed();
     if (committed === this.#applied) return;
-    const changes = await shared.changesAfter(this.#id, this.#applied);
+    const changes = await shared.changesAfter(this.id, this.#applied);
     // a number that went back is that of a restored database
     if (changes.isIncomplete || changes.sequence < committed || committed < this.#applied) {
       await this.#applyEverything();
@@ -227,7 +247,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   /** Applies the states of all memories that are visible or were loaded. */
   async #applyEverything(): Promise<void> {
     const keys = new Set<MemoryKey>([LIVE_MODEL, ...this.firstChunks.keys()]);
-    for await (const page of this.#follow.completedOf(this.#id)) for (const { memoryKey } of page) keys.add(memoryKey);
+    for await (const page of this.#follow.completedOf(this.id)) for (const { memoryKey } of page) keys.add(memoryKey);
     await this.#applyAll([...keys]);
   }
 
@@ -241,7 +261,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
 
   /** Brings these memories to their committed states. */
   async #apply(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    const states = await this.#follow.shared.states(this.#id, memoryKeys);
+    const states = await this.#follow.shared.states(this.id, memoryKeys);
     const missing = states.filter((state) => this.#isMissing(state));
     const [shown, gone] = [[] as VisibleMemory[], new Set<MemoryKey>(memoryKeys)];
     for (const state of states) {
@@ -286,10 +306,10 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   // A publication can be replaced while it is loaded. Then the row is not completed any more, and nothing is reopened.
   async #reopen(memoryKeys: readonly MemoryKey[]): Promise<void> {
     const { shared, modelOf, reopen } = this.#follow;
-    const states = await shared.states(this.#id, memoryKeys);
+    const states = await shared.states(this.id, memoryKeys);
     const missing = states.filter((state) => this.#isMissing(state)).map(({ memoryKey }) => memoryKey);
     if (missing.length === 0) return;
-    const { live, isChanging } = await modelOf(this.#id, this.models().live);
+    const { live, isChanging } = await modelOf(this.id, this.models().live);
     const isOwnModel = live?.fingerprint === this.models().live.fingerprint;
     if (isOwnModel && !isChanging) return reopen(missing);
     // other nodes publish with a model that this one has yet to take over, or that is not installed here
@@ -304,7 +324,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
    * because vectors of the new model were missing.
    */
   async #followModel(): Promise<readonly MemoryKey[]> {
-    const { live: wanted } = await this.#follow.modelOf(this.#id, this.models().live);
+    const { live: wanted } = await this.#follow.modelOf(this.id, this.models().live);
     if (wanted === null || wanted.fingerprint === this.models().live.fingerprint) return [];
     const { building } = this.models();
     if (building !== null && building.fingerprint !== wanted.fingerprint) await super.dropBuilding();
@@ -325,7 +345,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     const added = new Set<MemoryKey>();
     for (let first = 0; first < memoryKeys.length; first += PAGE_MEMORIES) {
       const page = memoryKeys.slice(first, first + PAGE_MEMORIES);
-      const states = await this.#follow.shared.states(this.#id, page);
+      const states = await this.#follow.shared.states(this.id, page);
       for (const group of groupsOf(states.filter((state) => state.chunkCount > 0 && !this.#isMissing(state)))) {
         const wanted = group.flatMap(({ memoryKey, firstChunkKey, chunkCount }) =>
           firstChunkKey === null ? [] : [{ memoryKey, firstChunkKey, chunkCount }],
