@@ -39,8 +39,10 @@ const GENERATED = "src/adapters/native/addon-types.ts";
 const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli"],
   binary: ["cli", "console", "mcp", "adapters/native"],
-  cli: ["config.ts", "compose", "mcp", "local-accounts.ts", "children", "backup"],
+  cli: ["config.ts", "compose", "mcp", "local-accounts.ts", "children", "backup", "importers"],
   backup: [],
+  // the list of files in a ZIP archive
+  importers: ["documents"],
   // config.ts imports these modules because each setting is parsed by the module that it belongs to
   "config.ts": ["account", "api", "mcp", "webhooks", "adapters/inference", "adapters/outbound"],
   compose: [

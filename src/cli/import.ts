@@ -3,7 +3,8 @@
 
 import { LIMITS } from "../domain/limits.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
-import { Client, isRecord, type JsonRecord, RequestRefused } from "./client.ts";
+import { BatchSender, type ImportSummary, Tally } from "./batch-sender.ts";
+import { Client, isRecord, type JsonRecord } from "./client.ts";
 import { readLines } from "./lines.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
@@ -30,15 +31,6 @@ export const IMPORT_HELP: readonly (readonly [string, string])[] = [
   ["--wait", "Wait until everything is searchable"],
 ];
 
-/** Maximum size of a request in characters, well below the API's limit of 100 MB. */
-const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
-/**
- * Number of concurrent requests. With more than one, the next request is read and sent while the server stores the
- * previous one.
- */
-const REQUESTS_MAX = 2;
-/** Number of problems that are printed; further ones are only counted. */
-const PROBLEMS_SHOWN_MAX = 20;
 /** Milliseconds between two polls while waiting. */
 const POLL_MS = 500;
 /** The remaining memories are counted only once in this many polls. */
@@ -53,19 +45,33 @@ export function parseImportOptions(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): ImportOptions {
-  const { flags, positionals } = parseCommandLine(argv, {
-    "--url": "value",
-    "--key": "value",
-    "--batch": "value",
-    "--user": "value",
-    "--wait": "switch",
-  });
+  const { flags, positionals } = parseCommandLine(argv, TARGET_FLAGS);
   const [file, surplus] = positionals;
   if (file === undefined) throw new UsageError("Missing file. Usage: mneme import FILE.jsonl[.gz]");
   if (surplus !== undefined)
     throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}: import takes one file.`);
-  const key = flags.get("--key") ?? environment.MNEME_API_KEY ?? environment.MNEME_ADMIN_KEY;
-  if (key === undefined) throw new UsageError("Missing API key: set MNEME_API_KEY or use --key.");
+  const target = parseTarget(flags, environment);
+  if (target.key === null) throw new UsageError("Missing API key: set MNEME_API_KEY or use --key.");
+  return { file, ...target, key: target.key };
+}
+
+/** The flags that importing a file and importing from another product have in common. */
+export const TARGET_FLAGS = {
+  "--url": "value",
+  "--key": "value",
+  "--batch": "value",
+  "--user": "value",
+  "--wait": "switch",
+} as const;
+
+/** Options of an import that say where memories go. `key` is null if none is given. */
+export type ImportTarget = Omit<ImportOptions, "file" | "key"> & { readonly key: string | null };
+
+/** @throws UsageError with one line that names what is wrong */
+export function parseTarget(
+  flags: ReadonlyMap<string, string>,
+  environment: Readonly<Record<string, string | undefined>>,
+): ImportTarget {
   const url = flags.get("--url") ?? "http://127.0.0.1:8383";
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
     throw new UsageError(`--url must be an http or https address, not ${JSON.stringify(url)}.`);
@@ -75,9 +81,8 @@ export function parseImportOptions(
     throw new UsageError(`--batch must be an integer from 1 to ${LIMITS.memoriesPerBatch}.`);
   }
   return {
-    file,
     url: url.replace(/\/+$/, "").replace(/\/v1$/, ""),
-    key,
+    key: flags.get("--key") ?? environment.MNEME_API_KEY ?? environment.MNEME_ADMIN_KEY ?? null,
     batch,
     userId: flags.get("--user") ?? null,
     waits: flags.has("--wait"),
@@ -116,13 +121,6 @@ export function memoryOfLine(text: string, userId: string | null): JsonRecord {
   };
 }
 
-/** Number of lines by outcome. */
-export interface ImportSummary {
-  readonly created: number;
-  readonly updated: number;
-  readonly refused: number;
-}
-
 /**
  * Stores the lines of the file and shows the progress on standard error.
  * @throws Error if the file cannot be read or the server cannot be reached
@@ -133,107 +131,31 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
   const progress = new Progress("importing");
   const startedAt = performance.now();
   const tally = new Tally(progress);
-  const inFlight = new Set<Promise<void>>();
-  const failures: unknown[] = [];
-  let batch: Draft[] = [];
-  let batchCharacters = 0;
-
-  const sendBatch = async () => {
-    const drafts = batch;
-    batch = [];
-    batchCharacters = 0;
-    if (inFlight.size >= REQUESTS_MAX) await Promise.race(inFlight);
-    if (failures.length > 0) throw failures[0];
-    const sending = store(client, drafts, tally).then(
-      () => void inFlight.delete(sending),
-      (error: unknown) => {
-        inFlight.delete(sending);
-        failures.push(error); // thrown later: requests fail in the background while lines are read
-      },
-    );
-    inFlight.add(sending);
-  };
-
+  const sender = new BatchSender(client, options.batch, tally);
   for await (const line of readLines(options.file)) {
+    let memory: JsonRecord;
     try {
-      batch.push({ line: line.number, memory: memoryOfLine(line.text, options.userId) });
-      batchCharacters += line.text.length;
+      memory = memoryOfLine(line.text, options.userId);
     } catch (error) {
-      tally.refuse(line.number, error instanceof Error ? error.message : String(error));
+      tally.refuse(`line ${line.number}`, error instanceof Error ? error.message : String(error));
+      continue;
     }
-    if (batch.length >= options.batch || batchCharacters >= BATCH_CHARACTERS_MAX) await sendBatch();
+    await sender.add({ place: `line ${line.number}`, memory }, line.text.length);
     const seconds = (performance.now() - startedAt) / 1000;
     progress.show(line.shareRead, `${tally.stored} stored, ${Math.round(tally.stored / seconds)} per second`);
   }
-  if (batch.length > 0) await sendBatch();
-  await Promise.all(inFlight);
-  if (failures.length > 0) throw failures[0];
+  await sender.finish();
 
   progress.finish(`${tally.summary()} in ${readableDuration(performance.now() - startedAt)}`);
   if (options.waits) await waitUntilSearchable(client, failedBefore);
   return tally;
 }
 
-interface Draft {
-  /** Number of the line in the file. */
-  readonly line: number;
-  readonly memory: JsonRecord;
-}
-
-class Tally implements ImportSummary {
-  created = 0;
-  updated = 0;
-  refused = 0;
-
-  constructor(private readonly progress: Progress) {}
-
-  get stored(): number {
-    return this.created + this.updated;
-  }
-
-  refuse(line: number, why: string): void {
-    this.refused++;
-    if (this.refused <= PROBLEMS_SHOWN_MAX) this.progress.finish(`line ${line} ${why}`);
-    if (this.refused === PROBLEMS_SHOWN_MAX) this.progress.finish("further refused lines are not shown");
-  }
-
-  summary(): string {
-    return `${this.created} created, ${this.updated} updated, ${this.refused} refused`;
-  }
-}
-
-async function store(client: Client, drafts: readonly Draft[], tally: Tally): Promise<void> {
-  let items: readonly unknown[];
-  try {
-    const answer = await client.send("POST", "/v1/memories/batch", { memories: drafts.map(({ memory }) => memory) });
-    items = Array.isArray(answer.data) ? answer.data : [];
-  } catch (error) {
-    // The whole batch was refused. Sending the items one by one shows the reason for each.
-    if (!(error instanceof RequestRefused) || (error.status !== 400 && error.status !== 413)) throw error;
-    if (drafts.length > 1) {
-      for (const draft of drafts) await store(client, [draft], tally);
-    } else {
-      tally.refuse(drafts[0]?.line ?? 0, `was refused: ${error.message}`);
-    }
-    return;
-  }
-  for (const [at, draft] of drafts.entries()) {
-    const item = items[at];
-    const memory = isRecord(item) && isRecord(item.memory) ? item.memory : null;
-    if (memory === null) {
-      const error =
-        isRecord(item) && isRecord(item.error) ? item.error.message : "the server returned no result for it";
-      tally.refuse(draft.line, `was refused: ${String(error)}`);
-    } else if (memory.created_at === memory.updated_at) tally.created++;
-    else tally.updated++;
-  }
-}
-
 /**
  * Waits until no memory is in status `processing`.
  * @throws Error if a memory newer than `failedBefore` (an id) failed
  */
-async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
+export async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
   const progress = new Progress("waiting until everything is searchable:");
   const startedAt = performance.now();
   const countedFirst = await processingMemories(client.url);
@@ -268,7 +190,8 @@ async function processingMemories(url: string): Promise<number | null> {
   }
 }
 
-async function newestFailed(client: Client): Promise<unknown> {
+/** The id of the newest memory that failed; null if there is none. */
+export async function newestFailed(client: Client): Promise<unknown> {
   const { data } = await client.send("GET", "/v1/memories?status=failed&limit=1");
   return Array.isArray(data) && isRecord(data[0]) ? data[0].id : null;
 }

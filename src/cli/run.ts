@@ -38,6 +38,10 @@ const IMPORT_FLAGS: FlagTable = {
   title: "import FILE.jsonl[.gz]",
   rows: async () => (await import("./import.ts")).IMPORT_HELP,
 };
+const IMPORT_FROM_FLAGS: FlagTable = {
+  title: "import --from PRODUCT FILE|FOLDER|URL, besides those of import",
+  rows: async () => (await import("./import-from.ts")).IMPORT_FROM_HELP,
+};
 const EXPORT_FLAGS: FlagTable = {
   title: "export FILE.jsonl[.gz], and of import of such a file (--data-dir, --config)",
   rows: async () => (await import("./project-copy.ts")).EXPORT_HELP,
@@ -60,9 +64,9 @@ interface Command {
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { summary: "Start the server (the default)", run: runServe },
   import: {
-    summary: "Import a JSONL file of memories or documents into a running server, or a project that was exported",
+    summary: "Import memories, documents, an exported project, or the exports of other products",
     run: runImport,
-    flags: [IMPORT_FLAGS, EXPORT_FLAGS],
+    flags: [IMPORT_FLAGS, IMPORT_FROM_FLAGS, EXPORT_FLAGS],
   },
   export: { summary: "Export all that a project owns to a JSONL file", run: runExport, flags: [EXPORT_FLAGS] },
   backup: {
@@ -176,6 +180,12 @@ async function runServe(argv: readonly string[], distribution: Distribution): Pr
 }
 
 async function runImport(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { importFrom, isImportFrom, parseImportFromOptions } = await import("./import-from.ts");
+  if (isImportFrom(argv)) {
+    const { text, isComplete } = await importFrom(parseImportFromOptions(argv, process.env));
+    print([text]);
+    return isComplete ? 0 : 1;
+  }
   const file = argv.find((word) => /\.jsonl(\.gz)?$/.test(word) && existsSync(word));
   const { importProject, isExportFile } = await import("./project-copy.ts");
   if (file !== undefined && (await isExportFile(file))) {

@@ -1,0 +1,34 @@
+// Makes one memory of a conversation: a JSON list of messages, which Mneme reads turn by turn. JSON keeps messages
+// apart whose text looks like the beginning of another one.
+
+import { storable, timeOf } from "./mapping.ts";
+
+/** A message of a conversation. */
+export interface Turn {
+  readonly role: string;
+  readonly content: string;
+  /** When it was written, in any form that `timeOf` reads. */
+  readonly time: unknown;
+}
+
+/** The content of a memory with these turns, one per line; null if none has a text. */
+export function conversationContent(turns: readonly Turn[]): string | null {
+  const lines = turns.flatMap(({ role, content, time }) => {
+    const text = storable(content).trim();
+    if (text === "") return [];
+    const at = timeOf(time);
+    return [JSON.stringify({ role: storable(role), content: text, ...(at !== null && { created_at: at }) })];
+  });
+  return lines.length === 0 ? null : `[\n${lines.join(",\n")}\n]`;
+}
+
+/** The text of a message whose content is a text, or a list of parts with texts. */
+export function textOfParts(content: unknown): { readonly text: string; readonly otherParts: number } {
+  if (typeof content === "string") return { text: content, otherParts: 0 };
+  if (!Array.isArray(content)) return { text: "", otherParts: content === null || content === undefined ? 0 : 1 };
+  const texts = content.flatMap((part: unknown) => {
+    const text = typeof part === "object" && part !== null && "text" in part ? part.text : part;
+    return typeof text === "string" ? [text] : [];
+  });
+  return { text: texts.filter((text) => text !== "").join("\n"), otherParts: content.length - texts.length };
+}

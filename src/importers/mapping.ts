@@ -1,0 +1,268 @@
+// Maps a record of another product to a memory field by field, and notes which fields came along and which have no
+// place, so that an import can report both.
+
+import { createHash } from "node:crypto";
+import { LIMITS } from "../domain/limits.ts";
+import { type Found, type ImportedMemory, isRecord, type JsonRecord } from "./imported.ts";
+
+/** Maximum number of values in a record's metadata; 10 KB of JSON cannot hold more. */
+const METADATA_VALUES_MAX = 5_200;
+/** Numbers below this are Unix times in seconds, others in milliseconds. This is the year 5138 in seconds. */
+const MILLISECONDS_MIN = 1e11;
+
+/** A record while it is mapped. */
+export class Mapping {
+  readonly #record: JsonRecord;
+  readonly #place: string;
+  readonly #memory: Record<string, unknown> = {};
+  readonly #metadata: Record<string, unknown> = {};
+  readonly #mapped: string[] = [];
+  readonly #unplaced: string[] = [];
+  readonly #read = new Set<string>();
+
+  /** @param place of the record in the export */
+  constructor(record: JsonRecord, place: string) {
+    this.#record = record;
+    this.#place = place;
+  }
+
+  /** The value of a field, for decisions; the field does not count as mapped. */
+  peek(field: string): unknown {
+    return Object.hasOwn(this.#record, field) ? this.#record[field] : undefined;
+  }
+
+  /** Whether a field was mapped, kept or ignored. */
+  isRead(field: string): boolean {
+    return this.#read.has(field);
+  }
+
+  /** Sets a field of the memory. @param from field of the source, for the report */
+  set(target: string, value: unknown, from: string): void {
+    this.#read.add(from);
+    if (isEmpty(value)) return;
+    this.#memory[target] = value;
+    this.#mapped.push(`${from} → ${target}`);
+  }
+
+  /** Maps the first of some text fields that has a text. Returns it; null if there is none. */
+  text(target: string, ...fields: readonly string[]): string | null {
+    for (const field of fields) {
+      const value = this.peek(field);
+      if (typeof value !== "string" || value.trim() === "") continue;
+      this.set(target, storable(value), field);
+      return value;
+    }
+    return null;
+  }
+
+  /** Maps an id of the caller's, which may be a number. */
+  id(target: string, ...fields: readonly string[]): void {
+    for (const field of fields) {
+      const id = idOf(this.peek(field));
+      if (id === null) continue;
+      this.set(target, id, field);
+      return;
+    }
+  }
+
+  /** Maps the first of some fields that is a time. */
+  time(target: string, ...fields: readonly string[]): void {
+    for (const field of fields) {
+      const time = timeOf(this.peek(field));
+      if (time === null) continue;
+      this.set(target, time, field);
+      return;
+    }
+  }
+
+  /** Maps a title, cut to the longest one that is stored. */
+  title(...fields: readonly string[]): void {
+    for (const field of fields) {
+      const value = this.peek(field);
+      if (typeof value !== "string" || value.trim() === "") continue;
+      this.set("title", shortTitle(value), field);
+      return;
+    }
+  }
+
+  /** Maps tags: a list of texts, or texts separated by commas. Those beyond the limit have no place. */
+  tags(...fields: readonly string[]): void {
+    for (const field of fields) {
+      const tags = tagsOf(this.peek(field));
+      if (tags.length === 0) continue;
+      this.set("tags", tags.slice(0, LIMITS.tagsPerMemory), field);
+      if (tags.length > LIMITS.tagsPerMemory) this.unplaced(`${field} after the first ${LIMITS.tagsPerMemory}`);
+      return;
+    }
+  }
+
+  /** Takes over the members of an object as the memory's metadata. */
+  metadata(field: string): void {
+    const value = this.peek(field);
+    this.#read.add(field);
+    if (!isRecord(value)) {
+      if (!isEmpty(value)) this.unplaced(field);
+      return;
+    }
+    for (const [name, member] of Object.entries(value)) this.member(name, member, `${field}.${name}`);
+    if (Object.keys(value).length > 0) this.#mapped.push(`${field} → metadata`);
+  }
+
+  /** Sets one member of the metadata. Names that the API refuses lose their underscores in front. */
+  member(name: string, value: unknown, from: string): void {
+    this.#read.add(from);
+    if (isEmpty(value)) return;
+    const allowed = name.replace(/^_+/, "");
+    if (allowed === "" || Object.hasOwn(this.#metadata, allowed) || !isStorable(value)) {
+      this.unplaced(from);
+      return;
+    }
+    this.#metadata[allowed] = value;
+    if (!from.includes(".")) this.#mapped.push(`${from} → metadata.${allowed}`);
+  }
+
+  /**
+   * Keeps fields in the member `name` of the metadata: what the product knows of the record and a memory has no field
+   * for, such as its agent.
+   */
+  keep(name: string, ...fields: readonly string[]): void {
+    const before = this.#metadata[name];
+    const kept: Record<string, unknown> = isRecord(before) ? { ...before } : {};
+    for (const field of fields) {
+      const value = this.peek(field);
+      if (isEmpty(value) || this.#mapped.some((mapped) => mapped.startsWith(`${field} → `))) continue;
+      this.#read.add(field);
+      if (!isStorable(value)) {
+        this.unplaced(field);
+        continue;
+      }
+      kept[field] = value;
+      this.#mapped.push(`${field} → metadata.${name}.${field}`);
+    }
+    if (Object.keys(kept).length > 0) this.#metadata[name] = kept;
+  }
+
+  /** Counts fields as read that carry nothing of the memory: those that repeat others, or a state there. */
+  ignore(...fields: readonly string[]): void {
+    for (const field of fields) this.#read.add(field);
+  }
+
+  /** Notes that something has no place. */
+  unplaced(what: string): void {
+    this.#unplaced.push(what);
+  }
+
+  /** What the record becomes: a memory, or `damaged` if it has no text. @param product prefix of its external id */
+  *found(product: string, id: unknown): Generator<Found> {
+    const { content } = this.#memory;
+    if (typeof content !== "string" || content.trim() === "") {
+      yield { kind: "damaged", place: this.#place, why: "has no text" };
+      return;
+    }
+    for (const field of Object.keys(this.#record)) {
+      if (!this.#read.has(field) && !isEmpty(this.#record[field])) this.unplaced(field);
+    }
+    this.#fitMetadata();
+    const found: ImportedMemory = {
+      kind: "memory",
+      place: this.#place,
+      memory: {
+        ...this.#memory,
+        ...(Object.keys(this.#metadata).length > 0 && { metadata: this.#metadata }),
+        externalId: externalIdOf(product, id, `${String(this.#memory.userId ?? "")}\n${content}`),
+      },
+      mapped: this.#mapped,
+      unplaced: this.#unplaced,
+    };
+    yield found;
+  }
+
+  // The largest members go first, because one long text usually is the reason.
+  #fitMetadata(): void {
+    const sizes = Object.entries(this.#metadata).map(([name, value]) => ({
+      name,
+      bytes: Buffer.byteLength(JSON.stringify({ [name]: value })),
+    }));
+    sizes.sort((a, b) => b.bytes - a.bytes);
+    for (const { name } of sizes) {
+      if (Buffer.byteLength(JSON.stringify(this.#metadata)) <= LIMITS.metadataBytes) return;
+      delete this.#metadata[name];
+      this.unplaced(`metadata.${name} (metadata over ${LIMITS.metadataBytes} bytes)`);
+    }
+  }
+}
+
+/**
+ * The `externalId` of an imported memory: the product and the record's id, or a hash of the text if the record has no
+ * id, so that a second import finds the memory.
+ */
+export function externalIdOf(product: string, id: unknown, text: string): string {
+  const given = idOf(id);
+  const plain = `${product}:${given}`;
+  if (given !== null && [...plain].length <= LIMITS.callerIdCharacters) return plain;
+  const hash = createHash("sha256")
+    .update(given ?? text)
+    .digest("hex");
+  return `${product}:sha256-${hash}`;
+}
+
+/** An id that is a text or a number, as text; null for anything else. */
+export function idOf(value: unknown): string | null {
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
+  return typeof value === "string" && value !== "" ? storable(value) : null;
+}
+
+/** A time as the API takes it, from ISO 8601 or a Unix time in seconds or milliseconds; null if it is none. */
+export function timeOf(value: unknown): string | null {
+  if (typeof value === "number" && Number.isFinite(value) && value > 0) {
+    const date = new Date(value < MILLISECONDS_MIN ? value * 1000 : value);
+    return Number.isNaN(date.getTime()) ? null : date.toISOString();
+  }
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (typeof value !== "string" || !/^\s*\d{4}-\d{2}-\d{2}/.test(value)) return null;
+  const text = value.trim();
+  // A time without a zone is taken for UTC, as all of these products store it.
+  const zoned = /[zZ]$|[+-]\d{2}:?\d{2}$/.test(text) || !/\d:\d/.test(text) ? text : `${text}Z`;
+  const date = new Date(zoned.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, "$1T").replace(/ (?=[zZ+-])/, ""));
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+/** Tags from a list of texts, or from texts separated by commas; without `#`, blanks and repetitions. */
+export function tagsOf(value: unknown): readonly string[] {
+  const texts = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
+  const tags = texts.flatMap((text) => {
+    const tag = typeof text === "string" || typeof text === "number" ? storable(String(text)).trim() : "";
+    const name = [...tag.replace(/^#+/, "")].slice(0, LIMITS.tagCharacters).join("");
+    return name === "" ? [] : [name];
+  });
+  return [...new Set(tags)];
+}
+
+/** A title without line breaks, cut to the longest that is stored. */
+export function shortTitle(text: string): string {
+  return [...storable(text).replace(/\s+/g, " ").trim()].slice(0, LIMITS.titleCharacters).join("").trim();
+}
+
+/** A text without what the API refuses: NUL and lone surrogates. */
+export function storable(text: string): string {
+  return text.replaceAll("\0", "").toWellFormed();
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === "") return true;
+  return typeof value === "object" && !(value instanceof Date) && Object.keys(value).length === 0;
+}
+
+// Shared or circular parts, as YAML can have them, would make a huge JSON text of a small file.
+function isStorable(value: unknown): boolean {
+  let values = 0;
+  const waiting: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }];
+  for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) {
+    values++;
+    if (values > METADATA_VALUES_MAX || item.depth > LIMITS.jsonDepth / 2) return false;
+    if (typeof item.value === "string" && storable(item.value) !== item.value) return false;
+    if (typeof item.value !== "object" || item.value === null) continue;
+    for (const part of Object.values(item.value)) waiting.push({ value: part, depth: item.depth + 1 });
+  }
+  return true;
+}
