@@ -62,6 +62,8 @@ export function chunkedDocuments(documents: readonly LongDocument[]): readonly C
       metadata: null,
       userId: null,
       userKey: null,
+      agentId: null,
+      sessionId: null,
       externalId: name,
       createdAt: 0,
       updatedAt: 0,

@@ -31,7 +31,8 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
     operation({
       name: "createChat",
       group: "Chats",
-      summary: "Create a chat. Its messages search the memories of its user; without a user, of the whole project.",
+      summary:
+        "Create a chat. Its messages search the memories of its user, agent and session; without them, the whole project.",
       method: "POST",
       path: "/v1/chats",
       scope: "chats:write",

@@ -23,13 +23,16 @@ export function attributesOf(
   nowMs: number,
   at = "",
 ): Omit<MemoryDraft, "content"> {
-  const { title, type, tags, metadata, userId, language, externalId, expires_at, occurred_at } = body;
+  const { title, type, tags, metadata, userId, agentId, sessionId, language, externalId } = body;
+  const { expires_at, occurred_at } = body;
   return {
     ...(title && { title }),
     ...(type && { type }),
     ...(tags && { tags: checkTags(tags, fieldAt(at, "tags")) }),
     ...(metadata && { metadata: checkMetadata(metadata, fieldAt(at, "metadata")) }),
     ...(userId && { userId }),
+    ...(agentId && { agentId }),
+    ...(sessionId && { sessionId }),
     ...(language && { language: checkLanguage(language, fieldAt(at, "language")) }),
     ...(externalId && { externalId }),
     ...(expires_at && { expiresAt: checkFuture(expires_at, nowMs, fieldAt(at, "expires_at")) }),
@@ -42,7 +45,8 @@ export function attributesOf(
  * @throws Fault `invalid_request` (also for a body without fields), `too_many_tags` or `metadata_too_large`.
  */
 export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
-  const { content, title, type, tags, metadata, userId, language, externalId, expires_at, occurred_at } = body;
+  const { content, title, type, tags, metadata, userId, agentId, sessionId, language, externalId } = body;
+  const { expires_at, occurred_at } = body;
   refuseEmptyChange(body);
   if (content !== undefined) checkContent(content, "content");
   return {
@@ -52,6 +56,8 @@ export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
     ...(tags !== undefined && { tags: tags && checkTags(tags, "tags") }),
     ...(metadata !== undefined && { metadata: metadata && checkMetadata(metadata, "metadata") }),
     ...(userId !== undefined && { userId }),
+    ...(agentId !== undefined && { agentId }),
+    ...(sessionId !== undefined && { sessionId }),
     ...(language !== undefined && { language: language === null ? null : checkLanguage(language, "language") }),
     ...(externalId !== undefined && { externalId }),
     ...(expires_at !== undefined && {

@@ -36,7 +36,7 @@ export function requestBoundRows(): readonly (readonly [what: string, atMost: st
     ["tags per memory", count(LIMITS.tagsPerMemory)],
     ["`metadata` as JSON", byteText(LIMITS.metadataBytes)],
     ["an event's `data` as JSON", byteText(LIMITS.eventDataBytes)],
-    ["`userId`, `externalId`", characters(LIMITS.callerIdCharacters)],
+    ["`userId`, `agentId`, `sessionId`, `externalId`", characters(LIMITS.callerIdCharacters)],
     ["`title`", characters(LIMITS.titleCharacters)],
     ["`query`", characters(LIMITS.queryCharacters)],
     ["a chat's `message`", characters(LIMITS.messageCharacters)],

@@ -28,6 +28,8 @@ interface SearchBody {
   readonly query: string;
   readonly limit?: number | null;
   readonly userId?: string | null;
+  readonly agentId?: string | null;
+  readonly sessionId?: string | null;
   readonly includeGraph?: boolean | null;
   readonly mode?: SearchQuestion["mode"] | null;
   readonly min_score?: number | null;
@@ -52,6 +54,8 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       includeGraph: body.includeGraph ?? false,
       filter,
       ...(body.userId != null && { userId: body.userId }),
+      ...(body.agentId != null && { agentId: body.agentId }),
+      ...(body.sessionId != null && { sessionId: body.sessionId }),
       ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
     };
     const ranking = await search.search(principal, question, signal);
@@ -127,6 +131,8 @@ function questionOf(body: Static<typeof schema.QueryMemories>): Question {
     instructions: body.instructions ?? null,
     model: body.model ?? null,
     ...(body.userId != null && { userId: body.userId }),
+    ...(body.agentId != null && { agentId: body.agentId }),
+    ...(body.sessionId != null && { sessionId: body.sessionId }),
     ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
   };
 }

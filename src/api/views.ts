@@ -67,6 +67,8 @@ export function memoryAttributes(memory: Memory): View<typeof memories.MemoryWit
     tags: memory.tags,
     metadata: memory.metadata ?? {},
     userId: memory.userId,
+    agentId: memory.agentId,
+    sessionId: memory.sessionId,
     language: memory.language,
     externalId: memory.externalId,
     created_at: isoTime(memory.createdAt),
@@ -169,6 +171,8 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
       language: memory.language,
       created_at: isoTime(memory.createdAt),
       occurred_at: isoTimeOrNull(memory.occurredAt),
+      agentId: memory.agentId,
+      sessionId: memory.sessionId,
     },
     _chunk: {
       ordinal: place.ordinal,
@@ -192,7 +196,8 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
 
 /** A Chat. */
 export function chatView(chat: Chat): View<typeof chats.Chat> {
-  return { id: chat.id, userId: chat.userId, title: chat.title, created_at: isoTime(chat.createdAt) };
+  const { id, userId, agentId, sessionId, title, createdAt } = chat;
+  return { id, userId, agentId, sessionId, title, created_at: isoTime(createdAt) };
 }
 
 /** A Message. */

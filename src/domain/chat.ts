@@ -8,9 +8,28 @@ export interface Chat {
   readonly id: ChatId;
   /** User that the chat belongs to. If it is null, the chat's messages search the whole project. */
   readonly userId: string | null;
+  /** The chat's messages search the memories of this agent only; null for those of all. */
+  readonly agentId: string | null;
+  /** The chat's messages search the memories of this session only; null for those of all. */
+  readonly sessionId: string | null;
   readonly title: string | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
+}
+
+/** Input of a new chat. */
+export interface ChatDraft {
+  readonly userId: string | null;
+  readonly agentId?: string | null;
+  readonly sessionId?: string | null;
+  readonly title: string | null;
+}
+
+/** Selects chats for a list. A chat is listed if it meets all conditions that are given. */
+export interface ChatConditions {
+  readonly userId?: string;
+  readonly agentId?: string;
+  readonly sessionId?: string;
 }
 
 /** A passage as it was shown with an answer. It disappears from every answer when its memory is deleted. */

@@ -36,6 +36,8 @@ export type FilteredAttributes = Pick<
   | "updatedAt"
   | "occurredAt"
   | "userId"
+  | "agentId"
+  | "sessionId"
   | "metadata"
 >;
 
@@ -55,6 +57,8 @@ const ATTRIBUTES = {
   occurred_at: (memory) => memory.occurredAt,
   memory_id: (memory) => memory.id,
   userId: (memory) => memory.userId,
+  agentId: (memory) => memory.agentId,
+  sessionId: (memory) => memory.sessionId,
 } as const satisfies Record<string, (memory: FilteredAttributes) => Json>;
 /** Name of a filterable attribute. */
 export type FilteredAttribute = keyof typeof ATTRIBUTES;
@@ -106,7 +110,19 @@ export type Filter =
  * @throws Fault `invalid_filter` whose `param` is the path of the error (`filters.$and[0].metadata.a.$in`)
  */
 export function parseFilter(value: unknown, param = "filters"): Filter {
-  return readFilter(value, { at: param, depth: 0, seen: { conditions: 0 } });
+  return readFilter(value, newPosition(param));
+}
+
+/** A filter for the memories that match `filter` and have these values. null matches all memories. */
+export function narrowed(
+  filter: Filter | null,
+  values: { readonly [Attribute in FilteredAttribute]?: string | undefined },
+): Filter | null {
+  const conditions = Object.entries(values)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => readOperator(fieldNamed(name, name), "$eq", value, newPosition(name)));
+  if (conditions.length === 0) return filter;
+  return allOf(filter === null ? conditions : [...conditions, filter]);
 }
 
 /**
@@ -144,6 +160,10 @@ interface Position {
   readonly depth: number;
   /** Number of conditions so far; one counter for the whole filter. */
   readonly seen: { conditions: number };
+}
+
+function newPosition(at: string): Position {
+  return { at, depth: 0, seen: { conditions: 0 } };
 }
 
 function readFilter(value: unknown, position: Position): Filter {

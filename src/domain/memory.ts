@@ -61,6 +61,10 @@ export interface Memory {
   readonly metadata: JsonObject | null;
   readonly userId: string | null;
   readonly userKey: UserKey | null;
+  /** The agent that the memory belongs to: a scope beside the user. null if it belongs to none. */
+  readonly agentId: string | null;
+  /** The session, such as a conversation, that the memory belongs to: a scope beside the user. null if to none. */
+  readonly sessionId: string | null;
   readonly externalId: string | null;
   /** Unix milliseconds, like all times of this type. */
   readonly createdAt: number;
@@ -107,6 +111,8 @@ export interface MemoryChange {
   readonly tags?: readonly string[] | null;
   readonly metadata?: JsonObject | null;
   readonly userId?: string | null;
+  readonly agentId?: string | null;
+  readonly sessionId?: string | null;
   readonly language?: string | null;
   readonly externalId?: string | null;
   /** Unix milliseconds. */
@@ -131,6 +137,8 @@ export interface MemoryDraft {
   readonly tags?: readonly string[];
   readonly metadata?: JsonObject;
   readonly userId?: string;
+  readonly agentId?: string;
+  readonly sessionId?: string;
   readonly language?: string;
   readonly externalId?: string;
   /** Unix milliseconds. */

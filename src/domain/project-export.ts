@@ -105,6 +105,10 @@ export interface ExportedMemory {
   readonly extraction: Extraction | null;
   readonly metadata: JsonObject | null;
   readonly userId: string | null;
+  /** Absent if the memory belongs to no agent, as in files of versions that knew none. */
+  readonly agentId?: string;
+  /** Absent if the memory belongs to no session. */
+  readonly sessionId?: string;
   readonly externalId: string | null;
   readonly created_at: number;
   readonly updated_at: number;
@@ -135,6 +139,10 @@ export interface ExportedChat {
   readonly type: "chat";
   readonly id: string;
   readonly userId: string | null;
+  /** Absent if the chat is limited to no agent. */
+  readonly agentId?: string;
+  /** Absent if the chat is limited to no session. */
+  readonly sessionId?: string;
   readonly title: string | null;
   readonly created_at: number;
 }
@@ -227,7 +235,10 @@ export function parseExportRecord(line: string): ExportRecord {
   if (type === undefined) throw new ExportError(`there is no record type ${JSON.stringify(value.type)}`);
   const fields: Readonly<Record<string, Check>> = FIELDS[type];
   for (const [name, check] of Object.entries(fields)) {
-    if (!Object.hasOwn(value, name)) throw new ExportError(`a record of type ${type} lacks the field '${name}'`);
+    if (!Object.hasOwn(value, name)) {
+      if (check.isOptional === true) continue;
+      throw new ExportError(`a record of type ${type} lacks the field '${name}'`);
+    }
     if (!check.test(value[name])) throw new ExportError(`'${name}' of a record of type ${type} must be ${check.what}`);
   }
   const surplus = Object.keys(value).find((name) => name !== "type" && !Object.hasOwn(fields, name));
@@ -238,6 +249,7 @@ export function parseExportRecord(line: string): ExportRecord {
 interface Check {
   readonly what: string;
   readonly test: (value: unknown) => boolean;
+  readonly isOptional?: boolean;
 }
 
 const text: Check = { what: "a text", test: (value) => typeof value === "string" };
@@ -255,6 +267,7 @@ const orNull = ({ what, test }: Check): Check => ({
   what: `${what} or null`,
   test: (value) => value === null || test(value),
 });
+const optional = (check: Check): Check => ({ ...check, isOptional: true });
 const listOf = ({ what, test }: Check): Check => ({
   what: `a list, each item ${what}`,
   test: (value) => Array.isArray(value) && value.every(test),
@@ -297,6 +310,8 @@ const FIELDS: { readonly [Type in ExportType]: Readonly<Record<string, Check>> }
     extraction: orNull(oneOf(["caller", "llm", "local"])),
     metadata: orNull(object),
     userId: orNull(text),
+    agentId: optional(text),
+    sessionId: optional(text),
     externalId: orNull(text),
     created_at: count,
     updated_at: count,
@@ -310,7 +325,14 @@ const FIELDS: { readonly [Type in ExportType]: Readonly<Record<string, Check>> }
     document: orNull(withFields({ title: orNull(text), marks: listOf(object) })),
   },
   file: { memory_id: idOf("mem"), offset: count, data: text },
-  chat: { id: idOf("chat"), userId: orNull(text), title: orNull(text), created_at: count },
+  chat: {
+    id: idOf("chat"),
+    userId: orNull(text),
+    agentId: optional(text),
+    sessionId: optional(text),
+    title: orNull(text),
+    created_at: count,
+  },
   message: {
     id: idOf("msg"),
     chat_id: idOf("chat"),

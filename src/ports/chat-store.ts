@@ -3,9 +3,10 @@
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). Lists are keyset-paged and stable: chats newest first, messages oldest first. A message is
 // returned only with sources whose memories are live when it is read. Sources are left out if their memory was deleted,
-// has expired or was given to another user. Erasing a memory also erases its sources in all messages.
+// has expired, or has another user, agent or session than the chat, as far as the chat has them. Erasing a memory also
+// erases its sources in all messages.
 
-import type { Chat, Message, MessageDraft } from "../domain/chat.ts";
+import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft } from "../domain/chat.ts";
 import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
 import type { Eventually } from "../kit/eventually.ts";
@@ -14,16 +15,13 @@ import type { Listing } from "./user-store.ts";
 /** Chats and messages. */
 export interface ChatStore {
   /** Creates a chat. If a user is given, makes the user known (see UserStore). */
-  create(
-    projectId: ProjectId,
-    draft: { readonly userId: string | null; readonly title: string | null },
-  ): Eventually<Chat>;
+  create(projectId: ProjectId, draft: ChatDraft): Eventually<Chat>;
   get(projectId: ProjectId, id: ChatId): Eventually<Chat | null>;
   /**
-   * @param listing without a `userId` it selects every chat of the project
+   * @param listing without conditions it selects every chat of the project
    * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
    */
-  list(projectId: ProjectId, listing: Listing & { readonly userId?: string }): Eventually<Page<Chat>>;
+  list(projectId: ProjectId, listing: Listing & ChatConditions): Eventually<Page<Chat>>;
   /** Returns null if the chat does not exist. */
   retitle(projectId: ProjectId, id: ChatId, title: string | null): Eventually<Chat | null>;
   /** Removes a chat with its messages for good. Returns false if it does not exist. */

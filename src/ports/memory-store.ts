@@ -30,6 +30,8 @@ export interface MemoryListing {
   readonly status?: MemoryStatus;
   readonly type?: string;
   readonly userId?: string;
+  readonly agentId?: string;
+  readonly sessionId?: string;
   /** The memory has this tag. */
   readonly tag?: string;
   /** The title contains this text, regardless of upper and lower case. */

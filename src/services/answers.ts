@@ -34,6 +34,8 @@ export interface Question {
   readonly filter: Filter | null;
   readonly includeGraph: boolean;
   readonly userId?: string;
+  readonly agentId?: string;
+  readonly sessionId?: string;
   /** Time at which the question is asked, Unix milliseconds; default: now. */
   readonly asOf?: number;
   /** The caller's instructions to the language model on tone and form; null if there are none. */

@@ -1,8 +1,8 @@
-// Chats and their messages, which are answered one after the other. A chat searches the memories of its user, or the
-// whole project if it has no user.
+// Chats and their messages, which are answered one after the other. A chat searches the memories of its user, agent and
+// session; of the whole project if it has none of them.
 
 import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
-import type { Chat, Message, MessageSource } from "../domain/chat.ts";
+import type { Chat, ChatConditions, ChatDraft, Message, MessageSource } from "../domain/chat.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { ChatId, MessageId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -26,8 +26,8 @@ export interface ChatServiceParts {
   readonly describeSource: (source: CitedPassage) => JsonObject;
 }
 
-/** A question to a chat. Its user is the user of the chat. */
-export type ChatQuestion = Omit<Question, "userId" | "includeGraph" | "model">;
+/** A question to a chat. Its user, agent and session are those of the chat. */
+export type ChatQuestion = Omit<Question, "userId" | "agentId" | "sessionId" | "includeGraph" | "model">;
 
 /** Events of a message that is being answered: fragments of the answer, then the stored message. */
 export type MessageEvent =
@@ -53,10 +53,10 @@ export class ChatService {
   async create(
     { chats }: Transaction,
     viewer: Viewer,
-    draft: { readonly userId?: string | null; readonly title?: string | null },
+    { userId: named, agentId = null, sessionId = null, title = null }: Partial<ChatDraft>,
   ): Promise<Chat> {
-    const userId = userOf(viewer, draft.userId) ?? null;
-    return chats.create(viewer.projectId, { userId, title: draft.title ?? null });
+    const userId = userOf(viewer, named) ?? null;
+    return chats.create(viewer.projectId, { userId, agentId, sessionId, title });
   }
 
   /** @throws Fault `chat_not_found` */
@@ -65,7 +65,7 @@ export class ChatService {
   }
 
   /** @throws Fault `invalid_cursor`; `insufficient_scope` if a confined key names another user */
-  async list(viewer: Viewer, listing: Listing & { readonly userId?: string }): Promise<Page<Chat>> {
+  async list(viewer: Viewer, listing: Listing & ChatConditions): Promise<Page<Chat>> {
     const { userId: named, ...rest } = listing;
     const userId = userOf(viewer, named);
     return this.#parts.chats.list(viewer.projectId, { ...rest, ...(userId !== undefined && { userId }) });
@@ -164,14 +164,22 @@ export class ChatService {
     const { chats, answers, transactions } = this.#parts;
     const { projectId } = viewer;
     signal.throwIfAborted(); // nothing is stored for a caller who disconnected while waiting in the queue
-    const { userId } = await this.get(viewer, id);
+    const { userId, agentId, sessionId } = await this.get(viewer, id);
     const history = await chats.turns(projectId, id, LIMITS.chatTurns);
     const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
     if ((await chats.append(projectId, id, asked)) === null) throw unknownChat(id);
 
     const partial = new PartialAnswer();
-    const scope = { includeGraph: false, model: null, ...(userId !== null && { userId }) };
-    const run = await answers.answer(viewer, { ...question, ...scope }, { signal, reservation, history });
+    const scope = {
+      ...(userId !== null && { userId }),
+      ...(agentId !== null && { agentId }),
+      ...(sessionId !== null && { sessionId }),
+    };
+    const run = await answers.answer(
+      viewer,
+      { ...question, ...scope, includeGraph: false, model: null },
+      { signal, reservation, history },
+    );
     const store = async (transaction: Transaction, isInterrupted: boolean): Promise<Message> => {
       const message = await transaction.chats.append(projectId, id, {
         role: "assistant",

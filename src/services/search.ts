@@ -1,6 +1,6 @@
 // Searches: determines the scope from the viewer and the user that a request names, then calls retrieval.
 
-import type { Filter } from "../domain/filter.ts";
+import { type Filter, narrowed } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
@@ -21,6 +21,10 @@ export interface SearchQuestion {
   readonly scoreMin: number;
   /** If it is absent, the search covers every user's memories and those without a user. */
   readonly userId?: string;
+  /** If it is absent, the search covers the memories of every agent, and those without one. */
+  readonly agentId?: string;
+  /** If it is absent, the search covers the memories of every session, and those without one. */
+  readonly sessionId?: string;
   readonly includeGraph: boolean;
   /** null if all memories in the scope are admissible. */
   readonly filter: Filter | null;
@@ -29,7 +33,7 @@ export interface SearchQuestion {
 }
 
 /** The part of a question that limits which memories it may find. */
-export type Confined = Pick<SearchQuestion, "userId" | "filter">;
+export type Confined = Pick<SearchQuestion, "userId" | "agentId" | "sessionId" | "filter">;
 
 /** What the service needs. */
 export type SearchServiceParts = RetrievalParts & {
@@ -51,7 +55,7 @@ export class SearchService {
    *   for the models; `model_unavailable` if no lane can run
    */
   async search(viewer: Viewer, question: SearchQuestion, signal: AbortSignal): Promise<Ranking> {
-    const { userId: _, ...request } = question;
+    const { userId: _user, agentId: _agent, sessionId: _session, ...request } = question;
     const mode = question.mode ?? (await this.#defaultMode(viewer));
     return search(this.#parts, { ...request, mode, ...(await this.#confinementOf(viewer, question)), signal });
   }
@@ -91,11 +95,12 @@ export class SearchService {
     return (project?.settings ?? DEFAULT_SETTINGS).default_mode;
   }
 
-  async #confinementOf(viewer: Viewer, { userId: named, filter }: Confined): Promise<Confinement> {
+  async #confinementOf(viewer: Viewer, confined: Confined): Promise<Confinement> {
+    const { userId: named, agentId, sessionId } = confined;
     const { projectId } = viewer;
     const userId = userOf(viewer, named);
     const user =
       userId === undefined ? null : { id: userId, key: await this.#parts.memories.userKey(projectId, userId) };
-    return { scope: { projectId, user }, filter };
+    return { scope: { projectId, user }, filter: narrowed(confined.filter, { agentId, sessionId }) };
   }
 }

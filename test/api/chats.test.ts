@@ -27,11 +27,13 @@ const elsewhere = () => ({ authorization: `Bearer ${mneme.addKey(["*"], "prj_ano
 
 describe("createChat", () => {
   test("201: exactly a Chat, with the given values", async () => {
-    const { status, body } = await create({ userId: "ada", title: "Plans" });
+    const { status, body } = await create({ userId: "ada", agentId: "cook", sessionId: "s-1", title: "Plans" });
     expect(status).toBe(201);
     expect(body).toEqual({
       id: expect.stringMatching(/^chat_[0-9a-hjkmnp-tv-z]{26}$/),
       userId: "ada",
+      agentId: "cook",
+      sessionId: "s-1",
       title: "Plans",
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
@@ -119,7 +121,8 @@ describe("listChats", () => {
     expect(Object.keys(page.body).sort()).toEqual(["cursor", "data", "has_more"]);
     expect(idsOf(page)).toEqual(ids.slice(-20).reverse());
     expect(page.body.data[0]).toEqual({
-      ...{ id: ids.at(-1), userId: "third", title: "Chat 129", created_at: expect.any(String) },
+      ...{ id: ids.at(-1), userId: "third", agentId: null, sessionId: null },
+      ...{ title: "Chat 129", created_at: expect.any(String) },
     });
     expect(page.body.has_more).toBeTrue();
   });

@@ -169,6 +169,10 @@ function named(name: string, schema: JsonSchema): Json | undefined {
     case "userId":
     case "id":
       return chance.pick(USERS);
+    case "agentId":
+      return chance.pick(["cook", "Agent Ω", "cook"]);
+    case "sessionId":
+      return chance.pick(["s1", "s 2"]);
     case "externalId":
       return chance.pick(["e1", "e2", "e3", "e4"]);
     case "language":

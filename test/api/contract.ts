@@ -55,15 +55,18 @@ const MEMORY = [
   "tags",
   "metadata",
   "userId",
+  "agentId",
+  "sessionId",
   "language",
   "externalId",
   "expires_at",
   "occurred_at",
 ];
 const UPLOAD = ["file", ...MEMORY.filter((field) => field !== "content")];
-const SEARCH = ["query", "filters", "limit", "includeGraph", "userId", "mode", "explain", "min_score", "asOf"];
+const SCOPE = ["userId", "agentId", "sessionId"];
+const SEARCH = ["query", "filters", "limit", "includeGraph", ...SCOPE, "mode", "explain", "min_score", "asOf"];
 const QUERY = [
-  ...["query", "stream", "mode", "maxSources", "instructions", "userId"],
+  ...["query", "stream", "mode", "maxSources", "instructions", ...SCOPE],
   ...["filters", "includeGraph", "asOf", "model"],
 ];
 const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters", "asOf"];
@@ -123,7 +126,7 @@ export const OPERATIONS: readonly Promised[] = [
   }),
   promised("GET /memories", readMemories, [200], false, {
     name: "listMemories",
-    query: [...PAGE, "status", "type", "userId", "tag", "q"],
+    query: [...PAGE, "status", "type", ...SCOPE, "tag", "q"],
   }),
   promised("GET /memories/{}", readMemories, [200], false, { name: "getMemory" }),
   promised("GET /memories/{}/graph", readMemories, [200], false, { query: ["limit"] }),
@@ -154,8 +157,8 @@ export const OPERATIONS: readonly Promised[] = [
     required: ["query"],
   }),
 
-  promised("POST /chats", writeChats, [201], true, { name: "createChat", perMinute: 60, body: ["userId", "title"] }),
-  promised("GET /chats", readChats, [200], false, { name: "listChats", query: [...PAGE, "userId"] }),
+  promised("POST /chats", writeChats, [201], true, { name: "createChat", perMinute: 60, body: [...SCOPE, "title"] }),
+  promised("GET /chats", readChats, [200], false, { name: "listChats", query: [...PAGE, ...SCOPE] }),
   promised("GET /chats/{}", readChats, [200], false, { name: "getChatHistory" }),
   promised("PUT /chats/{}", writeChats, [200], false, { body: ["title"], required: ["title"] }),
   promised("DELETE /chats/{}", writeChats, [204], false),
@@ -256,7 +259,7 @@ export function allows(scopes: readonly Scope[], scope: Scope): boolean {
 /** Fields of each kind of resource in answers, optional fields included. */
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Memory: [
-    ...["id", "status", "content", "title", "type", "tags", "metadata", "userId", "created_at", "updated_at"],
+    ...["id", "status", "content", "title", "type", "tags", "metadata", ...SCOPE, "created_at", "updated_at"],
     ...[
       "language",
       "externalId",
@@ -272,7 +275,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited"],
   SearchResults: ["results", "total_results", "explain"],
   QueryResult: ["answer", "sources", "usage"],
-  Chat: ["id", "userId", "title", "created_at"],
+  Chat: ["id", ...SCOPE, "title", "created_at"],
   Message: ["id", "role", "content", "sources", "created_at", "interrupted"],
   User: ["id", "name", "email", "metadata", "created_at"],
   Event: ["id", "userId", "type", "data", "created_at"],

@@ -24,6 +24,7 @@ test("200: the whole memory, the same as in the list", async () => {
     [
       ...["chunk_count", "content", "created_at", "expires_at", "externalId", "extraction", "id", "language"],
       ...["metadata", "source", "occurred_at", "status", "tags", "title", "type", "updated_at", "userId"],
+      ...["agentId", "sessionId"],
     ].sort(),
   );
   expect(body).toMatchObject({ id, status: "completed", content: "The ferry leaves at noon.", metadata: { pier: 4 } });

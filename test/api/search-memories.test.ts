@@ -63,6 +63,8 @@ describe("200", () => {
           language: "en",
           created_at: expect.stringMatching(/Z$/),
           occurred_at: null,
+          agentId: null,
+          sessionId: null,
         },
         _chunk: { ordinal: 0, start: 0, end: 45 },
       },

@@ -1,7 +1,7 @@
 // Contract of ChatStore (src/ports/chat-store.ts). Every implementation must pass it; `open` creates the one to test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Chat, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
+import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { type ChatId, isId, type MemoryId, type MemoryKey, type ProjectId } from "../../src/domain/ids.ts";
 import type { Page } from "../../src/domain/page.ts";
@@ -34,7 +34,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
     });
     afterEach(() => stores.close());
 
-    const create = async (draft: { readonly userId?: string; readonly title?: string } = {}) =>
+    const create = async (draft: Partial<ChatDraft> = {}) =>
       await store.create(project, { ...WHOLE_PROJECT, ...draft });
     const say = async (chat: Chat, draft: Partial<MessageDraft> = {}): Promise<Message> => {
       const message = await store.append(project, chat.id, draftOf(draft));
@@ -50,7 +50,14 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
     describe("create", () => {
       test("creates a chat without user and title if none is given", async () => {
         const chat = await create();
-        expect(chat).toEqual({ id: chat.id, userId: null, title: null, createdAt: clock.now() });
+        expect(chat).toEqual({
+          id: chat.id,
+          userId: null,
+          agentId: null,
+          sessionId: null,
+          title: null,
+          createdAt: clock.now(),
+        });
         expect(isId("chat", chat.id)).toBe(true);
         expect(await store.get(project, chat.id)).toEqual(chat);
         expect(await store.history(project, chat.id)).toEqual([]);
@@ -79,6 +86,26 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect(await store.list(project, { limit: 10 })).toEqual({ items: [c, b, a], cursor: null });
         expect((await store.list(project, { limit: 10, userId: "u" })).items).toEqual([a]);
         expect((await store.list(project, { limit: 10, userId: "U" })).items).toEqual([]);
+      });
+
+      test("filters by agent and session, alone and together with the user, and binds the cursor to them", async () => {
+        const a = await create({ userId: "u", agentId: "a", sessionId: "s" });
+        const b = await create({ agentId: "a" });
+        const c = await create({ userId: "u", agentId: "A", sessionId: "s" });
+        await store.create(other, { userId: "u", agentId: "a", sessionId: "s", title: null });
+        const items = async (conditions: ChatConditions) =>
+          (await store.list(project, { limit: 10, ...conditions })).items;
+        expect(await items({ agentId: "a" })).toEqual([b, a]);
+        expect(await items({ sessionId: "s" })).toEqual([c, a]);
+        expect(await items({ userId: "u", agentId: "a" })).toEqual([a]);
+        expect(await items({ userId: "u", sessionId: "s" })).toEqual([c, a]);
+        expect(await items({ agentId: "a", sessionId: "s" })).toEqual([a]);
+        expect(await items({ agentId: "s" })).toEqual([]);
+        const { cursor } = await store.list(project, { limit: 1, agentId: "a" });
+        const page = { limit: 1, cursor: cursor ?? "" };
+        expect(await store.list(project, { ...page, agentId: "a" })).toEqual({ items: [a], cursor: null });
+        expect(await codeOf(async () => await store.list(project, { ...page, sessionId: "a" }))).toBe("invalid_cursor");
+        expect(await codeOf(async () => await store.list(project, page))).toBe("invalid_cursor");
       });
 
       test("has the chats of a user who is no longer known", async () => {
@@ -317,6 +344,22 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect(await shownIn(chat)).toEqual([[sourceOf(own)]]);
       });
 
+      test("of another agent's or session's memories are left out of a chat that has one", async () => {
+        const own = await memories.add(project, null, undefined, { agentId: "a", sessionId: "s" });
+        const ofAgent = await memories.add(project, null, undefined, { agentId: "a" });
+        const neither = await memories.add(project, null);
+        const sources = [own, ofAgent, neither].map((key) => sourceOf(key));
+        const [ofBoth, ofOne, ofNone] = [
+          await create({ agentId: "a", sessionId: "s" }),
+          await create({ agentId: "a" }),
+          await create(),
+        ];
+        for (const chat of [ofBoth, ofOne, ofNone]) await say(chat, { role: "assistant", sources });
+        expect(await shownIn(ofBoth)).toEqual([[sourceOf(own)]]);
+        expect(await shownIn(ofOne)).toEqual([[sourceOf(own), sourceOf(ofAgent)]]);
+        expect(await shownIn(ofNone)).toEqual([sources]);
+      });
+
       test("of an erased memory are removed for good", async () => {
         const chat = await create();
         const memory = await memories.add(project, null);
@@ -382,8 +425,14 @@ class ChatMemories {
   constructor(private readonly stores: Stores) {}
 
   /** Adds a memory. `expiresAt` is in Unix milliseconds. A memory without `userId` belongs to no user. */
-  async add(project: ProjectId, expiresAt: number | null, userId?: string): Promise<MemoryKey> {
-    const draft = { content: "a", ...(expiresAt !== null && { expiresAt }), ...(userId !== undefined && { userId }) };
+  async add(
+    project: ProjectId,
+    expiresAt: number | null,
+    userId?: string,
+    more: Pick<ChatConditions, "agentId" | "sessionId"> = {},
+  ): Promise<MemoryKey> {
+    const times = expiresAt === null ? {} : { expiresAt };
+    const draft = { content: "a", ...times, ...(userId !== undefined && { userId }), ...more };
     const [accepted] = await this.stores.memories.accept(project, [draft]);
     if (accepted === undefined || accepted instanceof Fault) throw new Error("the memory was refused");
     const { key, id } = accepted.memory;
@@ -453,13 +502,15 @@ interface OracleMemory {
   readonly key: MemoryKey;
   readonly expiresAt: number | null;
   readonly userId: string | null;
+  readonly agentId: string;
+  readonly sessionId: string;
   isDeleted: boolean;
 }
 
 /** The project and chat that a message belongs to. */
 interface Place {
   readonly project: ProjectId;
-  readonly chat: Pick<Chat, "userId">;
+  readonly chat: Pick<Chat, "userId" | "agentId" | "sessionId">;
 }
 
 /** A list that is read page by page while it changes. */
@@ -511,7 +562,12 @@ class RandomWalk {
 
   async #create(): Promise<void> {
     const project = this.#project();
-    const draft = { userId: this.#pick([null, "u", "v"]) ?? null, title: this.#pick([null, "titled"]) ?? null };
+    const draft = {
+      userId: this.#pick([null, "u", "v"]) ?? null,
+      agentId: this.#pick([null, null, "a", "b"]) ?? null,
+      sessionId: this.#pick([null, null, "s", "t"]) ?? null,
+      title: this.#pick([null, "titled"]) ?? null,
+    };
     const chat = await this.store.create(project, draft);
     expect(chat).toEqual({ id: chat.id, ...draft, createdAt: this.clock.now() });
     this.#chats.push({ place: this.#nextPlace(), project, chat, messages: [] });
@@ -553,8 +609,9 @@ class RandomWalk {
     const project = this.#project();
     const expiresAt = this.#integer(2) === 0 ? this.clock.now() + this.#integer(10_000) : null;
     const userId = this.#pick([undefined, "u", "v"]);
-    const key = await this.memories.add(project, expiresAt, userId);
-    this.#memories.push({ project, key, expiresAt, userId: userId ?? null, isDeleted: false });
+    const [agentId, sessionId] = [this.#pick(["a", "b"]) ?? "a", this.#pick(["s", "t"]) ?? "s"];
+    const key = await this.memories.add(project, expiresAt, userId, { agentId, sessionId });
+    this.#memories.push({ project, key, expiresAt, userId: userId ?? null, agentId, sessionId, isDeleted: false });
   }
 
   async #removeMemory(): Promise<void> {
@@ -579,16 +636,22 @@ class RandomWalk {
 
   #readerOfChats(project: ProjectId): Pick<Reader, "read" | "beyond"> {
     const userId = this.#pick([undefined, "u"]);
+    const agentId = this.#pick([undefined, undefined, "a"]);
+    const sessionId = this.#pick([undefined, undefined, "s"]);
     return {
       read: async (cursor, limit) =>
         await this.store.list(project, {
           limit,
           ...(cursor !== undefined && { cursor }),
           ...(userId !== undefined && { userId }),
+          ...(agentId !== undefined && { agentId }),
+          ...(sessionId !== undefined && { sessionId }),
         }),
       beyond: (place) =>
         this.#chats
           .filter((one) => one.project === project && (userId ?? one.chat.userId) === one.chat.userId)
+          .filter(({ chat }) => (agentId ?? chat.agentId) === chat.agentId)
+          .filter(({ chat }) => (sessionId ?? chat.sessionId) === chat.sessionId)
           .filter((one) => place === null || one.place < place)
           .map((one) => ({ place: one.place, item: one.chat }))
           .reverse(),
@@ -636,8 +699,8 @@ class RandomWalk {
     return { ...message, sources: this.#live(place, message.sources) };
   }
 
-  // Keeps the sources whose memories are live and of the same project. In the chat of a user, only memories of that
-  // user count.
+  // Keeps the sources whose memories are live and of the same project. If the chat has a user, an agent or a session,
+  // only memories of it count.
   #live({ project, chat }: Place, sources: readonly MessageSource[]): readonly MessageSource[] {
     return sources.filter(({ memoryKey }) =>
       this.#memories.some(
@@ -645,6 +708,8 @@ class RandomWalk {
           memory.key === memoryKey &&
           memory.project === project &&
           (chat.userId === null || memory.userId === chat.userId) &&
+          (chat.agentId === null || memory.agentId === chat.agentId) &&
+          (chat.sessionId === null || memory.sessionId === chat.sessionId) &&
           !memory.isDeleted &&
           (memory.expiresAt === null || memory.expiresAt > this.clock.now()),
       ),

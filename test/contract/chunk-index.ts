@@ -1116,6 +1116,8 @@ function attributes(more: Partial<FilteredAttributes> = {}): FilteredAttributes 
     updatedAt: 0,
     occurredAt: null,
     userId: null,
+    agentId: null,
+    sessionId: null,
     metadata: null,
     ...more,
   };

@@ -28,6 +28,8 @@ export interface OracleMemory {
   given: Set<ExtractedField>;
   expiresAt: number | null;
   occurredAt: number | null;
+  agentId: string | null;
+  sessionId: string | null;
   deletedAt: number | null;
   isRetracted: boolean;
   isPurgeAsked: boolean;
@@ -54,6 +56,8 @@ export interface OracleFilter {
   readonly status?: MemoryStatus;
   readonly type?: string;
   readonly userId?: string;
+  readonly agentId?: string;
+  readonly sessionId?: string;
   readonly tag?: string;
   readonly q?: string;
 }
@@ -231,6 +235,8 @@ export class MemoryOracle {
     Object.assign(memory, { externalId, userId });
     if (change.expiresAt !== undefined) memory.expiresAt = change.expiresAt;
     if (change.occurredAt !== undefined) memory.occurredAt = change.occurredAt;
+    if (change.agentId !== undefined) memory.agentId = change.agentId;
+    if (change.sessionId !== undefined) memory.sessionId = change.sessionId;
     if (!isRework) this.#record("memory.updated", memory);
     return { memory, outcome: isRework ? "rewritten" : "updated" };
   }
@@ -307,6 +313,8 @@ export class MemoryOracle {
       given: new Set(EXTRACTED_FIELDS.filter((field) => draft[field] !== undefined)),
       expiresAt: draft.expiresAt ?? null,
       occurredAt: draft.occurredAt ?? null,
+      agentId: draft.agentId ?? null,
+      sessionId: draft.sessionId ?? null,
       deletedAt: null,
       isRetracted: false,
       isPurgeAsked: false,
@@ -324,12 +332,15 @@ function toWork(memory: OracleMemory, now: number): void {
   Object.assign(memory, { version, status: "processing", attempts: 0, lease: null, claimableAt: now });
 }
 
-function isListed(memory: OracleMemory, { status, type, userId, tag, q }: OracleFilter): boolean {
+function isListed(memory: OracleMemory, filter: OracleFilter): boolean {
+  const { status, type, userId, agentId, sessionId, tag, q } = filter;
   const { title, tags } = memory.attributes;
   return (
     (status === undefined || memory.status === status) &&
     (type === undefined || memory.attributes.type === type) &&
     (userId === undefined || memory.userId === userId) &&
+    (agentId === undefined || memory.agentId === agentId) &&
+    (sessionId === undefined || memory.sessionId === sessionId) &&
     (tag === undefined || (tags ?? []).includes(tag)) &&
     (q === undefined || (typeof title === "string" && title.toLowerCase().includes(q.toLowerCase())))
   );

@@ -72,6 +72,8 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           externalId: "e",
           expiresAt: clock.now() + 5,
           occurredAt: -62_135_596_800_000,
+          agentId: "ägent",
+          sessionId: "s 1",
         };
         const { memory, outcome } = await accept(draft);
         expect(outcome).toBe("created");
@@ -92,6 +94,8 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           updatedAt: clock.now(),
           expiresAt: clock.now() + 5,
           occurredAt: -62_135_596_800_000,
+          agentId: "ägent",
+          sessionId: "s 1",
           contentBytes: 12,
           source: null,
           given: ["title", "type", "tags", "language"],
@@ -103,10 +107,9 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       test("stores null for values that were not given", async () => {
         const { memory } = await accept();
         const { title, type, tags, language, metadata, userId, userKey, externalId, given } = memory;
-        const { expiresAt, occurredAt } = memory;
-        expect([title, type, tags, language, metadata, userId, userKey, externalId, expiresAt, occurredAt]).toEqual(
-          Array(10).fill(null),
-        );
+        const { expiresAt, occurredAt, agentId, sessionId } = memory;
+        const attributes = [title, type, tags, language, metadata, userId, userKey, externalId];
+        expect([...attributes, expiresAt, occurredAt, agentId, sessionId]).toEqual(Array(12).fill(null));
         expect(given).toEqual([]);
       });
 
@@ -322,6 +325,31 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await keysOf({ userId: "nobody" })).toEqual([]);
       });
 
+      test("filters by agent and session, alone and together with each other condition", async () => {
+        const a = await completed({ agentId: "a", sessionId: "s", userId: "u", tags: ["t"] });
+        const b = (await accept({ agentId: "a", sessionId: "S", type: "x" })).memory;
+        const c = (await accept({ agentId: "A", sessionId: "s", userId: "u" })).memory;
+        const d = (await accept({ userId: "u", type: "x", title: "a s" })).memory;
+        await accept({ agentId: "a", sessionId: "s" }, other);
+        expect(await keysOf({ agentId: "a" })).toEqual([b.key, a.key]);
+        expect(await keysOf({ sessionId: "s" })).toEqual([c.key, a.key]);
+        expect(await keysOf({ agentId: "a", sessionId: "s" })).toEqual([a.key]);
+        expect(await keysOf({ agentId: "a", userId: "u" })).toEqual([a.key]);
+        expect(await keysOf({ sessionId: "s", userId: "u", status: "processing" })).toEqual([c.key]);
+        expect(await keysOf({ agentId: "a", type: "x" })).toEqual([b.key]);
+        expect(await keysOf({ agentId: "a", tag: "t" })).toEqual([a.key]);
+        expect(await keysOf({ sessionId: "S", tag: "t" })).toEqual([]);
+        expect(await keysOf({ agentId: "nobody" })).toEqual([]);
+        expect(await keysOf({ agentId: "a", q: "a s" })).toEqual([]);
+        await store.change(project, d.id, { agentId: "a", sessionId: "s" });
+        await store.change(project, a.id, { sessionId: null });
+        expect(await keysOf({ agentId: "a" })).toEqual([d.key, b.key, a.key]);
+        expect(await keysOf({ sessionId: "s" })).toEqual([d.key, c.key]);
+        expect(await keysOf({ agentId: "a", q: "a s" })).toEqual([d.key]);
+        await store.remove(project, d.id);
+        expect(await keysOf({ agentId: "a", sessionId: "s" })).toEqual([]);
+      });
+
       test("filters by the exact tag and by a part of the title in any case", async () => {
         const a = (await accept({ tags: ["x", "Größe"], title: "Über STRASSEN" })).memory;
         const b = (await accept({ tags: ["x"], title: "ｆｕｌｌ width ΟΔΟΣ", userId: "u" })).memory;
@@ -431,6 +459,8 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           [project, { limit: 1, cursor, type: "x" }],
           [project, { limit: 1, cursor, status: "processing" }],
           [project, { limit: 1, cursor, userId: "u" }],
+          [project, { limit: 1, cursor, agentId: "u" }],
+          [project, { limit: 1, cursor, sessionId: "u" }],
           [project, { limit: 1, cursor, tag: "x" }],
           [project, { limit: 1, cursor, q: "x" }],
           [project, { limit: 1, cursor: `${cursor}A` }],
@@ -522,6 +552,8 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           metadata: { b: [2] },
           expiresAt: clock.now() + 5,
           occurredAt: 7,
+          agentId: "a",
+          sessionId: "s",
         });
         expect(outcome).toBe("updated");
         expect(memory).toEqual({
@@ -530,6 +562,8 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           metadata: { b: [2] },
           expiresAt: clock.now() + 5,
           occurredAt: 7,
+          agentId: "a",
+          sessionId: "s",
           updatedAt: clock.now(),
         });
         expect(await reread(before)).toEqual(memory);
@@ -545,10 +579,12 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           userId: "u",
           expiresAt: clock.now() + 9e6,
           occurredAt: clock.now() + 9e6,
+          agentId: "a",
+          sessionId: "s",
         });
         const cleared = {
           ...{ title: null, tags: null, metadata: null, externalId: null, userId: null },
-          ...{ expiresAt: null, occurredAt: null },
+          ...{ expiresAt: null, occurredAt: null, agentId: null, sessionId: null },
         };
         const { memory } = await change(before, cleared);
         expect(memory).toEqual({ ...before, ...cleared, userKey: null, given: [] });

@@ -107,6 +107,8 @@ export class RandomWalk {
       ...this.#maybe({ tags: [`g${this.#integer(3)}`, `g${this.#integer(3)}`] }),
       ...(this.random() < 0.2 && { expiresAt: now + 1 + this.#integer(5_000) }),
       ...this.#maybe({ occurredAt: this.#integer(9) }),
+      ...this.#maybe({ agentId: `a${this.#integer(2)}` }),
+      ...this.#maybe({ sessionId: `s${this.#integer(2)}` }),
     }));
     const accepted = await this.stores.memories.accept(this.projects[project], drafts);
     expect(accepted).toHaveLength(drafts.length);
@@ -131,6 +133,8 @@ export class RandomWalk {
       ...this.#maybe({ tags: orNull([`g${this.#integer(3)}`]) }),
       ...(this.random() < 0.2 && { expiresAt: orNull(now + 1 + this.#integer(5_000)) }),
       ...this.#maybe({ occurredAt: orNull(this.#integer(9)) }),
+      ...this.#maybe({ agentId: orNull(`a${this.#integer(2)}`) }),
+      ...this.#maybe({ sessionId: orNull(`s${this.#integer(2)}`) }),
     };
     const expected = this.#oracle.change(memory, change, now);
     expect(
@@ -271,6 +275,8 @@ export class RandomWalk {
         externalId: memory.externalId,
         expiresAt: memory.expiresAt,
         occurredAt: memory.occurredAt,
+        agentId: memory.agentId,
+        sessionId: memory.sessionId,
         given: [...memory.given].sort(),
       })),
     );
@@ -278,6 +284,8 @@ export class RandomWalk {
       ...this.#maybe({ status: (["processing", "completed", "failed"] as const)[this.#integer(3)] ?? "failed" }),
       ...this.#maybe({ type: `k${this.#integer(2)}` }),
       ...this.#maybe({ userId: `u${this.#integer(2)}` }),
+      ...this.#maybe({ agentId: `a${this.#integer(2)}` }),
+      ...this.#maybe({ sessionId: `s${this.#integer(2)}` }),
       ...this.#maybe({ tag: ["g0", "g1", "found"][this.#integer(3)] ?? "" }),
       ...this.#maybe({ q: ["ÄRGER", "übel", "r 1", "XTR"][this.#integer(4)] ?? "" }),
     };
@@ -330,9 +338,11 @@ function shown(result: Accepted | OracleOutcome | Fault | FaultCode | null | und
 
 function comparable(memory: Memory) {
   const { key, version, state, title, type, tags, language, userId, externalId, expiresAt, occurredAt, given } = memory;
+  const { agentId, sessionId } = memory;
   const { status } = state;
   return {
     ...{ key, version, status, title, type, tags, language, userId, externalId, expiresAt, occurredAt },
+    ...{ agentId, sessionId },
     given: [...given].sort(),
   };
 }

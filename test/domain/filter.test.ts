@@ -23,6 +23,8 @@ const BARE: FilteredAttributes = {
   updatedAt: Date.UTC(2026, 1, 28),
   occurredAt: Date.UTC(2025, 6, 14),
   userId: null,
+  agentId: null,
+  sessionId: null,
   metadata: null,
 };
 const memory = (attributes: Partial<FilteredAttributes>): FilteredAttributes => ({ ...BARE, ...attributes });
@@ -69,6 +71,8 @@ describe("fields", () => {
     source: { filename: "kites.pdf", media_type: "application/pdf", bytes: 9 },
     externalId: "ext-1",
     userId: "ada",
+    agentId: "cook",
+    sessionId: "s-1",
     metadata: { color: "red" },
   });
 
@@ -85,6 +89,8 @@ describe("fields", () => {
       occurred_at: "2025-07-14",
       memory_id: "mem_7",
       userId: "ada",
+      agentId: "cook",
+      sessionId: "s-1",
       "metadata.color": "red",
     };
     for (const [field, value] of Object.entries(values)) {
@@ -103,6 +109,8 @@ describe("fields", () => {
       "source.media_type",
       "externalId",
       "userId",
+      "agentId",
+      "sessionId",
       "metadata.color",
     ];
     for (const field of attributes) {
@@ -475,7 +483,8 @@ function flattened(of: FilteredAttributes): Table {
   const enter = (path: string, value: unknown) => table.set(path, [...(table.get(path) ?? []), value]);
   const attributes: Record<string, unknown> = {
     ...{ memory_id: of.id, title: of.title, type: of.type, tags: of.tags, language: of.language },
-    ...{ "source.media_type": of.source?.media_type, externalId: of.externalId, userId: of.userId },
+    ...{ "source.media_type": of.source?.media_type, externalId: of.externalId },
+    ...{ userId: of.userId, agentId: of.agentId, sessionId: of.sessionId },
     ...{ created_at: new Date(of.createdAt), updated_at: new Date(of.updatedAt) },
     occurred_at: of.occurredAt === null ? null : new Date(of.occurredAt),
   };

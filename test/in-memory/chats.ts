@@ -1,6 +1,6 @@
 // ChatStore in memory.
 
-import type { Chat, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
+import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
 import type { ChatId, MessageId, ProjectId } from "../../src/domain/ids.ts";
 import { decodeCursor, type Page, pageOf } from "../../src/domain/page.ts";
 import type { ChatStore } from "../../src/ports/chat-store.ts";
@@ -16,15 +16,12 @@ const TITLE_CHARACTERS_MAX = 80;
 export class InMemoryChats implements ChatStore {
   constructor(private readonly session: Session) {}
 
-  create(
-    projectId: ProjectId,
-    { userId, title }: { readonly userId: string | null; readonly title: string | null },
-  ): Chat {
+  create(projectId: ProjectId, { userId, agentId = null, sessionId = null, title }: ChatDraft): Chat {
     existingProject(this.session, projectId);
     const id = this.session.newId("chat") as ChatId;
     const userKey = userId === null ? null : nameUser(this.session, projectId, userId).key;
     const key = this.session.next("chat");
-    const row = { key, id, projectId, userKey, userId, title, createdAt: this.session.now };
+    const row = { key, id, projectId, userKey, userId, agentId, sessionId, title, createdAt: this.session.now };
     return toChat(this.session.tables.chats.set(id, row));
   }
 
@@ -33,14 +30,17 @@ export class InMemoryChats implements ChatStore {
     return row === null ? null : toChat(row);
   }
 
-  list(projectId: ProjectId, { limit, cursor, userId }: Listing & { readonly userId?: string }): Page<Chat> {
-    const binding = cursorBinding(this.session, projectId, ["chats", userId ?? null]);
+  list(projectId: ProjectId, { limit, cursor, userId, agentId, sessionId }: Listing & ChatConditions): Page<Chat> {
+    const list = ["chats", userId ?? null, agentId ?? null, sessionId ?? null] as const;
+    const binding = cursorBinding(this.session, projectId, list);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const rows = this.session.tables.chats
       .rows(
         (row) =>
           row.projectId === projectId &&
           (userId === undefined || row.userId === userId) &&
+          (agentId === undefined || row.agentId === agentId) &&
+          (sessionId === undefined || row.sessionId === sessionId) &&
           (before === null || row.key < before),
       )
       .reverse();
@@ -130,12 +130,16 @@ export class InMemoryChats implements ChatStore {
     return this.session.tables.messages.rows(({ chatId }) => chatId === id);
   }
 
-  // Returns the sources whose memories are live. In the chat of a user, only memories of that user count.
+  // Returns the sources whose memories are live, and have the user, agent and session that the chat has.
   #liveSources(chat: ChatRow, { sources }: MessageRow): readonly MessageSource[] {
     return sources.filter(({ memoryKey }) => {
       const memory = this.session.tables.memories.get(memoryKey);
       if (memory === undefined || !isLive(memory, this.session.now)) return false;
-      return chat.userKey === null || memory.userKey === chat.userKey;
+      return (
+        (chat.userKey === null || memory.userKey === chat.userKey) &&
+        (chat.agentId === null || memory.agentId === chat.agentId) &&
+        (chat.sessionId === null || memory.sessionId === chat.sessionId)
+      );
     });
   }
 
@@ -145,8 +149,8 @@ export class InMemoryChats implements ChatStore {
   }
 }
 
-function toChat({ id, userId, title, createdAt }: ChatRow): Chat {
-  return { id, userId, title, createdAt };
+function toChat({ id, userId, agentId, sessionId, title, createdAt }: ChatRow): Chat {
+  return { id, userId, agentId, sessionId, title, createdAt };
 }
 
 /**

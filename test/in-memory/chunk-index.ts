@@ -768,6 +768,8 @@ function filteredAttributes(json: string): FilteredAttributes {
     updatedAt: Number(attributes.updated_at),
     occurredAt: (attributes.occurred_at ?? null) as number | null,
     userId: text("userId"),
+    agentId: text("agentId"),
+    sessionId: text("sessionId"),
     metadata: (attributes.metadata ?? null) as JsonObject | null,
   };
 }

@@ -81,9 +81,10 @@ export class InMemoryMemories implements MemoryStore {
   }
 
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
-    const { status, type, userId, tag, q, limit, cursor, contentBytesMax = Number.POSITIVE_INFINITY } = listing;
+    const { status, type, userId, agentId, sessionId, tag, q, limit, cursor } = listing;
+    const { contentBytesMax = Number.POSITIVE_INFINITY } = listing;
     const part = q === undefined ? undefined : foldTitle(q);
-    const parts = [status, type, userId, tag, part].map((each) => each ?? null);
+    const parts = [status, type, userId, tag, part, agentId, sessionId].map((each) => each ?? null);
     const binding = cursorBinding(this.session, projectId, ["memories", ...parts]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     const rows = liveMemories(this.session, projectId)
@@ -93,6 +94,8 @@ export class InMemoryMemories implements MemoryStore {
           (status === undefined || row.status === status) &&
           (type === undefined || row.type === type) &&
           (userId === undefined || row.userId === userId) &&
+          (agentId === undefined || row.agentId === agentId) &&
+          (sessionId === undefined || row.sessionId === sessionId) &&
           (tag === undefined || row.tags?.includes(tag) === true) &&
           (part === undefined || (row.title !== null && foldTitle(row.title).includes(part))),
       )
@@ -276,7 +279,7 @@ function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, 
 
 type Attributes = Pick<
   MemoryRow,
-  "title" | "type" | "tags" | "language" | "metadata" | "given" | "expiresAt" | "occurredAt"
+  "title" | "type" | "tags" | "language" | "metadata" | "given" | "expiresAt" | "occurredAt" | "agentId" | "sessionId"
 >;
 
 /**
@@ -302,5 +305,7 @@ function attributesAfter(change: MemoryChange, known: MemoryRow | null, isRework
     ),
     expiresAt: change.expiresAt === undefined ? (known?.expiresAt ?? null) : change.expiresAt,
     occurredAt: change.occurredAt === undefined ? (known?.occurredAt ?? null) : change.occurredAt,
+    agentId: change.agentId === undefined ? (known?.agentId ?? null) : change.agentId,
+    sessionId: change.sessionId === undefined ? (known?.sessionId ?? null) : change.sessionId,
   };
 }

@@ -129,11 +129,11 @@ export function toVisible(row: MemoryRow): VisibleMemory {
 
 /** Converts a row to a Memory. */
 export function toMemory(row: MemoryRow): Memory {
-  const { key, id, version, title, type, tags, language, metadata, userId, userKey, externalId } = row;
-  const { createdAt, updatedAt, expiresAt, occurredAt, contentBytes, source, given } = row;
+  const { key, id, version, title, type, tags, language, metadata, userId, userKey, agentId, sessionId } = row;
+  const { externalId, createdAt, updatedAt, expiresAt, occurredAt, contentBytes, source, given } = row;
   return {
-    ...{ key, id, version, state: toState(row), title, type, tags, language, metadata, userId, userKey, externalId },
-    ...{ createdAt, updatedAt, expiresAt, occurredAt, contentBytes, source, given },
+    ...{ key, id, version, state: toState(row), title, type, tags, language, metadata, userId, userKey },
+    ...{ agentId, sessionId, externalId, createdAt, updatedAt, expiresAt, occurredAt, contentBytes, source, given },
   };
 }
 

@@ -113,6 +113,8 @@ export interface MemoryRow {
   readonly updatedAt: number;
   readonly expiresAt: number | null;
   readonly occurredAt: number | null;
+  readonly agentId: string | null;
+  readonly sessionId: string | null;
   readonly deletedAt: number | null;
   readonly isRetracted: boolean;
   readonly isPurgeAsked: boolean;
@@ -132,6 +134,8 @@ export interface ChatRow {
   readonly projectId: ProjectId;
   readonly userKey: UserKey | null;
   readonly userId: string | null;
+  readonly agentId: string | null;
+  readonly sessionId: string | null;
   readonly title: string | null;
   readonly createdAt: number;
 }

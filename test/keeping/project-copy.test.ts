@@ -58,6 +58,7 @@ async function fill(service: TestService): Promise<void> {
       language: "en",
     },
     ...{ metadata: { deep: { list: [1, "two", false] } }, externalId: "ext-1", occurred_at: "2020-02-29T12:00:00Z" },
+    ...{ agentId: "cook", sessionId: "s-1" },
   });
   await store({ content: "Expires far in the future.", expires_at: "2090-01-01T00:00:00Z" });
   const gone = await store({ content: "This memory is deleted and must not be exported." });
@@ -74,6 +75,7 @@ async function fill(service: TestService): Promise<void> {
   // a file that cannot be read is kept, so that the memory can be tried again
   await upload(new File([`%PDF-1.4\n${"damaged ".repeat(200_000)}`], "broken.pdf", { type: "application/pdf" }));
   const chat = await call("POST", "/v1/chats", { userId: "ada" });
+  await call("POST", "/v1/chats", { agentId: "cook", sessionId: "s-1" });
   const answer = await call("POST", `/v1/chats/${chat.body.id}/messages`, {
     message: "Where is the key of the boathouse?",
   });

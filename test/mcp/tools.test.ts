@@ -114,6 +114,26 @@ describe.each([...CLIENTS])("a client of %s", (name) => {
     TIMEOUT_MS,
   );
 
+  test("memories of an agent and a session are found, asked, listed and profiled within them only", async () => {
+    const place = { userId, agentId: "cook", sessionId: "tuesday" };
+    const { memory_id } = await peer.done("add_memory", { content: "The stew needs more thyme.", ...place });
+    await peer.done("add_memory", { content: "The stew needs a bigger pot.", userId, agentId: "smith" });
+    const shown = { memory_id, agentId: "cook", sessionId: "tuesday" };
+    for (const scope of [place, { agentId: "cook" }, { sessionId: "tuesday" }]) {
+      const searched = await peer.done("search_memories", { query: "what does the stew need?", ...scope });
+      const asked = await peer.done("ask_memories", { query: "what does the stew need?", ...scope });
+      const listed = await peer.done("list_memories", scope);
+      const profile = await peer.done("get_profile", scope);
+      for (const found of [searched.results, asked.sources, listed.memories, profile.memories]) {
+        expect(found).toMatchObject([shown]);
+      }
+    }
+    const moved = await peer.done("update_memory", { memory_id, agentId: "smith", sessionId: null });
+    expect(moved).toMatchObject({ memory_id, searchable: true });
+    expect((await peer.done("list_memories", { agentId: "smith", userId })).memories).toHaveLength(2);
+    expect((await peer.done("list_memories", { sessionId: "tuesday" })).memories).toEqual([]);
+  });
+
   test("results have no fields that their schemas do not name", async () => {
     await peer.done("add_memory", { content: "A note about schemas.", userId, occurred_at: "2026-01-01" });
     const named = new Map((await peer.tools()).map(({ name, outputSchema }) => [name, outputSchema]));

@@ -86,6 +86,7 @@ export function memory(id: string, status: "processing" | "completed" | "failed"
   const time = "2026-11-23T10:00:00.000Z";
   return {
     ...{ id, status, content: "a text", title: null, type: null, tags: [], metadata: {}, userId: null, language: "en" },
+    ...{ agentId: null, sessionId: null },
     ...{ externalId: null, created_at: time, updated_at: time, expires_at: null, occurred_at: null, source: null },
     ...(status === "failed" && { error: { code: "unreadable_document", message: "The file is damaged." } }),
   };

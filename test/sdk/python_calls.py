@@ -81,7 +81,11 @@ def raises(kind, work):
 def check(make):  # noqa: PLR0915
     mneme = make()
     text = "Ada keeps the spare key under the blue pot."
-    memory = mneme.memories.add(text, user_id="ada", tags=("house",), metadata={"room": "hall"}, wait=True)
+    place = {"agent_id": "cook", "session_id": "s-1"}
+    memory = mneme.memories.add(text, user_id="ada", **place, tags=("house",), metadata={"room": "hall"}, wait=True)
+    assert (memory.agent_id, memory.session_id) == ("cook", "s-1")
+    assert len(mneme.memories.list(**place).take(9)) == 1
+    assert mneme.memories.search("key", agent_id="nobody").results == []
     assert (memory.status, memory.metadata.to_dict(), memory.user_id) == ("completed", {"room": "hall"}, "ada")
     later = datetime.datetime(2040, 1, 1, tzinfo=datetime.timezone.utc)
     once = mneme.memories.add("once", idempotency_key="k1", expires_at=later)
@@ -129,19 +133,20 @@ def check(make):  # noqa: PLR0915
     assert found.results[0].metadata.memory.title == "Spare key"
     assert found.results[0].metadata["room"] == "hall"
     assert found.explain.mode == "hybrid"
-    answered = mneme.memories.query("Where is the spare key?", user_id="ada")
+    answered = mneme.memories.query("Where is the spare key?", user_id="ada", **place)
     assert "blue pot" in answered.answer and answered.sources[0].cited is True
     with mneme.memories.query_stream("Where is the spare key?", user_id="ada") as stream:
         assert stream.result().answer == answered.answer
 
-    chat = mneme.chats.create(user_id="ada", title="Keys")
+    chat = mneme.chats.create(user_id="ada", **place, title="Keys")
     assert mneme.chats.update(chat.id, title=None).title is None
     assert "blue pot" in mneme.chats.send(chat.id, "Where is the spare key?").content
     with mneme.chats.stream(chat.id, "Where is the spare key?") as stream:
         assert [each.event for each in stream][-3:] == ["sources", "usage", "done"]
     assert len(mneme.chats.messages(chat.id, limit=3).take(9)) == 4
     assert len(mneme.chats.get(chat.id).messages) == 4
-    assert len(mneme.chats.list(user_id="ada").take(9)) == 1
+    assert len(mneme.chats.list(user_id="ada", **place).take(9)) == 1
+    assert mneme.chats.list(agent_id="nobody").take(9) == []
     mneme.chats.delete(chat.id)
     raises(sdk.NotFoundError, lambda: mneme.chats.get(chat.id))
 

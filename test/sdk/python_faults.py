@@ -21,7 +21,8 @@ TIME = "2026-11-23T10:00:00.000Z"
 
 
 def memory(id_="mem_1", status="completed"):
-    empty = dict.fromkeys(("title", "type", "tags", "userId", "language", "externalId", "source"))
+    names = "title", "type", "tags", "userId", "agentId", "sessionId", "language", "externalId", "source"
+    empty = dict.fromkeys(names)
     times = {"created_at": TIME, "updated_at": TIME, "expires_at": None, "occurred_at": None}
     error = {"error": {"code": "unreadable_document", "message": "The file is damaged."}} if status == "failed" else {}
     return {"id": id_, "status": status, "content": "a text", "metadata": {"a": 1}, **empty, **times, **error}

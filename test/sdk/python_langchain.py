@@ -52,6 +52,8 @@ def test_scope_and_filters_hold():
 
 
 def test_asynchronous_calls_find_the_same():
+    assert MnemeRetriever(agent_id="nobody").invoke(QUESTION) == MnemeRetriever(session_id="nobody").invoke(QUESTION) == []
+
     async def ask():
         async with AsyncMneme() as client:
             given = await MnemeRetriever(user_id="ada", async_client=client).ainvoke(QUESTION)

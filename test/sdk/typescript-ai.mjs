@@ -64,6 +64,18 @@ assert.deepEqual(
 );
 assert.equal((await mneme.memories.list().take(9)).length, 2);
 
+const [kept, ownAgent] = await called(mnemeTools(mneme, { userId: "ada", agentId: "cook", sessionId: "s-1" }), [
+  ["add_memory", { content: "The soup needs salt." }],
+  ["search_memories", { query: "What needs salt, and where is the spare key?" }],
+]);
+assert.deepEqual(
+  ownAgent.output.map(({ memoryId }) => memoryId),
+  [kept.output.memoryId],
+);
+const stored = await mneme.memories.get(kept.output.memoryId);
+assert.deepEqual([stored.userId, stored.agentId, stored.sessionId], ["ada", "cook", "s-1"]);
+await mneme.memories.delete(stored.id);
+
 const reading = mnemeTools(mneme, { userId: "ada", filters: { title: "nothing" }, canAdd: false });
 assert.deepEqual(Object.keys(reading), ["search_memories", "ask_memories"]);
 assert.deepEqual((await called(reading, [["search_memories", { query: "spare key" }]]))[0].output, []);

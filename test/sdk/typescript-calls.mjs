@@ -15,6 +15,8 @@ const memory = await mneme.memories.add(
   {
     content: "Ada keeps the spare key under the blue pot.",
     userId: "ada",
+    agentId: "cook",
+    sessionId: "s-1",
     tags: ["house"],
     metadata: { room: "hall" },
   },
@@ -67,13 +69,17 @@ const { results, explain } = await mneme.memories.search("Where is the spare key
 assert.equal(results[0].memory_id, memory.id);
 assert.equal(results[0].metadata._memory.title, "Spare key");
 assert.equal(explain.mode, "hybrid");
-const answered = await mneme.memories.query("Where is the spare key?", { userId: "ada" });
+const answered = await mneme.memories.query("Where is the spare key?", {
+  userId: "ada",
+  agentId: "cook",
+  sessionId: "s-1",
+});
 assert.match(answered.answer, /blue pot/);
 assert.equal(answered.sources[0].cited, true);
 const whole = await (await mneme.memories.queryStream("Where is the spare key?", { userId: "ada" })).result();
 assert.equal(whole.answer, answered.answer);
 
-const chat = await mneme.chats.create({ userId: "ada", title: "Keys" });
+const chat = await mneme.chats.create({ userId: "ada", agentId: "cook", sessionId: "s-1", title: "Keys" });
 assert.equal((await mneme.chats.update(chat.id, { title: null })).title, null);
 assert.match((await mneme.chats.send(chat.id, "Where is the spare key?")).content, /blue pot/);
 const names = [];
@@ -81,7 +87,10 @@ for await (const { event } of await mneme.chats.stream(chat.id, "Where is the sp
 assert.deepEqual(names.slice(-3), ["sources", "usage", "done"]);
 assert.equal((await mneme.chats.messages(chat.id, { limit: 3 }).take(9)).length, 4);
 assert.equal((await mneme.chats.get(chat.id)).messages.length, 4);
-assert.equal((await mneme.chats.list({ userId: "ada" }).take(9)).length, 1);
+assert.equal((await mneme.chats.list({ userId: "ada", agentId: "cook", sessionId: "s-1" }).take(9)).length, 1);
+assert.equal((await mneme.chats.list({ agentId: "nobody" }).take(9)).length, 0);
+assert.equal((await mneme.memories.list({ agentId: "cook", sessionId: "s-1" }).take(9)).length, 1);
+assert.equal((await mneme.memories.search("key", { agentId: "nobody" })).results.length, 0);
 await mneme.chats.delete(chat.id);
 await assert.rejects(mneme.chats.get(chat.id), sdk.NotFoundError);
 

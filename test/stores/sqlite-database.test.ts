@@ -346,6 +346,8 @@ describe("a file of schema version 1", () => {
       metadata: null,
       userId: "u",
       userKey: 1n as UserKey,
+      agentId: null,
+      sessionId: null,
       externalId: "e",
       createdAt: 9,
       updatedAt: 9,

@@ -38,7 +38,10 @@ export const SCALARS: readonly string[] = [
 const KEYS = ["a", "b", "a.b", "b.a", "__proto__", "constructor"];
 const DATES = ["2026-01-31T12:00:00.000Z", "2026-01-31T13:00:00+01:00", "2026-02-01", "2025-12-31T23:59:59.999Z"];
 const PATHS = ["a", "b", "a.b", "a.a", "b.a", "a.b.a", "a.b.a.b", "__proto__", "a.__proto__", "constructor"];
-const TEXT_FIELDS = ["type", "title", "tags", "language", "source.media_type", "externalId", "memory_id", "userId"];
+const TEXT_FIELDS = [
+  ...["type", "title", "tags", "language", "source.media_type", "externalId", "memory_id"],
+  ...["userId", "agentId", "sessionId"],
+];
 
 function anyJson(chance: Chance, depth: number): string {
   const kind = depth === 0 ? 0 : chance.below(4);
@@ -68,6 +71,8 @@ export function anyMemory(chance: Chance): FilteredAttributes {
     updatedAt: Date.parse(chance.one(DATES)),
     occurredAt: chance.one([null, Date.parse(chance.one(DATES))]),
     userId: text(),
+    agentId: text(),
+    sessionId: text(),
     metadata: chance.below(8) === 0 ? null : JSON.parse(anyObject(chance, 3)),
   };
 }

@@ -17,6 +17,8 @@ export function completedMemory(changes: Partial<Memory> = {}): Memory {
     metadata: null,
     userId: null,
     userKey: null,
+    agentId: null,
+    sessionId: null,
     externalId: null,
     createdAt: 0,
     updatedAt: 0,

@@ -8,6 +8,10 @@ import type { Mneme } from "./mneme.ts";
 export interface ToolScope {
   /** The user whose memories the tools read and write. Default: the whole project, or the user of the key. */
   readonly userId?: string;
+  /** The agent whose memories the tools read, and that stored memories belong to. Default: none. */
+  readonly agentId?: string;
+  /** The session whose memories the tools read, and that stored memories belong to. Default: none. */
+  readonly sessionId?: string;
   /** Conditions that every found memory fulfils. */
   readonly filters?: Record<string, unknown>;
   /** Whether the model may store memories. Default: true. */
@@ -71,8 +75,13 @@ const ADD = {
 };
 
 /** Tools for `generateText` and `streamText`: `tools: mnemeTools(mneme, { userId })`. */
-export function mnemeTools(mneme: Mneme, { userId, filters, canAdd = true }: ToolScope = {}) {
-  const scope = { ...(userId !== undefined && { userId }), ...(filters !== undefined && { filters }) };
+export function mnemeTools(mneme: Mneme, { userId, agentId, sessionId, filters, canAdd = true }: ToolScope = {}) {
+  const owner = {
+    ...(userId !== undefined && { userId }),
+    ...(agentId !== undefined && { agentId }),
+    ...(sessionId !== undefined && { sessionId }),
+  };
+  const scope = { ...owner, ...(filters !== undefined && { filters }) };
   const signalOf = ({ abortSignal }: ToolCallOptions) => (abortSignal === undefined ? {} : { signal: abortSignal });
   const search: MnemeTool<{ query: string; limit?: number }, FoundPassage[]> = {
     description: "Find passages in the stored memories, best first.",
@@ -100,7 +109,6 @@ export function mnemeTools(mneme: Mneme, { userId, filters, canAdd = true }: Too
     description: "Store a memory, so that later conversations can find it.",
     inputSchema: schemaOf(ADD, ["content"]),
     execute: async (memory, options) => {
-      const owner = userId === undefined ? {} : { userId };
       const stored = await mneme.memories.add({ ...memory, ...owner }, { wait: true, ...signalOf(options) });
       return { memoryId: stored.id, status: stored.status };
     },

@@ -18,6 +18,8 @@ export type QueryParams = Omit<core.QueryMemoriesData["body"], "query" | "stream
 export type MessageParams = Omit<core.SendMessageData["body"], "message">;
 /** A chat to create. */
 export type NewChat = NonNullable<core.CreateChatData["body"]>;
+/** Which chats a list has. */
+export type ChatListParams = Omit<NonNullable<core.ListChatsData["query"]>, "cursor">;
 /** A user to create or change; null clears a field. */
 export type UserChange = Omit<core.UpsertUserData["body"], "id">;
 /** A key to create. */

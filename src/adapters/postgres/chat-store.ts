@@ -1,7 +1,7 @@
 // ChatStore on PostgreSQL: chats, messages and their sources. The answer service decides which memories may be sources;
 // this store returns a source as long as its memory is live.
 
-import type { Chat, Message, MessageDraft, MessageRole } from "../../domain/chat.ts";
+import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft, MessageRole } from "../../domain/chat.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { ChatId, MessageId, ProjectId } from "../../domain/ids.ts";
 import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
@@ -10,6 +10,7 @@ import type { Listing } from "../../ports/user-store.ts";
 import {
   CHAT_COLUMNS,
   type ChatRow,
+  IS_LIVE_SOURCE,
   MESSAGE_COLUMNS,
   type MessageRow,
   type SourceRow,
@@ -24,8 +25,8 @@ import type { Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
-const INSERT_CHAT = `INSERT INTO chats (id, project_key, user_key, title, created_at)
-  VALUES ($id, $projectKey, $userKey, $title, $now) RETURNING ${CHAT_COLUMNS}`;
+const INSERT_CHAT = `INSERT INTO chats (id, project_key, user_key, agent_id, session_id, title, created_at)
+  VALUES ($id, $projectKey, $userKey, $agentId, $sessionId, $title, $now) RETURNING ${CHAT_COLUMNS}`;
 
 const FIND_CHAT = `SELECT ${CHAT_COLUMNS} FROM chats WHERE id = $id AND project_key = ${PROJECT_KEY}`;
 
@@ -62,9 +63,6 @@ const MESSAGES_AFTER = `SELECT ${MESSAGE_COLUMNS} FROM messages
 
 const ONE_MESSAGE = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} AND id = $messageId`;
 
-// a memory that was given to another user is no longer a source of this chat
-const IS_LIVE_SOURCE = `${LIVE} AND (chats.user_key IS NULL OR memories.user_key = chats.user_key)`;
-
 const LIVE_SOURCES = `SELECT message_sources.message_key, message_sources.memory_key, message_sources.shown
   FROM message_sources JOIN memories USING (memory_key) JOIN messages USING (message_key) JOIN chats USING (chat_key)
   WHERE message_sources.message_key = ANY($keys::bigint[]) AND ${IS_LIVE_SOURCE}
@@ -88,16 +86,15 @@ export class PostgresChatStore implements ChatStore {
     private readonly context: StoreContext,
   ) {}
 
-  async create(
-    projectId: ProjectId,
-    draft: { readonly userId: string | null; readonly title: string | null },
-  ): Promise<Chat> {
+  async create(projectId: ProjectId, draft: ChatDraft): Promise<Chat> {
     const now = this.context.clock.now();
     const projectKey = await projectKeyOf(this.session, projectId);
     const row = await this.session.get<ChatRow>(INSERT_CHAT, {
       id: newId("chat", now, this.context.random),
       projectKey,
       userKey: draft.userId === null ? null : await ensureKnownUser(this.session, projectKey, draft.userId, now),
+      agentId: draft.agentId ?? null,
+      sessionId: draft.sessionId ?? null,
       title: draft.title,
       now,
     });
@@ -110,17 +107,19 @@ export class PostgresChatStore implements ChatStore {
     return row === null ? null : toChat(row);
   }
 
-  async list(projectId: ProjectId, listing: Listing & { readonly userId?: string }): Promise<Page<Chat>> {
-    const { userId = null, limit, cursor } = listing;
-    const binding = await cursorBinding(this.session, projectId, ["chats", userId]);
+  async list(projectId: ProjectId, listing: Listing & ChatConditions): Promise<Page<Chat>> {
+    const { userId = null, agentId = null, sessionId = null, limit, cursor } = listing;
+    const binding = await cursorBinding(this.session, projectId, ["chats", userId, agentId, sessionId]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     // one statement per combination of conditions, so that each uses its own index
     const conditions = [userId === null ? `chats.project_key = ${PROJECT_KEY}` : `chats.user_key = ${USER_KEY}`];
+    if (agentId !== null) conditions.push("chats.agent_id = $agentId");
+    if (sessionId !== null) conditions.push("chats.session_id = $sessionId");
     if (before !== null) conditions.push("chats.chat_key < $before");
     const rows = await this.session.all<ChatRow>(
       `SELECT ${CHAT_COLUMNS} FROM chats WHERE ${conditions.join(" AND ")} ORDER BY chats.chat_key DESC LIMIT $rows`,
       // one row more than requested shows whether another page follows
-      { project: projectId, rows: limit + 1, userId, before },
+      { project: projectId, rows: limit + 1, userId, agentId, sessionId, before },
     );
     return pageOf(rows, { limit, binding, keyOf: (row) => row.chat_key, toItems: (page) => page.map(toChat) });
   }

@@ -22,9 +22,9 @@ export class MemoryLists {
 
   /** See MemoryStore.list. */
   async page(projectId: ProjectId, listing: MemoryListing): Promise<Page<Memory>> {
-    const { status = null, type = null, userId = null, tag = null, limit } = listing;
+    const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null, limit } = listing;
     const part = listing.q === undefined ? null : foldTitle(listing.q);
-    const list = ["memories", status, type, userId, tag, part] as const;
+    const list = ["memories", status, type, userId, tag, part, agentId, sessionId] as const;
     const binding = await cursorBinding(this.session, projectId, list);
     const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
     const conditions = [`memories.project_key = ${OPEN_PROJECT}`, LIVE];
@@ -38,6 +38,8 @@ export class MemoryLists {
     restrict("memories.status = $status", "status", status);
     restrict("memories.type = $type", "type", type);
     restrict(`memories.user_key = ${USER_KEY}`, "userId", userId);
+    restrict("memories.agent_id = $agentId", "agentId", agentId);
+    restrict("memories.session_id = $sessionId", "sessionId", sessionId);
     restrict(`memory_tags.project_key = ${OPEN_PROJECT} AND memory_tags.tag = $tag`, "tag", tag);
     restrict("strpos(memories.title_folded, $part) > 0", "part", part);
     restrict("memories.memory_key < $before", "before", before);

@@ -342,5 +342,18 @@ CREATE TRIGGER memories_erased AFTER DELETE ON memories REFERENCING OLD TABLE AS
   FOR EACH STATEMENT EXECUTE FUNCTION forget_erased_memories();
 `;
 
+// Agents and sessions: scopes of memories and chats beside their users. The indexes are for lists; they leave out rows
+// without agent or session.
+const AGENTS_AND_SESSIONS = `
+ALTER TABLE memories ADD COLUMN agent_id ${TEXT}, ADD COLUMN session_id ${TEXT};
+CREATE INDEX memories_by_agent ON memories (project_key, agent_id, memory_key)
+  WHERE agent_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX memories_by_session ON memories (project_key, session_id, memory_key)
+  WHERE session_id IS NOT NULL AND deleted_at IS NULL;
+ALTER TABLE chats ADD COLUMN agent_id ${TEXT}, ADD COLUMN session_id ${TEXT};
+CREATE INDEX chats_by_agent ON chats (project_key, agent_id, chat_key) WHERE agent_id IS NOT NULL;
+CREATE INDEX chats_by_session ON chats (project_key, session_id, chat_key) WHERE session_id IS NOT NULL;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, NODES_SCHEMA + COORDINATION_SCHEMA];
+export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, NODES_SCHEMA + COORDINATION_SCHEMA, AGENTS_AND_SESSIONS];

@@ -3,13 +3,22 @@
 import type { Chat, Message, MessageRole, MessageSource } from "../../domain/chat.ts";
 import type { ChatId, MemoryKey, MessageId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/memory.ts";
+import { LIVE } from "./sql.ts";
 
 /** Maximum length of a title made from a message, in code points including `…`: fits one line in a list of chats. */
 const TITLE_CHARACTERS_MAX = 80;
 
 /** The columns of a ChatRow, for SELECT and RETURNING. */
-export const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.created_at,
+export const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.created_at, chats.agent_id, chats.session_id,
   (SELECT users.id FROM users WHERE users.user_key = chats.user_key) AS user_id`;
+
+/**
+ * Condition for a source: its memory is live, and has the user, the agent and the session of the chat, as far as the
+ * chat has them. A memory that was given to another one is no longer a source.
+ */
+export const IS_LIVE_SOURCE = `${LIVE} AND (chats.user_key IS NULL OR memories.user_key = chats.user_key)
+  AND (chats.agent_id IS NULL OR memories.agent_id = chats.agent_id)
+  AND (chats.session_id IS NULL OR memories.session_id = chats.session_id)`;
 
 /** The columns of a MessageRow, for SELECT and RETURNING. */
 export const MESSAGE_COLUMNS = `messages.message_key, messages.id, messages.role, messages.content, messages.is_interrupted,
@@ -20,6 +29,8 @@ export type ChatRow = {
   readonly chat_key: bigint;
   readonly id: string;
   readonly user_id: string | null;
+  readonly agent_id: string | null;
+  readonly session_id: string | null;
   readonly title: string | null;
   readonly created_at: bigint;
 };
@@ -56,7 +67,8 @@ export function titleOf(message: string): string | null {
 
 /** Converts a row to a Chat. */
 export function toChat(row: ChatRow): Chat {
-  return { id: row.id as ChatId, userId: row.user_id, title: row.title, createdAt: Number(row.created_at) };
+  const { id, user_id: userId, agent_id: agentId, session_id: sessionId, title } = row;
+  return { id: id as ChatId, userId, agentId, sessionId, title, createdAt: Number(row.created_at) };
 }
 
 /** Converts a row and the rows of its sources, in their order, to a Message. */

@@ -20,6 +20,8 @@ export type AttributeColumns = {
   readonly given: string;
   readonly expiresAt: number | null;
   readonly occurredAt: number | null;
+  readonly agentId: string | null;
+  readonly sessionId: string | null;
 };
 
 /** Size and hash of a text. Cost: one SHA-256 over its UTF-8. */
@@ -53,6 +55,8 @@ export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRe
     given: JSON.stringify(EXTRACTED_FIELDS.filter(isGiven)),
     expiresAt: valueAfter(change.expiresAt, timeBefore("expires_at")),
     occurredAt: valueAfter(change.occurredAt, timeBefore("occurred_at")),
+    agentId: valueAfter(change.agentId, known?.agent_id ?? null),
+    sessionId: valueAfter(change.sessionId, known?.session_id ?? null),
   };
 }
 

@@ -29,6 +29,8 @@ export interface MemoryRow {
   readonly given: string;
   readonly user_key: bigint | null;
   readonly user_id: string | null;
+  readonly agent_id: string | null;
+  readonly session_id: string | null;
   readonly external_id: string | null;
   readonly content_bytes: bigint;
   readonly source: string | null;
@@ -84,6 +86,8 @@ export function toMemory(row: MemoryRow): Memory {
     metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as JsonObject),
     userId: row.user_id,
     userKey: row.user_key as UserKey | null,
+    agentId: row.agent_id,
+    sessionId: row.session_id,
     externalId: row.external_id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),

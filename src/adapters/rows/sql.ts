@@ -7,7 +7,7 @@ export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memori
   memories.external_id, memories.content_bytes, memories.source, memories.chunk_count, memories.extraction,
   memories.attempts,
   memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at,
-  memories.occurred_at, memories.is_reindexed`;
+  memories.occurred_at, memories.agent_id, memories.session_id, memories.is_reindexed`;
 
 /** Assignments of an UPDATE that put a memory to `processing` as a new version, claimable from `$now` on. */
 export const TO_WORK = `version = version + 1, status = 'processing', chunk_count = 0, error_code = NULL,

@@ -209,6 +209,7 @@ function filters(): Html {
   return html`<p><code>filters</code> limit search, query and chat messages to memories with certain attributes: <code>type</code>
 <code>title</code> <code>tags</code> <code>language</code> <code>source.media_type</code> <code>externalId</code>
 <code>created_at</code> <code>updated_at</code> <code>occurred_at</code> <code>memory_id</code> <code>userId</code>
+<code>agentId</code> <code>sessionId</code>
 <code>metadata.…</code>. A memory without <code>occurred_at</code> counts as having none: <code>created_at</code> does not
 stand in for it. Filters apply
 before ranking, so they never reduce the number of results below <code>limit</code> while enough memories match. Types must match:

@@ -48,6 +48,8 @@ export function chatRequestOf(viewer: Viewer, body: CreateChatCompletion): ChatR
       ...(Number.isFinite(outputTokensMax) && { outputTokensMax }),
     },
     ...(userId !== undefined && { userId }),
+    ...(options.agentId != null && { agentId: options.agentId }),
+    ...(options.sessionId != null && { sessionId: options.sessionId }),
     ...(options.asOf != null && { asOf: checkTime(options.asOf, "mneme.asOf") }),
   };
   return { question, history, showsSourceList: options.sources_as_text === true };

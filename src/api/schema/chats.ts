@@ -4,6 +4,7 @@ import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
 import {
+  AgentId,
   AsOf,
   Body,
   CallerId,
@@ -17,6 +18,7 @@ import {
   Optional,
   paging,
   Query,
+  SessionId,
   Time,
 } from "./fields.ts";
 import { SearchResult } from "./memories.ts";
@@ -24,11 +26,16 @@ import { SearchResult } from "./memories.ts";
 const Title = Text({ minLength: 1, maxLength: LIMITS.titleCharacters });
 
 /** Body of createChat. */
-export const CreateChat = Body({ userId: Optional(CallerId), title: Optional(Title) });
+export const CreateChat = Body({
+  userId: Optional(CallerId),
+  agentId: Optional(AgentId),
+  sessionId: Optional(SessionId),
+  title: Optional(Title),
+});
 /** Body of updateChat; null clears the title. */
 export const UpdateChat = Body({ title: Nullable(Title) });
 /** Query parameters of listChats. */
-export const ListChats = Query({ ...paging, userId: CallerId });
+export const ListChats = Query({ ...paging, userId: CallerId, agentId: AgentId, sessionId: SessionId });
 /** Query parameters of listMessages. */
 export const ListMessages = Query({
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.messagesPage, default: LIMITS.messagesPageDefault }),
@@ -46,7 +53,14 @@ export const SendMessage = Body({
 
 /** A chat without its messages. */
 export const Chat = Type.Object(
-  { id: Text({ description: "chat_…" }), userId: Nullable(Text()), title: Nullable(Text()), created_at: Time },
+  {
+    id: Text({ description: "chat_…" }),
+    userId: Nullable(Text()),
+    agentId: Nullable(Text()),
+    sessionId: Nullable(Text()),
+    title: Nullable(Text()),
+    created_at: Time,
+  },
   { $id: "Chat" },
 );
 /** One page of chats, newest first. */
@@ -73,6 +87,8 @@ export const ChatHistory = Type.Object(
   {
     id: Text(),
     userId: Nullable(Text()),
+    agentId: Nullable(Text()),
+    sessionId: Nullable(Text()),
     title: Nullable(Text()),
     created_at: Time,
     messages: Type.Array(Message),

@@ -94,6 +94,11 @@ export const paging = {
 };
 /** An id that the caller's application chose. */
 export const CallerId = Text({ minLength: 1, maxLength: LIMITS.callerIdCharacters });
+const Scope = { minLength: 1, maxLength: LIMITS.callerIdCharacters };
+/** Names an agent, a scope beside the user. */
+export const AgentId = Text({ ...Scope, description: "agent, such as an assistant: a scope beside `userId`" });
+/** Names a session, a scope beside the user. */
+export const SessionId = Text({ ...Scope, description: "session, such as a conversation: a scope beside `userId`" });
 /** A JSON object with arbitrary fields. */
 export const JsonMap = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
 /** A retrieval mode. */

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../domain/memory.ts";
 import { Text } from "../check.ts";
 import { ErrorBody } from "./errors.ts";
 import {
+  AgentId,
   AnyTime,
   AsOf,
   Body,
@@ -23,6 +24,7 @@ import {
   paging,
   Query,
   QueryWith,
+  SessionId,
   Time,
 } from "./fields.ts";
 
@@ -48,6 +50,8 @@ const attributes = {
   ),
   metadata: Optional(Metadata),
   userId: Optional(CallerId),
+  agentId: Optional(AgentId),
+  sessionId: Optional(SessionId),
   language: Optional(Text({ minLength: 1, maxLength: 64, description: "BCP 47 tag; default: detected in the text" })),
   externalId: Optional(CallerId),
   expires_at: Optional(FutureTime("ISO 8601; from then on the memory behaves as deleted")),
@@ -87,6 +91,8 @@ export const UploadFields = Body({
   tags: Type.Optional(Text({ description: "a JSON array of texts" })),
   metadata: Type.Optional(Text({ description: "a JSON object" })),
   userId: Type.Optional(CallerId),
+  agentId: Type.Optional(AgentId),
+  sessionId: Type.Optional(SessionId),
   language: Type.Optional(Text({ maxLength: 64 })),
   externalId: Type.Optional(CallerId),
   expires_at: Type.Optional(Text({ maxLength: 40 })),
@@ -99,6 +105,8 @@ export const ListMemories = Query({
   status: Status,
   type: Text({ minLength: 1, maxLength: LIMITS.typeCharacters }),
   userId: CallerId,
+  agentId: AgentId,
+  sessionId: SessionId,
   tag: Text({ minLength: 1, maxLength: LIMITS.tagCharacters }),
   q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, case-insensitive" }),
 });
@@ -114,6 +122,8 @@ export const DeleteMemory = Query({
 const search = {
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.searchResults, default: LIMITS.searchResultsDefault }),
   userId: CallerId,
+  agentId: AgentId,
+  sessionId: SessionId,
   includeGraph: Type.Boolean({ default: false, description: "adds neighbours from the knowledge graph" }),
   mode: Mode,
   min_score: Type.Number({ minimum: 0, maximum: 1, description: "results with a lower score are left out" }),
@@ -127,6 +137,8 @@ export const SearchMemories = Body({
   query: SearchText,
   limit: Optional(search.limit),
   userId: Optional(search.userId),
+  agentId: Optional(search.agentId),
+  sessionId: Optional(search.sessionId),
   filters: Type.Optional(Filters),
   includeGraph: Optional(search.includeGraph),
   mode: Optional(search.mode),
@@ -151,6 +163,8 @@ export const QueryMemories = Body({
   maxSources: Optional(MaxSources),
   instructions: Optional(Instructions),
   userId: Optional(CallerId),
+  agentId: Optional(AgentId),
+  sessionId: Optional(SessionId),
   filters: Type.Optional(Filters),
   includeGraph: Optional(search.includeGraph),
   asOf: Optional(AsOf),
@@ -168,6 +182,8 @@ export const Memory = Type.Object(
     tags: Nullable(Type.Array(Text())),
     metadata: JsonMap,
     userId: Nullable(Text()),
+    agentId: Nullable(Text()),
+    sessionId: Nullable(Text()),
     language: Nullable(Text()),
     externalId: Nullable(Text()),
     created_at: Time,
@@ -232,8 +248,10 @@ const ResultMemory = Type.Object(
     userId: Nullable(Text()),
     language: Nullable(Text()),
     created_at: Time,
-    // a chat keeps the sources of its messages as they were, also those of a version without this field
+    // a chat keeps the sources of its messages as they were, also those of a version without these fields
     occurred_at: Type.Optional(Nullable(Time)),
+    agentId: Type.Optional(Nullable(Text())),
+    sessionId: Type.Optional(Nullable(Text())),
   },
   { $id: "ResultMemory", description: "other attributes of the memory" },
 );

@@ -8,7 +8,20 @@ import { FAULT_CODES } from "../catalogue.ts";
 import { Text } from "../check.ts";
 import { CHAT_MODELS } from "../openai/chat-models.ts";
 import { ERROR_TYPES } from "../openai/errors.ts";
-import { AsOf, Body, CallerId, Filters, JsonMap, MaxSources, Mode, Nullable, OneOf, Optional } from "./fields.ts";
+import {
+  AgentId,
+  AsOf,
+  Body,
+  CallerId,
+  Filters,
+  JsonMap,
+  MaxSources,
+  Mode,
+  Nullable,
+  OneOf,
+  Optional,
+  SessionId,
+} from "./fields.ts";
 import { SearchResult } from "./memories.ts";
 
 const IGNORED = "accepted and ignored";
@@ -77,6 +90,8 @@ const MnemeOptions = Body({
   mode: Optional(Mode),
   maxSources: Optional(MaxSources),
   userId: Optional(CallerId),
+  agentId: Optional(AgentId),
+  sessionId: Optional(SessionId),
   asOf: Optional(AsOf),
   includeGraph: Optional(Type.Boolean({ default: false, description: "adds neighbours from the knowledge graph" })),
   sources_as_text: Optional(
@@ -96,6 +111,8 @@ const TextOptions = Body({
   mode: Type.Optional(OneOf(MODE_NAMES)),
   maxSources: Type.Optional(Text({ minLength: 1, maxLength: 2, description: `a number, 1 to ${LIMITS.sources}` })),
   userId: Type.Optional(CallerId),
+  agentId: Type.Optional(AgentId),
+  sessionId: Type.Optional(SessionId),
   asOf: Type.Optional(AsOf),
   includeGraph: Type.Optional(TrueOrFalse),
   sources_as_text: Type.Optional(TrueOrFalse),

@@ -25,7 +25,9 @@ export function memoriesSection() {
   const tag = field("tag", "Tag");
   const type = field("type", "Type");
   const userId = field("userId", "User");
-  const filters = [q, status, tag, type, userId];
+  const agentId = field("agentId", "Agent");
+  const sessionId = field("sessionId", "Session");
+  const filters = [q, status, tag, type, userId, agentId, sessionId];
 
   /** @type {import("./lists.js").Column<Memory>[]} */
   const columns = [

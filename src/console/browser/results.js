@@ -146,6 +146,8 @@ function resultView(result, query) {
       { class: "fine" },
       [
         memory.userId && `user ${memory.userId}`,
+        memory.agentId && `agent ${memory.agentId}`,
+        memory.sessionId && `session ${memory.sessionId}`,
         memory.tags?.join(", "),
         memory.occurred_at && `occurred ${memory.occurred_at.slice(0, "2026-05-03".length)}`,
       ]

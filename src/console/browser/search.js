@@ -23,6 +23,8 @@ export function searchSection() {
   });
   const mode = field("mode", "Mode", { options: MODES });
   const userId = field("userId", "User", { hint: "Optional: only this user's memories" });
+  const agentId = field("agentId", "Agent", { hint: "Optional: only this agent's memories" });
+  const sessionId = field("sessionId", "Session", { hint: "Optional: only this session's memories" });
   const limit = field("limit", "Maximum results", { type: "number", min: 1, max: 100, value: 10 });
   const filters = field("filters", "Filters (JSON)", {
     lines: 3,
@@ -44,6 +46,8 @@ export function searchSection() {
     query: query.value(),
     ...(mode.value() !== "" && { mode: mode.value() }),
     ...(userId.value() !== "" && { userId: userId.value() }),
+    ...(agentId.value() !== "" && { agentId: agentId.value() }),
+    ...(sessionId.value() !== "" && { sessionId: sessionId.value() }),
     ...(filters.value() !== "" && { filters: jsonOf(filters) }),
     ...(graph.control.checked && { includeGraph: true }),
   });
@@ -70,7 +74,7 @@ export function searchSection() {
   };
 
   const element = form({
-    fields: [query, mode, limit, userId, filters, instructions],
+    fields: [query, mode, limit, userId, agentId, sessionId, filters, instructions],
     layout: [query.element],
     actions: [
       { label: "Search", run: search },
@@ -82,7 +86,8 @@ export function searchSection() {
         "details",
         { class: "options" },
         h("summary", {}, "Options"),
-        h("div", { class: "fields" }, mode.element, userId.element, limit.element),
+        h("div", { class: "fields" }, mode.element, limit.element),
+        h("div", { class: "fields" }, userId.element, agentId.element, sessionId.element),
         h("div", { class: "fields" }, filters.element, instructions.element),
         graph.element,
       ),

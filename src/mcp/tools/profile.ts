@@ -3,7 +3,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { Body, CallerId, OneOf, Optional } from "../../api/schema/fields.ts";
+import { AgentId, Body, CallerId, OneOf, Optional, SessionId } from "../../api/schema/fields.ts";
 import { cutNote, type FittedItems, firstFitting, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult } from "../memory-result.ts";
 import { type Json, memoryPath, OperationRefused, type Operations } from "../operations.ts";
@@ -42,6 +42,8 @@ export const getProfile: Tool = tool({
   annotations: READS,
   input: Body({
     userId: Optional({ ...CallerId, description: "The user; leave out for all memories that the key may read" }),
+    agentId: Optional(AgentId),
+    sessionId: Optional(SessionId),
     max_tokens: MaxTokens(PROFILE_TOKENS),
   }),
   output: Type.Object({
@@ -51,12 +53,13 @@ export const getProfile: Tool = tool({
     has_more: Type.Boolean({ description: "Whether there are more memories than those that were looked at" }),
     note: Type.Optional(Text({ description: "What is left out or cut" })),
   }),
-  run: async ({ userId, max_tokens }, { operations }) => {
+  run: async ({ userId, agentId, sessionId, max_tokens }, { operations }) => {
+    const scope = { userId, agentId, sessionId };
     const tokensMax = max_tokens ?? PROFILE_TOKENS;
-    const page = await operations.get("/v1/memories", { userId, status: "completed", limit: NEWEST_MAX });
+    const page = await operations.get("/v1/memories", { ...scope, status: "completed", limit: NEWEST_MAX });
     const newest = (page.data as Json[]).map(memoryResult);
     const { ids, names } = await links(operations, newest);
-    const linked = await readLinked(operations, ids, newest, userId ?? undefined);
+    const linked = await readLinked(operations, ids, newest, scope);
 
     const topics = fittingNames(names, tokensMax * TOPICS_SHARE);
     const room = tokensMax - tokensOf(topics);
@@ -112,14 +115,15 @@ async function readLinked(
   operations: Operations,
   ids: readonly string[],
   newest: readonly MemoryResult[],
-  userId: string | undefined,
+  scope: Readonly<Record<"userId" | "agentId" | "sessionId", string | null | undefined>>,
 ): Promise<readonly MemoryResult[]> {
   const known = new Set(newest.map(({ memory_id }) => memory_id));
   const found: MemoryResult[] = [];
   for (const id of ids.filter((id) => !known.has(id)).slice(0, LINKED_MAX)) {
     const memory = await orNothing(operations.get(memoryPath(id)));
-    // the graph of an unconfined key spans all users
-    if (memory !== null && (userId === undefined || memory.userId === userId)) found.push(memoryResult(memory));
+    // the graph of an unconfined key spans all users, agents and sessions
+    const isInScope = Object.entries(scope).every(([name, id]) => id == null || memory?.[name] === id);
+    if (memory !== null && isInScope) found.push(memoryResult(memory));
   }
   return found;
 }

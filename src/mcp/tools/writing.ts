@@ -29,14 +29,28 @@ const Stored = Type.Object({
   note: Type.Optional(Text()),
 });
 
-const { content, title, type, tags, metadata, userId, language, externalId, expires_at, occurred_at } =
-  CreateMemory.properties;
+const {
+  content,
+  title,
+  type,
+  tags,
+  metadata,
+  userId,
+  agentId,
+  sessionId,
+  language,
+  externalId,
+  expires_at,
+  occurred_at,
+} = CreateMemory.properties;
 const attributes = {
   title,
   type,
   tags,
   metadata,
   userId: described(userId, "User whom the memory belongs to; leave out for a memory of the whole project"),
+  agentId,
+  sessionId,
   language,
   expires_at,
   occurred_at,

@@ -33,6 +33,10 @@ class MnemeRetriever(BaseRetriever):
     k: int = Field(default=5, ge=1, le=100)
     #: The user whose memories are searched. Default: all.
     user_id: Optional[str] = None  # noqa: UP045
+    #: The agent whose memories are searched. Default: all.
+    agent_id: Optional[str] = None  # noqa: UP045
+    #: The session whose memories are searched. Default: all.
+    session_id: Optional[str] = None  # noqa: UP045
     #: Further conditions; docs of the server describe them.
     filters: Optional[dict[str, Any]] = None  # noqa: UP045
     #: `fast`, `hybrid`, `balanced` or `precise`. Default: that of the project.
@@ -59,7 +63,7 @@ class MnemeRetriever(BaseRetriever):
 
     def _parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of the search: those of this call, else those of the retriever."""
-        known = {"k", "user_id", "filters", "mode", "min_score"}
+        known = {"k", "user_id", "agent_id", "session_id", "filters", "mode", "min_score"}
         if not known.issuperset(given):
             # a misspelt scope or filter must not search everything
             raise TypeError(f"Unknown arguments: {', '.join(sorted(set(given) - known))}")

@@ -223,7 +223,7 @@ export const listChats = <ThrowOnError extends boolean = false>(options?: Option
 });
 
 /**
- * Create a chat. Its messages search the memories of its user; without a user, of the whole project.
+ * Create a chat. Its messages search the memories of its user, agent and session; without them, the whole project.
  *
  * Requires the scope `chats:write`. A key that is confined to one user may call it, for that user only.
  *

@@ -24,6 +24,8 @@ export type Chat = {
      */
     id: string;
     userId: string | null;
+    agentId: string | null;
+    sessionId: string | null;
     title: string | null;
     /**
      * ISO 8601, UTC
@@ -144,6 +146,8 @@ export type ChatCompletionEvent = {
 export type ChatHistory = {
     id: string;
     userId: string | null;
+    agentId: string | null;
+    sessionId: string | null;
     title: string | null;
     /**
      * ISO 8601, UTC
@@ -392,6 +396,8 @@ export type Memory = {
         [key: string]: unknown;
     };
     userId: string | null;
+    agentId: string | null;
+    sessionId: string | null;
     language: string | null;
     externalId: string | null;
     /**
@@ -524,6 +530,8 @@ export type MemoryWithoutContent = {
         [key: string]: unknown;
     };
     userId: string | null;
+    agentId: string | null;
+    sessionId: string | null;
     language: string | null;
     externalId: string | null;
     /**
@@ -831,6 +839,8 @@ export type ResultMemory = {
      * ISO 8601, UTC
      */
     occurred_at?: string | null;
+    agentId?: string | null;
+    sessionId?: string | null;
 };
 
 /**
@@ -1103,6 +1113,14 @@ export type ListMemoriesData = {
         status?: 'processing' | 'completed' | 'failed';
         type?: string;
         userId?: string;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string;
         tag?: string;
         /**
          * part of the title, case-insensitive
@@ -1178,6 +1196,14 @@ export type CreateMemoryData = {
             [key: string]: unknown;
         } | null;
         userId?: string | null;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string | null;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string | null;
         /**
          * BCP 47 tag; default: detected in the text
          */
@@ -1499,6 +1525,14 @@ export type UpdateMemoryData = {
         } | null;
         userId?: string | null;
         /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string | null;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string | null;
+        /**
          * BCP 47 tag; default: detected in the text
          */
         language?: string | null;
@@ -1746,6 +1780,14 @@ export type UploadMemoryData = {
          */
         metadata?: string;
         userId?: string;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string;
         language?: string;
         externalId?: string;
         expires_at?: string;
@@ -1840,6 +1882,14 @@ export type SearchMemoriesByUrlData = {
         limit?: number;
         userId?: string;
         /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string;
+        /**
          * adds neighbours from the knowledge graph
          */
         includeGraph?: boolean;
@@ -1914,6 +1964,14 @@ export type SearchMemoriesData = {
         query: string;
         limit?: number | null;
         userId?: string | null;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string | null;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string | null;
         /**
          * conditions on attributes and metadata, such as {"tags": "invoice", "metadata.year": {"$gte": 2024}}
          */
@@ -2023,6 +2081,14 @@ export type QueryMemoriesData = {
         instructions?: string | null;
         userId?: string | null;
         /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string | null;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string | null;
+        /**
          * conditions on attributes and metadata, such as {"tags": "invoice", "metadata.year": {"$gte": 2024}}
          */
         filters?: {
@@ -2124,6 +2190,14 @@ export type ListChatsData = {
          */
         cursor?: string;
         userId?: string;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string;
     };
     url: '/chats';
 };
@@ -2172,6 +2246,14 @@ export type ListChatsResponse = ListChatsResponses[keyof ListChatsResponses];
 export type CreateChatData = {
     body?: {
         userId?: string | null;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string | null;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string | null;
         title?: string | null;
     };
     headers?: {
@@ -2991,6 +3073,14 @@ export type CreateChatCompletionData = {
             maxSources?: number | null;
             userId?: string | null;
             /**
+             * agent, such as an assistant: a scope beside `userId`
+             */
+            agentId?: string | null;
+            /**
+             * session, such as a conversation: a scope beside `userId`
+             */
+            sessionId?: string | null;
+            /**
              * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
              */
             asOf?: string | null;
@@ -3017,6 +3107,14 @@ export type CreateChatCompletionData = {
              */
             maxSources?: string;
             userId?: string;
+            /**
+             * agent, such as an assistant: a scope beside `userId`
+             */
+            agentId?: string;
+            /**
+             * session, such as a conversation: a scope beside `userId`
+             */
+            sessionId?: string;
             /**
              * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
              */

@@ -17,7 +17,7 @@ import {
 import { List } from "../list.ts";
 import { AnswerStream } from "../streams.ts";
 import type { CallOptions, Transport, WriteOptions } from "../transport.ts";
-import type { MessageParams, NewChat } from "../types.ts";
+import type { ChatListParams, MessageParams, NewChat } from "../types.ts";
 
 /** The operations on chats. */
 export class Chats {
@@ -27,13 +27,13 @@ export class Chats {
     this.#transport = transport;
   }
 
-  /** Creates a chat. Its messages search the memories of its user; without a user, of the whole project. */
+  /** Creates a chat. Its messages search the memories of its user, agent and session. */
   create(chat: NewChat = {}, options?: WriteOptions): Promise<Chat> {
     return this.#transport.call((core) => createChat({ ...core, body: chat }), "keyed", options);
   }
 
   /** Lists chats, newest first. */
-  list(params: { readonly limit?: number; readonly userId?: string } = {}, options?: CallOptions): List<Chat> {
+  list(params: ChatListParams = {}, options?: CallOptions): List<Chat> {
     return new List((cursor) =>
       this.#transport.call(
         (core) => listChats({ ...core, query: { ...params, ...(cursor !== undefined && { cursor }) } }),

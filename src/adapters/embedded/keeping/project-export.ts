@@ -120,7 +120,7 @@ export class ProjectExport {
     }));
     yield* this.#memories();
     yield* this.#each(CHATS, (row) => ({
-      ...{ type: "chat", id: string(row.id), userId: text(row.user_id), title: text(row.title) },
+      ...{ type: "chat", id: string(row.id), userId: text(row.user_id), ...partitionOf(row), title: text(row.title) },
       created_at: Number(row.created_at),
     }));
     yield* this.#messages();
@@ -245,7 +245,8 @@ function memoryRecord(row: Row, content: string | null): ExportedMemory {
     ...{ title: text(row.title), kind: text(row.type), tags: json<string[]>(row.tags), language: text(row.language) },
     given: JSON.parse(string(row.given)),
     extraction: text(row.extraction) as null,
-    ...{ metadata: json<JsonObject>(row.metadata), userId: text(row.user_id), externalId: text(row.external_id) },
+    ...{ metadata: json<JsonObject>(row.metadata), userId: text(row.user_id), ...partitionOf(row) },
+    externalId: text(row.external_id),
     ...{ created_at: Number(row.created_at), updated_at: Number(row.updated_at) },
     ...{ expires_at: time(row.expires_at), occurred_at: time(row.occurred_at) },
     source: source === null ? null : { filename: source.filename, media_type: source.media_type, bytes: source.bytes },
@@ -259,6 +260,12 @@ function memoryRecord(row: Row, content: string | null): ExportedMemory {
     document:
       row.marks === null ? null : { title: text(row.document_title), marks: json<JsonObject[]>(row.marks) ?? [] },
   };
+}
+
+/** Agent and session of a memory or chat, as far as it has them. */
+function partitionOf({ agent_id, session_id }: Row): { readonly agentId?: string; readonly sessionId?: string } {
+  const [agentId, sessionId] = [text(agent_id), text(session_id)];
+  return { ...(agentId !== null && { agentId }), ...(sessionId !== null && { sessionId }) };
 }
 
 /** Cuts a page of memories so that the contents of each part fit into memory. */

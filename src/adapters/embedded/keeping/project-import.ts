@@ -41,10 +41,12 @@ const EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at)
   VALUES ($id, $userKey, $event, $data, $createdAt) ON CONFLICT DO NOTHING`;
 const MEMORY = `INSERT INTO memories (id, project_key, user_key, external_id, version, status, title, title_folded, type,
     tags, language, metadata, given, content_bytes, content_sha256, source, extraction, error_code, error_message,
-    prompt_tokens, completion_tokens, is_reindexed, created_at, updated_at, expires_at, occurred_at, claimable_at)
+    prompt_tokens, completion_tokens, is_reindexed, created_at, updated_at, expires_at, occurred_at, agent_id,
+    session_id, claimable_at)
   VALUES ($id, $project, $userKey, $externalId, 1, $status, $title, $titleFolded, $type,
     $tags, $language, $metadata, $given, $contentBytes, $sha256, $source, $extraction, $errorCode, $errorMessage,
-    $promptTokens, $completionTokens, $isReindexed, $createdAt, $updatedAt, $expiresAt, $occurredAt, $now)
+    $promptTokens, $completionTokens, $isReindexed, $createdAt, $updatedAt, $expiresAt, $occurredAt, $agentId,
+    $sessionId, $now)
   ON CONFLICT DO NOTHING RETURNING memory_key AS key`;
 const CONTENT = "INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)";
 const FINDING = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
@@ -53,8 +55,8 @@ const FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, ma
   VALUES ($key, $sha256, $title, $marks)`;
 const FILE = `UPDATE memories SET source = json_set(source, '$.file', $name)
   WHERE id = $id AND project_key = $project`;
-const CHAT = `INSERT INTO chats (id, project_key, user_key, title, created_at)
-  VALUES ($id, $project, $userKey, $title, $createdAt) ON CONFLICT DO NOTHING`;
+const CHAT = `INSERT INTO chats (id, project_key, user_key, agent_id, session_id, title, created_at)
+  VALUES ($id, $project, $userKey, $agentId, $sessionId, $title, $createdAt) ON CONFLICT DO NOTHING`;
 const CHAT_KEY = "SELECT chat_key AS key FROM chats WHERE id = $id AND project_key = $project";
 const MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, source_count, created_at)
   VALUES ($id, $chatKey, $role, $content, $isInterrupted, $sourceCount, $createdAt)
@@ -171,8 +173,9 @@ export class ProjectImport {
       case "memory":
         return insertMemory(database, record, { project, userKey: userKey(record.userId), now });
       case "chat": {
-        const { id, userId, title, created_at: createdAt } = record;
-        return run(database, CHAT, { id, project, userKey: userKey(userId), title, createdAt });
+        const { id, userId, agentId = null, sessionId = null, title, created_at: createdAt } = record;
+        const row = { id, project, userKey: userKey(userId), agentId, sessionId, title, createdAt };
+        return run(database, CHAT, row);
       }
       case "message":
         return insertMessage(database, project, record);
@@ -244,6 +247,7 @@ function insertMemory(
     isReindexed: Number(isRead),
     ...{ createdAt: record.created_at, updatedAt: record.updated_at },
     ...{ expiresAt: record.expires_at, occurredAt: record.occurred_at },
+    ...{ agentId: record.agentId ?? null, sessionId: record.sessionId ?? null },
   });
   if (key === null) return false;
   if (status === "failed" && error === null) throw new ExportError(`memory ${id} is failed, but has no error`);

@@ -1,7 +1,15 @@
 // ChatStore on SQLite: chats, messages and their sources. The answer service decides which memories may be sources;
 // this store returns a source as long as its memory is live.
 
-import type { Chat, Message, MessageDraft, MessageRole, MessageSource } from "../../../domain/chat.ts";
+import type {
+  Chat,
+  ChatConditions,
+  ChatDraft,
+  Message,
+  MessageDraft,
+  MessageRole,
+  MessageSource,
+} from "../../../domain/chat.ts";
 import { invariant } from "../../../domain/fault.ts";
 import type { ChatId, MessageId, ProjectId } from "../../../domain/ids.ts";
 import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
@@ -11,6 +19,7 @@ import type { Listing } from "../../../ports/user-store.ts";
 import {
   CHAT_COLUMNS,
   type ChatRow,
+  IS_LIVE_SOURCE,
   MESSAGE_COLUMNS,
   type MessageRow,
   type SourceRow,
@@ -27,8 +36,8 @@ import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
 /** The largest integer of SQLite. It is larger than every key. */
 const MESSAGE_KEY_MAX = "9223372036854775807";
-const INSERT_CHAT = `INSERT INTO chats (id, project_key, user_key, title, created_at)
-  VALUES ($id, $projectKey, $userKey, $title, $now) RETURNING ${CHAT_COLUMNS}`;
+const INSERT_CHAT = `INSERT INTO chats (id, project_key, user_key, agent_id, session_id, title, created_at)
+  VALUES ($id, $projectKey, $userKey, $agentId, $sessionId, $title, $now) RETURNING ${CHAT_COLUMNS}`;
 
 const FIND_CHAT = `SELECT ${CHAT_COLUMNS} FROM chats WHERE id = $id AND project_key = ${PROJECT_KEY}`;
 
@@ -65,9 +74,6 @@ const MESSAGES_AFTER = `SELECT ${MESSAGE_COLUMNS} FROM messages
 
 const ONE_MESSAGE = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} AND id = $messageId`;
 
-// a memory that was given to another user is no longer a source of this chat
-const IS_LIVE_SOURCE = `${LIVE} AND (chats.user_key IS NULL OR memories.user_key = chats.user_key)`;
-
 const LIVE_SOURCES = `SELECT message_sources.message_key, message_sources.memory_key, message_sources.shown
   FROM message_sources JOIN memories USING (memory_key) JOIN messages USING (message_key) JOIN chats USING (chat_key)
   WHERE message_sources.message_key IN ${KEYS} AND ${IS_LIVE_SOURCE}
@@ -98,19 +104,29 @@ export class SqliteChatStore implements ChatStore {
     this.#random = options.random ?? systemRandom;
   }
 
-  create(projectId: ProjectId, draft: { readonly userId: string | null; readonly title: string | null }): Chat {
+  create(projectId: ProjectId, draft: ChatDraft): Chat {
     return this.#database.transaction(() => {
       const now = this.#clock.now();
       const projectKey = projectKeyOf(this.#database, projectId);
       const row = this.#database
         .prepare<
           ChatRow,
-          { id: string; projectKey: bigint; userKey: bigint | null; title: string | null; now: number }
+          {
+            id: string;
+            projectKey: bigint;
+            userKey: bigint | null;
+            agentId: string | null;
+            sessionId: string | null;
+            title: string | null;
+            now: number;
+          }
         >(INSERT_CHAT)
         .get({
           id: this.#newId("chat", now),
           projectKey,
           userKey: draft.userId === null ? null : ensureKnownUser(this.#database, projectKey, draft.userId, now),
+          agentId: draft.agentId ?? null,
+          sessionId: draft.sessionId ?? null,
           title: draft.title,
           now,
         });
@@ -124,12 +140,14 @@ export class SqliteChatStore implements ChatStore {
     return row === null ? null : toChat(row);
   }
 
-  list(projectId: ProjectId, listing: Listing & { readonly userId?: string }): Page<Chat> {
-    const { userId = null, limit, cursor } = listing;
-    const binding = cursorBinding(this.#database, projectId, ["chats", userId]);
+  list(projectId: ProjectId, listing: Listing & ChatConditions): Page<Chat> {
+    const { userId = null, agentId = null, sessionId = null, limit, cursor } = listing;
+    const binding = cursorBinding(this.#database, projectId, ["chats", userId, agentId, sessionId]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
     // one statement per combination of conditions, so that each uses its own index
     const conditions = [userId === null ? `chats.project_key = ${PROJECT_KEY}` : `chats.user_key = ${USER_KEY}`];
+    if (agentId !== null) conditions.push("chats.agent_id = $agentId");
+    if (sessionId !== null) conditions.push("chats.session_id = $sessionId");
     if (before !== null) conditions.push("chats.chat_key < $before");
     const rows = this.#database
       .prepare<ChatRow, Record<string, string | bigint | number>>(
@@ -140,6 +158,8 @@ export class SqliteChatStore implements ChatStore {
         // one row more than requested shows whether another page follows
         rows: limit + 1,
         ...(userId !== null && { userId }),
+        ...(agentId !== null && { agentId }),
+        ...(sessionId !== null && { sessionId }),
         ...(before !== null && { before }),
       });
     return pageOf(rows, { limit, binding, keyOf: (row) => row.chat_key, toItems: (page) => page.map(toChat) });

@@ -41,7 +41,8 @@ const RETRY = `UPDATE memories SET ${TO_WORK}, updated_at = $now WHERE memory_ke
 
 const UPDATE = `UPDATE memories SET user_key = $userKey, external_id = $externalId, title = $title,
     title_folded = $titleFolded, type = $type, tags = $tags, language = $language, metadata = $metadata, given = $given,
-    expires_at = $expiresAt, occurred_at = $occurredAt, updated_at = $now
+    expires_at = $expiresAt, occurred_at = $occurredAt, agent_id = $agentId, session_id = $sessionId,
+    updated_at = $now
   WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
 
 const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)

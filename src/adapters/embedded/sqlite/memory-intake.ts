@@ -20,9 +20,10 @@ const FIND_PROJECT = `SELECT ${OPEN_PROJECT} AS project_key`;
 
 const INSERT = `INSERT INTO memories (id, project_key, user_key, external_id, version, status, title, title_folded, type,
     tags, language, metadata, given, content_bytes, content_sha256, source, created_at, updated_at, expires_at,
-    occurred_at, claimable_at)
+    occurred_at, agent_id, session_id, claimable_at)
   VALUES ($id, $projectKey, $userKey, $externalId, 1, 'processing', $title, $titleFolded, $type,
-    $tags, $language, $metadata, $given, $contentBytes, $contentSha256, $source, $now, $now, $expiresAt, $occurredAt, $now)
+    $tags, $language, $metadata, $given, $contentBytes, $contentSha256, $source, $now, $now, $expiresAt, $occurredAt,
+    $agentId, $sessionId, $now)
   RETURNING ${MEMORY_COLUMNS}`;
 
 /** Stores drafts. */

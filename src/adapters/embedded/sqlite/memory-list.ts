@@ -21,6 +21,8 @@ const ALL: Source = { from: "memories INDEXED BY memories_by_key", key: "memorie
 const OF_STATUS: Source = { from: "memories INDEXED BY memories_by_status", key: "memories.memory_key" };
 const OF_TYPE: Source = { from: "memories INDEXED BY memories_by_type", key: "memories.memory_key" };
 const OF_USER: Source = { from: "memories INDEXED BY memories_by_user", key: "memories.memory_key" };
+const OF_AGENT: Source = { from: "memories INDEXED BY memories_by_agent", key: "memories.memory_key" };
+const OF_SESSION: Source = { from: "memories INDEXED BY memories_by_session", key: "memories.memory_key" };
 // CROSS JOIN makes SQLite begin with the tags
 const TAGGED: Source = {
   from: "memory_tags CROSS JOIN memories ON memories.memory_key = memory_tags.memory_key",
@@ -41,9 +43,10 @@ export class MemoryLists {
    * until the page is full, at most all of them: 80 ms if `q` matches none of 132,000 memories.
    */
   page(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
-    const { status = null, type = null, userId = null, tag = null, limit } = listing;
+    const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null, limit } = listing;
     const part = listing.q === undefined ? null : foldTitle(listing.q);
-    const binding = cursorBinding(this.database, projectId, ["memories", status, type, userId, tag, part]);
+    const list = ["memories", status, type, userId, tag, part, agentId, sessionId] as const;
+    const binding = cursorBinding(this.database, projectId, list);
     const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
     const { from, key } = sourceOf(listing);
     const conditions = [`memories.project_key = ${OPEN_PROJECT}`, LIVE];
@@ -57,6 +60,8 @@ export class MemoryLists {
     restrict("memories.status = $status", "status", status);
     restrict("memories.type = $type", "type", type);
     restrict(`memories.user_key = ${USER_KEY}`, "userId", userId);
+    restrict("memories.agent_id = $agentId", "agentId", agentId);
+    restrict("memories.session_id = $sessionId", "sessionId", sessionId);
     restrict(`memory_tags.project_key = ${OPEN_PROJECT} AND memory_tags.tag = $tag`, "tag", tag);
     restrict("instr(memories.title_folded, $part) > 0", "part", part);
     restrict(`${key} < $before`, "before", before);
@@ -71,10 +76,12 @@ export class MemoryLists {
 }
 
 // Chooses the index for the condition that leaves the fewest rows. Few memories are processing or failed; most are
-// completed.
-function sourceOf({ tag, userId, status, type }: MemoryListing): Source {
+// completed. A session has fewer memories than its user, and an agent may serve all users.
+function sourceOf({ tag, userId, agentId, sessionId, status, type }: MemoryListing): Source {
   if (tag !== undefined) return TAGGED;
+  if (sessionId !== undefined) return OF_SESSION;
   if (userId !== undefined) return OF_USER;
+  if (agentId !== undefined) return OF_AGENT;
   if (status !== undefined && (status !== "completed" || type === undefined)) return OF_STATUS;
   return type === undefined ? ALL : OF_TYPE;
 }

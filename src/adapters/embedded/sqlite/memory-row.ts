@@ -11,6 +11,7 @@ export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || '
   || ',"updated_at":' || memories.updated_at || ',"occurred_at":' || ifnull(memories.occurred_at, 'null')
   || ',"memory_id":' || json_quote(memories.id)
   || ',"userId":' || json_quote((SELECT users.id FROM users WHERE users.user_key = memories.user_key))
+  || ',"agentId":' || json_quote(memories.agent_id) || ',"sessionId":' || json_quote(memories.session_id)
   || ',"metadata":' || ifnull(memories.metadata, 'null') || '}'`;
 
 /** Subquery for the keys in the parameter `$keys`, which `keyList` makes. */

@@ -444,6 +444,21 @@ CREATE TABLE store (
 INSERT INTO store (only_row, store_id, commits, texts_commits) VALUES (1, lower(hex(randomblob(16))), 0, 0);
 `;
 
+// Agents and sessions: scopes of memories and chats beside their users. The indexes are for lists; they leave out rows
+// without agent or session.
+const AGENTS_AND_SESSIONS = `
+ALTER TABLE memories ADD COLUMN agent_id TEXT;
+ALTER TABLE memories ADD COLUMN session_id TEXT;
+CREATE INDEX memories_by_agent ON memories (project_key, agent_id, memory_key)
+  WHERE agent_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX memories_by_session ON memories (project_key, session_id, memory_key)
+  WHERE session_id IS NOT NULL AND deleted_at IS NULL;
+ALTER TABLE chats ADD COLUMN agent_id TEXT;
+ALTER TABLE chats ADD COLUMN session_id TEXT;
+CREATE INDEX chats_by_agent ON chats (project_key, agent_id, chat_key) WHERE agent_id IS NOT NULL;
+CREATE INDEX chats_by_session ON chats (project_key, session_id, chat_key) WHERE session_id IS NOT NULL;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -458,6 +473,7 @@ export const MIGRATIONS: readonly string[] = [
   REINDEXED_MEMORIES,
   PROJECT_SECRETS,
   COMMIT_NUMBERS,
+  AGENTS_AND_SESSIONS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

@@ -65,6 +65,8 @@ class AsyncMemories:
         tags: Sequence[str] | None | Unset = UNSET,
         metadata: Json | None | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         language: str | None | Unset = UNSET,
         external_id: str | None | Unset = UNSET,
         expires_at: Moment | None | Unset = UNSET,
@@ -85,6 +87,8 @@ class AsyncMemories:
             tags=_listed(tags),
             metadata=metadata,
             userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
             language=language,
             externalId=external_id,
             expires_at=expires_at,
@@ -129,6 +133,8 @@ class AsyncMemories:
         tags: Sequence[str] | None = None,
         metadata: Json | None = None,
         user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
         language: str | None = None,
         external_id: str | None = None,
         expires_at: Moment | None = None,
@@ -148,6 +154,8 @@ class AsyncMemories:
             tags=_listed(tags),
             metadata=metadata,
             userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
             language=language,
             externalId=external_id,
             expires_at=expires_at,
@@ -174,6 +182,8 @@ class AsyncMemories:
         status: ListMemoriesStatus | Unset = UNSET,
         type: str | Unset = UNSET,  # noqa: A002 name of the API
         user_id: str | Unset = UNSET,
+        agent_id: str | Unset = UNSET,
+        session_id: str | Unset = UNSET,
         tag: str | Unset = UNSET,
         q: str | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -182,7 +192,15 @@ class AsyncMemories:
 
         async def fetch(cursor: str | Unset) -> MemoryList:
             request = list_memories.request(
-                limit=limit, cursor=cursor, status=status, type_=type, user_id=user_id, tag=tag, q=q
+                limit=limit,
+                cursor=cursor,
+                status=status,
+                type_=type,
+                user_id=user_id,
+                agent_id=agent_id,
+                session_id=session_id,
+                tag=tag,
+                q=q,
             )
             return await self._transport.call(request, MemoryList.from_dict, _call_options(options))
 
@@ -198,6 +216,8 @@ class AsyncMemories:
         tags: Sequence[str] | None | Unset = UNSET,
         metadata: Json | None | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         language: str | None | Unset = UNSET,
         external_id: str | None | Unset = UNSET,
         expires_at: Moment | None | Unset = UNSET,
@@ -214,6 +234,8 @@ class AsyncMemories:
             tags=_listed(tags),
             metadata=metadata,
             userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
             language=language,
             externalId=external_id,
             expires_at=expires_at,
@@ -251,6 +273,8 @@ class AsyncMemories:
         *,
         limit: int | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         mode: str | None | Unset = UNSET,
@@ -264,6 +288,8 @@ class AsyncMemories:
             query=query,
             limit=limit,
             userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
             filters=filters,
             includeGraph=include_graph,
             mode=mode,
@@ -283,6 +309,8 @@ class AsyncMemories:
         max_sources: int | Unset = UNSET,
         instructions: str | None | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
@@ -290,7 +318,19 @@ class AsyncMemories:
         **options: Unpack[CallOptions],
     ) -> QueryResult:
         """Answer a question from the stored memories, with sources."""
-        body = _query_body(query, mode, max_sources, instructions, user_id, filters, include_graph, as_of, model)
+        body = _query_body(
+            query,
+            mode,
+            max_sources,
+            instructions,
+            user_id,
+            agent_id,
+            session_id,
+            filters,
+            include_graph,
+            as_of,
+            model,
+        )
         return await self._transport.call(
             query_memories.request(), QueryResult.from_dict, _call_options(options), body=body, repeatable="refused"
         )
@@ -303,6 +343,8 @@ class AsyncMemories:
         max_sources: int | Unset = UNSET,
         instructions: str | None | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
@@ -310,7 +352,19 @@ class AsyncMemories:
         **options: Unpack[CallOptions],
     ) -> AsyncAnswerStream:
         """Like `query`, as a stream of events."""
-        body = _query_body(query, mode, max_sources, instructions, user_id, filters, include_graph, as_of, model)
+        body = _query_body(
+            query,
+            mode,
+            max_sources,
+            instructions,
+            user_id,
+            agent_id,
+            session_id,
+            filters,
+            include_graph,
+            as_of,
+            model,
+        )
         response = await self._transport.stream(
             query_memories.request(), _call_options(options), body={**body, "stream": True}, repeatable="refused"
         )
@@ -363,6 +417,8 @@ def _query_body(
     max_sources: int | Unset,
     instructions: str | None | Unset,
     user_id: str | None | Unset,
+    agent_id: str | None | Unset,
+    session_id: str | None | Unset,
     filters: Json | Unset,
     include_graph: bool | Unset,
     as_of: Moment | None | Unset,
@@ -374,6 +430,8 @@ def _query_body(
         maxSources=max_sources,
         instructions=instructions,
         userId=user_id,
+        agentId=agent_id,
+        sessionId=session_id,
         filters=filters,
         includeGraph=include_graph,
         asOf=as_of,

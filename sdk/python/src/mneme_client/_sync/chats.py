@@ -42,20 +42,30 @@ class Chats:
         self,
         *,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         title: str | None | Unset = UNSET,
         **options: Unpack[WriteOptions],
     ) -> Chat:
-        """Create a chat. Its messages search the memories of its user; without a user, of the whole project."""
-        body = body_of(userId=user_id, title=title)
+        """Create a chat. Its messages search the memories of its user, agent and session."""
+        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, title=title)
         return self._transport.call(create_chat.request(), Chat.from_dict, options, body=body, repeatable="keyed")
 
     def list(
-        self, *, limit: int | Unset = UNSET, user_id: str | Unset = UNSET, **options: Unpack[CallOptions]
+        self,
+        *,
+        limit: int | Unset = UNSET,
+        user_id: str | Unset = UNSET,
+        agent_id: str | Unset = UNSET,
+        session_id: str | Unset = UNSET,
+        **options: Unpack[CallOptions],
     ) -> List[Chat]:
         """List chats, newest first."""
 
         def fetch(cursor: str | Unset) -> ChatList:
-            request = list_chats.request(limit=limit, cursor=cursor, user_id=user_id)
+            request = list_chats.request(
+                limit=limit, cursor=cursor, user_id=user_id, agent_id=agent_id, session_id=session_id
+            )
             return self._transport.call(request, ChatList.from_dict, options)
 
         return List(fetch)

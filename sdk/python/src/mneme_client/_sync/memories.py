@@ -64,6 +64,8 @@ class Memories:
         tags: Sequence[str] | None | Unset = UNSET,
         metadata: Json | None | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         language: str | None | Unset = UNSET,
         external_id: str | None | Unset = UNSET,
         expires_at: Moment | None | Unset = UNSET,
@@ -84,6 +86,8 @@ class Memories:
             tags=_listed(tags),
             metadata=metadata,
             userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
             language=language,
             externalId=external_id,
             expires_at=expires_at,
@@ -126,6 +130,8 @@ class Memories:
         tags: Sequence[str] | None = None,
         metadata: Json | None = None,
         user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
         language: str | None = None,
         external_id: str | None = None,
         expires_at: Moment | None = None,
@@ -145,6 +151,8 @@ class Memories:
             tags=_listed(tags),
             metadata=metadata,
             userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
             language=language,
             externalId=external_id,
             expires_at=expires_at,
@@ -171,6 +179,8 @@ class Memories:
         status: ListMemoriesStatus | Unset = UNSET,
         type: str | Unset = UNSET,  # noqa: A002 name of the API
         user_id: str | Unset = UNSET,
+        agent_id: str | Unset = UNSET,
+        session_id: str | Unset = UNSET,
         tag: str | Unset = UNSET,
         q: str | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -179,7 +189,15 @@ class Memories:
 
         def fetch(cursor: str | Unset) -> MemoryList:
             request = list_memories.request(
-                limit=limit, cursor=cursor, status=status, type_=type, user_id=user_id, tag=tag, q=q
+                limit=limit,
+                cursor=cursor,
+                status=status,
+                type_=type,
+                user_id=user_id,
+                agent_id=agent_id,
+                session_id=session_id,
+                tag=tag,
+                q=q,
             )
             return self._transport.call(request, MemoryList.from_dict, _call_options(options))
 
@@ -195,6 +213,8 @@ class Memories:
         tags: Sequence[str] | None | Unset = UNSET,
         metadata: Json | None | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         language: str | None | Unset = UNSET,
         external_id: str | None | Unset = UNSET,
         expires_at: Moment | None | Unset = UNSET,
@@ -211,6 +231,8 @@ class Memories:
             tags=_listed(tags),
             metadata=metadata,
             userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
             language=language,
             externalId=external_id,
             expires_at=expires_at,
@@ -246,6 +268,8 @@ class Memories:
         *,
         limit: int | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         mode: str | None | Unset = UNSET,
@@ -259,6 +283,8 @@ class Memories:
             query=query,
             limit=limit,
             userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
             filters=filters,
             includeGraph=include_graph,
             mode=mode,
@@ -278,6 +304,8 @@ class Memories:
         max_sources: int | Unset = UNSET,
         instructions: str | None | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
@@ -285,7 +313,19 @@ class Memories:
         **options: Unpack[CallOptions],
     ) -> QueryResult:
         """Answer a question from the stored memories, with sources."""
-        body = _query_body(query, mode, max_sources, instructions, user_id, filters, include_graph, as_of, model)
+        body = _query_body(
+            query,
+            mode,
+            max_sources,
+            instructions,
+            user_id,
+            agent_id,
+            session_id,
+            filters,
+            include_graph,
+            as_of,
+            model,
+        )
         return self._transport.call(
             query_memories.request(), QueryResult.from_dict, _call_options(options), body=body, repeatable="refused"
         )
@@ -298,6 +338,8 @@ class Memories:
         max_sources: int | Unset = UNSET,
         instructions: str | None | Unset = UNSET,
         user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
@@ -305,7 +347,19 @@ class Memories:
         **options: Unpack[CallOptions],
     ) -> AnswerStream:
         """Like `query`, as a stream of events."""
-        body = _query_body(query, mode, max_sources, instructions, user_id, filters, include_graph, as_of, model)
+        body = _query_body(
+            query,
+            mode,
+            max_sources,
+            instructions,
+            user_id,
+            agent_id,
+            session_id,
+            filters,
+            include_graph,
+            as_of,
+            model,
+        )
         response = self._transport.stream(
             query_memories.request(), _call_options(options), body={**body, "stream": True}, repeatable="refused"
         )
@@ -358,6 +412,8 @@ def _query_body(
     max_sources: int | Unset,
     instructions: str | None | Unset,
     user_id: str | None | Unset,
+    agent_id: str | None | Unset,
+    session_id: str | None | Unset,
     filters: Json | Unset,
     include_graph: bool | Unset,
     as_of: Moment | None | Unset,
@@ -369,6 +425,8 @@ def _query_body(
         maxSources=max_sources,
         instructions=instructions,
         userId=user_id,
+        agentId=agent_id,
+        sessionId=session_id,
         filters=filters,
         includeGraph=include_graph,
         asOf=as_of,

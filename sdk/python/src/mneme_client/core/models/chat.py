@@ -16,12 +16,16 @@ class Chat:
     Attributes:
         id (str): chat_…
         user_id (None | str):
+        agent_id (None | str):
+        session_id (None | str):
         title (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
     """
 
     id: str
     user_id: None | str
+    agent_id: None | str
+    session_id: None | str
     title: None | str
     created_at: datetime.datetime
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -31,6 +35,12 @@ class Chat:
 
         user_id: None | str
         user_id = self.user_id
+
+        agent_id: None | str
+        agent_id = self.agent_id
+
+        session_id: None | str
+        session_id = self.session_id
 
         title: None | str
         title = self.title
@@ -43,6 +53,8 @@ class Chat:
             {
                 "id": id,
                 "userId": user_id,
+                "agentId": agent_id,
+                "sessionId": session_id,
                 "title": title,
                 "created_at": created_at,
             }
@@ -62,6 +74,20 @@ class Chat:
 
         user_id = _parse_user_id(d.pop("userId"))
 
+        def _parse_agent_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        agent_id = _parse_agent_id(d.pop("agentId"))
+
+        def _parse_session_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        session_id = _parse_session_id(d.pop("sessionId"))
+
         def _parse_title(data: object) -> None | str:
             if data is None:
                 return data
@@ -74,6 +100,8 @@ class Chat:
         chat = cls(
             id=id,
             user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             title=title,
             created_at=created_at,
         )

@@ -20,6 +20,8 @@ class ChatHistory:
     Attributes:
         id (str):
         user_id (None | str):
+        agent_id (None | str):
+        session_id (None | str):
         title (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
         messages (list[Message]):
@@ -27,6 +29,8 @@ class ChatHistory:
 
     id: str
     user_id: None | str
+    agent_id: None | str
+    session_id: None | str
     title: None | str
     created_at: datetime.datetime
     messages: list[Message]
@@ -37,6 +41,12 @@ class ChatHistory:
 
         user_id: None | str
         user_id = self.user_id
+
+        agent_id: None | str
+        agent_id = self.agent_id
+
+        session_id: None | str
+        session_id = self.session_id
 
         title: None | str
         title = self.title
@@ -54,6 +64,8 @@ class ChatHistory:
             {
                 "id": id,
                 "userId": user_id,
+                "agentId": agent_id,
+                "sessionId": session_id,
                 "title": title,
                 "created_at": created_at,
                 "messages": messages,
@@ -76,6 +88,20 @@ class ChatHistory:
 
         user_id = _parse_user_id(d.pop("userId"))
 
+        def _parse_agent_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        agent_id = _parse_agent_id(d.pop("agentId"))
+
+        def _parse_session_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        session_id = _parse_session_id(d.pop("sessionId"))
+
         def _parse_title(data: object) -> None | str:
             if data is None:
                 return data
@@ -95,6 +121,8 @@ class ChatHistory:
         chat_history = cls(
             id=id,
             user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             title=title,
             created_at=created_at,
             messages=messages,

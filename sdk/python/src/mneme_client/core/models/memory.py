@@ -33,6 +33,8 @@ class Memory:
         tags (list[str] | None):
         metadata (MemoryMetadata):
         user_id (None | str):
+        agent_id (None | str):
+        session_id (None | str):
         language (None | str):
         external_id (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
@@ -54,6 +56,8 @@ class Memory:
     tags: list[str] | None
     metadata: MemoryMetadata
     user_id: None | str
+    agent_id: None | str
+    session_id: None | str
     language: None | str
     external_id: None | str
     created_at: datetime.datetime
@@ -93,6 +97,12 @@ class Memory:
 
         user_id: None | str
         user_id = self.user_id
+
+        agent_id: None | str
+        agent_id = self.agent_id
+
+        session_id: None | str
+        session_id = self.session_id
 
         language: None | str
         language = self.language
@@ -148,6 +158,8 @@ class Memory:
                 "tags": tags,
                 "metadata": metadata,
                 "userId": user_id,
+                "agentId": agent_id,
+                "sessionId": session_id,
                 "language": language,
                 "externalId": external_id,
                 "created_at": created_at,
@@ -219,6 +231,20 @@ class Memory:
             return cast("None | str", data)
 
         user_id = _parse_user_id(d.pop("userId"))
+
+        def _parse_agent_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        agent_id = _parse_agent_id(d.pop("agentId"))
+
+        def _parse_session_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        session_id = _parse_session_id(d.pop("sessionId"))
 
         def _parse_language(data: object) -> None | str:
             if data is None:
@@ -315,6 +341,8 @@ class Memory:
             tags=tags,
             metadata=metadata,
             user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
             external_id=external_id,
             created_at=created_at,

@@ -35,6 +35,8 @@ class MemoryWithoutContent:
         tags (list[str] | None):
         metadata (MemoryWithoutContentMetadata):
         user_id (None | str):
+        agent_id (None | str):
+        session_id (None | str):
         language (None | str):
         external_id (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
@@ -56,6 +58,8 @@ class MemoryWithoutContent:
     tags: list[str] | None
     metadata: MemoryWithoutContentMetadata
     user_id: None | str
+    agent_id: None | str
+    session_id: None | str
     language: None | str
     external_id: None | str
     created_at: datetime.datetime
@@ -93,6 +97,12 @@ class MemoryWithoutContent:
 
         user_id: None | str
         user_id = self.user_id
+
+        agent_id: None | str
+        agent_id = self.agent_id
+
+        session_id: None | str
+        session_id = self.session_id
 
         language: None | str
         language = self.language
@@ -147,6 +157,8 @@ class MemoryWithoutContent:
                 "tags": tags,
                 "metadata": metadata,
                 "userId": user_id,
+                "agentId": agent_id,
+                "sessionId": session_id,
                 "language": language,
                 "externalId": external_id,
                 "created_at": created_at,
@@ -216,6 +228,20 @@ class MemoryWithoutContent:
             return cast("None | str", data)
 
         user_id = _parse_user_id(d.pop("userId"))
+
+        def _parse_agent_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        agent_id = _parse_agent_id(d.pop("agentId"))
+
+        def _parse_session_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        session_id = _parse_session_id(d.pop("sessionId"))
 
         def _parse_language(data: object) -> None | str:
             if data is None:
@@ -311,6 +337,8 @@ class MemoryWithoutContent:
             tags=tags,
             metadata=metadata,
             user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
             external_id=external_id,
             created_at=created_at,

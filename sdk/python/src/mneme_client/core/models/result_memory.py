@@ -24,6 +24,8 @@ class ResultMemory:
         language (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
         occurred_at (datetime.datetime | None | Unset): ISO 8601, UTC
+        agent_id (None | str | Unset):
+        session_id (None | str | Unset):
     """
 
     title: None | str
@@ -33,6 +35,8 @@ class ResultMemory:
     language: None | str
     created_at: datetime.datetime
     occurred_at: datetime.datetime | None | Unset = UNSET
+    agent_id: None | str | Unset = UNSET
+    session_id: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,6 +69,18 @@ class ResultMemory:
         else:
             occurred_at = self.occurred_at
 
+        agent_id: None | str | Unset
+        if isinstance(self.agent_id, Unset):
+            agent_id = UNSET
+        else:
+            agent_id = self.agent_id
+
+        session_id: None | str | Unset
+        if isinstance(self.session_id, Unset):
+            session_id = UNSET
+        else:
+            session_id = self.session_id
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -79,6 +95,10 @@ class ResultMemory:
         )
         if occurred_at is not UNSET:
             field_dict["occurred_at"] = occurred_at
+        if agent_id is not UNSET:
+            field_dict["agentId"] = agent_id
+        if session_id is not UNSET:
+            field_dict["sessionId"] = session_id
 
         return field_dict
 
@@ -148,6 +168,24 @@ class ResultMemory:
 
         occurred_at = _parse_occurred_at(d.pop("occurred_at", UNSET))
 
+        def _parse_agent_id(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("None | str | Unset", data)
+
+        agent_id = _parse_agent_id(d.pop("agentId", UNSET))
+
+        def _parse_session_id(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("None | str | Unset", data)
+
+        session_id = _parse_session_id(d.pop("sessionId", UNSET))
+
         result_memory = cls(
             title=title,
             type_=type_,
@@ -156,6 +194,8 @@ class ResultMemory:
             language=language,
             created_at=created_at,
             occurred_at=occurred_at,
+            agent_id=agent_id,
+            session_id=session_id,
         )
 
         result_memory.additional_properties = d

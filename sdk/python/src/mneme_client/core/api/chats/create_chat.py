@@ -1,4 +1,4 @@
-"""Create a chat. Its messages search the memories of its user; without a user, of the whole project."""
+"""Create a chat. Its messages search the memories of its user, agent and session; without them, the whole project."""
 
 from __future__ import annotations
 

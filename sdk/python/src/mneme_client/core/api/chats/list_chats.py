@@ -12,6 +12,8 @@ def request(
     limit: int | Unset = 20,
     cursor: str | Unset = UNSET,
     user_id: str | Unset = UNSET,
+    agent_id: str | Unset = UNSET,
+    session_id: str | Unset = UNSET,
 ) -> dict[str, Any]:
     """Method, path and query of list_chats."""
     params: dict[str, Any] = {}
@@ -21,6 +23,10 @@ def request(
     params["cursor"] = cursor
 
     params["userId"] = user_id
+
+    params["agentId"] = agent_id
+
+    params["sessionId"] = session_id
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 

@@ -15,6 +15,8 @@ def request(
     status: ListMemoriesStatus | Unset = UNSET,
     type_: str | Unset = UNSET,
     user_id: str | Unset = UNSET,
+    agent_id: str | Unset = UNSET,
+    session_id: str | Unset = UNSET,
     tag: str | Unset = UNSET,
     q: str | Unset = UNSET,
 ) -> dict[str, Any]:
@@ -34,6 +36,10 @@ def request(
     params["type"] = type_
 
     params["userId"] = user_id
+
+    params["agentId"] = agent_id
+
+    params["sessionId"] = session_id
 
     params["tag"] = tag
 

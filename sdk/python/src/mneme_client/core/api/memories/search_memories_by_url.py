@@ -13,6 +13,8 @@ def request(
     query: str,
     limit: int | Unset = 10,
     user_id: str | Unset = UNSET,
+    agent_id: str | Unset = UNSET,
+    session_id: str | Unset = UNSET,
     include_graph: bool | Unset = False,
     mode: SearchMemoriesByUrlMode | Unset = UNSET,
     min_score: float | Unset = UNSET,
@@ -28,6 +30,10 @@ def request(
     params["limit"] = limit
 
     params["userId"] = user_id
+
+    params["agentId"] = agent_id
+
+    params["sessionId"] = session_id
 
     params["includeGraph"] = include_graph
 
