@@ -245,6 +245,18 @@ impl Project {
         self.vectors.live().compare_chunks(&self.with_ordinals(chunk_keys, memory_keys)?)
     }
 
+    /// Returns the stored vectors of exactly the given chunks, row-major `[chunks, dimensions]`; NaN for a chunk that
+    /// does not exist. `memory_keys` has the memory of each chunk. Fails with `OtherModel` unless the model with this
+    /// fingerprint is live or being built.
+    pub fn stored_vectors(&self, fingerprint: &str, chunk_keys: &[u64], memory_keys: &[u64]) -> Result<Vec<f32>> {
+        let chunks = self.with_ordinals(chunk_keys, memory_keys)?;
+        let is_building = self.models().building.is_some_and(|model| model.fingerprint == fingerprint);
+        match self.vectors.both().1.filter(|_| is_building) {
+            Some(building) => building.stored_vectors(&chunks),
+            None => self.vectors.live_of(fingerprint)?.stored_vectors(&chunks),
+        }
+    }
+
     /// Each chunk with the ordinal of its memory, `None` for an unknown memory.
     fn with_ordinals(&self, chunk_keys: &[u64], memory_keys: &[u64]) -> Result<Vec<(u64, Option<u32>)>> {
         if chunk_keys.len() != memory_keys.len() {

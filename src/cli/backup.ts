@@ -9,17 +9,17 @@ import { S3Target } from "../backup/s3.ts";
 import type { KeySource } from "../backup/seal.ts";
 import type { Target } from "../backup/target.ts";
 import { lowerPriority } from "../children/priority.ts";
-import type { CopyLine, CopyPart } from "../compose/control.ts";
+import { accepted } from "../compose/accepted.ts";
+import { readCopy } from "../compose/copy-stream.ts";
 import { openDataDirectory } from "../compose/data-directory.ts";
 import { restoreInto } from "../compose/restore.ts";
-import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
+import type { FilledPart } from "../domain/store-copy.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { RateLimit } from "../kit/rate-limit.ts";
-import { ByteReader } from "./byte-reader.ts";
+import { rateOf } from "./byte-rate.ts";
 import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
-import { accepted } from "./project-copy.ts";
 import { alignRows, Progress, readableDuration } from "./terminal.ts";
 
 /**
@@ -171,38 +171,6 @@ async function* withProgress(
   }
 }
 
-/** Reads an answer with a copy of the stores. */
-async function readCopy(
-  response: Response,
-): Promise<{ readonly summary: StoreSummary; readonly parts: AsyncGenerator<FilledPart> }> {
-  const reader = new ByteReader(response.body);
-  const first = await lineOf(reader);
-  if (first.type !== "copy") throw new Error("The server answered with something else than a copy of its stores.");
-  return { summary: first.summary, parts: partsIn(reader) };
-}
-
-async function* partsIn(reader: ByteReader): AsyncGenerator<FilledPart> {
-  try {
-    for (let parts = 0; ; parts++) {
-      const line = await lineOf(reader);
-      if (line.type === "end" && line.parts === parts) return;
-      if (line.type !== "part") throw new Error("The copy of the stores is not complete.");
-      const { part, bytes }: CopyPart = line;
-      yield { part, bytes: await reader.take(bytes) };
-    }
-  } finally {
-    await reader.cancel();
-  }
-}
-
-async function lineOf(reader: ByteReader): Promise<CopyLine> {
-  const line = await reader.line();
-  if (line === null) throw new Error("The server stopped before the copy of its stores was complete; try again.");
-  const parsed: CopyLine = JSON.parse(line);
-  if (parsed.type === "error") throw new Error(parsed.message);
-  return parsed;
-}
-
 function targetOf(positionals: readonly string[], { environment, place }: CommandStart, usage: string): Target {
   const [address, surplus] = positionals;
   if (address === undefined) throw new UsageError(`Missing target: a folder or s3://BUCKET/PREFIX. Usage: ${usage}`);
@@ -224,18 +192,6 @@ function keyOf(flags: ReadonlyMap<string, string>, { environment, place }: Comma
   } catch (cause) {
     throw new UsageError(`The key file ${file} cannot be read.`, { cause });
   }
-}
-
-const UNITS: Readonly<Record<string, number>> = { "": 1, K: 1_000, M: 1_000_000, G: 1_000_000_000 };
-
-function rateOf(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const [, digits = "", unit = ""] = /^(\d{1,12})([KMG]?)$/i.exec(text) ?? [];
-  const bytes = Number(digits) * (UNITS[unit.toUpperCase()] ?? 1);
-  if (bytes >= 1) return bytes;
-  throw new UsageError(
-    `--rate must be a number of bytes per second, such as 500K or 20M, not ${JSON.stringify(text)}.`,
-  );
 }
 
 function countOf(text: string | undefined): number | null {

@@ -1,11 +1,11 @@
 // `mneme forget`: erases a memory, a user or a project from all stores at once, and prints a receipt.
 
+import { accepted } from "../compose/accepted.ts";
 import { openDataDirectory } from "../compose/data-directory.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { type CommandStart, directoryConfig } from "./command-start.ts";
-import { accepted } from "./project-copy.ts";
 
 /** Help for forget, as `[flag, description]`. */
 export const FORGET_HELP: readonly (readonly [string, string])[] = [

@@ -5,7 +5,8 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
 import { createGzip } from "node:zlib";
-import { type Control, linesOf, type StreamFailure } from "../compose/control.ts";
+import { accepted } from "../compose/accepted.ts";
+import { linesOf, type StreamFailure } from "../compose/control.ts";
 import { type DataDirectory, openDataDirectory } from "../compose/data-directory.ts";
 import {
   EXPORT_TYPES,
@@ -141,22 +142,6 @@ async function withDirectory<T>(
   } finally {
     await directory.close();
   }
-}
-
-/** @throws Error with the message of an answer that is a refusal */
-export async function accepted(answer: ReturnType<Control>): Promise<Response> {
-  let response: Response;
-  try {
-    response = await answer;
-  } catch (cause) {
-    throw new Error(
-      `Another process uses the data directory, but does not answer: ${cause instanceof Error ? cause.message : cause}. If it is not a server, wait until it has ended.`,
-      { cause },
-    );
-  }
-  if (response.ok) return response;
-  const body: unknown = await response.json();
-  throw new UsageError(isRecord(body) ? String(body.error) : `The server answered ${response.status}.`);
 }
 
 async function writeLines(

@@ -1,13 +1,13 @@
 // `mneme reindex`: rebuilds the derived parts of projects (vectors, postings, entities) from the texts, whether or not
 // a server runs on the data directory.
 
+import { accepted } from "../compose/accepted.ts";
 import { linesOf, type StreamFailure } from "../compose/control.ts";
 import type { ReindexEvent, ReindexResult } from "../domain/reindex-event.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
-import { accepted } from "./project-copy.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
 /** Help for reindex, as `[flag, description]`. */

@@ -84,6 +84,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: runRestore,
     flags: [{ title: "restore TARGET", rows: async () => (await import("./backup.ts")).RESTORE_HELP }],
   },
+  migrate: {
+    summary: "Move all data between a data directory and a PostgreSQL database",
+    run: runMigrate,
+    flags: [{ title: "migrate", rows: async () => (await import("./migrate.ts")).MIGRATE_HELP }],
+  },
   forget: {
     summary: "Erase a memory, a user or a project from all stores at once, with a receipt",
     run: runForget,
@@ -209,6 +214,11 @@ async function runBackup(argv: readonly string[], distribution: Distribution): P
 async function runRestore(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { restore } = await import("./backup.ts");
   return print([await restore(argv, startOf(distribution))]);
+}
+
+async function runMigrate(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { migrateCommand } = await import("./migrate.ts");
+  return print([await migrateCommand(argv, startOf(distribution))]);
 }
 
 async function runVerify(argv: readonly string[], distribution: Distribution): Promise<number> {

@@ -1,6 +1,7 @@
 // `mneme verify [--repair]`: checks the stores and indexes of a data directory, whether or not a server runs on it, and
 // repairs what can be repaired without loss.
 
+import { accepted } from "../compose/accepted.ts";
 import { linesOf, type StreamFailure } from "../compose/control.ts";
 import type { DataDirectory } from "../compose/data-directory.ts";
 import { verifyDirectory } from "../compose/verify-directory.ts";
@@ -17,7 +18,6 @@ import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
-import { accepted } from "./project-copy.ts";
 import { Progress } from "./terminal.ts";
 
 /** Help for the flags of verify, as `[flag, description]`. */

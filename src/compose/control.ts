@@ -12,10 +12,13 @@ import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
 import type { IndexDefect, OnVerifyProgress, Repair, Verification, VerifyEvent } from "../domain/verification.ts";
 import type { Log } from "../kit/log.ts";
 import type { ForgetRequest, Receipt } from "./forget.ts";
+import type { PackedPublication } from "./migration/publications.ts";
+import type { Closing } from "./storage.ts";
 
 /** Answers the requests of commands. Whoever can open the data directory may send any of them. */
 export type Control = (request: Request) => Promise<Response>;
 
+const NOT_MOVED = "This process cannot move data: run mneme migrate with the data directory or the database.";
 /** Length of the text that is sent at once. */
 const CHUNK_CHARACTERS = 256 * 1024;
 /** Time in milliseconds after which an answer ends that nobody reads. */
@@ -41,6 +44,13 @@ export interface ServerActions {
   readonly reindex: (project: string | null, chunksPerSecond: number | null) => Promise<AsyncGenerator<ReindexEvent>>;
 }
 
+/** What a move of the data to another store needs (migration/to-postgres.ts). */
+export interface MovingActions {
+  readonly closing: Closing;
+  /** All publications after the one at a place. */
+  readonly publications: (after: string) => AsyncGenerator<PackedPublication>;
+}
+
 /** What answers the requests. */
 export interface ControlParts {
   /** null if the stores cannot be copied. */
@@ -49,12 +59,14 @@ export interface ControlParts {
   readonly server: ServerActions | null;
   /** Checks the indexes of all projects: the open ones, or copies. */
   readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
+  /** null if the data cannot be moved by this process. */
+  readonly moving?: MovingActions | null;
   readonly log: Log;
 }
 
 /** Answers the requests of commands with these parts. */
 export function createControl(parts: ControlParts): Control {
-  const { keeper, server, log } = parts;
+  const { keeper, server, log, moving = null } = parts;
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);
     try {
@@ -68,6 +80,16 @@ export function createControl(parts: ControlParts): Control {
           return ndjson(reporting((onProgress) => verification(keeper, parts, onProgress)));
         case "POST /verify":
           return ndjson(reporting((onProgress) => repaired(keeper, parts, onProgress)));
+        case "POST /close":
+          if (moving === null) return refusal(NOT_MOVED, 400);
+          return Response.json({ id: await moving.closing.closeToChanges() });
+        case "POST /reopen":
+          if (moving === null) return refusal(NOT_MOVED, 400);
+          await moving.closing.reopen();
+          return Response.json({});
+        case "GET /publications":
+          if (moving === null) return refusal(NOT_MOVED, 400);
+          return published(moving.publications(searchParams.get("after") ?? ""));
         case "POST /import":
           return Response.json(await keeper.import(recordsOf(request)).finally(() => server?.wakeIngest()));
         case "POST /forget":
@@ -116,6 +138,19 @@ async function repaired(
   const ofIndexes = (await server?.repairIndexes(failed, onProgress)) ?? [];
   const report = await verification(keeper, { verifyIndexes }, onProgress);
   return { ...report, repairs: [...repairs, ...ofIndexes] };
+}
+
+/** An answer with publications: lines, each followed by the bytes of its parts. */
+function published(publications: AsyncGenerator<PackedPublication>): Response {
+  const line = (value: PackedPublication["line"] | { readonly type: "end" }) =>
+    new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for await (const publication of publications) {
+      yield Buffer.concat([line(publication.line), ...publication.bytes]);
+    }
+    yield line({ type: "end" });
+  }
+  return new Response(bodyOf(pieces()), { headers: { "content-type": "application/octet-stream" } });
 }
 
 /** Events of a check as lines. Progress that nobody has read yet is replaced by later progress. */

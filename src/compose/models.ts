@@ -2,7 +2,7 @@
 
 import { createDocumentReader } from "../adapters/documents/document-reader.ts";
 import { createLanes, type LaneStatus } from "../adapters/inference/lanes.ts";
-import { embedderOf, readModels } from "../adapters/inference/model-files.ts";
+import { embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
 import { countCalls } from "../adapters/llm/call-metrics.ts";
 import type { LlmTimeouts } from "../adapters/llm/call-timer.ts";
 import { createLanguageModel } from "../adapters/llm/client.ts";
@@ -14,7 +14,7 @@ import type { Log } from "../kit/log.ts";
 import type { Metrics } from "../kit/metrics.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
-import type { Embedders, Rerankers } from "../ports/models.ts";
+import type { Embedders, InstalledEmbedders, Rerankers } from "../ports/models.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Closers } from "./closers.ts";
 
@@ -62,6 +62,25 @@ export async function startModels(
     laneStatus: () => lanes.status().lanes,
     ready: () => lanes.ready(),
   };
+}
+
+/** Starts the preparation process without models. @throws ModelFilesError if the default embedder is not installed */
+export function startPreparation(
+  { config, log }: { readonly config: Config; readonly log: Log },
+  closers: Closers,
+): { readonly preparer: Preparer; readonly embedders: InstalledEmbedders } {
+  const catalogue = readModels(config.modelsDir);
+  const identityOf = (id: string) => {
+    const found = embedderOf(catalogue, id);
+    return { id, dimensions: found.dimensions, fingerprint: fingerprintOf(found) };
+  };
+  const { tokenizer, chunkTokens } = embedderOf(catalogue, config.embedder);
+  const preparer = createPreparationProcess({ tokenizer, chunkTokens, log });
+  closers.add(() => preparer.close());
+  const ids = [...catalogue.embedders.keys()].sort();
+  const all = ids.map(identityOf);
+  const withFingerprint = (fingerprint: string) => all.find((each) => each.fingerprint === fingerprint) ?? null;
+  return { preparer, embedders: { default: identityOf(config.embedder), ids, get: identityOf, withFingerprint } };
 }
 
 /** Creates the client for language models, with its metrics and its limit of concurrent calls. */

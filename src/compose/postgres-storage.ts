@@ -19,12 +19,13 @@ import { memoryAttributes } from "../api/views.ts";
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
-import { type Embedders, modelIdOf } from "../ports/models.ts";
+import { type InstalledEmbedders, modelIdOf } from "../ports/models.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
 import { sharedCoordination } from "./coordination.ts";
 import {
   createDirectory,
+  flushAccounts,
   indexOpener,
   installedModel,
   openEmbeddedStorage,
@@ -73,7 +74,8 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
   });
   closers.add(() => stores.close());
-  closers.add(() => stores.accounts.flush());
+  const whyClosed = () => stores.whyClosed();
+  closers.add(() => flushAccounts({ stores, whyClosed }));
   refuseOtherDatabase(join(dataDir, DATABASE_ID), stores.databaseId);
 
   const agreed = stores.coordination(log);
@@ -104,9 +106,11 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {
       const fault = faultOfDatabase(error) ?? faultOfStore(error);
-      if (error instanceof StoreError && fault !== null) disk.makeRoom(error);
+      if (error instanceof StoreError && error.code === "no_space") disk.makeRoom(error);
       return fault;
     },
+    closing: null,
+    whyClosed,
     traces: null,
     keeper: null,
     verifyIndexes: null,
@@ -115,7 +119,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
 }
 
 /** How the index on this machine follows the changes of all nodes. */
-function followParts(stores: PostgresStores, embedders: Embedders, clock: Clock): FollowParts {
+function followParts(stores: PostgresStores, embedders: InstalledEmbedders, clock: Clock): FollowParts {
   const { memories, jobs, projectModels, shared } = stores;
   return {
     shared,

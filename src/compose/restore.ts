@@ -30,7 +30,8 @@ export async function restoreInto(
     }
     const writer = await StoreWriter.create(dataDir, summary, log);
     try {
-      for await (const part of parts) await writer.write(part);
+      let number = 0;
+      for await (const part of parts) await writer.write(part, number++);
       await writer.finish();
     } catch (error) {
       await writer.abandon();

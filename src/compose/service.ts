@@ -26,6 +26,7 @@ import { VectorBuilder } from "../ingest/vector-builder.ts";
 import { IngestWorker } from "../ingest/worker.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
+import { UsageError } from "../kit/flags.ts";
 import type { Log } from "../kit/log.ts";
 import { Metrics } from "../kit/metrics.ts";
 import { createMcpEndpoint } from "../mcp/endpoint.ts";
@@ -59,9 +60,10 @@ import { declareGauges } from "./gauges.ts";
 import { IndexUpkeep } from "./index-upkeep.ts";
 import { LocalCaller } from "./local-caller.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
+import { movingOf } from "./moving.ts";
 import { createPages } from "./pages.ts";
 import { openStorage } from "./postgres-storage.ts";
-import { repair, type Storage } from "./storage.ts";
+import { flushAccounts, repair, type Storage } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
 
 /** A running server, without its socket. */
@@ -128,6 +130,8 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const metrics = new Metrics();
   const wakeDispatcher = () => dispatcher.wake();
   const storage = await ports.openStorage({ config, onDeliveries: wakeDispatcher, clock, log }, closers);
+  const whyClosed = await storage.whyClosed();
+  if (whyClosed !== null) throw new UsageError(whyClosed);
   const models = await ports.startModels(surroundings, closers);
   const damagedReads = metrics.counter(
     "mneme_damaged_reads_total",
@@ -181,7 +185,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   ];
   closers.add(
     startUpkeep(clock, log, [
-      () => stores.accounts.flush(),
+      () => flushAccounts(storage),
       ...ofOneNode.map((chore) => async () => {
         if (await isUpkeepMine()) await chore();
       }),
@@ -237,6 +241,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   };
   const control = createControl({
     ...{ keeper: storage.keeper, server, log },
+    moving: movingOf(storage, index, models),
     verifyIndexes: (onProgress) => indexes.verify(onProgress),
   });
   return {

@@ -33,7 +33,7 @@ import type { ChunkIndex, IndexFinding, VisibleMemory } from "../ports/chunk-ind
 import type { Coordination } from "../ports/coordination.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
-import type { Embedder, Embedders } from "../ports/models.ts";
+import type { EmbedderIdentity, InstalledEmbedders } from "../ports/models.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
@@ -48,7 +48,7 @@ export interface Storage {
   readonly transactions: Transactions;
   readonly files: UploadFiles;
   /** Opens the index for the vectors of these embedders. `countDamaged`: see EmbeddedIndexParts. */
-  readonly openIndex: (embedders: Embedders, countDamaged?: (passages: number) => void) => Promise<ChunkIndex>;
+  readonly openIndex: (embedders: InstalledEmbedders, countDamaged?: (passages: number) => void) => Promise<ChunkIndex>;
   /**
    * The projects that are opened before this node serves: those whose files are here. null if all projects are only
    * here; then their files are compared with the rows.
@@ -69,11 +69,22 @@ export interface Storage {
   readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
   /** Copies the stores; null if they cannot be copied. */
   readonly keeper: Keeper | null;
+  /** Refuses and allows changes while the data is moved; null if a node cannot do that for all others. */
+  readonly closing: Closing | null;
+  /** The sentence with which a server refuses to start, because changes are refused; null if they are not. */
+  readonly whyClosed: () => Promise<string | null>;
   /** Finds what the stores hold of a memory, user or project; null if they cannot be searched. */
   readonly traces: TraceFinder | null;
   /** Converts an error of these stores to the Fault that the caller gets; null if the caller gets status 500. */
   readonly explainFailure: (error: unknown) => Fault | null;
   readonly disk: DiskSpace;
+}
+
+/** Refuses and allows changes of the stores while their data is moved; reads go on. */
+export interface Closing {
+  /** Refuses changes. Returns an id: while it stays the same, nothing has changed. */
+  closeToChanges(): Promise<string>;
+  reopen(): Promise<void>;
 }
 
 /** How to open the storage. */
@@ -112,7 +123,8 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
   });
   closers.add(() => stores.close());
-  closers.add(() => stores.accounts.flush());
+  const whyClosed = async () => (stores.isClosed() ? storeError("closed", rowsPath).message : null);
+  closers.add(() => flushAccounts({ stores, whyClosed }));
   const files = openSpool(uploadsPath, { clock, log });
 
   const disk = new DiskReserve({ path: join(config.dataDir, "reserve"), log });
@@ -144,13 +156,15 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     upkeep: [],
     explainFailure: (error) => {
       const fault = faultOfStore(error);
-      if (fault !== null) disk.makeRoom(error);
+      if (error instanceof StoreError && error.code === "no_space") disk.makeRoom(error);
       return fault;
     },
     verifyIndexes: (onProgress) =>
       verifyEach(stores, (id, completed) =>
         verifyCopy({ ...parts, copies }, id, completed, (done, total) => onProgress("index", done, total)),
       ),
+    closing: stores,
+    whyClosed,
     traces: new TraceFinder(stores, texts),
     keeper: new Keeper({
       ...{ stores, archive: texts, files, clock, newWebhookSecret, linkFolder, quarantine },
@@ -158,6 +172,11 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     }),
     freeSpace: () => freeSpace(config.dataDir),
   };
+}
+
+/** Stores when keys were used last, unless changes are refused. */
+export async function flushAccounts({ stores, whyClosed }: Pick<Storage, "stores" | "whyClosed">): Promise<void> {
+  if ((await whyClosed()) === null) await stores.accounts.flush();
 }
 
 /** The parts of an index that do not depend on the embedders. */
@@ -168,7 +187,8 @@ export function indexOpener(
   { projectModels, jobs }: Pick<Stores, "projectModels" | "jobs">,
   parts: LocalIndexParts,
   closers: Closers,
-  create: (parts: EmbeddedIndexParts, embedders: Embedders) => ChunkIndex = (all) => new EmbeddedChunkIndex(all),
+  create: (parts: EmbeddedIndexParts, embedders: InstalledEmbedders) => ChunkIndex = (all) =>
+    new EmbeddedChunkIndex(all),
 ): Storage["openIndex"] {
   return async (embedders, countDamaged) => {
     const all: EmbeddedIndexParts = {
@@ -185,7 +205,7 @@ export function indexOpener(
 }
 
 /** The embedder with this id; null if it is not installed. */
-export function installedModel(embedders: Embedders, id: string | null): Embedder | null {
+export function installedModel(embedders: InstalledEmbedders, id: string | null): EmbedderIdentity | null {
   return id !== null && embedders.ids.includes(id) ? embedders.get(id) : null;
 }
 

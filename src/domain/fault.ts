@@ -77,6 +77,16 @@ export class Fault extends Error {
 
 const OUTAGES: ReadonlySet<FaultCode> = new Set(["model_unavailable", "overloaded", "unavailable"]);
 
+/** Retry hint in seconds while data is moved to another store, which takes minutes to hours. */
+const CLOSED_RETRY_SECONDS = 60;
+
+/** The fault of a change while the data is moved to another store. */
+export function faultOfClosedStore(cause: unknown): Fault {
+  const message =
+    "The data is being moved to another server: it can be read, but not changed. Nothing of this request was stored; try again later.";
+  return new Fault("unavailable", message, { retryAfterSeconds: CLOSED_RETRY_SECONDS, cause });
+}
+
 /** Whether a call failed only because something it needs is down or full. The same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   return error instanceof Fault && OUTAGES.has(error.code);

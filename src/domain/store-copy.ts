@@ -47,3 +47,24 @@ export interface FilledPart {
   readonly part: StorePart;
   readonly bytes: Uint8Array;
 }
+
+/** A table of rows in a copy. */
+export interface TableLayout {
+  readonly table: string;
+  /** Names of all columns, in the order of a row. */
+  readonly columns: readonly string[];
+  /** Names of the columns by which rows are ordered: the primary key. */
+  readonly keys: readonly string[];
+  /** Whether the primary key is a number that is never used again. */
+  readonly isNumbered: boolean;
+}
+
+/** The tables of rows of a copy, and the schema versions that it names. */
+export interface StoreLayout {
+  /** Parents come before the tables that refer to them. */
+  readonly tables: readonly TableLayout[];
+  readonly rowsVersion: number;
+  readonly textsVersion: number;
+  /** Maximum length of a piece of a text in UTF-16 code units. */
+  readonly pieceCharactersMax: number;
+}

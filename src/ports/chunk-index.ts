@@ -334,6 +334,12 @@ export interface ProjectIndex extends Disposable {
    */
   compareVectors(chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
   /**
+   * The vectors that are stored for these chunks; row-major `[chunks, dimensions]`, NaN for a chunk that no longer
+   * exists. Publishing them elsewhere gives the same scores.
+   * @throws OtherModel unless the model is live or being built
+   */
+  storedVectors(fingerprint: string, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
+  /**
    * Full-text search: the chunks with the highest BM25 scores. Scores are in 0..1, and comparable between queries (see
    * retrieval/modes.ts). Chunks with score 0 are left out.
    */

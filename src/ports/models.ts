@@ -71,8 +71,19 @@ export interface Embedders {
   withFingerprint(fingerprint: string): Embedder | null;
 }
 
+/** What tells an embedder from others. */
+export type EmbedderIdentity = Pick<Embedder, "id" | "dimensions" | "fingerprint">;
+
+/** The installed embedders, for those who compute no vectors. */
+export interface InstalledEmbedders {
+  readonly default: EmbedderIdentity;
+  readonly ids: Embedders["ids"];
+  get(id: string): EmbedderIdentity;
+  withFingerprint(fingerprint: string): EmbedderIdentity | null;
+}
+
 /** Id of the model with this fingerprint; the fingerprint itself if the model is not installed. */
-export function modelIdOf(embedders: Embedders, fingerprint: string): string {
+export function modelIdOf(embedders: Pick<InstalledEmbedders, "withFingerprint">, fingerprint: string): string {
   return embedders.withFingerprint(fingerprint)?.id ?? fingerprint;
 }
 

@@ -356,6 +356,26 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       });
     });
 
+    test("storedVectors returns what searches score, NaN for unknown chunks, and refuses other models", async () => {
+      const query = unitVector(seeded(SEED + 1));
+      await publish({ 1: "passage one", 2: "passage two", 3: "passage three" });
+      const found = await project.searchVectors(MODEL.fingerprint, query, await all(), 3);
+      const asked = {
+        chunkKeys: BigUint64Array.of(...found.chunkKeys, 4_711_000n),
+        memoryKeys: BigUint64Array.of(...found.memoryKeys, 4_711n),
+      };
+      const stored = await project.storedVectors(MODEL.fingerprint, asked);
+      expect(stored).toHaveLength(4 * MODEL.dimensions);
+      const rows = [0, 1, 2, 3].map((row) => stored.slice(row * MODEL.dimensions, (row + 1) * MODEL.dimensions));
+      for (const [row, score] of found.scores.entries()) {
+        expect(Math.abs(cosine(rows[row] ?? query, query) - score)).toBeLessThan(SCORE_TOLERANCE);
+      }
+      expect(rows[3]?.every(Number.isNaN)).toBe(true);
+      const nothing = { chunkKeys: new BigUint64Array(0), memoryKeys: new BigUint64Array(0) };
+      expect(await project.storedVectors(MODEL.fingerprint, nothing)).toHaveLength(0);
+      expect(await errorOf(() => project.storedVectors("another model", asked))).toBeInstanceOf(OtherModel);
+    });
+
     describe("full-text search", () => {
       beforeEach(() =>
         publish({

@@ -417,6 +417,17 @@ export class InMemoryProjectIndex implements ProjectIndex {
     });
   }
 
+  storedVectors(fingerprint: string, { chunkKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+    return this.calls.read("index.storedVectors", () => {
+      const { live, building } = this.#models();
+      const model = building?.fingerprint === fingerprint ? building : live;
+      checkModel(model, fingerprint);
+      const missing = new Float32Array(model.dimensions).fill(Number.NaN);
+      const rows = this.#find(chunkKeys).map((chunk) => chunk?.vectors.get(fingerprint) ?? missing);
+      return Float32Array.from(rows.flatMap((row) => [...row]));
+    });
+  }
+
   models(): Promise<IndexModels> {
     return this.calls.read("index.models", () => this.#models());
   }

@@ -9,7 +9,7 @@ import { createPreparationProcess } from "../../src/adapters/preparation/prepara
 import { memoryAttributes } from "../../src/api/views.ts";
 import type { PortParts } from "../../src/compose/service.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import type { Embedders } from "../../src/ports/models.ts";
+import type { InstalledEmbedders } from "../../src/ports/models.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { InMemoryChunkIndex } from "./chunk-index.ts";
 import { type Script, ScriptedLanguageModel } from "./language-model.ts";
@@ -32,7 +32,7 @@ export function inMemoryPorts(script: Script): PortParts {
       const folder = join(config.dataDir, "uploads");
       mkdirSync(folder, { recursive: true });
       const files = new InMemoryUploadFiles(folder, clock);
-      const openIndex = async (embedders: Embedders) => {
+      const openIndex = async (embedders: InstalledEmbedders) => {
         const index = new InMemoryChunkIndex([embedders.default, ...embedders.ids.map((id) => embedders.get(id))]);
         closers.add(() => index.close());
         return index;
@@ -52,6 +52,8 @@ export function inMemoryPorts(script: Script): PortParts {
         upkeep: [],
         verifyIndexes: null,
         keeper: null,
+        closing: null,
+        whyClosed: async () => null,
         traces: null,
       };
     },

@@ -192,6 +192,7 @@ class WatchedIndex implements ChunkIndex {
       searchText: (query, within, limit) => project.searchText(query, within, limit),
       scoreVectors: (model, vector, hits) => project.scoreVectors(model, vector, hits),
       compareVectors: (chunks) => project.compareVectors(chunks),
+      storedVectors: (model, chunks) => project.storedVectors(model, chunks),
       scoreText: (query, keys) => project.scoreText(query, keys),
       searchGraph: (...asked) => project.searchGraph(...asked),
       neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),

@@ -2,8 +2,8 @@
 // reads.
 
 import { expect, test } from "bun:test";
-import { decodeRow, encodeRow } from "../../src/adapters/embedded/keeping/row-lines.ts";
-import { ByteReader } from "../../src/cli/byte-reader.ts";
+import { decodeRow, encodeRow } from "../../src/adapters/rows/row-lines.ts";
+import { ByteReader } from "../../src/compose/byte-reader.ts";
 import { bodyOf } from "../../src/compose/control.ts";
 import { RateLimit } from "../../src/kit/rate-limit.ts";
 import { ManualClock } from "../contract/manual-clock.ts";

@@ -45,6 +45,16 @@ export async function startMneme(
   return { exitCode: child.exitCode, stdout, stderr };
 }
 
+/** Starts `mneme <argv>` as `runMneme` does. The caller ends it. Its output is not kept. */
+export function spawnMneme(
+  argv: readonly string[],
+  workingDirectory: string,
+  environment: Readonly<Record<string, string>> = {},
+): Bun.Subprocess<"ignore", "ignore", "ignore"> {
+  const stdio = { stdin: "ignore", stdout: "ignore", stderr: "ignore" } as const;
+  return Bun.spawn(commandOf(argv), { cwd: workingDirectory, env: environmentWith(environment), ...stdio });
+}
+
 function commandOf(argv: readonly string[]): string[] {
   return [process.execPath, join(ROOT, "src/main.ts"), ...argv];
 }

@@ -96,6 +96,21 @@ impl NativeIndex {
         self.read(env, move |project| project.compare_vectors(&chunk_keys, &memory_keys).map(Scores))
     }
 
+    /// Returns the stored vectors of exactly these chunks, row-major `[chunks, dimensions]`; NaN for a chunk that does
+    /// not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` unless the model with this
+    /// fingerprint is live or being built.
+    #[napi(catch_unwind)]
+    pub fn stored_vectors<'env>(
+        &self,
+        env: &'env Env,
+        fingerprint: String,
+        chunk_keys: BigUint64ArraySlice<'_>,
+        memory_keys: BigUint64ArraySlice<'_>,
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let (chunk_keys, memory_keys) = (chunk_keys.to_vec(), memory_keys.to_vec());
+        self.read(env, move |project| project.stored_vectors(&fingerprint, &chunk_keys, &memory_keys).map(Scores))
+    }
+
     /// Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist.
     #[napi(catch_unwind)]
     pub fn score_text<'env>(

@@ -186,6 +186,23 @@ impl VectorIndex {
         Ok(kernels::dot_products(&vectors, dimensions))
     }
 
+    /// The stored vectors of the given chunks, row-major `[chunks, dimensions]`; NaN for a chunk that does not exist or
+    /// whose record is damaged. `chunks` has pairs (chunk key, ordinal of the memory). Reads the log once per chunk.
+    pub fn stored_vectors(&self, chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
+        let (records, reader) = self.records_of(chunks);
+        let dimensions = self.searcher.options.dimensions;
+        let mut vectors = vec![f32::NAN; chunks.len() * dimensions];
+        let mut vector = Vec::new();
+        for (record, stored) in records.into_iter().zip(vectors.chunks_exact_mut(dimensions)) {
+            match record.map(|record| reader.read(record, &mut vector)) {
+                Some(Ok(())) => stored.iter_mut().zip(&vector).for_each(|(to, from)| *to = from.to_f32()),
+                None | Some(Err(Error::Damaged(_))) => {}
+                Some(Err(other)) => return Err(other),
+            }
+        }
+        Ok(vectors)
+    }
+
     /// The log record of each chunk, `None` for a chunk that does not exist, and the reader of these records.
     fn records_of(&self, chunks: &[(u64, Option<u32>)]) -> (Vec<Option<u64>>, VectorReader) {
         let rows = self.searcher.rows();
@@ -649,6 +666,21 @@ mod tests {
         assert!(index.check(&vector_of_length(1.0)[1..]).is_err());
         memory_table.show(&[VisibleMemory { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
         assert!(index.search(&vector_of_length(1.0), &memory_table.admit(None, 0), 1).expect("searched").is_empty());
+    }
+
+    #[test]
+    fn stored_vectors_are_those_that_were_published_in_the_precision_of_the_log() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = CheckedIndex::open(directory.path(), NEVER_HNSW);
+        checked.publish(&[1, 2], 2, &mut chance);
+        let (key, given) = checked.model[&2].1[1].clone();
+        let ordinal = checked.memory_table.known_ordinals(&[2])[0];
+        let stored = checked.index.stored_vectors(&[(key, ordinal), (key + 100, ordinal)]).expect("read");
+        let expected: Vec<f32> = to_bf16(&given).iter().map(|value| value.to_f32()).collect();
+        assert_eq!(stored[..DIMENSIONS], expected);
+        assert!(stored.len() == 2 * DIMENSIONS && stored[DIMENSIONS..].iter().all(|value| value.is_nan()));
+        checked.remove(&[2]);
+        assert!(checked.index.stored_vectors(&[(key, ordinal)]).expect("read").iter().all(|value| value.is_nan()));
     }
 
     #[test]

@@ -434,7 +434,8 @@ impl VectorSets {
         }
     }
 
-    fn both(&self) -> (Arc<VectorIndex>, Option<Arc<VectorIndex>>) {
+    /// The live set, and the one that is being built.
+    pub fn both(&self) -> (Arc<VectorIndex>, Option<Arc<VectorIndex>>) {
         let open = self.opened();
         (Arc::clone(&open.live), open.building.clone())
     }

@@ -314,6 +314,13 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#native.compareVectors(chunkKeys, memoryKeys);
   }
 
+  storedVectors(
+    fingerprint: string,
+    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
+  ): Promise<Float32Array> {
+    return withOtherModel(() => this.#native.storedVectors(fingerprint, chunkKeys, memoryKeys));
+  }
+
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
     return this.#native.scoreText(query, chunkKeys);
   }

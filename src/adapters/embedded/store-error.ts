@@ -1,13 +1,14 @@
 // Errors of store files, with messages that tell the operator what to do. Callers never see these messages, because
 // they contain paths. Mistakes of callers are Faults (domain/fault.ts).
 
-import { Fault } from "../../domain/fault.ts";
+import { Fault, faultOfClosedStore } from "../../domain/fault.ts";
 
 /**
  * damaged: the content of the file is invalid. lost: the file lacks something that was stored, or it is not the one
  * that belongs here. read_only: the file cannot be written. no_space: disk or quota is full.
  * newer_version: a newer version of Mneme wrote it. other_model: it belongs to a model that is not installed. locked:
- * another process uses it. io: any other error of the operating system.
+ * another process uses it. closed: its data is being moved and cannot be changed. io: any other error of the operating
+ * system.
  */
 export type StoreErrorCode =
   | "damaged"
@@ -17,6 +18,7 @@ export type StoreErrorCode =
   | "newer_version"
   | "other_model"
   | "locked"
+  | "closed"
   | "io";
 
 /** A store's file cannot be used. `message` is one sentence that names the file and what to do about it. */
@@ -33,11 +35,13 @@ export class StoreError extends Error {
 }
 
 /**
- * Returns the Fault for a full disk, since waiting can help. Returns null for other errors: callers learn nothing of
- * them.
+ * Returns the Fault for a full disk, and for a file that is closed, since waiting can help. Returns null for other
+ * errors: callers learn nothing of them.
  */
 export function faultOfStore(error: unknown): Fault | null {
-  if (!(error instanceof StoreError) || error.code !== "no_space") return null;
+  if (!(error instanceof StoreError)) return null;
+  if (error.code === "closed") return faultOfClosedStore(error);
+  if (error.code !== "no_space") return null;
   return new Fault("overloaded", "The server's disk is full. Nothing of this request was stored; try again later.", {
     retryAfterSeconds: FULL_DISK_RETRY_SECONDS,
     cause: error,
@@ -54,6 +58,7 @@ const WHAT_TO_DO: Readonly<Record<StoreFileCode, string>> = {
   damaged: "is damaged or not a database: restore a backup with `mneme restore`; `mneme verify` shows more.",
   read_only: "cannot be written: give this user the right to write to the file and its folder.",
   no_space: "could not grow because the disk is full: free some space, then try again.",
+  closed: "is closed, because its data is being moved or was moved: `mneme migrate --reopen` opens it again.",
   locked: "is in use by another process: end that process, or give this one a data folder of its own.",
   io: "could not be opened, read or written: check that its folder exists and that the disk is sound.",
 };

@@ -430,6 +430,12 @@ export interface NativeIndex {
    * the diagonal, NaN for a chunk that does not exist. `memoryKeys` has the memory of each chunk.
    */
   compareVectors(chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
+  /**
+   * Returns the stored vectors of exactly these chunks, row-major `[chunks, dimensions]`; NaN for a chunk that does
+   * not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` unless the model with this
+   * fingerprint is live or being built.
+   */
+  storedVectors(fingerprint: string, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
   /** Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /** Returns the stored passages of chunks, in the order of the keys; `null` for a chunk that does not exist. */

@@ -232,6 +232,15 @@ export class ProjectIndex {
     return translatedAsync(() => this.#native.compareVectors(chunkKeys, memoryKeys));
   }
 
+  /**
+   * The stored vectors of exactly the given chunks, each with its memory; row-major `[chunks, dimensions]`, NaN for a
+   * chunk that does not exist.
+   * @throws NativeError with code `other_model` unless the model with this fingerprint is live or being built
+   */
+  storedVectors(fingerprint: string, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array> {
+    return translatedAsync(() => this.#native.storedVectors(fingerprint, chunkKeys, memoryKeys));
+  }
+
   /** BM25 scores of exactly the given chunks; 0 for a chunk that contains no word of the query, or does not exist. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
     return translatedAsync(() => this.#native.scoreText(query, chunkKeys));

@@ -1,15 +1,16 @@
 // Errors of the PostgreSQL store, with messages that tell the operator what to do. Callers never see these messages,
 // because they name the server. Mistakes of callers are Faults (domain/fault.ts).
 
-import { Fault } from "../../domain/fault.ts";
+import { Fault, faultOfClosedStore } from "../../domain/fault.ts";
 import { UnknownOutcome } from "../../ports/transactions.ts";
 
 /**
  * invalid_url: the address is not one of PostgreSQL. unreachable: no server answers. refused: wrong user or password.
  * missing: there is no such database. rights: the user may not do this. too_old, encoding, standby: the server or
- * database cannot be used. newer_schema: a newer version of Mneme changed the tables.
+ * database cannot be used. newer_schema, older_schema: another version of Mneme made the tables.
  * full: its disk or its number of connections is used up. lost: the connection ended, so whether a commit happened is
- * unknown. busy: another transaction takes too long, or both would wait for each other.
+ * unknown. busy: another transaction takes too long, or both would wait for each other. closed: the data is being moved
+ * and cannot be changed. unfinished, not_empty: a move into the database has not ended, or cannot begin.
  */
 export type DatabaseErrorCode =
   | "invalid_url"
@@ -23,7 +24,11 @@ export type DatabaseErrorCode =
   | "newer_schema"
   | "full"
   | "lost"
-  | "busy";
+  | "busy"
+  | "closed"
+  | "older_schema"
+  | "unfinished"
+  | "not_empty";
 
 /** The database cannot be used. `message` is one sentence that names the database and what to do about it. */
 export class DatabaseError extends Error {
@@ -39,7 +44,7 @@ export class DatabaseError extends Error {
 }
 
 /** Errors after which the same request may succeed soon. */
-const OUTAGES: ReadonlySet<DatabaseErrorCode> = new Set(["unreachable", "standby", "full", "lost", "busy"]);
+const OUTAGES: ReadonlySet<DatabaseErrorCode> = new Set(["unreachable", "standby", "full", "lost", "busy", "closed"]);
 /** Retry hint for callers in seconds: a failover to another server takes some seconds. */
 const RETRY_SECONDS = 5;
 
@@ -50,6 +55,7 @@ const RETRY_SECONDS = 5;
 export function faultOfDatabase(failure: unknown): Fault | null {
   const error = failure instanceof UnknownOutcome ? failure.cause : failure;
   if (!(error instanceof DatabaseError) || !OUTAGES.has(error.code)) return null;
+  if (error.code === "closed") return faultOfClosedStore(error);
   return new Fault(
     "unavailable",
     "The database cannot be used at the moment. Repeat the request later, with an Idempotency-Key if it changes something.",
@@ -65,6 +71,7 @@ const CODES: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
   [/^25006$/, "standby"],
   [/^53/, "full"],
   [/^(40001|40P01|55P03)$/, "busy"],
+  [/^MN001$/, "closed"],
   [
     /^(08|57P0|25P03|25P04)|^ERR_POSTGRES_(CONNECTION_CLOSED|CONNECTION_TIMEOUT|IDLE_TIMEOUT|LIFETIME_TIMEOUT)$/,
     "lost",
@@ -75,7 +82,10 @@ const CODES: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
   ],
 ];
 
-const WHAT_TO_DO: Readonly<Record<Exclude<DatabaseErrorCode, "invalid_url" | "newer_schema" | "too_old">, string>> = {
+/** The codes whose messages depend on more than the name of the database. */
+type Worded = "invalid_url" | "newer_schema" | "older_schema" | "too_old" | "unfinished" | "not_empty";
+
+const WHAT_TO_DO: Readonly<Record<Exclude<DatabaseErrorCode, Worded>, string>> = {
   unreachable: "cannot be reached: check its host and port, and that PostgreSQL runs there.",
   refused: "refused the user or password: check both in the address.",
   missing: "does not exist: create it with `createdb`, or name another one in the address.",
@@ -84,6 +94,7 @@ const WHAT_TO_DO: Readonly<Record<Exclude<DatabaseErrorCode, "invalid_url" | "ne
   standby: "can only be read, because the server is a standby: name the primary in the address.",
   full: "has no room left on its disk or among its connections: free some, or allow more.",
   lost: "ended the connection or did not answer in time, so the last change may or may not have happened.",
+  closed: "is closed, because its data is being moved or was moved: `mneme migrate --reopen` opens it again.",
   busy: "kept this transaction waiting for another one for too long.",
 };
 

@@ -21,6 +21,9 @@ const CREATE_STORE = `CREATE TABLE IF NOT EXISTS mneme_store (
 const SERVER = `SELECT current_setting('server_version_num')::bigint AS version,
   current_setting('server_encoding') AS encoding, pg_is_in_recovery()::int::bigint AS is_standby`;
 
+const HAS_STORE = "SELECT to_regclass('mneme_store') IS NOT NULL AS found";
+const STORE = "SELECT store_id, schema_version FROM mneme_store";
+
 /** What `refuseServer` needs to know of a server. */
 export interface Server {
   /** `server_version_num`, such as 180006. */
@@ -51,9 +54,7 @@ export async function prepareDatabase(client: Client): Promise<string> {
   let isBroken = true;
   try {
     const [row] = (await connection.query(SERVER, [])).rows;
-    const server = row as { readonly version: bigint; readonly encoding: string; readonly is_standby: bigint };
-    const { encoding, is_standby: isStandby } = server;
-    refuseServer(client.where, { version: Number(server.version), encoding, isStandby: isStandby === 1n });
+    refuseServer(client.where, serverOf(row));
     await connection.query(LOCK, []);
     await connection.execute(CREATE_STORE);
     await migrate(connection, client.where);
@@ -66,15 +67,45 @@ export async function prepareDatabase(client: Client): Promise<string> {
   }
 }
 
+/**
+ * Checks the server and the version of the tables, and changes nothing. Returns the id of the database.
+ * @throws DatabaseError with a sentence for the operator, also if the database has other tables than this version makes
+ */
+export async function readDatabase(client: Client): Promise<string> {
+  const [row] = (await client.read(SERVER, [])).rows;
+  refuseServer(client.where, serverOf(row));
+  const [found] = (await client.read(HAS_STORE, [])).rows;
+  const [store] = found?.found === true ? (await client.read(STORE, [])).rows : [];
+  const version = Number(store?.schema_version ?? 0);
+  if (version > MIGRATIONS.length) throw newerSchema(client.where, version);
+  if (version < MIGRATIONS.length) {
+    throw new DatabaseError(
+      "older_schema",
+      version === 0
+        ? `The database ${client.where} has no data of Mneme: check its name in the address.`
+        : `The database ${client.where} has schema version ${version}, but this version of Mneme needs ${MIGRATIONS.length}: start a server of this version on it first.`,
+    );
+  }
+  return String(store?.store_id);
+}
+
+function serverOf(row: Record<string, unknown> | undefined): Server {
+  const server = row as { readonly version: bigint; readonly encoding: string; readonly is_standby: bigint };
+  const { version, encoding, is_standby: isStandby } = server;
+  return { version: Number(version), encoding, isStandby: isStandby === 1n };
+}
+
+function newerSchema(where: string, version: number): DatabaseError {
+  return new DatabaseError(
+    "newer_schema",
+    `The database ${where} has schema version ${version}, but this version of Mneme supports at most ${MIGRATIONS.length}: start a newer version of Mneme.`,
+  );
+}
+
 async function migrate(connection: Connection, where: string): Promise<void> {
   const [row] = (await connection.query("SELECT schema_version FROM mneme_store", [])).rows;
   const version = Number(row?.schema_version);
-  if (version > MIGRATIONS.length) {
-    throw new DatabaseError(
-      "newer_schema",
-      `The database ${where} has schema version ${version}, but this version of Mneme supports at most ${MIGRATIONS.length}: start a newer version of Mneme.`,
-    );
-  }
+  if (version > MIGRATIONS.length) throw newerSchema(where, version);
   if (version === MIGRATIONS.length) return;
   for (const sql of MIGRATIONS.slice(version)) await connection.execute(sql);
   await connection.query("UPDATE mneme_store SET schema_version = $1", [BigInt(MIGRATIONS.length)]);

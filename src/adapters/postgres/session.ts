@@ -48,7 +48,7 @@ interface Compiled {
 const compiledOf = new Map<string, Compiled>();
 
 /** Converts `$name` to `$1`. Statements are cached, so they must be constants or have few variants. */
-function compiled(sql: string): Compiled {
+export function compiled(sql: string): Compiled {
   let known = compiledOf.get(sql);
   if (known === undefined) {
     const names: string[] = [];

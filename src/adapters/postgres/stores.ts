@@ -10,8 +10,11 @@ import { PostgresAccountStore } from "./account-store.ts";
 import { PostgresChatStore } from "./chat-store.ts";
 import { Client } from "./client.ts";
 import { PostgresCoordination } from "./coordination.ts";
+import { databaseError } from "./database-error.ts";
 import { PostgresIdempotencyStore } from "./idempotency-store.ts";
 import { PostgresJobStore } from "./job-store.ts";
+import { closingOf } from "./keeping/closing.ts";
+import { refuseUnfinishedMove } from "./keeping/journal.ts";
 import { PostgresLlmExtractionStore } from "./llm-extraction-store.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 import { PostgresMemoryStore } from "./memory-store.ts";
@@ -56,6 +59,8 @@ export interface PostgresStores extends Stores {
   readonly files: SharedFiles;
   /** Makes what the nodes on this database agree on. */
   coordination(log: Log): PostgresCoordination;
+  /** Why changes are refused, because the data is being moved or was moved (`closing.ts`); null if they are not. */
+  whyClosed(): Promise<string | null>;
   /** Closes all connections. */
   close(): Promise<void>;
 }
@@ -70,6 +75,7 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
   let databaseId: string;
   try {
     databaseId = await prepareDatabase(client);
+    await refuseUnfinishedMove(client);
   } catch (error) {
     await client.close();
     throw error;
@@ -108,6 +114,7 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     shared: new PostgresSharedIndex(client),
     files: new PostgresFiles(client),
     coordination: (log) => new PostgresCoordination({ client, nodeId, clock: surroundings.clock, log }),
+    whyClosed: async () => ((await closingOf(client)) === null ? null : databaseError("closed", client.where).message),
     close: () => client.close(),
   };
 }

@@ -2,7 +2,7 @@
 // opens and repairs the file; the rows in SQLite decide which memories exist.
 
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
-import type { AnyText } from "../../../kit/pieced-text.ts";
+import { piecesOf } from "../../../kit/text-pieces.ts";
 import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk-index.ts";
 import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../../ports/text-archive.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
@@ -206,7 +206,7 @@ export class Archive implements TextArchive {
 function* textRows(memories: readonly ArchivedMemory[]) {
   for (const { projectId, memoryKey, version, content } of memories) {
     let piece = 0;
-    for (const text of piecesOf(content)) yield [projectId, memoryKey, version, piece++, text];
+    for (const text of piecesOf(content, PIECE_CHARACTERS_MAX)) yield [projectId, memoryKey, version, piece++, text];
   }
 }
 
@@ -216,21 +216,6 @@ function* chunkRows(memories: readonly ArchivedMemory[]) {
       yield [projectId, memoryKey, chunkKey, ordinal, start, end, headings];
     }
   }
-}
-
-/** Cuts a text into one or more pieces, each stored in a row of its own. Does not cut surrogate pairs. */
-function* piecesOf(content: AnyText): Generator<string> {
-  let start = 0;
-  do {
-    let end = start + PIECE_CHARACTERS_MAX;
-    if (isHighSurrogate(content.charCodeAt(end - 1))) end -= 1;
-    yield content.slice(start, end);
-    start = end;
-  } while (start < content.length);
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }
 
 function withPiece(texts: string[], piece: number, content: string): string[] {

@@ -2,23 +2,23 @@
 // that a change of some rows changes the few parts around them only. store-writer.ts makes stores of parts.
 
 import { open } from "node:fs/promises";
-import { type FilledPart, STORE_COPY_VERSION, type StorePart, type StoreSummary } from "../../../domain/store-copy.ts";
+import {
+  type FilledPart,
+  STORE_COPY_VERSION,
+  type StorePart,
+  type StoreSummary,
+  type TableLayout,
+} from "../../../domain/store-copy.ts";
 import { isoTime } from "../../../kit/clock.ts";
 import { TimeSlice } from "../../../kit/time-slice.ts";
 import { VERSION } from "../../../kit/version.ts";
+import { type FullPart, PART_BYTES_MAX, PartLines } from "../../rows/part-lines.ts";
+import { encodeRow } from "../../rows/row-lines.ts";
 import { isTransient } from "../duckdb/rewriting.ts";
 import type { Cell } from "../duckdb/snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { encodeRow } from "./row-lines.ts";
+import { SEQUENCE_TABLE, tablesOf } from "../sqlite/layout.ts";
 
-const KiB = 1024;
-const MiB = 1024 * KiB;
-/** A part is at least this large, unless it is the last of its table. */
-const PART_BYTES_MIN = 64 * KiB;
-/** A part ends here wherever it is, except that a row is never cut. */
-const PART_BYTES_MAX = 4 * MiB;
-/** One of this many keys ends a part that is large enough. */
-const KEYS_PER_END = 64n;
 /**
  * Rest between two slices of the work, in milliseconds. With it, a copy takes at most about half of the time of the
  * thread, so that most steps of searches find it free.
@@ -36,8 +36,6 @@ const COUNTS: Readonly<Record<keyof StoreSummary["counts"], string>> = {
 };
 const UPLOADS =
   "SELECT DISTINCT source ->> '$.file' AS name FROM memories WHERE source ->> '$.file' IS NOT NULL ORDER BY 1";
-const TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
-const COLUMNS = "SELECT name, pk FROM pragma_table_info($table) ORDER BY cid";
 
 /** What the copy of a snapshot contains. */
 export async function summaryOf({ rows, texts, index }: Snapshot, now: number): Promise<StoreSummary> {
@@ -63,8 +61,9 @@ export async function summaryOf({ rows, texts, index }: Snapshot, now: number): 
 
 /** All parts of a snapshot: rows, then texts, then uploaded files. */
 export async function* partsOf(snapshot: Snapshot): AsyncGenerator<FilledPart> {
-  for (const { name } of snapshot.rows.prepare<{ name: string }>(TABLES).all({})) yield* rowParts(snapshot, name);
-  yield* rowParts(snapshot, "sqlite_sequence"); // the last: inserting into other tables changes it
+  for (const table of tablesOf(snapshot.rows)) yield* rowParts(snapshot, table);
+  // the last: inserting into other tables changes it
+  yield* rowParts(snapshot, { table: SEQUENCE_TABLE, columns: ["name", "seq"], keys: [], isNumbered: false });
   for (const table of await textTables(snapshot)) yield* textParts(snapshot, table);
   for (const { name } of snapshot.rows.prepare<{ name: string }>(UPLOADS).all({})) {
     const whole = { path: snapshot.pathOf(name), bytes: Number.MAX_SAFE_INTEGER };
@@ -75,18 +74,15 @@ export async function* partsOf(snapshot: Snapshot): AsyncGenerator<FilledPart> {
   }
 }
 
-async function* rowParts({ rows }: Snapshot, table: string): AsyncGenerator<FilledPart> {
-  const columns = rows.prepare<{ name: string; pk: bigint }, { table: string }>(COLUMNS).all({ table });
-  const names = columns.map(({ name }) => name);
-  const keys = columns.filter(({ pk }) => pk > 0n).sort((one, other) => Number(one.pk - other.pk));
-  const order = keys.length === 0 ? "rowid" : keys.map(({ name }) => name).join(", ");
-  const lines = new Lines();
+async function* rowParts({ rows }: Snapshot, { table, columns: names, keys }: TableLayout): AsyncGenerator<FilledPart> {
+  const order = keys.length === 0 ? "rowid" : keys.join(", ");
+  const lines = new PartLines();
   const found = rows.prepare<Readonly<Record<string, Cell | Uint8Array | null>>>(
     `SELECT ${names.join(", ")} FROM ${table} ORDER BY ${order}`,
   );
   const slice = new TimeSlice(REST_MS);
   for (const row of found.iterate({})) {
-    const full = lines.add(encodeRow(names.map((name) => row[name] ?? null)), keys.map(({ name }) => row[name]).join());
+    const full = lines.add(encodeRow(names.map((name) => row[name] ?? null)), keys.map((name) => row[name]).join());
     if (full !== null) yield { part: { kind: "rows", table, columns: names, rows: full.rows }, bytes: full.bytes };
     await slice.next();
   }
@@ -114,8 +110,8 @@ export async function* textParts({ texts }: Pick<Snapshot, "texts">, table: stri
   }
   const keyAt = names.indexOf("memory_key");
   const select = `SELECT ${names.join(", ")} FROM ${table}`;
-  const lines = new Lines();
-  const filled = (full: Full): FilledPart => ({
+  const lines = new PartLines();
+  const filled = (full: FullPart): FilledPart => ({
     part: { kind: "texts", table, columns: names, rows: full.rows },
     bytes: full.bytes,
   });
@@ -167,32 +163,5 @@ async function* fileParts(
     }
   } finally {
     await file.close();
-  }
-}
-
-interface Full {
-  readonly bytes: Uint8Array;
-  readonly rows: number;
-}
-
-/** Collects the lines of a part. */
-class Lines {
-  #lines: string[] = [];
-  #characters = 0;
-
-  /** Adds a row. Returns the part if the row is its last one. */
-  add(line: string, key: string): Full | null {
-    this.#lines.push(line);
-    this.#characters += line.length + 1;
-    const isEnd = this.#characters >= PART_BYTES_MIN && Bun.hash.wyhash(key) % KEYS_PER_END === 0n;
-    return isEnd || this.#characters >= PART_BYTES_MAX ? this.end() : null;
-  }
-
-  /** Returns the part that is not full; null if it has no rows. */
-  end(): Full | null {
-    if (this.#lines.length === 0) return null;
-    const full = { bytes: new TextEncoder().encode(`${this.#lines.join("\n")}\n`), rows: this.#lines.length };
-    [this.#lines, this.#characters] = [[], 0];
-    return full;
   }
 }

@@ -1,23 +1,39 @@
 // Makes the stores of an empty folder from the parts of a copy (domain/store-copy.ts).
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { type FilledPart, STORE_COPY_VERSION, type StoreSummary } from "../../../domain/store-copy.ts";
 import type { Log } from "../../../kit/log.ts";
 import { syncFolderNow } from "../../../kit/sync-folder.ts";
+import { decodeRow } from "../../rows/row-lines.ts";
 import { DuckDatabase } from "../duckdb/database.ts";
 import { MIGRATIONS as TEXT_MIGRATIONS } from "../duckdb/schema.ts";
 import type { Cell } from "../duckdb/snapshot.ts";
 import { MIGRATIONS } from "../sqlite/migrations.ts";
-import { RestoringDatabase } from "../sqlite/restoring.ts";
+import { PARTS, RestoringDatabase } from "../sqlite/restoring.ts";
 import { refuseNewerVersion, StoreError } from "../store-error.ts";
-import { decodeRow } from "./row-lines.ts";
+import { partsOf } from "./store-parts.ts";
 
 /** Folder in a data directory that has the stores until the restore is complete. */
 export const RESTORING = "restoring";
 const ROWS_FILE = "mneme.sqlite";
 const TEXTS_FILE = "memories.duckdb";
 const INDEX_FOLDER = "projects";
+/** What `finish` moves to its place, in this order: without mneme.sqlite, no server starts on the directory. */
+const MOVED = [INDEX_FOLDER, "uploads", TEXTS_FILE, ROWS_FILE];
+/** File in the folder that identifies the source of a copy that can be continued. */
+const SOURCE_FILE = "source";
 
 /** @throws StoreError if a restore into this data directory has begun, but not ended */
 export function refuseUnfinishedRestore(dataDir: string): void {
@@ -30,7 +46,6 @@ export function refuseUnfinishedRestore(dataDir: string): void {
 
 /** Writes the stores of one data directory. `write` all parts in their order, then `finish`. */
 export class StoreWriter {
-  readonly #written = new Map<string, number>();
   /** Folders of files that were written; their names are not durable yet. */
   readonly #folders = new Set<string>();
 
@@ -43,36 +58,83 @@ export class StoreWriter {
 
   /**
    * Begins in an empty data directory, or one in which a restore did not end.
+   * @param resumed identifies a source whose parts are always the same: an unfinished copy of it is continued. Default:
+   *   begins from the first part
    * @throws StoreError if a newer version of Mneme made the copy, or a file cannot be written
    */
-  static async create(dataDir: string, summary: StoreSummary, log: Log): Promise<StoreWriter> {
+  static async create(
+    dataDir: string,
+    summary: StoreSummary,
+    log: Log,
+    resumed: string | null = null,
+  ): Promise<StoreWriter> {
     refuseNewerVersion("The backup", summary.version, STORE_COPY_VERSION);
     refuseNewerVersion("The backup", summary.rows_version, MIGRATIONS.length);
     refuseNewerVersion("The backup", summary.texts_version, TEXT_MIGRATIONS.length);
     const folder = join(dataDir, RESTORING);
-    if (existsSync(folder)) {
+    const source = join(folder, SOURCE_FILE);
+    const isMoved = MOVED.some((name) => existsSync(join(dataDir, name)));
+    const isResumed = resumed !== null && !isMoved && existsSync(source) && readFileSync(source, "utf8") === resumed;
+    if (existsSync(folder) && !isResumed) {
       // what a restore that did not end has moved to its place already
-      for (const name of [ROWS_FILE, TEXTS_FILE, "uploads", INDEX_FOLDER])
-        rmSync(join(dataDir, name), { recursive: true, force: true });
+      for (const name of MOVED) rmSync(join(dataDir, name), { recursive: true, force: true });
       rmSync(folder, { recursive: true });
     }
     mkdirSync(join(folder, "uploads"), { recursive: true, mode: 0o700 });
+    if (resumed !== null && !isResumed) writeFileSync(source, resumed);
     const rows = new RestoringDatabase(join(folder, ROWS_FILE), summary.rows_version);
     const path = join(folder, TEXTS_FILE);
     const texts = await DuckDatabase.open({ path, log, schemaVersionMax: summary.texts_version });
     return new StoreWriter(dataDir, summary, rows, texts);
   }
 
-  /** @throws Error if the part does not fit to the schema */
-  async write({ part, bytes }: FilledPart): Promise<void> {
-    if (part.kind === "upload") return this.#writeFile(`uploads/${part.name}`, part.offset, bytes);
-    if (part.kind === "index") return this.#writeFile(`${INDEX_FOLDER}/${part.path}`, part.offset, bytes);
+  /** Number of the first part that is not written. */
+  get partsDone(): number {
+    return Number(this.rows.progressOf(PARTS) ?? 0);
+  }
+
+  /** How far something besides the parts has come; null if it was not noted. */
+  progressOf(what: string): string | null {
+    return this.rows.progressOf(what);
+  }
+
+  /** Notes how far something besides the parts has come. */
+  note(what: string, done: string): void {
+    this.rows.note(what, done);
+  }
+
+  /** Folder for the indexes of all projects, which are moved with the stores if the copy has an index. */
+  get indexFolder(): string {
+    return join(this.dataDir, RESTORING, INDEX_FOLDER);
+  }
+
+  /** Reads the written stores again, after the last part. */
+  async *writtenParts(): AsyncGenerator<FilledPart> {
+    const texts = await this.texts.snapshot();
+    try {
+      await texts.begin();
+      const pathOf = (name: string) => join(this.dataDir, RESTORING, "uploads", name);
+      yield* partsOf({ rows: this.rows.database, texts, pathOf, index: [], close: async () => undefined });
+    } finally {
+      await texts.close();
+    }
+  }
+
+  /** Writes part `number`; the first one has number 0. @throws Error if the part does not fit to the schema */
+  async write({ part, bytes }: FilledPart, number: number): Promise<void> {
+    const done = String(number + 1);
+    if (part.kind === "upload" || part.kind === "index") {
+      const name = part.kind === "upload" ? `uploads/${part.name}` : `${INDEX_FOLDER}/${part.path}`;
+      this.#writeFile(name, part.offset, bytes);
+      this.rows.note(PARTS, done);
+      return;
+    }
     const lines = new TextDecoder().decode(bytes).trimEnd().split("\n");
     const values = lines.map(decodeRow);
     if (values.length !== part.rows)
       throw new Error(`a part of ${part.table} has ${values.length} rows, not ${part.rows}`);
     if (part.kind === "rows") {
-      this.rows.insert(part.table, part.columns, values);
+      this.rows.insert(part.table, part.columns, values, done);
       return;
     }
     const columns = await this.#textColumns(part.table);
@@ -80,12 +142,20 @@ export class StoreWriter {
       throw new Error(`the columns of the table ${part.table} are not those of the backup`);
     }
     const cells = values.map((row) => row.map((value, at) => toCell(value as Cell, columns[at]?.[1] ?? "")));
-    const isFirst = !this.#written.has(part.table);
-    this.#written.set(part.table, (this.#written.get(part.table) ?? 0) + part.rows);
-    await this.texts.write(async (writer) => {
-      if (isFirst) await writer.run(`DELETE FROM ${part.table}`);
-      await writer.append(part.table, cells);
-    });
+    const before = Number(this.rows.progressOf(part.table) ?? 0);
+    // a process that was killed may have written the part without noting it
+    if (before === 0 || (await this.#countOf(part.table)) !== before + part.rows) {
+      await this.texts.write(async (writer) => {
+        if (before === 0) await writer.run(`DELETE FROM ${part.table}`);
+        await writer.append(part.table, cells);
+      });
+    }
+    this.rows.noteAll({ [part.table]: String(before + part.rows), [PARTS]: done });
+  }
+
+  async #countOf(table: string): Promise<number> {
+    const [row] = await this.texts.rows<readonly [bigint]>(`SELECT count(*)::UBIGINT FROM ${table}`);
+    return Number(row?.[0] ?? 0n);
   }
 
   /**
@@ -99,8 +169,7 @@ export class StoreWriter {
     await this.texts.close();
     const folder = join(this.dataDir, RESTORING);
     for (const written of this.#folders) syncFolderNow(written);
-    // mneme.sqlite comes last: without it, no server starts on the directory
-    const names = [...(this.summary.has_index ? [INDEX_FOLDER] : []), "uploads", TEXTS_FILE, ROWS_FILE];
+    const names = MOVED.filter((name) => name !== INDEX_FOLDER || existsSync(this.indexFolder));
     for (const name of names) renameSync(join(folder, name), join(this.dataDir, name));
     syncFolderNow(this.dataDir);
     rmSync(folder, { recursive: true });
@@ -134,7 +203,7 @@ export class StoreWriter {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     for (let at = dirname(path); at.length >= join(this.dataDir, RESTORING).length; at = dirname(at))
       this.#folders.add(at);
-    const file = openSync(path, offset === 0 ? "wx" : "r+", 0o600);
+    const file = openSync(path, offset === 0 ? "w" : "r+", 0o600);
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, offset + at);
       fsyncSync(file);

@@ -2,6 +2,9 @@
 
 import { StoreError, type StoreFileCode, storeError } from "../store-error.ts";
 
+/** Text of the error of a change that closing.ts refuses. */
+export const CLOSED_MESSAGE = "mneme: closed to changes";
+
 const CODES: readonly (readonly [RegExp, StoreFileCode])[] = [
   [/^SQLITE_(NOTADB|CORRUPT)/, "damaged"],
   [/^SQLITE_(READONLY|PERM)|^(EACCES|EPERM|EROFS)$/, "read_only"],
@@ -16,6 +19,9 @@ const CODES: readonly (readonly [RegExp, StoreFileCode])[] = [
 export function toStoreError(path: string, error: unknown): unknown {
   if (error instanceof StoreError) return error;
   const code = hasCode(error) ? error.code : undefined;
+  if (code === "SQLITE_CONSTRAINT_TRIGGER" && error instanceof Error && error.message === CLOSED_MESSAGE) {
+    return storeError("closed", path, error);
+  }
   const known = CODES.find(([pattern]) => code !== undefined && pattern.test(code));
   return known === undefined ? error : storeError(known[1], path, error);
 }

@@ -12,6 +12,14 @@ const COLUMNS = "SELECT name FROM pragma_table_info($table)";
 /** SQLite's own table of the largest keys. It exists, but is not among the tables of the schema. */
 const SEQUENCE = "sqlite_sequence";
 
+/** Tables of a file that is not finished: how far it has come, and the triggers that it will have. */
+const PROGRESS = "restoring_progress";
+const TRIGGER_TABLE = "restoring_triggers";
+const HAS_PROGRESS = `SELECT name FROM sqlite_schema WHERE name = '${PROGRESS}'`;
+const KEPT_TRIGGERS = `SELECT name, sql FROM ${TRIGGER_TABLE}`;
+/** What the number of written parts is noted as. */
+export const PARTS = "parts";
+
 /** A file that a restore fills. */
 export class RestoringDatabase {
   readonly #database: SqliteDatabase;
@@ -19,26 +27,64 @@ export class RestoringDatabase {
   readonly #inserts = new Map<string, string>();
 
   /**
-   * Creates the file with the empty tables of a schema version.
+   * Creates the file with the empty tables of a schema version, or opens one that is not finished.
    * @throws StoreError if the file cannot be written
    */
   constructor(path: string, version: number) {
     this.#database = openDatabase(path, { schemaVersionMax: version });
     this.#read("PRAGMA foreign_keys = OFF");
-    this.#read("PRAGMA synchronous = OFF"); // `finish` makes everything durable at once
+    this.#read("PRAGMA synchronous = NORMAL"); // `finish` makes everything durable at once
+    if (this.#read(HAS_PROGRESS).length > 0) {
+      this.#triggers = this.#read(KEPT_TRIGGERS);
+      return;
+    }
     this.#triggers = this.#read(TRIGGERS);
-    for (const { name } of this.#triggers) this.#read(`DROP TRIGGER ${name}`);
-    for (const { name } of this.#read<{ name: string }>(TABLES)) this.#read(`DELETE FROM ${name}`);
+    this.#database.transaction(() => {
+      for (const { name } of this.#read<{ name: string }>(TABLES)) this.#read(`DELETE FROM ${name}`);
+      this.#read(`CREATE TABLE ${PROGRESS} (what TEXT PRIMARY KEY, done TEXT NOT NULL)`);
+      this.#read(`CREATE TABLE ${TRIGGER_TABLE} (name TEXT PRIMARY KEY, sql TEXT NOT NULL)`);
+      const keep = `INSERT INTO ${TRIGGER_TABLE} (name, sql) VALUES ($name, $sql)`;
+      for (const { name, sql } of this.#triggers) {
+        this.#database.prepare<never, Bindings>(keep).run({ name, sql });
+        this.#read(`DROP TRIGGER ${name}`);
+      }
+    });
+  }
+
+  /** The open file, for reading. */
+  get database(): SqliteDatabase {
+    return this.#database;
+  }
+
+  /** How far something has come, as the last `note` says; null if there is none. */
+  progressOf(what: string): string | null {
+    const sql = `SELECT done FROM ${PROGRESS} WHERE what = $what`;
+    return this.#database.prepare<{ done: string }, Bindings>(sql).get({ what })?.done ?? null;
+  }
+
+  /** Notes how far something has come. */
+  note(what: string, done: string): void {
+    const sql = `INSERT INTO ${PROGRESS} (what, done) VALUES ($what, $done)
+      ON CONFLICT (what) DO UPDATE SET done = excluded.done`;
+    this.#database.prepare<never, Bindings>(sql).run({ what, done });
   }
 
   /** @throws StoreError if the table or a column does not exist, or a row is not valid */
-  insert(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  insert(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[], progress: string): void {
     const sql = this.#insertInto(table, columns);
     this.#database.transaction(() => {
+      this.note(PARTS, progress);
       for (const row of rows) {
         const values = Object.fromEntries(row.map((value, at) => [`v${at}`, value as Value]));
         this.#database.prepare<never, Bindings>(sql).run(values);
       }
+    });
+  }
+
+  /** Notes how far several things have come, at once. */
+  noteAll(progress: Readonly<Record<string, string>>): void {
+    this.#database.transaction(() => {
+      for (const [what, done] of Object.entries(progress)) this.note(what, done);
     });
   }
 
@@ -62,6 +108,7 @@ export class RestoringDatabase {
       throw new StoreError("damaged", `${broken.length} rows of the backup refer to rows that it does not have.`);
     }
     for (const { sql } of this.#triggers) this.#read(sql);
+    for (const table of [PROGRESS, TRIGGER_TABLE]) this.#read(`DROP TABLE ${table}`);
     this.#read("PRAGMA synchronous = FULL");
     this.#read("PRAGMA wal_checkpoint(TRUNCATE)");
   }

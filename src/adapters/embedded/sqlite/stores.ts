@@ -8,8 +8,10 @@ import type { Eventually } from "../../../kit/eventually.ts";
 import { READING_METHODS, type Stores, type Transactions } from "../../../ports/transactions.ts";
 import type { KeyLastUses } from "../../rows/key.ts";
 import type { RandomBytes } from "../../rows/random.ts";
+import { StoreError } from "../store-error.ts";
 import { SqliteAccountStore } from "./account-store.ts";
 import { SqliteChatStore } from "./chat-store.ts";
+import { closeRows, closingOf, reopenRows } from "./closing.ts";
 import {
   type EffectFailure,
   openDatabase,
@@ -76,6 +78,12 @@ export interface SqliteStores extends Stores {
   ): Promise<{ readonly pages: number; readonly damaged: readonly number[] }>;
   /** What the rows know of the texts, for the comparison when those are opened. */
   readonly record: { readonly storeId: string; readonly textsCommits: number; readonly commits: () => number };
+  /** Refuses changes from now on (`closing.ts`). Returns an id: while it stays the same, no row has changed. */
+  closeToChanges(): Promise<string>;
+  /** Allows changes again. */
+  reopen(): Promise<void>;
+  /** Whether changes are refused. */
+  isClosed(): boolean;
   /** Closes the file. A second call does nothing. */
   close(): void;
 }
@@ -107,6 +115,14 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
         }
       }),
     write: (write) => queue.run(() => writer.transaction(() => write(writer))),
+    closeToChanges: async () => {
+      await queue.run(() => writer.transaction(() => closeRows(writer)));
+      return `${writer.storeId}-${closingOf(writer)}`;
+    },
+    reopen: async () => {
+      await queue.run(() => writer.transaction(() => reopenRows(writer)));
+    },
+    isClosed: () => closingOf(writer) !== null,
     comparePages: (onProgress) => comparePages(writer, onProgress),
     close: () => {
       reader.close(); // before the writer, which holds the file open until its own checkpoint has ended
@@ -160,7 +176,14 @@ function storesOn(database: SqliteDatabase, { lastUses, claims }: InMemory, opti
       clock,
       ...random,
       lastUses,
-      expire: (projectId) => expiry.recordDueOf(projectKeyOf(database, projectId)),
+      expire: (projectId) => {
+        try {
+          expiry.recordDueOf(projectKeyOf(database, projectId));
+        } catch (error) {
+          // usage can be read while changes are refused
+          if (!(error instanceof StoreError) || error.code !== "closed") throw error;
+        }
+      },
     }),
     projectModels: new SqliteProjectModelStore({ database, clock }),
     users: new SqliteUserStore({ database, clock, ...random }),

@@ -1,6 +1,6 @@
 // Rows of both databases as lines of JSON arrays, without loss: integers up to 64 bits, bytes, lists and nulls.
 
-import { invariant } from "../../../domain/fault.ts";
+import { invariant } from "../../domain/fault.ts";
 
 /** A value of SQLite or DuckDB. */
 export type RowValue = string | bigint | number | Uint8Array | readonly string[] | null;

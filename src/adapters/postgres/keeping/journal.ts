@@ -1,0 +1,77 @@
+// The progress of a move into this database. While it exists, no node starts on the database.
+
+import type { Client } from "../client.ts";
+import { DatabaseError } from "../database-error.ts";
+import { inTransaction } from "./transaction.ts";
+
+/** A move that has begun. */
+export interface MoveProgress {
+  /** Id of the stores that are moved. */
+  readonly sourceId: string;
+  /** Number of parts of the copy that are written. */
+  readonly parts: number;
+  /** The last memory whose publication is written, as publications.ts names it; empty if there is none. */
+  readonly lastPublication: string;
+}
+
+const EXISTS = "SELECT to_regclass('mneme_migration') IS NOT NULL AS found";
+const READ = "SELECT source_id, parts, last_publication FROM mneme_migration";
+const HAS_DATA = "SELECT EXISTS (SELECT 1 FROM projects) AS found";
+const CREATE = `CREATE TABLE mneme_migration (
+    only_row bigint PRIMARY KEY CHECK (only_row = 1),
+    source_id text NOT NULL,
+    parts bigint NOT NULL,
+    last_publication text NOT NULL
+  )`;
+const BEGIN = "INSERT INTO mneme_migration (only_row, source_id, parts, last_publication) VALUES (1, $1, 0, '')";
+
+/** @throws DatabaseError `unfinished` if a move into the database has not ended */
+export async function refuseUnfinishedMove(client: Client): Promise<void> {
+  if (!(await hasMove(client))) return;
+  throw new DatabaseError(
+    "unfinished",
+    `A move into the database ${client.where} has not ended: run mneme migrate again, or make the database empty.`,
+  );
+}
+
+/**
+ * Begins a move into the database, or goes on with it.
+ * @throws DatabaseError `unfinished` if other stores are being moved into it, `not_empty` if it has data
+ */
+export async function beginMove(client: Client, sourceId: string): Promise<MoveProgress> {
+  return inTransaction(client, async (connection) => {
+    const { rows: exists } = await connection.query(EXISTS, []);
+    if (exists[0]?.found !== true) {
+      if ((await connection.query(HAS_DATA, [])).rows[0]?.found === true) throw notEmpty(client);
+      await connection.execute(CREATE);
+      await connection.query(BEGIN, [sourceId]);
+    }
+    const [row] = (await connection.query(READ, [])).rows;
+    if (row?.source_id !== sourceId) {
+      throw new DatabaseError(
+        "unfinished",
+        `A move of other data into the database ${client.where} has not ended: finish it, or give an empty database.`,
+      );
+    }
+    return { sourceId, parts: Number(row.parts), lastPublication: String(row.last_publication) };
+  });
+}
+
+/** Ends the move: from now on nodes may start. */
+export async function endMove(client: Client): Promise<void> {
+  await client.executeAlone("DROP TABLE mneme_migration");
+}
+
+/** @throws DatabaseError `not_empty` if the database has data that no unfinished move has written */
+export async function refuseData(client: Client): Promise<void> {
+  if (await hasMove(client)) return;
+  if ((await client.read(HAS_DATA, [])).rows[0]?.found === true) throw notEmpty(client);
+}
+
+function notEmpty({ where }: Client): DatabaseError {
+  return new DatabaseError("not_empty", `The database ${where} has data already: give an empty one.`);
+}
+
+async function hasMove(client: Client): Promise<boolean> {
+  return (await client.read(EXISTS, [])).rows[0]?.found === true;
+}

@@ -1,0 +1,138 @@
+// Reads what the indexes hold of published memories, as packed publications (ports/shared-index.ts): vectors are
+// copied, and the texts of chunks are prepared again, because the index does not keep them all. A memory that this
+// version would cut into other chunks is left out; it is indexed again where it is moved to.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { sharedMemory } from "../../adapters/embedded/publication.ts";
+import { packTexts, packVectors, partsOf } from "../../adapters/postgres/publication-parts.ts";
+import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
+import { areSame, batchesOf, type PreparedAgain, prepareAgain } from "../../ingest/published-texts.ts";
+import { readyMemory } from "../../ingest/step-inputs.ts";
+import type { ChunkIndex, ModelVectors, ProjectIndex } from "../../ports/chunk-index.ts";
+import { PrepareFailure, type Preparer } from "../../ports/preparer.ts";
+import type { Stores } from "../../ports/transactions.ts";
+
+/** Maximum number of memories whose rows are read at once. */
+const PAGE_MEMORIES = 64;
+/** Rest between two batches in milliseconds, so that the requests of a server come first. */
+const REST_MS = 1;
+
+/** A publication without its bytes. */
+export interface PublicationLine {
+  readonly type: "publication";
+  /** Where to go on after it: `<project>/<memory key>`. */
+  readonly place: string;
+  readonly memory_key: string;
+  readonly first_chunk_key: string;
+  readonly chunks: number;
+  /** Sizes in bytes of the parts of the texts, and of the parts of the vectors of each model. */
+  readonly texts: readonly number[];
+  readonly vectors: readonly { readonly fingerprint: string; readonly parts: readonly number[] }[];
+}
+
+/** A memory that is indexed again where it is moved to. */
+export interface SkippedLine {
+  readonly type: "skipped";
+  readonly place: string;
+}
+
+/** A publication with the bytes of its parts, in the order of the line. */
+export interface PackedPublication {
+  readonly line: PublicationLine | SkippedLine;
+  readonly bytes: readonly Uint8Array[];
+}
+
+/** What reading needs. */
+export interface PublicationParts {
+  readonly stores: Pick<Stores, "accounts" | "memories" | "jobs" | "extractions">;
+  readonly index: Pick<ChunkIndex, "project" | "stored">;
+  readonly preparer: Preparer;
+}
+
+/** All publications in the order of their projects and keys. `after` is the place of the last one that is known. */
+export async function* packedPublications(parts: PublicationParts, after: string): AsyncGenerator<PackedPublication> {
+  const projects = [...(await parts.stores.accounts.projects())].sort();
+  const [lastProject = "", lastKey = "0"] = after.split("/");
+  for (const id of projects) {
+    if (id < lastProject) continue;
+    let afterKey: MemoryKey | null = id === lastProject ? (BigInt(lastKey) as MemoryKey) : null;
+    for (;;) {
+      const page = await parts.stores.memories.visible(id, { afterKey, limit: PAGE_MEMORIES });
+      const keys = page.map(({ memoryKey }) => memoryKey);
+      for (const batch of batchesOf(await parts.stores.jobs.published(id, keys))) {
+        yield* ofBatch(parts, id, batch);
+        await sleep(REST_MS);
+      }
+      if (page.length < PAGE_MEMORIES) break;
+      afterKey = keys.at(-1) ?? null;
+    }
+  }
+}
+
+async function* ofBatch(
+  { stores, index, preparer }: PublicationParts,
+  id: ProjectId,
+  jobs: ReturnType<typeof batchesOf>[number],
+): AsyncGenerator<PackedPublication> {
+  const stored = await index.stored(jobs.map(({ memory }) => memory.key));
+  const prepared = await prepareAgain({ preparer, extractions: stores.extractions }, jobs, stored);
+  const project = await index.project(id);
+  for (const memory of prepared) {
+    if (memory.stored.chunks.length > 0) yield await packed(project, id, memory);
+  }
+}
+
+async function packed(
+  project: ProjectIndex,
+  id: ProjectId,
+  { extracted, stored: { chunks: places }, outcome }: PreparedAgain,
+): Promise<PackedPublication> {
+  const { key } = extracted.job.memory;
+  const place = `${id}/${key}`;
+  const skipped: PackedPublication = { line: { type: "skipped", place }, bytes: [] };
+  if (outcome instanceof PrepareFailure || !areSame(outcome.chunks, places) || !areConsecutive(places)) return skipped;
+  const vectors = await vectorsOf(project, key, places);
+  if (vectors.length === 0) return skipped;
+  const { publication } = readyMemory(extracted, outcome, vectors);
+  const chunks = places.flatMap(({ chunkKey }, at) => {
+    const chunk = publication.chunks[at];
+    return chunk === undefined ? [] : [{ chunkKey, chunk }];
+  });
+  const shared = sharedMemory(id, { publication, chunks });
+  const numbers = Array.from({ length: partsOf(chunks.length) }, (_, part) => part);
+  const texts = numbers.map((part) => packTexts(shared, part));
+  const ofModels = vectors.map((each) => ({
+    fingerprint: each.fingerprint,
+    parts: numbers.map((part) => packVectors(each, chunks.length, part)),
+  }));
+  const line: PublicationLine = {
+    ...{ type: "publication", place, memory_key: String(key), first_chunk_key: String(places[0]?.chunkKey) },
+    chunks: chunks.length,
+    texts: texts.map(({ length }) => length),
+    vectors: ofModels.map((each) => ({ ...each, parts: each.parts.map(({ length }) => length) })),
+  };
+  return { line, bytes: [...texts, ...ofModels.flatMap((each) => each.parts)] };
+}
+
+/** Nodes load a publication by the key of its first chunk. */
+function areConsecutive(places: readonly { readonly chunkKey: bigint }[]): boolean {
+  return places.every(({ chunkKey }, at) => chunkKey === (places[0]?.chunkKey ?? 0n) + BigInt(at));
+}
+
+/** The vectors of a memory by the live model and by the one that is being built; empty if live ones are missing. */
+async function vectorsOf(
+  project: ProjectIndex,
+  key: MemoryKey,
+  places: readonly { readonly chunkKey: bigint }[],
+): Promise<readonly ModelVectors[]> {
+  const chunkKeys = BigUint64Array.from(places, ({ chunkKey }) => chunkKey);
+  const chunks = { chunkKeys, memoryKeys: new BigUint64Array(places.length).fill(key) };
+  const { live, building } = await project.models();
+  const found: ModelVectors[] = [];
+  for (const { fingerprint } of building === null ? [live] : [live, building]) {
+    const vectors = await project.storedVectors(fingerprint, chunks);
+    if (!vectors.some(Number.isNaN)) found.push({ fingerprint, vectors });
+    else if (fingerprint === live.fingerprint) return [];
+  }
+  return found;
+}

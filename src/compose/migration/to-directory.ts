@@ -1,0 +1,190 @@
+// Moves the data of a database into an empty data directory. All nodes can read the source meanwhile, and none can
+// change it. A move that ends before its time goes on where it was when it is run again.
+
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { RESTORING, StoreWriter } from "../../adapters/embedded/keeping/store-writer.ts";
+import { loadedForNative } from "../../adapters/embedded/publication.ts";
+import { fingerprintOf, readModels } from "../../adapters/inference/model-files.ts";
+import { lockDirectory, ProjectIndex as NativeIndex } from "../../adapters/native/core.ts";
+import { MovedDatabase } from "../../adapters/postgres/keeping/move.ts";
+import type { MovedProject } from "../../adapters/postgres/keeping/publications.ts";
+import type { Config } from "../../config.ts";
+import type { MemoryKey } from "../../domain/ids.ts";
+import { UsageError } from "../../kit/flags.ts";
+import type { Log } from "../../kit/log.ts";
+import type { IndexModel } from "../../ports/chunk-index.ts";
+import type { LoadedPublication, WantedPublication } from "../../ports/shared-index.ts";
+import { CopyDigest } from "./digest.ts";
+import { storeLayout } from "./layout.ts";
+import { digestOf, type Moved, type MoveOptions, MovePace, refuseDifferences } from "./move.ts";
+
+/** What may be in a data directory before a move: its lock, and the program's own files. */
+const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
+/** Number of chunks that are loaded at once, unless a single memory has more: about 10 MB. */
+const LOADED_CHUNKS = 2_048;
+/** No graph is built while an index is filled: the server does that. */
+const HNSW_NEVER = 2 ** 31 - 1;
+/** What the last memory whose vectors are written is noted as: `<project>/<memory key>`. */
+const LAST_PUBLICATION = "last publication";
+
+/**
+ * Moves everything from the database at `url` to the data directory of `config`.
+ * @throws UsageError, DatabaseError, StoreError or Error with one sentence; then the source stays closed to changes,
+ *   and another call goes on
+ */
+export async function moveToDirectory(config: Config, url: string, log: Log, options: MoveOptions): Promise<Moved> {
+  const { dataDir, modelsDir } = config;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const lock = lockDirectory(dataDir);
+  try {
+    const found = readdirSync(dataDir).find((name) => !HARMLESS.test(name));
+    if (found !== undefined && !existsSync(join(dataDir, RESTORING))) {
+      throw new UsageError(`${dataDir} is not empty (it has ${found}): give an empty folder.`);
+    }
+    const database = await MovedDatabase.openSource(url, storeLayout());
+    try {
+      const modelsOf = installedModels(modelsDir);
+      const projects = await database.projects();
+      for (const project of projects) modelsOf(project); // refuses a model that is missing before anything is done
+      const sourceId = `${database.id}-${await database.closeToChanges()}`;
+      const pace = new MovePace(options);
+      const { summary, parts } = await database.copy(options.clock.now());
+      const writer = await StoreWriter.create(dataDir, { ...summary, has_index: true }, log, sourceId);
+      try {
+        const source = new CopyDigest();
+        const done = writer.partsDone;
+        let [number, bytes] = [0, 0];
+        for await (const part of parts) {
+          source.add(part);
+          if (number >= done) await writer.write(part, number);
+          number += 1;
+          bytes += part.bytes.length;
+          const share = Math.min(0.99, bytes / Math.max(1, summary.bytes_estimated));
+          await pace.take("rows and texts", part.bytes.length, share);
+        }
+        const { memories, users, chats } = summary.counts;
+        const filling = new IndexFilling(database, writer, pace, await database.countPublications());
+        for (const project of projects) await filling.fill(project, modelsOf(project));
+        refuseDifferences(source, await digestOf(writer.writtenParts(), pace, bytes));
+        await writer.finish();
+        return { memories, users, chats, publications: filling.done, skipped: 0, bytes: pace.bytes };
+      } catch (error) {
+        await writer.abandon();
+        throw error;
+      }
+    } finally {
+      await database.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+/** The models of an index: of its searches, and the one whose vectors are being built. */
+interface ProjectModels {
+  readonly live: IndexModel;
+  readonly building: IndexModel | null;
+}
+
+/** Finds the models of projects among those that are installed. */
+function installedModels(modelsDir: string): (project: MovedProject) => ProjectModels | null {
+  const { embedders } = readModels(modelsDir);
+  const modelOf = (project: MovedProject, id: string): IndexModel => {
+    const found = embedders.get(id);
+    if (found !== undefined) return { fingerprint: fingerprintOf(found), dimensions: found.dimensions };
+    throw new UsageError(
+      `The model ${id} of project ${project.id} is not in ${modelsDir}: put it there, or name its folder with --models-dir.`,
+    );
+  };
+  return (project) => {
+    const { live, building } = project;
+    if (live === null) return null;
+    return { live: modelOf(project, live), building: building === null ? null : modelOf(project, building) };
+  };
+}
+
+/** Fills the indexes of projects with publications, and reads what is stored to compare it. */
+class IndexFilling {
+  /** Number of memories so far. */
+  done = 0;
+
+  constructor(
+    private readonly database: MovedDatabase,
+    private readonly writer: StoreWriter,
+    private readonly pace: MovePace,
+    private readonly total: number,
+  ) {}
+
+  /** @param models null: the project has no vectors */
+  async fill({ id }: MovedProject, models: ProjectModels | null): Promise<void> {
+    if (models === null) return;
+    const [lastProject = "", lastKey = "0"] = (this.writer.progressOf(LAST_PUBLICATION) ?? "").split("/");
+    let after = id < lastProject ? null : id === lastProject ? BigInt(lastKey) : 0n;
+    if (after === null) return;
+    const directory = join(this.writer.indexFolder, id);
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const { live, building } = models;
+    const { index } = await NativeIndex.open({ directory, newModel: live, hnswMinChunks: HNSW_NEVER });
+    try {
+      if (building !== null && index.models().building === null) await index.beginModel(building);
+      for (;;) {
+        const page = await this.database.publishedAfter(id, after);
+        for (const group of groupsOf(page)) {
+          await this.#load(index, group, models);
+          after = group.at(-1)?.memoryKey ?? after;
+          this.writer.note(LAST_PUBLICATION, `${id}/${after}`);
+        }
+        if (page.length === 0) return;
+      }
+    } finally {
+      await index.close();
+    }
+  }
+
+  async #load(index: NativeIndex, wanted: readonly WantedPublication[], models: ProjectModels): Promise<void> {
+    const fingerprints = [models.live, models.building].flatMap((model) => model?.fingerprint ?? []);
+    const found = await this.database.shared.publications(wanted, fingerprints);
+    const usable = found.filter(({ vectors }) => vectors[0]?.fingerprint === models.live.fingerprint);
+    for (const same of Map.groupBy(usable, ({ vectors }) => vectors.length).values()) {
+      const { memoryKeys, chunks, vectors, entities } = loadedForNative(same);
+      await index.publish(memoryKeys, chunks, vectors, entities);
+      await compareVectors(index, same);
+    }
+    this.done += usable.length;
+    const bytes = usable.reduce(
+      (sum, { vectors }) => sum + vectors.reduce((all, each) => all + each.vectors.length * 2, 0),
+      0,
+    );
+    await this.pace.take("vectors", bytes, Math.min(1, this.done / Math.max(1, this.total)));
+  }
+}
+
+/** @throws Error if the index has stored other vectors than it was given */
+async function compareVectors(index: NativeIndex, publications: readonly LoadedPublication[]): Promise<void> {
+  for (const { memoryKey, firstChunkKey, chunkCount, vectors } of publications) {
+    const chunkKeys = BigUint64Array.from({ length: chunkCount }, (_, at) => firstChunkKey + BigInt(at));
+    const memoryKeys = new BigUint64Array(chunkCount).fill(memoryKey);
+    for (const { fingerprint, vectors: given } of vectors) {
+      const stored = await index.storedVectors(fingerprint, chunkKeys, memoryKeys);
+      if (stored.length === given.length && stored.every((value, at) => value === given[at])) continue;
+      throw new Error(`The index has stored other vectors of memory ${memoryKey} than it was given: run it again.`);
+    }
+  }
+}
+
+/** Groups of memories with a limited number of chunks each. */
+function* groupsOf(
+  page: readonly WantedPublication[],
+): Generator<readonly (WantedPublication & { memoryKey: MemoryKey })[]> {
+  let [group, chunks]: [WantedPublication[], number] = [[], 0];
+  for (const wanted of page) {
+    if (group.length > 0 && chunks + wanted.chunkCount > LOADED_CHUNKS) {
+      yield group;
+      [group, chunks] = [[], 0];
+    }
+    group.push(wanted);
+    chunks += wanted.chunkCount;
+  }
+  if (group.length > 0) yield group;
+}
