@@ -108,7 +108,7 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   unavailable: {
     status: 503,
     summary:
-      "The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.",
+      "The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.",
   },
   model_unavailable: {
     status: 503,

@@ -66,7 +66,9 @@ async function fill(service: TestService): Promise<void> {
   for (let n = 0; n < 40; n++) {
     const content = `Note ${n}: Ada keeps the ${["blue", "green"][n % 2]} key in drawer ${n}. Grace Hopper met Howard Aiken. ${"Harbour cranes of Rotterdam lift crates. ".repeat(n)}`;
     const more =
-      n % 3 === 0 ? { userId: "ada", tags: ["key", "harbour"], metadata: { n } } : { externalId: `note-${n}` };
+      n % 3 === 0
+        ? { userId: "ada", agentId: "a1", sessionId: "s1", tags: ["key", "harbour"], metadata: { n } }
+        : { externalId: `note-${n}` };
     await service.call("POST", "/v1/memories", { content, ...more });
   }
   await service.store({

@@ -1155,7 +1155,7 @@ export type ListMemoriesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1273,7 +1273,7 @@ export type CreateMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1354,7 +1354,7 @@ export type BatchCreateErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1421,7 +1421,7 @@ export type DeleteMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1483,7 +1483,7 @@ export type GetMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1605,7 +1605,7 @@ export type UpdateMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1680,7 +1680,7 @@ export type RetryMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1747,7 +1747,7 @@ export type GetMemoryGraphErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1848,7 +1848,7 @@ export type UploadMemoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1942,7 +1942,7 @@ export type SearchMemoriesByUrlErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2043,7 +2043,7 @@ export type SearchMemoriesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2153,7 +2153,7 @@ export type QueryMemoriesErrors = {
     502: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2227,7 +2227,7 @@ export type ListChatsErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2307,7 +2307,7 @@ export type CreateChatErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2369,7 +2369,7 @@ export type DeleteChatErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2431,7 +2431,7 @@ export type GetChatHistoryErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2503,7 +2503,7 @@ export type UpdateChatErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2572,7 +2572,7 @@ export type ListMessagesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2680,7 +2680,7 @@ export type SendMessageErrors = {
     502: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2793,7 +2793,7 @@ export type StreamMessageErrors = {
     502: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: Error;
@@ -2851,7 +2851,7 @@ export type ListModelsErrors = {
     500: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
 };
@@ -2913,7 +2913,7 @@ export type GetModelErrors = {
     500: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
 };
@@ -2979,7 +2979,7 @@ export type GetModelByPartsErrors = {
     500: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
 };
@@ -3316,7 +3316,7 @@ export type CreateChatCompletionErrors = {
     502: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
@@ -3415,7 +3415,7 @@ export type CreateEmbeddingsErrors = {
     500: OpenAiError;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      * - `model_unavailable`: The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.
      */
     503: OpenAiError;
@@ -3476,7 +3476,7 @@ export type ListUsersErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3553,7 +3553,7 @@ export type UpsertUserErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3620,7 +3620,7 @@ export type DeleteUserErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3682,7 +3682,7 @@ export type GetUserErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3752,7 +3752,7 @@ export type ListEventsErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3832,7 +3832,7 @@ export type CreateEventErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3900,7 +3900,7 @@ export type ListKeysErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -3982,7 +3982,7 @@ export type CreateKeyErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4050,7 +4050,7 @@ export type DeleteKeyErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4133,7 +4133,7 @@ export type UpdateKeyErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4214,7 +4214,7 @@ export type RotateKeyErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4276,7 +4276,7 @@ export type GetOwnProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4376,7 +4376,7 @@ export type UpdateOwnProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4436,7 +4436,7 @@ export type ListProjectsErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4535,7 +4535,7 @@ export type CreateProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4601,7 +4601,7 @@ export type DeleteProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4663,7 +4663,7 @@ export type GetProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4763,7 +4763,7 @@ export type UpdateProjectErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4816,7 +4816,7 @@ export type GetUsageErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4869,7 +4869,7 @@ export type ListEmbeddersErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4931,7 +4931,7 @@ export type GetProjectEmbedderErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -4997,7 +4997,7 @@ export type CancelProjectEmbedderErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5069,7 +5069,7 @@ export type ChangeProjectEmbedderErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5135,7 +5135,7 @@ export type ForgetPreviousEmbedderErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5195,7 +5195,7 @@ export type ListWebhooksErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5274,7 +5274,7 @@ export type CreateWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5336,7 +5336,7 @@ export type DeleteWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5398,7 +5398,7 @@ export type GetWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5477,7 +5477,7 @@ export type UpdateWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5547,7 +5547,7 @@ export type TestWebhookErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5609,7 +5609,7 @@ export type RotateWebhookSecretErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5678,7 +5678,7 @@ export type ListDeliveriesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -5753,7 +5753,7 @@ export type RedeliverErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
