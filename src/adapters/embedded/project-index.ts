@@ -77,6 +77,8 @@ export interface EmbeddedIndexParts {
  */
 const PART_CHUNKS = 256;
 
+type ChunkKeys = Pick<Hits, "chunkKeys" | "memoryKeys">;
+
 const OVERTAKEN = "another node has taken over the job of this memory";
 
 /** One project's index. */
@@ -302,22 +304,16 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#native.searchText(query, within, limit);
   }
 
-  scoreVectors(
-    fingerprint: string,
-    vector: Float32Array,
-    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
-  ): Promise<Float32Array> {
+  scoreVectors(fingerprint: string, vector: Float32Array, chunks: ChunkKeys): Promise<Float32Array> {
+    const { chunkKeys, memoryKeys } = chunks;
     return withOtherModel(() => this.#native.scoreVectors(fingerprint, vector, chunkKeys, memoryKeys));
   }
 
-  compareVectors({ chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+  compareVectors({ chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {
     return this.#native.compareVectors(chunkKeys, memoryKeys);
   }
 
-  storedVectors(
-    fingerprint: string,
-    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
-  ): Promise<Float32Array> {
+  storedVectors(fingerprint: string, { chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {
     return withOtherModel(() => this.#native.storedVectors(fingerprint, chunkKeys, memoryKeys));
   }
 
@@ -394,10 +390,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return { memoryKeys: [...memoryKeys] as MemoryKey[], missingChunks, chunks };
   }
 
-  addVectors(
-    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
-    vectors: ModelVectors,
-  ): Promise<number> {
+  addVectors({ chunkKeys, memoryKeys }: ChunkKeys, vectors: ModelVectors): Promise<number> {
     return withOtherModel(() => this.#native.addVectors(chunkKeys, memoryKeys, vectors));
   }
 
