@@ -5,15 +5,12 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { createLanes } from "../src/adapters/inference/lanes.ts";
-import { Client } from "../src/cli/client.ts";
-import { readLines } from "../src/cli/lines.ts";
 import { alignRows } from "../src/cli/terminal.ts";
-import { LIMITS } from "../src/domain/limits.ts";
-import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
 import { prepare } from "../src/preparation/prepare.ts";
-import { type RunningServer, startServer } from "../test/support/server.ts";
+import { startServer } from "../test/support/server.ts";
+import { type Document, ingestSeconds, readDocuments } from "./lib/documents.ts";
 import { percentile } from "./lib/metrics.ts";
 import { benchEmbedder, benchTokenizer, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
 import { type Row, writeRows } from "./lib/record.ts";
@@ -28,12 +25,6 @@ Measures ingest in chunks per second, and its share of the throughput of the mod
   --rounds N    number of rounds, each with other documents (default: 3)`;
 const CALLS_AT_ONCE = 8;
 const CHUNKS_PER_CALL = 64;
-const POLL_MS = 20;
-
-interface Document {
-  readonly title: string;
-  readonly content: string;
-}
 
 async function main(): Promise<void> {
   const { flags } = parseCommandLine(process.argv.slice(2), {
@@ -78,16 +69,6 @@ async function main(): Promise<void> {
   process.stdout.write(`median share ${percentile(0.5, shares).toFixed(3)}; written to ${writeRows("ingest", rows)}\n`);
 }
 
-async function readDocuments(file: string, count: number): Promise<readonly Document[]> {
-  const documents: Document[] = [];
-  for await (const line of readLines(file)) {
-    const { title = "", text = "" } = JSON.parse(line.text) as { readonly title?: string; readonly text?: string };
-    if (text.trim() !== "") documents.push({ title, content: text });
-    if (documents.length === count) break;
-  }
-  return documents;
-}
-
 /** The texts that the server embeds for these documents. */
 function chunksOf(documents: readonly Document[]): readonly string[] {
   const tokenizer = benchTokenizer();
@@ -120,21 +101,6 @@ async function bareRate(chunks: readonly string[]): Promise<number> {
     return (chunks.length / (performance.now() - startedAt)) * 1000;
   } finally {
     await lanes.close();
-  }
-}
-
-/** Seconds from the first request until no memory is processing any more. */
-async function ingestSeconds(server: RunningServer, documents: readonly Document[]): Promise<number> {
-  const client = new Client(server.url, server.key);
-  const startedAt = performance.now();
-  for (let first = 0; first < documents.length; first += LIMITS.memoriesPerBatch) {
-    const memories = documents.slice(first, first + LIMITS.memoriesPerBatch);
-    await client.send("POST", "/v1/memories/batch", { memories });
-  }
-  for (;;) {
-    const { data } = await client.send("GET", "/v1/memories?status=processing&limit=1");
-    if (Array.isArray(data) && data.length === 0) return (performance.now() - startedAt) / 1000;
-    await systemClock.sleep(POLL_MS);
   }
 }
 

@@ -49,7 +49,13 @@ async function* threadRecords(call: CallSource, thread: JsonRecord, place: strin
   let messages: JsonRecord[] = [];
   let part = 1;
   const record = (): SourceRecord => {
-    const value = { ...thread, graph_uuid: undefined, messages, ...(part > 1 && { part }) };
+    const id = thread.thread_id ?? thread.uuid;
+    const value = {
+      ...thread,
+      graph_uuid: undefined,
+      messages,
+      ...(part > 1 && { thread_id: `${String(id)}#${part}` }),
+    };
     return { kind: "record", place, list: "threads", value };
   };
   for await (const { value } of pagesOf(

@@ -88,6 +88,8 @@ export class IngestWorker {
   /** One promise per job in progress. It resolves when the job's result is stored. */
   readonly #processing = new Set<Promise<void>>();
   #wake: AbortController = new AbortController();
+  /** The last look for jobs, if it found none and nothing has happened since that could have made one. */
+  #vain: { readonly filter: string; readonly untilMs: number } | null = null;
   #running: Promise<unknown> | null = null;
 
   constructor(parts: IngestParts) {
@@ -97,7 +99,7 @@ export class IngestWorker {
     this.#large = new LargeTexts(clock, parts.largeTextBytes);
     this.#capacity = new Capacity(
       () => this.#publisher.backlogChunks,
-      () => this.wake(),
+      () => this.#endSleep(),
     );
     this.#publisher = new Publisher({
       transactions,
@@ -126,6 +128,12 @@ export class IngestWorker {
 
   /** Looks for jobs now, without waiting until the next known job is due. */
   wake(): void {
+    this.#vain = null;
+    this.#endSleep();
+  }
+
+  /** Looks for jobs now, unless the last look found none and would find none again. */
+  #endSleep(): void {
     this.#wake.abort();
   }
 
@@ -151,7 +159,8 @@ export class IngestWorker {
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController(); // before the claim, so that a wake during the claim ends the sleep after it
       try {
-        const claimed = this.#capacity.hasRoomForJobs && this.#parts.hasSpace() ? await this.#claim() : 0;
+        const canClaim = this.#capacity.hasRoomForJobs && this.#parts.hasSpace() && this.#vainForMs() === 0;
+        const claimed = canClaim ? await this.#claim() : 0;
         if (claimed === 0) await clock.sleep(await this.#idleMs(), this.#wake.signal);
       } catch (err) {
         log.error({ err }, "jobs could not be claimed; trying again");
@@ -164,8 +173,25 @@ export class IngestWorker {
   async #idleMs(): Promise<number> {
     if (!this.#parts.hasSpace()) return STORE_RETRY_MS;
     if (!this.#capacity.hasRoomForJobs) return SWEEP_MS;
-    const dueInMs = (await this.#parts.stores.jobs.nextJobInMs(this.#runner.claimFilter)) ?? SWEEP_MS;
-    return Math.min(Math.max(dueInMs, 1), this.#parts.claimEveryMs ?? SWEEP_MS);
+    const vainForMs = this.#vainForMs();
+    if (vainForMs > 0) return vainForMs;
+    const { claimFilter } = this.#runner;
+    const { signal } = this.#wake;
+    const dueInMs = (await this.#parts.stores.jobs.nextJobInMs(claimFilter)) ?? SWEEP_MS;
+    const idleMs = Math.min(Math.max(dueInMs, 1), this.#claimEveryMs);
+    if (!signal.aborted)
+      this.#vain = { filter: JSON.stringify(claimFilter), untilMs: this.#parts.clock.now() + idleMs };
+    return idleMs;
+  }
+
+  /** Milliseconds during which looking for jobs is in vain; 0 if there may be one. */
+  #vainForMs(): number {
+    if (this.#vain === null || this.#vain.filter !== JSON.stringify(this.#runner.claimFilter)) return 0;
+    return Math.min(Math.max(0, this.#vain.untilMs - this.#parts.clock.now()), this.#claimEveryMs);
+  }
+
+  get #claimEveryMs(): number {
+    return this.#parts.claimEveryMs ?? SWEEP_MS;
   }
 
   /** Claims jobs and starts to process them. Returns their number. */
@@ -196,6 +222,7 @@ export class IngestWorker {
       this.#release(job);
       const file = job.upload?.name ?? job.textFile?.name ?? null;
       if (file !== null) await this.#removeUnreferenced(file);
+      return this.#endSleep();
     } catch (error) {
       if (error instanceof LeaseLost) this.#release(job);
       else if (this.#stop.signal.aborted) return;

@@ -154,10 +154,13 @@ function namedTime(time: QuestionTime | null, span: TimeSpan | null): NamedTime 
 async function show(running: Search, recalled: Recalled, ranked: RankedCandidates): Promise<RankedPassage[]> {
   const { parts: stores, request } = running;
   const { walk } = recalled;
-  const chunkIds = await stores.accounts.chunkIds(request.scope.projectId);
+  const [chunkIds, current] = await Promise.all([
+    stores.accounts.chunkIds(request.scope.projectId),
+    currentCandidates(running, recalled, ranked),
+  ]);
   if (chunkIds === null) return []; // the project was removed
+  const { candidates, valid, rows } = current;
   const fusedRanks = new Map(recalled.candidates.map((candidate, position) => [candidate.chunkKey, position + 1]));
-  const { candidates, valid, rows } = await currentCandidates(running, recalled, ranked);
   const parts = {
     text: recalled.usesText,
     graph: walk !== null && walk.certainty > 0,

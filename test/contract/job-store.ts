@@ -87,6 +87,16 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(given.map(({ memory }) => memory.key)).toEqual(late);
       });
 
+      test("takes turns between projects with different numbers of jobs, and returns each job once", async () => {
+        for (let index = 0; index < 9; index++) await accept({ content: `many ${index}` });
+        for (let index = 0; index < 2; index++) await accept({ content: `few ${index}` }, other);
+        const jobs = await claim(10);
+        const inTurns = ["many 0", "few 0", "many 1", "few 1", ...[2, 3, 4, 5, 6, 7].map((index) => `many ${index}`)];
+        expect(jobs.map(({ content }) => content)).toEqual(inTurns);
+        expect(new Set(jobs.map(({ lease }) => lease)).size).toBe(10);
+        expect((await claim(10)).map(({ content }) => content)).toEqual(["many 8"]);
+      });
+
       test("respects the limit of bytes, but returns at least one job", async () => {
         for (const content of ["aaaa", "bbbb", "cc", "d"]) await accept({ content });
         const take = async (contentBytes: number) => await jobStore.claim({ jobs: 9, contentBytes, leaseMs: LEASE_MS });

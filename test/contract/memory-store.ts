@@ -237,6 +237,37 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         ]);
       });
 
+      test("of one batch create and update memories in their order, short and long, with their tags and users", async () => {
+        await accept({ content: "old", externalId: "known", userId: "u" });
+        const long = `${"long ".repeat(20_000)}end`;
+        const drafts: MemoryDraft[] = [
+          { content: "one", userId: "u", tags: ["a", "b"], title: 'T "1", {}' },
+          { content: "two", externalId: "known", userId: "u" },
+          { content: long, externalId: "known" },
+          { content: "back\\slash NULL", externalId: "new", userId: "v", tags: ["b", "a,b"] },
+          { content: "new", externalId: "new", userId: "v", tags: ["c"] },
+          { content: "last", expiresAt: clock.now() + 1_000 },
+        ];
+        const results = await acceptAll(drafts);
+        const outcomes = ["created", "rewritten", "created", "created", "rewritten", "created"] as const;
+        expect(results.map(({ outcome }) => outcome)).toEqual([...outcomes]);
+        expect(results.map(({ memory }) => memory.userId)).toEqual(["u", "u", null, "v", "v", null]);
+        expect(results.map(({ memory }) => memory.tags)).toEqual([["a", "b"], null, null, ["b", "a,b"], ["c"], null]);
+        const contents = await store.waitingContents(results.map(({ memory }) => memory.key));
+        expect(results.map(({ memory }) => contents.get(memory.key))).toEqual([
+          "one",
+          "two",
+          long,
+          "new",
+          "new",
+          "last",
+        ]);
+        const withTag = async (tag: string) =>
+          (await store.list(project, { limit: 9, tag })).items.map(({ key }) => key);
+        expect(await withTag("b")).toEqual([results[0]?.memory.key as MemoryKey]);
+        expect(await withTag("c")).toEqual([results[4]?.memory.key as MemoryKey]);
+      });
+
       test("distinguishes users, no user and projects", async () => {
         const accepted = [
           await accept({ externalId: "e" }),

@@ -219,6 +219,20 @@ withPostgres("errors", () => {
       await beside.unsafe("ALTER TABLE users DROP CONSTRAINT short");
     });
 
+    test("a transaction whose read failed is not said to be committed, even if the work goes on", async () => {
+      const project = await addProject(stores);
+      await beside.unsafe("ALTER TABLE webhooks RENAME TO hidden");
+      const run = stores.transactions.run(async (tx) => {
+        await tx.users.upsert(project, { id: "a" });
+        expect(await errorOf(() => tx.webhooks.list(project, { limit: 1 }))).toBeInstanceOf(Error);
+      });
+      expect(await errorOf(() => run)).toBeInstanceOf(Error);
+      await beside.unsafe("ALTER TABLE hidden RENAME TO webhooks");
+      expect(await userIds(project)).toEqual([]);
+      await stores.users.upsert(project, { id: "b" });
+      expect(await userIds(project)).toEqual(["b"]);
+    });
+
     test("texts with NUL and control characters come back as they were, and are found", async () => {
       const project = await addProject(stores);
       for (const text of ["a\0b", "\0", "\u0001", "\u0001\u0002\u0003", "\0\u0001\u0003", "plain ü😀"]) {

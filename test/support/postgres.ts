@@ -21,6 +21,9 @@ const cache = join(isRoot ? "/var/cache" : join(homedir(), ".cache"), "mneme", P
 const programs = [process.env.MNEME_TEST_POSTGRES, join(cache, "embedded_postgres/pginstall/bin")].find(
   (folder) => folder !== undefined && existsSync(join(folder, "initdb")),
 );
+/** Settings with which commits do not wait for the disk. */
+const UNSAFE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", shared_buffers: "64MB" };
+const DURABLE = { shared_buffers: "1GB", max_wal_size: "4GB" };
 const givenUrl = process.env.MNEME_TEST_POSTGRES_URL;
 
 /** Why tests that need PostgreSQL are skipped; null if they are not. */
@@ -33,11 +36,16 @@ let started: Promise<string> | null = null;
 
 /**
  * The address of a running server, with its superuser and the database `postgres`. The server is started by the first
- * call, and ends with this process, however that ends.
+ * call, and ends with this process, however that ends. It does not wait for the disk.
  */
 export function postgresServer(): Promise<string> {
-  started ??= givenUrl === undefined ? startServer() : Promise.resolve(givenUrl);
+  started ??= givenUrl === undefined ? startServer(UNSAFE) : Promise.resolve(givenUrl);
   return started;
+}
+
+/** The address of a running server that keeps commits like one in production, for benches. See `postgresServer`. */
+export function durablePostgresServer(): Promise<string> {
+  return startServer(DURABLE);
 }
 
 /** The address of another database on the same server. */
@@ -74,7 +82,7 @@ export function executeNow(url: string, sql: string): string {
   return ran.stdout.toString().trim();
 }
 
-async function startServer(): Promise<string> {
+async function startServer(more: Readonly<Record<string, string>>): Promise<string> {
   if (programs === undefined) throw new Error(POSTGRES_MISSING ?? "");
   const folder = mkdtempSync(join(tmpdir(), "mneme-postgres-"));
   if (isRoot) chownSync(folder, USER.uid, USER.gid);
@@ -93,11 +101,8 @@ async function startServer(): Promise<string> {
     port: `${port}`,
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
-    fsync: "off",
-    synchronous_commit: "off",
-    full_page_writes: "off",
     max_connections: "500",
-    shared_buffers: "64MB",
+    ...more,
   };
   const server = [join(programs, "postgres"), "-D", data];
   for (const [name, value] of Object.entries(settings)) server.push("-c", `${name}=${value}`);

@@ -38,7 +38,7 @@ const REMOVE_WINDOWS = `WITH old AS (DELETE FROM rate_windows WHERE newest < now
 const BEGIN = `INSERT INTO request_flights AS known (slot, id, holder, until)
   VALUES ($slot, $id, $holder, now_ms() + ${HOLD_MS})
   ON CONFLICT (slot) DO UPDATE SET id = excluded.id, holder = excluded.holder, until = excluded.until
-    WHERE known.until <= now_ms()`;
+    WHERE known.until <= now_ms() OR known.id = excluded.id`;
 const END = "DELETE FROM request_flights WHERE slot = $slot AND id = $id";
 const RESERVED = `SELECT count(*) AS reserved FROM query_reservations
   WHERE project_key = ${PROJECT_KEY} AND until > now_ms()`;
@@ -67,10 +67,13 @@ export class PostgresCoordination {
   readonly #parts: PostgresCoordinationParts;
   readonly #turns = new ProjectTurns();
   readonly #stop = new AbortController();
+  /** Runs single statements, each of which may be repeated. */
+  readonly #alone: ReadingSession;
   #renewing: Promise<void> = Promise.resolve();
 
   constructor(parts: PostgresCoordinationParts) {
     this.#parts = parts;
+    this.#alone = new ReadingSession(parts.client);
   }
 
   /** Gives up what an earlier process of this node held, and begins to renew what this one holds. */
@@ -92,12 +95,11 @@ export class PostgresCoordination {
    * @param now Unix milliseconds, in place of the clock of the database server
    */
   window(name: string, windowMs: number, now: () => number | null = () => null): RateWindow {
-    const reading = new ReadingSession(this.#parts.client);
     const count = async (key: string, limit: number, onlyLooks: boolean): Promise<WindowState> => {
       if (limit >= UNLIMITED) return unlimited(now() ?? this.#parts.clock.now());
       // a changed limit begins another window, because it numbers the slots in another way
       const params = { key: `${name} ${limit} ${key}`, limit, windowMs, now: now(), onlyLooks: Number(onlyLooks) };
-      const row = await reading.get<CountRow>(COUNT, params);
+      const row = await this.#alone.get<CountRow>(COUNT, params);
       if (row === null) throw new Error("count_request returned nothing");
       return stateOf(row, limit, windowMs);
     };
@@ -109,15 +111,15 @@ export class PostgresCoordination {
 
   /** Removes windows in which nothing was counted for a while. */
   async prune(windowMs: number): Promise<void> {
-    await this.#write((session) => session.run(REMOVE_WINDOWS, { ageMs: WINDOWS_KEPT * windowMs }));
+    await this.#alone.run(REMOVE_WINDOWS, { ageMs: WINDOWS_KEPT * windowMs });
   }
 
   async #begin(slotKey: string): Promise<Flight | null> {
     const slot = new Uint8Array(createHash("sha256").update(slotKey).digest());
     const id = crypto.randomUUID();
     const holder = this.#parts.nodeId;
-    if ((await this.#write((session) => session.run(BEGIN, { slot, id, holder }))) === 0) return null;
-    return { end: () => this.#quietly((session) => session.run(END, { slot, id })) };
+    if ((await this.#alone.run(BEGIN, { slot, id, holder })) === 0) return null;
+    return { end: () => this.#quietly(() => this.#alone.run(END, { slot, id })) };
   }
 
   async #reserve(project: ProjectId): Promise<QuotaReservation> {
@@ -133,13 +135,12 @@ export class PostgresCoordination {
     });
     return {
       count: async ({ accounts }, tokens) => accounts.countQuery(project, tokens, id),
-      release: () => void this.#quietly((session) => session.run(RELEASE, { id })),
+      release: () => void this.#quietly(() => this.#alone.run(RELEASE, { id })),
     };
   }
 
   async #isMine(task: NodeTask): Promise<boolean> {
-    const params = { task, holder: this.#parts.nodeId };
-    return (await this.#write((session) => session.run(TAKE_TASK, params))) > 0;
+    return (await this.#alone.run(TAKE_TASK, { task, holder: this.#parts.nodeId })) > 0;
   }
 
   async #renew(): Promise<void> {
@@ -147,9 +148,9 @@ export class PostgresCoordination {
     for (;;) {
       await clock.sleep(RENEW_MS, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
-      await this.#quietly(async (session) => {
+      await this.#quietly(async () => {
         for (const table of HELD) {
-          await session.run(`UPDATE ${table} SET until = now_ms() + ${HOLD_MS} WHERE holder = $holder`, { holder });
+          await this.#alone.run(`UPDATE ${table} SET until = now_ms() + ${HOLD_MS} WHERE holder = $holder`, { holder });
         }
       });
     }
@@ -157,15 +158,15 @@ export class PostgresCoordination {
 
   #giveUpAll(): Promise<void> {
     const { nodeId: holder } = this.#parts;
-    return this.#quietly(async (session) => {
-      for (const table of HELD) await session.run(`DELETE FROM ${table} WHERE holder = $holder`, { holder });
+    return this.#quietly(async () => {
+      for (const table of HELD) await this.#alone.run(`DELETE FROM ${table} WHERE holder = $holder`, { holder });
     });
   }
 
   /** Does what ends by itself within a minute if it fails. */
-  async #quietly(work: (session: WritingSession) => Promise<unknown>): Promise<void> {
+  async #quietly(work: () => Promise<unknown>): Promise<void> {
     try {
-      await this.#write(work);
+      await work();
     } catch (err) {
       this.#parts.log.warn({ err }, "what this node holds in the database could not be renewed or given up");
     }

@@ -17,7 +17,15 @@ import {
   type JobStore,
   NO_WORK,
 } from "../../ports/job-store.ts";
-import { type ClaimedRow, completedColumns, factsOf, hasStoredFacts, toJob, toVisible } from "../rows/job.ts";
+import {
+  type ClaimedRow,
+  type CompletedColumns,
+  completedColumns,
+  factsOf,
+  hasStoredFacts,
+  toJob,
+  toVisible,
+} from "../rows/job.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX } from "../rows/sql.ts";
 import { putTags, sourceColumns } from "./memory-sql.ts";
@@ -49,38 +57,64 @@ const NEXT_PROJECTS = `WITH ${WAITING}
     (SELECT 1 FROM memories WHERE memories.project_key = waiting.project_key AND ${CLAIMABLE})
   ORDER BY project_service.served_lease, projects.project_key LIMIT $jobs`;
 
-const NEXT_JOB = `SELECT memory_key, content_bytes FROM memories WHERE project_key = $projectKey AND ${CLAIMABLE}
-  ORDER BY claimable_at, memory_key LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`;
+// The next jobs of these projects, at most $share of each, without those that are chosen already. The rows stay locked
+// until the transaction ends.
+const NEXT_JOBS = `SELECT given.project_key, next.memory_key, next.content_bytes
+  FROM unnest($projectKeys::bigint[]) WITH ORDINALITY AS given (project_key, turn)
+  CROSS JOIN LATERAL (SELECT memory_key, content_bytes, claimable_at FROM memories
+    WHERE project_key = given.project_key AND ${CLAIMABLE} AND memory_key <> ALL($chosen::bigint[])
+    ORDER BY claimable_at, memory_key LIMIT $share FOR NO KEY UPDATE SKIP LOCKED) AS next
+  ORDER BY turn, claimable_at, memory_key`;
 
-// the token is taken while the row is locked, so it is larger than that of every earlier claim of this row
-const CLAIM = `UPDATE memories SET lease = nextval('lease_tokens'), leased_by = $node, claimable_at = $claimableAt,
-    attempts = attempts + 1
-  WHERE memory_key = $key
+// The tokens are taken while the rows are locked, so each is larger than those of all earlier claims of its row. They
+// grow in the order of the keys.
+const CLAIM = `WITH token AS MATERIALIZED (
+    SELECT key, nextval('lease_tokens') AS lease FROM unnest($keys::bigint[]) AS given (key))
+  UPDATE memories SET lease = token.lease, leased_by = $node, claimable_at = $claimableAt, attempts = attempts + 1
+  FROM token WHERE memories.memory_key = token.key
   RETURNING ${MEMORY_COLUMNS}, memories.content_sha256, memories.lease,
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
 
 // Skips a row that another claim has locked: that claim also serves this project and moves it to the end of the order.
-const SERVE = `UPDATE project_service SET served_lease = greatest(served_lease, $lease)
-  WHERE project_key IN (SELECT project_key FROM project_service WHERE project_key = $projectKey
-    FOR NO KEY UPDATE SKIP LOCKED)`;
+const SERVE = `UPDATE project_service SET served_lease = greatest(served_lease, free.lease)
+  FROM (SELECT project_service.project_key, given.lease FROM project_service
+    JOIN unnest($projectKeys::bigint[], $leases::bigint[]) AS given (project_key, lease) USING (project_key)
+    FOR NO KEY UPDATE OF project_service SKIP LOCKED) AS free
+  WHERE project_service.project_key = free.project_key`;
 
 /** Condition for a job that is still held (see JobStore): no later claim, no newer version, and the memory is live. */
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
-const FIND_HELD = `SELECT ${MEMORY_COLUMNS} FROM memories WHERE ${HELD} FOR NO KEY UPDATE OF memories`;
+/** Finds those of many jobs that are held. Locks rows in the order of keys, so that no two wait for each other. */
+const HELD_JOBS = `FROM memories
+  JOIN unnest($keys::bigint[], $leases::bigint[], $versions::bigint[]) AS job (key, job_lease, job_version)
+    ON memories.memory_key = key AND memories.lease = job_lease AND memories.version = job_version
+  WHERE memories.status = 'processing' AND ${LIVE}
+  ORDER BY memories.memory_key FOR NO KEY UPDATE OF memories`;
 
-const SET_CLAIMABLE = `UPDATE memories SET claimable_at = $claimableAt, lease = $newLease WHERE ${HELD}`;
+const FIND_HELD = `SELECT ${MEMORY_COLUMNS} ${HELD_JOBS}`;
+
+const RENEW = `UPDATE memories SET claimable_at = $claimableAt
+  FROM (SELECT memories.memory_key AS held_key ${HELD_JOBS}) AS held WHERE memories.memory_key = held_key
+  RETURNING memories.memory_key, memories.lease, memories.version`;
+
+const RETRY_LATER = `UPDATE memories SET claimable_at = $claimableAt, lease = NULL WHERE ${HELD}`;
 
 const UNCOUNT = `UPDATE memories SET attempts = attempts - 1 WHERE ${HELD}`;
 
-const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, title_folded = $titleFolded, type = $type,
-    tags = $tags, language = $language, extraction = $extraction, chunk_count = $chunkCount,
-    content_bytes = $contentBytes, source = $source, file = $file, media_type = $mediaType, lease = NULL,
-    updated_at = $updatedAt, is_reindexed = 0
-  WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
+const COMPLETE = `UPDATE memories SET status = 'completed', title = done.title, title_folded = done.title_folded,
+    type = done.type, tags = done.tags, language = done.language, extraction = done.extraction,
+    chunk_count = done.chunk_count, content_bytes = done.content_bytes, source = done.source, file = done.file,
+    media_type = done.media_type, lease = NULL, updated_at = done.updated_at, is_reindexed = 0
+  FROM unnest($keys::bigint[], $titles::text[], $foldedTitles::text[], $types::text[], $tags::text[],
+    $languages::text[], $extractions::text[], $chunkCounts::bigint[], $contentBytes::bigint[], $sources::text[],
+    $files::text[], $mediaTypes::text[], $updatedAt::bigint[])
+    AS done (key, title, title_folded, type, tags, language, extraction, chunk_count, content_bytes, source, file,
+      media_type, updated_at)
+  WHERE memories.memory_key = done.key RETURNING ${MEMORY_COLUMNS}`;
 
-const REMOVE_CONTENT = "DELETE FROM waiting_contents WHERE memory_key = $key";
+const REMOVE_CONTENT = "DELETE FROM waiting_contents WHERE memory_key = ANY($keys::bigint[])";
 
 const KEEP_FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
   SELECT memory_key, content_sha256, $title, $marks FROM memories WHERE memory_key = $key
@@ -116,6 +150,9 @@ const NEXT_CLAIMABLE_AT = `WITH ${WAITING}
 
 const RESERVE_CHUNK_KEYS = "UPDATE chunk_keys SET next = next + $count RETURNING next - $count AS first";
 
+type NextProject = { readonly project_key: bigint; readonly id: ProjectId };
+type NextJob = { readonly project_key: bigint; readonly memory_key: bigint; readonly content_bytes: bigint };
+type HeldRow = { readonly memory_key: bigint; readonly lease: bigint; readonly version: bigint };
 type Facts = { readonly memory_key: bigint; readonly title: string | null; readonly marks: string };
 
 /** JobStore on PostgreSQL. */
@@ -126,32 +163,25 @@ export class PostgresJobStore implements JobStore {
     private readonly outbox: PostgresOutbox,
   ) {}
 
-  /** Stops before the first job that would exceed `contentBytes`, so that no job is skipped. */
+  /**
+   * Stops before the first job that would exceed `contentBytes`, so that no job is skipped. Looks for projects outside
+   * of a transaction, because usually none has a job; whether a job is still waiting is decided when its row is locked.
+   */
   async claim(options: ClaimOptions): Promise<readonly Job[]> {
     invariant(options.leaseMs > 0, `a lease of ${options.leaseMs} ms was requested`);
     const now = this.#now;
     const params = { ...filterValues(options), now };
-    type NextProject = { readonly project_key: bigint; readonly id: string };
-    const projects = await this.session.all<NextProject>(NEXT_PROJECTS, { ...params, jobs: options.jobs });
-    const served = new Map<bigint, number>();
-    const jobs: Job[] = [];
-    let bytesLeft = options.contentBytes;
-    // each project in turn gives one job, until it has none
-    for (const waiting = [...projects]; jobs.length < options.jobs; ) {
-      const project = waiting.shift();
-      if (project === undefined) break;
-      const projectKey = project.project_key;
-      type NextJob = { readonly memory_key: bigint; readonly content_bytes: bigint };
-      const next = await this.session.get<NextJob>(NEXT_JOB, { ...params, projectKey });
-      if (next === null) continue;
-      bytesLeft -= Number(next.content_bytes);
-      if (bytesLeft < 0 && jobs.length > 0) break;
-      const job = await this.#lease(next.memory_key, project.id as ProjectId, now + options.leaseMs);
-      jobs.push(job);
-      served.set(projectKey, job.lease);
-      waiting.push(project);
-    }
-    for (const [projectKey, lease] of served) await this.session.run(SERVE, { projectKey, lease });
+    const projects = await this.session.lookUp<NextProject>(NEXT_PROJECTS, { ...params, jobs: options.jobs });
+    if (projects.length === 0) return [];
+    const next = await this.#nextJobs(projects, options, params);
+    if (next.length === 0) return [];
+    const jobs = await this.#lease(next, projects, now + options.leaseMs);
+    const served = new Map(jobs.map(({ projectId, lease }) => [projectId, lease])); // the last of each project
+    const ofServed = projects.filter(({ id }) => served.has(id));
+    await this.session.run(SERVE, {
+      projectKeys: ofServed.map(({ project_key }) => project_key),
+      leases: ofServed.map(({ id }) => BigInt(served.get(id) ?? 0)),
+    });
     return jobs;
   }
 
@@ -163,29 +193,59 @@ export class PostgresJobStore implements JobStore {
   }
 
   async renew(jobs: readonly Job[], leaseMs: number): Promise<readonly Job[]> {
-    const held: Job[] = [];
-    for (const job of jobs) if (await this.#setClaimable(job, this.#now + leaseMs, job.lease)) held.push(job);
-    return held;
+    if (jobs.length === 0) return [];
+    const params = { ...heldValues(jobs), now: this.#now, claimableAt: this.#now + leaseMs };
+    const renewed = await this.session.all<HeldRow>(RENEW, params);
+    const held = new Set(renewed.map(({ memory_key, lease, version }) => heldName(memory_key, lease, version)));
+    return jobs.filter(({ memory: { key, version }, lease }) => held.has(heldName(key, lease, version)));
   }
 
   async retryLater(job: Job, delayMs: number, isCounted = true): Promise<void> {
     if (!isCounted) await this.session.run(UNCOUNT, this.#held(job));
-    await this.#setClaimable(job, this.#now + delayMs, null);
+    await this.session.run(RETRY_LATER, { ...this.#held(job), claimableAt: this.#now + delayMs });
   }
 
   async complete(completions: readonly Completion[]): Promise<readonly VisibleMemory[]> {
-    const visible: VisibleMemory[] = [];
-    for (const completion of completions) {
-      const memory = await this.#completeOne(completion);
-      if (memory !== null) visible.push(memory);
+    if (completions.length === 0) return [];
+    const now = this.#now;
+    // uses the attributes of the rows and not of the jobs, because a caller may have changed some since the claim
+    const held = await this.session.all<MemoryRow>(FIND_HELD, {
+      ...heldValues(completions.map(({ job }) => job)),
+      now,
+    });
+    const rows = new Map(held.map((row) => [row.memory_key, row]));
+    const given = new Map(completions.map((completion) => [completion.job.memory.key as bigint, completion]));
+    const ended = [...given].flatMap(([key, completion]) => {
+      const row = rows.get(key);
+      return row === undefined ? [] : { row, completion, columns: completedColumns(row, completion, now) };
+    });
+    if (ended.length === 0) return [];
+    const completed = await this.session.all<MemoryRow>(COMPLETE, completedValues(ended.map(({ columns }) => columns)));
+    const done = new Map(completed.map((row) => [row.memory_key, row]));
+    const results = ended.map(({ row: before, completion: { read } }) => {
+      const row = done.get(before.memory_key);
+      invariant(row !== undefined, `memory ${before.id} vanished within its own completion`);
+      return { row, before: before.tags, read, memory: toMemory(row), isReindexed: before.is_reindexed === 1n };
+    });
+    await putTags(this.session, results);
+    await this.session.run(REMOVE_CONTENT, { keys: [...done.keys()] });
+    for (const { row, read } of results) {
+      if (read === undefined) continue;
+      const { title, marks } = read;
+      await this.session.run(KEEP_FACTS, { key: row.memory_key, title, marks: JSON.stringify(marks) });
     }
-    return visible;
+    const events = results.filter(({ isReindexed }) => !isReindexed);
+    for (const [projectKey, ofProject] of Map.groupBy(events, ({ row }) => row.project_key)) {
+      const memories = ofProject.map(({ memory }) => memory);
+      await this.outbox.record(projectKey, "memory.completed", memories);
+    }
+    return results.map(({ memory }) => toVisible(memory));
   }
 
   /** Keeps the content, so that the memory can be retried. */
   async fail(job: Job, code: FailureCode, message: string): Promise<boolean> {
     const row = await this.session.get<MemoryRow>(FAIL, { ...this.#held(job), code, message });
-    if (row !== null) await this.outbox.record(row.project_key, "memory.failed", toMemory(row));
+    if (row !== null) await this.outbox.record(row.project_key, "memory.failed", [toMemory(row)]);
     return row !== null;
   }
 
@@ -219,42 +279,62 @@ export class PostgresJobStore implements JobStore {
     return reserved.first;
   }
 
-  async #lease(key: bigint, projectId: ProjectId, claimableAt: number): Promise<Job> {
-    const row = await this.session.get<ClaimedRow & { readonly lease: bigint }>(CLAIM, {
-      ...{ key, claimableAt, node: this.context.nodeId },
-    });
-    invariant(row !== null, "a job vanished within its own claim");
-    const facts = hasStoredFacts(row) ? ((await this.#factsOf([key])).get(key) ?? null) : null;
-    return toJob(row, { projectId, lease: Number(row.lease), facts: factsOf(facts) });
+  /** Locks the next jobs: each project in turn gives one, until it has none. */
+  async #nextJobs(
+    projects: readonly NextProject[],
+    options: ClaimOptions,
+    params: Bindings,
+  ): Promise<readonly bigint[]> {
+    const keys: bigint[] = [];
+    let bytesLeft = options.contentBytes;
+    for (let waiting = projects.map(({ project_key }) => project_key); waiting.length > 0; ) {
+      const left = options.jobs - keys.length;
+      const share = Math.max(1, Math.floor(left / waiting.length));
+      const found = await this.session.all<NextJob>(NEXT_JOBS, {
+        ...params,
+        projectKeys: waiting,
+        share,
+        chosen: keys,
+      });
+      const byProject = Map.groupBy(found, (row) => row.project_key);
+      for (let turn = 0; turn < share; turn++) {
+        for (const project of waiting) {
+          const next = byProject.get(project)?.[turn];
+          if (next === undefined) continue;
+          bytesLeft -= Number(next.content_bytes);
+          if (keys.length === options.jobs || (bytesLeft < 0 && keys.length > 0)) return keys;
+          keys.push(next.memory_key);
+        }
+      }
+      waiting = waiting.filter((project) => byProject.get(project)?.length === share);
+      if (keys.length === options.jobs) break;
+    }
+    return keys;
   }
 
-  async #setClaimable(job: Job, claimableAt: number, newLease: number | null): Promise<boolean> {
-    return (await this.session.run(SET_CLAIMABLE, { ...this.#held(job), claimableAt, newLease })) > 0;
+  /** Gives these memories leases, in their order. */
+  async #lease(
+    keys: readonly bigint[],
+    projects: readonly NextProject[],
+    claimableAt: number,
+  ): Promise<readonly Job[]> {
+    const params = { keys, claimableAt, node: this.context.nodeId };
+    const rows = await this.session.all<ClaimedRow & { readonly lease: bigint }>(CLAIM, params);
+    const claimed = new Map(rows.map((row) => [row.memory_key, row]));
+    const projectIds = new Map(projects.map(({ project_key, id }) => [project_key, id]));
+    const withFacts = rows.filter(hasStoredFacts).map(({ memory_key }) => memory_key);
+    const facts = withFacts.length === 0 ? new Map<bigint, Facts>() : await this.#factsOf(withFacts);
+    return keys.map((key) => {
+      const row = claimed.get(key);
+      const projectId = row === undefined ? undefined : projectIds.get(row.project_key);
+      invariant(row !== undefined && projectId !== undefined, "a job vanished within its own claim");
+      return toJob(row, { projectId, lease: Number(row.lease), facts: factsOf(facts.get(key) ?? null) });
+    });
   }
 
   async #factsOf(keys: readonly bigint[]): Promise<ReadonlyMap<bigint, Facts>> {
     const rows = await this.session.all<Facts>(FACTS, { keys });
     return new Map(rows.map((row) => [row.memory_key, row]));
-  }
-
-  async #completeOne(completion: Completion): Promise<VisibleMemory | null> {
-    const { job, read } = completion;
-    const held = this.#held(job);
-    // uses the attributes of the row and not of the job, because a caller may have changed some since the claim
-    const row = await this.session.get<MemoryRow>(FIND_HELD, held);
-    if (row === null) return null;
-    const { source, ...columns } = completedColumns(row, completion, held.now);
-    const done = await this.session.get<MemoryRow>(COMPLETE, { ...columns, ...sourceColumns(source) });
-    invariant(done !== null, `memory ${row.id} vanished within its own completion`);
-    await putTags(this.session, done, row.tags, done.tags);
-    await this.session.run(REMOVE_CONTENT, { key: held.key });
-    if (read !== undefined) {
-      const { title, marks } = read;
-      await this.session.run(KEEP_FACTS, { key: held.key, title, marks: JSON.stringify(marks) });
-    }
-    const memory = toMemory(done);
-    if (row.is_reindexed !== 1n) await this.outbox.record(row.project_key, "memory.completed", memory);
-    return toVisible(memory);
   }
 
   #held({ memory: { key, version }, lease }: Job) {
@@ -268,4 +348,35 @@ export class PostgresJobStore implements JobStore {
 
 function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: JobFilter): Bindings {
   return { except, textBytesMax };
+}
+
+function heldValues(jobs: readonly Job[]) {
+  return {
+    keys: jobs.map(({ memory }) => memory.key),
+    leases: jobs.map(({ lease }) => BigInt(lease)),
+    versions: jobs.map(({ memory }) => BigInt(memory.version)),
+  };
+}
+
+function heldName(key: bigint, lease: bigint | number, version: bigint | number): string {
+  return `${key} ${lease} ${version}`;
+}
+
+function completedValues(all: readonly CompletedColumns[]): Bindings {
+  const sources = all.map(({ source }) => sourceColumns(source));
+  return {
+    keys: all.map(({ key }) => key),
+    titles: all.map(({ title }) => title),
+    foldedTitles: all.map(({ titleFolded }) => titleFolded),
+    types: all.map(({ type }) => type),
+    tags: all.map(({ tags }) => tags),
+    languages: all.map(({ language }) => language),
+    extractions: all.map(({ extraction }) => extraction),
+    chunkCounts: all.map(({ chunkCount }) => BigInt(chunkCount)),
+    contentBytes: all.map(({ contentBytes }) => BigInt(contentBytes)),
+    sources: sources.map(({ source }) => source),
+    files: sources.map(({ file }) => file),
+    mediaTypes: sources.map(({ mediaType }) => mediaType),
+    updatedAt: all.map(({ updatedAt }) => updatedAt),
+  };
 }

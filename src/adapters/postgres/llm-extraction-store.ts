@@ -18,9 +18,9 @@ import { countUsage } from "./usage-rows.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 // an extraction is valid for every version with the same content: indexing a memory again only gives it a new version
-const PREVIOUS = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
-  WHERE memory_key = $key AND (memory_findings.version = $version
-    OR (finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256))`;
+const PREVIOUS = `SELECT memory_key AS asked, finding, memory_findings.version,
+    memory_findings.content_sha256 = memories.content_sha256 AS is_of_content
+  FROM memory_findings JOIN memories USING (memory_key) WHERE memory_key = ANY($keys::bigint[])`;
 const OF_CONTENT = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
   WHERE memory_key = $key AND finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256`;
 const KEEP = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
@@ -36,6 +36,7 @@ const COUNT_DAY = `INSERT INTO daily_ingestion_tokens AS known (project_key, day
 const TODAY = `SELECT prompt_tokens + completion_tokens AS tokens FROM daily_ingestion_tokens
   WHERE project_key = ${OPEN_PROJECT} AND day_start = $day`;
 
+type PreviousRow = { readonly finding: string | null; readonly version: bigint; readonly is_of_content: boolean };
 type FindingRow = { readonly finding: string };
 
 /** LlmExtractionStore on PostgreSQL. */
@@ -46,9 +47,11 @@ export class PostgresLlmExtractionStore implements LlmExtractionStore {
   ) {}
 
   async previous({ memory: { key, version } }: Job): Promise<PreviousExtraction | null> {
-    const row = await this.session.get<{ finding: string | null }>(PREVIOUS, { key, version });
+    const row = await this.session.getShared<PreviousRow>(PREVIOUS, key);
     if (row === null) return null;
-    return { extraction: row.finding === null ? null : (JSON.parse(row.finding) as LlmExtraction) };
+    if (row.finding === null) return row.version === BigInt(version) ? { extraction: null } : null;
+    const isValid = row.is_of_content || row.version === BigInt(version);
+    return isValid ? { extraction: JSON.parse(row.finding) as LlmExtraction } : null;
   }
 
   async keep({ memory: { key, version } }: Job, extraction: LlmExtraction | null): Promise<void> {

@@ -121,10 +121,10 @@ export class MemoryChanges {
       ...attributesOf(change, known, work !== null),
     });
     invariant(row !== null, `memory ${known.id} disappeared within its own change`);
-    await putTags(this.session, row, known.tags, row.tags);
+    await putTags(this.session, [{ row, before: known.tags }]);
     const memory = toMemory(row);
     if (work !== null) return { memory, outcome: "rewritten", releasedFile: keptFileOf(known) };
-    await this.outbox.record(known.project_key, "memory.updated", memory);
+    await this.outbox.record(known.project_key, "memory.updated", [memory]);
     return { memory, outcome: "updated", releasedFile: null };
   }
 

@@ -34,7 +34,10 @@ export class MemoryDeletion {
   async remove(projectId: ProjectId, id: MemoryId, { purges }: { readonly purges: boolean }): Promise<Memory | null> {
     const params = { project: projectId, id, now: this.clock.now(), isPurgeAsked: Number(purges) };
     const row = await this.session.get<MemoryRow>(REMOVE, params);
-    return row === null ? null : this.#record(row);
+    if (row === null) return null;
+    const memory = toMemory(row);
+    await this.outbox.record(row.project_key, "memory.deleted", [memory]);
+    return memory;
   }
 
   /** See MemoryStore.removeAllOf. */
@@ -46,14 +49,9 @@ export class MemoryDeletion {
       const step = keys.slice(first, first + STEP_MEMORIES);
       const rows = await this.session.all<MemoryRow>(REMOVE_MANY, { keys: step, now });
       const inOrder = rows.toSorted((a, b) => (a.memory_key < b.memory_key ? -1 : 1));
-      for (const row of inOrder) await this.#record(row);
+      const [oldest] = inOrder;
+      if (oldest !== undefined) await this.outbox.record(oldest.project_key, "memory.deleted", inOrder.map(toMemory));
     }
     return keys;
-  }
-
-  async #record(row: MemoryRow): Promise<Memory> {
-    const memory = toMemory(row);
-    await this.outbox.record(row.project_key, "memory.deleted", memory);
-    return memory;
   }
 }

@@ -56,7 +56,9 @@ export class MemoryExpiry {
     const rows = await this.session.all<MemoryRow>(EXPIRE, { keys, now: this.clock.now() });
     const byKey = new Map(rows.map((row) => [row.memory_key, row]));
     const inOrder = keys.flatMap((key) => byKey.get(key) ?? []);
-    for (const row of inOrder) await this.outbox.record(row.project_key, "memory.deleted", toMemory(row));
+    for (const [projectKey, ofProject] of Map.groupBy(inOrder, (row) => row.project_key)) {
+      await this.outbox.record(projectKey, "memory.deleted", ofProject.map(toMemory));
+    }
     return rows.length;
   }
 }

@@ -7,25 +7,64 @@ import type { MemoryDraft } from "../../domain/memory.ts";
 import type { Accepted } from "../../ports/memory-store.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { attributesOf, fingerprintOf } from "../rows/memory-change.ts";
-import { fingerprintOfFile, unreadSource } from "../rows/memory-file.ts";
+import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "../rows/memory-file.ts";
+import type { UsedRow } from "../rows/project.ts";
 import { newId } from "../rows/random.ts";
-import { MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
+import { MEMORY_COLUMNS } from "../rows/sql.ts";
 import { type MemoryChanges, putContent } from "./memory-change.ts";
 import { putTags, sourceColumns } from "./memory-sql.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
-import type { Session } from "./session.ts";
+import type { Bindings, Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 import { ensureKnownUser } from "./user-rows.ts";
 
-const FIND_PROJECT = `SELECT ${OPEN_PROJECT} AS project_key`;
+const FIND_PROJECT = `SELECT project_key, plan, documents, storage_bytes FROM projects
+  WHERE id = $project AND deleted_at IS NULL`;
 
-const INSERT = `INSERT INTO memories (id, project_key, user_key, external_id, version, status, title, title_folded, type,
-    tags, language, metadata, given, content_bytes, content_sha256, source, file, media_type, created_at, updated_at,
-    expires_at, occurred_at, agent_id, session_id, claimable_at)
-  VALUES ($id, $projectKey, $userKey, $externalId, 1, 'processing', $title, $titleFolded, $type,
-    $tags, $language, $metadata, $given, $contentBytes, $contentSha256, $source, $file, $mediaType, $now, $now,
-    $expiresAt, $occurredAt, $agentId, $sessionId, $now)
-  RETURNING ${MEMORY_COLUMNS}`;
+// The keys grow in the order of the arrays. A long content is stored by a statement of its own.
+const INSERT = `WITH given AS (
+    SELECT * FROM unnest($ids::text[], $userKeys::bigint[], $externalIds::text[], $titles::text[],
+      $foldedTitles::text[], $types::text[], $tags::text[], $languages::text[], $metadata::text[], $given::text[],
+      $contentBytes::bigint[], $hashes::text[], $sources::text[], $files::text[], $mediaTypes::text[],
+      $expiresAt::bigint[], $occurredAt::bigint[], $agentIds::text[], $sessionIds::text[], $contents::text[])
+      WITH ORDINALITY
+      AS draft (id, user_key, external_id, title, title_folded, type, tags, language, metadata, given, content_bytes,
+        hash, source, file, media_type, expires_at, occurred_at, agent_id, session_id, content, position)
+  ), made AS (
+    INSERT INTO memories (id, project_key, user_key, external_id, version, status, title, title_folded, type, tags,
+      language, metadata, given, content_bytes, content_sha256, source, file, media_type, created_at, updated_at,
+      expires_at, occurred_at, agent_id, session_id, claimable_at)
+    SELECT id, $projectKey, user_key, external_id, 1, 'processing', title, title_folded, type, tags, language,
+      metadata, given, content_bytes, decode(hash, 'hex'), source, file, media_type, $now, $now, expires_at,
+      occurred_at, agent_id, session_id, $now
+    FROM given ORDER BY position
+    RETURNING ${MEMORY_COLUMNS}
+  ), waiting AS (
+    INSERT INTO waiting_contents (memory_key, content)
+    SELECT memory_key, content FROM made JOIN given USING (id) WHERE content IS NOT NULL
+  )
+  SELECT made.* FROM made`;
+
+// of drafts, those whose pair of user and externalId a memory has, even if it has expired
+const TAKEN = `SELECT given.position FROM unnest($userIds::text[], $externalIds::text[]) WITH ORDINALITY
+    AS given (user_id, external_id, position)
+  LEFT JOIN users ON users.project_key = $projectKey AND users.id = given.user_id
+  JOIN memories ON memories.project_key = $projectKey AND memories.external_id = given.external_id
+    AND memories.external_id IS NOT NULL AND coalesce(memories.user_key, 0) = coalesce(users.user_key, 0)
+    AND memories.deleted_at IS NULL
+  WHERE given.user_id IS NULL OR users.user_key IS NOT NULL`;
+
+/** Maximum size of the contents of one statement, and of a content among others, in UTF-16 code units. */
+const STATEMENT_CHARACTERS_MAX = 1024 * 1024;
+const SHORT_CHARACTERS_MAX = 64 * 1024;
+
+/** A draft to insert, and its position among the drafts. */
+interface Insertion {
+  readonly position: number;
+  readonly draft: MemoryDraft;
+  readonly fingerprint: ContentFingerprint;
+  readonly userKey: bigint | null;
+}
 
 /** Stores drafts. */
 export class MemoryIntake {
@@ -41,40 +80,161 @@ export class MemoryIntake {
    * @throws Fault `project_not_found` if the project does not exist
    */
   async accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): Promise<readonly (Accepted | Fault)[]> {
-    const project = await this.session.get<{ project_key: bigint | null }>(FIND_PROJECT, { project: projectId });
-    const projectKey = project?.project_key ?? null;
-    if (projectKey === null) throw new Fault("project_not_found", `There is no project '${projectId}' any more.`);
-    const results: (Accepted | Fault)[] = [];
-    for (const draft of drafts) results.push(await this.#acceptOne(projectId, projectKey, draft));
-    return results;
-  }
-
-  async #acceptOne(projectId: ProjectId, projectKey: bigint, draft: MemoryDraft): Promise<Accepted | Fault> {
-    const { externalId, userId = null } = draft;
-    const known = externalId === undefined ? null : await this.changes.holderOf(projectId, userId, externalId);
-    return known === null ? this.#create(projectKey, draft) : this.changes.apply(known, draft);
-  }
-
-  async #create(projectKey: bigint, draft: MemoryDraft): Promise<Accepted | Fault> {
-    const fingerprint = draft.upload === undefined ? fingerprintOf(draft.content) : fingerprintOfFile(draft.upload);
-    const refusal = await this.quotas.refusal(projectKey, { documents: 1, bytes: fingerprint.contentBytes });
-    if (refusal !== null) return refusal;
-    const { clock, random } = this.context;
-    const now = clock.now();
-    const { userId } = draft;
-    const row = await this.session.get<MemoryRow>(INSERT, {
-      id: newId("mem", now, random),
-      projectKey,
-      userKey: userId === undefined ? null : await ensureKnownUser(this.session, projectKey, userId, now),
-      externalId: draft.externalId ?? null,
-      ...attributesOf(draft, null, false),
-      ...sourceColumns(draft.upload === undefined ? null : unreadSource(draft.upload)),
-      ...fingerprint,
-      now,
+    const params = { project: projectId };
+    const project = await this.session.get<UsedRow & { readonly project_key: bigint }>(FIND_PROJECT, params);
+    if (project === null) throw new Fault("project_not_found", `There is no project '${projectId}' any more.`);
+    const projectKey = project.project_key;
+    const taken = await this.#taken(projectKey, drafts);
+    const results = new Map<number, Accepted | Fault>();
+    const batch = new Insertions(this.session, this.context, projectKey, results);
+    const room = this.quotas.room(projectKey, project);
+    for (const [position, draft] of drafts.entries()) {
+      const known = taken.has(pairOf(draft)) ? await this.#holderOf(projectId, draft, batch) : null;
+      if (known !== null) {
+        results.set(position, await this.changes.apply(known, draft));
+        room.readAgain();
+        continue;
+      }
+      const fingerprint = draft.upload === undefined ? fingerprintOf(draft.content) : fingerprintOfFile(draft.upload);
+      const growth = { documents: 1, bytes: fingerprint.contentBytes };
+      let refusal = await room.refusal(growth);
+      if (refusal !== null) {
+        await batch.flush();
+        refusal = await this.quotas.refusal(projectKey, growth);
+        room.readAgain();
+      }
+      if (refusal === null) {
+        room.take(growth);
+        await batch.add(position, draft, fingerprint);
+        if (draft.externalId !== undefined) taken.add(pairOf(draft));
+      } else results.set(position, refusal);
+    }
+    await batch.flush();
+    return drafts.map((_, position) => {
+      const result = results.get(position);
+      invariant(result !== undefined, "a draft has no outcome");
+      return result;
     });
-    invariant(row !== null, "an inserted memory returned no row");
-    await putTags(this.session, row, null, row.tags);
-    await putContent(this.session, row.memory_key, draft.content);
-    return { memory: toMemory(row), outcome: "created", releasedFile: null };
   }
+
+  /** The memory that a draft updates. */
+  async #holderOf(projectId: ProjectId, draft: MemoryDraft, batch: Insertions) {
+    const { externalId, userId = null } = draft;
+    await batch.flush(); // it may be the memory of an earlier draft
+    return externalId === undefined ? null : this.changes.holderOf(projectId, userId, externalId);
+  }
+
+  /** The pairs of user and externalId of drafts that memories have. */
+  async #taken(projectKey: bigint, drafts: readonly MemoryDraft[]): Promise<Set<string>> {
+    const named = drafts.filter(({ externalId }) => externalId !== undefined);
+    if (named.length === 0) return new Set();
+    const rows = await this.session.all<{ readonly position: bigint }>(TAKEN, {
+      projectKey,
+      userIds: named.map(({ userId = null }) => userId),
+      externalIds: named.map(({ externalId }) => externalId ?? null),
+    });
+    return new Set(
+      rows.flatMap(({ position }) => {
+        const draft = named[Number(position) - 1];
+        return draft === undefined ? [] : pairOf(draft);
+      }),
+    );
+  }
+}
+
+/** Drafts that become new memories, and are inserted by few statements. */
+class Insertions {
+  #waiting: Insertion[] = [];
+  #characters = 0;
+  readonly #userKeys = new Map<string, bigint>();
+
+  constructor(
+    private readonly session: Session,
+    private readonly context: StoreContext,
+    private readonly projectKey: bigint,
+    private readonly results: Map<number, Accepted | Fault>,
+  ) {}
+
+  async add(position: number, draft: MemoryDraft, fingerprint: ContentFingerprint): Promise<void> {
+    const userKey = draft.userId === undefined ? null : await this.#userKey(draft.userId);
+    this.#waiting.push({ position, draft, fingerprint, userKey });
+    this.#characters += draft.content.length;
+    if (this.#characters > STATEMENT_CHARACTERS_MAX) await this.flush();
+  }
+
+  /** Inserts the drafts that wait. */
+  async flush(): Promise<void> {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    [this.#waiting, this.#characters] = [[], 0];
+    const now = this.context.clock.now();
+    const ids = waiting.map(() => newId("mem", now, this.context.random));
+    const rows = await this.session.all<MemoryRow>(INSERT, {
+      ...valuesOf(waiting),
+      ids,
+      now,
+      projectKey: this.projectKey,
+    });
+    const made = new Map(rows.map((row) => [row.id, row]));
+    const inOrder = waiting.map(({ position, draft }, at) => {
+      const row = made.get(ids[at] ?? "");
+      invariant(row !== undefined, "an inserted memory returned no row");
+      return { position, draft, row };
+    });
+    await putTags(
+      this.session,
+      inOrder.map(({ row }) => ({ row, before: null })),
+    );
+    for (const { position, draft, row } of inOrder) {
+      if (!isShort(draft)) await putContent(this.session, row.memory_key, draft.content);
+      this.results.set(position, { memory: toMemory(row), outcome: "created", releasedFile: null });
+    }
+  }
+
+  async #userKey(userId: string): Promise<bigint> {
+    const known = this.#userKeys.get(userId);
+    if (known !== undefined) return known;
+    const made = await ensureKnownUser(this.session, this.projectKey, userId, this.context.clock.now());
+    this.#userKeys.set(userId, made);
+    return made;
+  }
+}
+
+function isShort({ content }: MemoryDraft): boolean {
+  return content.length <= SHORT_CHARACTERS_MAX;
+}
+
+/** Names a pair of user and externalId; empty for a draft without an externalId. */
+function pairOf(draft: MemoryDraft): string {
+  const { userId = null, externalId } = draft;
+  return externalId === undefined ? "" : JSON.stringify([userId, externalId]);
+}
+
+function valuesOf(insertions: readonly Insertion[]): Bindings {
+  const attributes = insertions.map(({ draft }) => attributesOf(draft, null, false));
+  const sources = insertions.map(({ draft: { upload } }) =>
+    sourceColumns(upload === undefined ? null : unreadSource(upload)),
+  );
+  const time = (at: number | null) => (at === null ? null : BigInt(at));
+  return {
+    userKeys: insertions.map(({ userKey }) => userKey),
+    externalIds: insertions.map(({ draft }) => draft.externalId ?? null),
+    titles: attributes.map(({ title }) => title),
+    foldedTitles: attributes.map(({ titleFolded }) => titleFolded),
+    types: attributes.map(({ type }) => type),
+    tags: attributes.map(({ tags }) => tags),
+    languages: attributes.map(({ language }) => language),
+    metadata: attributes.map(({ metadata }) => metadata),
+    given: attributes.map(({ given }) => given),
+    contentBytes: insertions.map(({ fingerprint }) => BigInt(fingerprint.contentBytes)),
+    hashes: insertions.map(({ fingerprint }) => Buffer.from(fingerprint.contentSha256).toString("hex")),
+    sources: sources.map(({ source }) => source),
+    files: sources.map(({ file }) => file),
+    mediaTypes: sources.map(({ mediaType }) => mediaType),
+    expiresAt: attributes.map(({ expiresAt }) => time(expiresAt)),
+    occurredAt: attributes.map(({ occurredAt }) => time(occurredAt)),
+    agentIds: attributes.map(({ agentId }) => agentId),
+    sessionIds: attributes.map(({ sessionId }) => sessionId),
+    contents: insertions.map(({ draft }) => (isShort(draft) ? draft.content : null)),
+  };
 }

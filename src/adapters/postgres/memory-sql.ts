@@ -16,20 +16,30 @@ export function sourceColumns(source: string | null): SourceColumns {
   return { source, file: keptFileOf({ source }), mediaType: storedSource({ source })?.media_type ?? null };
 }
 
-const REMOVE_TAGS = "DELETE FROM memory_tags WHERE memory_key = $key";
+const REMOVE_TAGS = "DELETE FROM memory_tags WHERE memory_key = ANY($keys::bigint[])";
 const ADD_TAGS = `INSERT INTO memory_tags (project_key, tag, memory_key)
-  SELECT DISTINCT $projectKey::bigint, tag, $key::bigint FROM unnest($tags::text[]) AS given (tag)`;
+  SELECT DISTINCT project_key, tag, memory_key
+  FROM unnest($projectKeys::bigint[], $tags::text[], $keys::bigint[]) AS given (project_key, tag, memory_key)`;
 
-/** Replaces the rows of a memory's tags if they change. The parameters are values of the column `tags`. */
-export async function putTags(
-  session: Session,
-  memory: { readonly project_key: bigint; readonly memory_key: bigint },
-  before: string | null,
-  after: string | null,
-): Promise<void> {
-  if (before === after) return;
-  const [key, projectKey] = [memory.memory_key, memory.project_key];
-  if (before !== null && before !== "[]") await session.run(REMOVE_TAGS, { key });
-  const tags = after === null ? [] : (JSON.parse(after) as readonly string[]);
-  if (tags.length > 0) await session.run(ADD_TAGS, { key, projectKey, tags });
+/** A row after a change, and the value of its column `tags` before it. */
+interface RetaggedRow {
+  readonly row: { readonly project_key: bigint; readonly memory_key: bigint; readonly tags: string | null };
+  readonly before: string | null;
+}
+
+/** Replaces the rows of the tags of those memories whose tags have changed. */
+export async function putTags(session: Session, memories: readonly RetaggedRow[]): Promise<void> {
+  const changed = memories.filter(({ row, before }) => row.tags !== before);
+  const tagged = changed.filter(({ before }) => before !== null && before !== "[]");
+  if (tagged.length > 0) await session.run(REMOVE_TAGS, { keys: tagged.map(({ row }) => row.memory_key) });
+  const added = changed.flatMap(({ row }) => {
+    const tags = row.tags === null ? [] : (JSON.parse(row.tags) as readonly string[]);
+    return tags.map((tag) => ({ projectKey: row.project_key, tag, key: row.memory_key }));
+  });
+  if (added.length === 0) return;
+  await session.run(ADD_TAGS, {
+    projectKeys: added.map(({ projectKey }) => projectKey),
+    tags: added.map(({ tag }) => tag),
+    keys: added.map(({ key }) => key),
+  });
 }

@@ -22,7 +22,9 @@ import type { Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 import { userKeyOf } from "./user-rows.ts";
 
-const GET = `SELECT ${MEMORY_COLUMNS} FROM memories WHERE id = $id AND project_key = ${OPEN_PROJECT} AND ${LIVE}`;
+const GET = `SELECT memories.id AS asked, projects.id AS project_id, ${MEMORY_COLUMNS}
+  FROM memories JOIN projects USING (project_key)
+  WHERE memories.id = ANY($keys::text[]) AND projects.deleted_at IS NULL AND ${LIVE}`;
 const GET_MANY = `SELECT ${MEMORY_COLUMNS} FROM memories
   WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${OPEN_PROJECT} AND ${LIVE}`;
 const CONTENTS = `SELECT memories.memory_key, content FROM memories JOIN waiting_contents USING (memory_key)
@@ -59,8 +61,8 @@ export class PostgresMemoryStore implements MemoryStore {
   }
 
   async get(projectId: ProjectId, id: MemoryId): Promise<Memory | null> {
-    const row = await this.session.get<MemoryRow>(GET, { project: projectId, id, now: this.#now });
-    return row === null ? null : toMemory(row);
+    const row = await this.session.getShared<MemoryRow & { readonly project_id: string }>(GET, id, { now: this.#now });
+    return row === null || row.project_id !== projectId ? null : toMemory(row);
   }
 
   async getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, Memory>> {

@@ -12,8 +12,12 @@ import type { StoreContext } from "./store-context.ts";
 const SUBSCRIBED = `SELECT webhook_key FROM webhooks
   WHERE project_key = $projectKey AND is_enabled = 1 AND events::jsonb ? $event ORDER BY webhook_key`;
 
+// the rows are inserted in the order of the arrays, which is that of their keys
 const ADD = `INSERT INTO deliveries (id, webhook_key, event, body, status, next_attempt_at, created_at)
-  VALUES ($id, $webhookKey, $event, $body, 'pending', $now, $now)`;
+  SELECT id, webhook_key, $event, body, 'pending', $now, $now
+  FROM unnest($ids::text[], $webhookKeys::bigint[], $bodies::text[]) WITH ORDINALITY
+    AS given (id, webhook_key, body, position)
+  ORDER BY position`;
 
 /** Writes events of memories for the webhooks that subscribed to them. */
 export class PostgresOutbox {
@@ -23,36 +27,37 @@ export class PostgresOutbox {
   ) {}
 
   /**
-   * Adds the deliveries of one event. They are due at once.
-   * @param memory the memory after the change; for `memory.deleted` the memory before it
+   * Adds the deliveries of one event per memory, in their order. They are due at once.
+   * @param memories the memories after the change; for `memory.deleted` before it
    */
-  async record(projectKey: bigint, event: MemoryEvent, memory: Memory): Promise<void> {
+  async record(projectKey: bigint, event: MemoryEvent, memories: readonly Memory[]): Promise<void> {
     const { clock, describe, onDeliveries, random } = this.context;
-    if (describe === undefined) return;
+    if (describe === undefined || memories.length === 0) return;
     const subscribed = await this.session.all<{ webhook_key: bigint }>(SUBSCRIBED, { projectKey, event });
     if (subscribed.length === 0) return;
     const now = clock.now();
-    const body = eventBody(event, now, describe(memory));
-    for (const { webhook_key: webhookKey } of subscribed) {
-      await addDelivery(this.session, { webhookKey, event, body, now, random });
-    }
+    const deliveries = memories.flatMap((memory) => {
+      const body = eventBody(event, now, describe(memory));
+      return subscribed.map(({ webhook_key: webhookKey }) => ({ webhookKey, body }));
+    });
+    await addDeliveries(this.session, { event, deliveries, now, random });
     if (onDeliveries !== undefined) this.session.afterCommit(onDeliveries);
   }
 }
 
-/** Adds a pending delivery that is due at `now` (Unix milliseconds). */
-export async function addDelivery(
+/** Adds pending deliveries of one event that are due at `now` (Unix milliseconds). Returns their ids. */
+export async function addDeliveries(
   session: Session,
-  delivery: {
-    readonly webhookKey: bigint;
+  added: {
     readonly event: WebhookEvent;
-    readonly body: string;
+    readonly deliveries: readonly { readonly webhookKey: bigint; readonly body: string }[];
     readonly now: number;
     readonly random: RandomBytes;
   },
-): Promise<DeliveryId> {
-  const { webhookKey, event, body, now, random } = delivery;
-  const id = newId("dlv", now, random) as DeliveryId;
-  await session.run(ADD, { id, webhookKey, event, body, now });
-  return id;
+): Promise<readonly DeliveryId[]> {
+  const { event, deliveries, now, random } = added;
+  const ids = deliveries.map(() => newId("dlv", now, random) as DeliveryId);
+  const webhookKeys = deliveries.map(({ webhookKey }) => webhookKey);
+  await session.run(ADD, { ids, webhookKeys, bodies: deliveries.map(({ body }) => body), event, now });
+  return ids;
 }

@@ -9,6 +9,16 @@ import type { Session } from "./session.ts";
 
 const USED = "SELECT plan, documents, storage_bytes FROM projects WHERE project_key = $projectKey";
 
+/** What is left of a plan. */
+interface QuotaRoom {
+  /** The Fault if a further change by `growth` would exceed the plan, apart from expired memories. */
+  refusal(growth: StoredAmount): Promise<Fault | null>;
+  /** Counts a change that will be stored. */
+  take(growth: StoredAmount): void;
+  /** Forgets what was taken, because it is stored now. */
+  readAgain(): void;
+}
+
 /** Enforces the quotas of plans. */
 export class ProjectQuotas {
   constructor(
@@ -25,6 +35,28 @@ export class ProjectQuotas {
     const refusal = await this.#refusal(projectKey, growth);
     if (refusal === null || (await this.expiry.recordDueOf(projectKey)) === 0) return refusal;
     return this.#refusal(projectKey, growth);
+  }
+
+  /**
+   * What is left of the plan, for several changes in one transaction: `take` counts what the database does not know
+   * yet. If `refusal` refuses, the caller stores what it took and asks `ProjectQuotas.refusal`.
+   * @param now what is stored
+   */
+  room(projectKey: bigint, now: UsedRow): QuotaRoom {
+    let used: UsedRow | null = now;
+    let taken = { documents: 0, bytes: 0 };
+    return {
+      refusal: async ({ documents, bytes }) => {
+        used ??= await this.session.get<UsedRow>(USED, { projectKey });
+        return refusalOf(projectKey, used, { documents: taken.documents + documents, bytes: taken.bytes + bytes });
+      },
+      take: ({ documents, bytes }) => {
+        taken = { documents: taken.documents + documents, bytes: taken.bytes + bytes };
+      },
+      readAgain: () => {
+        [used, taken] = [null, { documents: 0, bytes: 0 }];
+      },
+    };
   }
 
   async #refusal(projectKey: bigint, growth: StoredAmount): Promise<Fault | null> {

@@ -26,7 +26,8 @@ const INSERT = `INSERT INTO projects (id, name, plan, settings, retention_days, 
   ON CONFLICT (is_default) WHERE is_default = 1 DO NOTHING RETURNING ${PROJECT_COLUMNS}`;
 const INSERT_SERVICE = "INSERT INTO project_service (project_key) VALUES ($projectKey)";
 const ALL_IDS = "SELECT id FROM projects WHERE deleted_at IS NULL ORDER BY project_key";
-const FIND = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE id = $project AND deleted_at IS NULL`;
+const FIND = `SELECT id AS asked, ${PROJECT_COLUMNS} FROM projects
+  WHERE id = ANY($keys::text[]) AND deleted_at IS NULL`;
 const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at IS NULL";
 const NEWEST = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
 const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
@@ -94,7 +95,7 @@ export class ProjectRows {
 
   /** See AccountStore.project. */
   async get(id: ProjectId): Promise<Project | null> {
-    const row = await this.session.get<ProjectRow>(FIND, { project: id });
+    const row = await this.session.getShared<ProjectRow>(FIND, id);
     return row === null ? null : toProject(row);
   }
 

@@ -6,6 +6,7 @@ import type { Eventually } from "../../kit/eventually.ts";
 import { UnknownOutcome } from "../../ports/transactions.ts";
 import type { Client, Connection, Result, Value } from "./client.ts";
 import type { ProjectTurns } from "./project-turns.ts";
+import { SharedReads } from "./shared-reads.ts";
 
 /** Values of the named parameters of a statement, by name without `$`. */
 export type Bindings = Readonly<Record<string, Value>>;
@@ -18,6 +19,12 @@ export interface Session {
   all<Row>(sql: string, params?: Bindings): Promise<readonly Row[]>;
   /** Returns the first row, or null if there is none. */
   get<Row>(sql: string, params?: Bindings): Promise<Row | null>;
+  /**
+   * Returns the row whose column `asked` is `key`, or null. `sql` selects such rows for all of `$keys`; callers at the
+   * same time may share a statement. Its other parameters are those of the last caller, so they are times, or the same
+   * for all.
+   */
+  getShared<Row>(sql: string, key: string | bigint, params?: Bindings): Promise<Row | null>;
   /** Returns the number of changed rows. */
   run(sql: string, params?: Bindings): Promise<number>;
   /**
@@ -39,6 +46,8 @@ export async function lockProjects(session: Session, sql: string, params?: Bindi
   const projects = await session.lookUp<{ readonly id: string }>(sql, params);
   await session.lock(projects.map(({ id }) => id));
 }
+
+type Asked = string | bigint;
 
 interface Compiled {
   readonly sql: string;
@@ -77,6 +86,12 @@ abstract class StatementSession {
     return (await this.#result(sql, params)).count;
   }
 
+  /** The rows by their column `asked`. */
+  protected async rowsOf(sql: string, keys: readonly Asked[], params: Bindings): Promise<ReadonlyMap<Asked, object>> {
+    const rows = await this.all<{ readonly asked: Asked }>(sql, { ...params, keys: keys as readonly string[] });
+    return new Map(rows.map((row) => [row.asked, row]));
+  }
+
   #result(sql: string, params: Bindings): Promise<Result> {
     const { sql: numbered, names } = compiled(sql);
     return this.query(
@@ -86,10 +101,27 @@ abstract class StatementSession {
   }
 }
 
-/** Reads committed data outside of transactions. */
+/**
+ * Reads committed data outside of transactions. A single statement that changes something may use it too, if it does no
+ * harm when it runs twice.
+ */
 export class ReadingSession extends StatementSession implements Session {
+  /** By statement. */
+  readonly #shared = new Map<string, SharedReads<Asked, object>>();
+  readonly #paramsOfShared = new Map<string, Bindings>();
+
   constructor(private readonly client: Client) {
     super();
+  }
+
+  getShared<Row>(sql: string, key: Asked, params: Bindings = {}): Promise<Row | null> {
+    this.#paramsOfShared.set(sql, params);
+    let shared = this.#shared.get(sql);
+    if (shared === undefined) {
+      shared = new SharedReads((keys) => this.rowsOf(sql, keys, this.#paramsOfShared.get(sql) ?? {}));
+      this.#shared.set(sql, shared);
+    }
+    return shared.get(key) as Promise<Row | null>;
   }
 
   async lock(): Promise<void> {}
@@ -117,16 +149,28 @@ const LOCK_MS_MAX = 20_000;
 const IDLE_MS_MAX = 45_000;
 
 const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${LOCK_MS_MAX}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`;
-const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('mneme project ' || $1::text, 0))";
+const SAVEPOINT = "SAVEPOINT part";
+const RELEASE = "RELEASE part";
+
+/** The statement that locks a project. It is sent together with others, and so has no parameters. */
+function lockOf(projectId: string): string {
+  return `SELECT pg_advisory_xact_lock(hashtextextended('mneme project ' || '${projectId.replaceAll("'", "''")}', 0))`;
+}
 
 /**
  * One transaction. It begins with the first statement, so that a transaction that waits for its turn in a project takes
- * no connection. Every statement after a lock sees what the transactions before it committed.
+ * no connection. Locks and savepoints are sent together with the beginning or end, in one round trip. Every statement
+ * after a lock sees what the transactions before it committed.
  */
 export class WritingSession extends StatementSession implements Session {
   #connection: Connection | null = null;
   #isBroken = false;
-  /** Projects whose lock this transaction has on the server. */
+  /** Why the transaction can only be undone: the server refused a statement outside of a savepoint. */
+  #failure: unknown = null;
+  #isInSavepoint = false;
+  /** Statements without parameters to send before the next one. */
+  #pending: string[] = [];
+  /** Projects whose lock this transaction has on the server, or will have with the next statement. */
   #locked = new Set<string>();
   /** Ends the turns of this transaction in the projects of this process. */
   readonly #turnEnds = new Map<string, () => void>();
@@ -147,9 +191,13 @@ export class WritingSession extends StatementSession implements Session {
     const missing = [...new Set(projectIds)].filter((id) => !this.#locked.has(id)).sort();
     for (const id of missing) if (!this.#turnEnds.has(id)) this.#turnEnds.set(id, await this.turns.take(id));
     for (const id of missing) {
-      await this.query(LOCK, [id]);
+      this.#pending.push(lockOf(id));
       this.#locked.add(id);
     }
+  }
+
+  async getShared<Row>(sql: string, key: Asked, params: Bindings = {}): Promise<Row | null> {
+    return ((await this.rowsOf(sql, [key], params)).get(key) ?? null) as Row | null;
   }
 
   lookUp<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
@@ -164,16 +212,24 @@ export class WritingSession extends StatementSession implements Session {
   async savepoint<T>(work: () => Promise<T>): Promise<T> {
     const effectsBefore = this.#effects.length;
     const lockedBefore = new Set(this.#locked);
-    await this.#execute("SAVEPOINT part");
+    this.#pending.push(SAVEPOINT);
+    this.#isInSavepoint = true;
     try {
       const result = await work();
-      await this.#execute("RELEASE part");
+      // a savepoint that no statement followed is not needed
+      if (this.#pending.at(-1) === SAVEPOINT) this.#pending.pop();
+      else this.#pending.push(RELEASE);
       return result;
     } catch (error) {
       this.#effects.length = effectsBefore;
       this.#locked = lockedBefore; // the server gives up locks that were taken in the savepoint
-      if (!this.#isBroken) await this.#execute("ROLLBACK TO part; RELEASE part");
+      const at = this.#pending.lastIndexOf(SAVEPOINT);
+      this.#pending.length = Math.max(0, at);
+      const isSent = at === -1;
+      if (isSent && !this.#isBroken && this.#failure === null) await this.#execute(`ROLLBACK TO part; ${RELEASE}`);
       throw error;
+    } finally {
+      this.#isInSavepoint = false;
     }
   }
 
@@ -182,6 +238,7 @@ export class WritingSession extends StatementSession implements Session {
    * @throws UnknownOutcome if the connection was lost before the server answered
    */
   async commit(): Promise<readonly Effect[]> {
+    if (this.#failure !== null) throw this.#failure;
     if (this.#connection !== null) {
       try {
         await this.#execute("COMMIT");
@@ -198,6 +255,7 @@ export class WritingSession extends StatementSession implements Session {
   /** Undoes the transaction. Does nothing after its commit. */
   async rollback(): Promise<void> {
     this.#effects = [];
+    this.#pending = [];
     try {
       if (this.#connection !== null && !this.#isBroken) await this.#execute("ROLLBACK");
     } finally {
@@ -212,19 +270,36 @@ export class WritingSession extends StatementSession implements Session {
   }
 
   protected async query(sql: string, values: readonly Value[]): Promise<Result> {
+    if (this.#failure !== null) throw this.#failure;
     const connection = await this.#begun();
-    return this.#attempt(connection.query(sql, values));
+    if (this.#pending.length > 0) await this.#execute("");
+    try {
+      return await this.#attempt(connection.query(sql, values));
+    } catch (error) {
+      if (!this.#isInSavepoint) this.#failure = error;
+      throw error;
+    }
   }
 
+  /** The connection of this transaction. If the transaction has not begun, sends the pending statements too. */
   async #begun(): Promise<Connection> {
     if (this.#connection !== null) return this.#connection;
-    this.#connection = await this.client.begin(BEGIN);
+    this.#connection = await this.client.begin([BEGIN, ...this.#pending].join("; "));
+    this.#pending = [];
     return this.#connection;
   }
 
+  /** Sends the pending statements and this one. */
   async #execute(sql: string): Promise<void> {
     const connection = await this.#begun();
-    await this.#attempt(connection.execute(sql));
+    const statements = [...this.#pending, sql].join("; ");
+    this.#pending = [];
+    try {
+      await this.#attempt(connection.execute(statements));
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
   }
 
   async #attempt<T>(running: Promise<T>): Promise<T> {

@@ -19,6 +19,7 @@ import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
 import { packTexts, packVectors, partsOf, unpackTexts, unpackVectors } from "./publication-parts.ts";
 import { ReadingSession, WritingSession } from "./session.ts";
+import { SharedReads } from "./shared-reads.ts";
 import { putTexts } from "./texts.ts";
 
 /** Number of changes that one statement reads. */
@@ -98,35 +99,14 @@ export class PostgresSharedIndex implements SharedIndex {
   readonly #reading: ReadingSession;
   readonly #turns = new ProjectTurns();
   readonly #modelKeys = new Map<string, bigint>();
-  /** Sequence numbers that the next statement reads; one statement at a time reads those of all callers. */
-  #asked = new Map<ProjectId, PromiseWithResolvers<number | null>>();
-  #isReading = false;
+  readonly #sequences = new SharedReads<ProjectId, number>((ids) => this.sequences(ids));
 
   constructor(private readonly client: Client) {
     this.#reading = new ReadingSession(client);
   }
 
   sequence(projectId: ProjectId): Promise<number | null> {
-    const asked = this.#asked.get(projectId) ?? Promise.withResolvers<number | null>();
-    this.#asked.set(projectId, asked);
-    if (!this.#isReading) void this.#readSequences();
-    return asked.promise;
-  }
-
-  /** Each caller gets a number that is read after its call. */
-  async #readSequences(): Promise<void> {
-    this.#isReading = true;
-    while (this.#asked.size > 0) {
-      const asked = this.#asked;
-      this.#asked = new Map();
-      try {
-        const found = await this.sequences([...asked.keys()]);
-        for (const [id, { resolve }] of asked) resolve(found.get(id) ?? null);
-      } catch (error) {
-        for (const { reject } of asked.values()) reject(error);
-      }
-    }
-    this.#isReading = false;
+    return this.#sequences.get(projectId);
   }
 
   async sequences(projectIds: readonly ProjectId[]): Promise<ReadonlyMap<ProjectId, number>> {

@@ -33,7 +33,7 @@ import {
   withAttempt,
 } from "../rows/webhook.ts";
 import { cursorBinding } from "./cursor-binding.ts";
-import { addDelivery } from "./outbox.ts";
+import { addDeliveries } from "./outbox.ts";
 import { type PagedList, readPage } from "./pages.ts";
 import { lockProjects, type Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
@@ -190,13 +190,14 @@ export class PostgresWebhookStore implements WebhookStore {
     const webhook = await this.#find(projectId, id);
     if (webhook === null) return null;
     const now = this.context.clock.now();
-    const deliveryId = await addDelivery(this.session, {
-      webhookKey: webhook.webhook_key,
+    const body = eventBody("webhook.test", now, { webhook_id: id });
+    const [deliveryId] = await addDeliveries(this.session, {
       event: "webhook.test",
-      body: eventBody("webhook.test", now, { webhook_id: id }),
+      deliveries: [{ webhookKey: webhook.webhook_key, body }],
       now,
       random: this.context.random,
     });
+    invariant(deliveryId !== undefined, "a delivery was added without an id");
     return this.delivery(projectId, id, deliveryId);
   }
 
