@@ -2,7 +2,6 @@
 // process is a server, which a command reaches through the socket in the directory, or the command itself, if no
 // server runs.
 
-import type { Keeper } from "../adapters/embedded/keeping/keeper.ts";
 import { StoreError } from "../adapters/embedded/store-error.ts";
 import { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
@@ -11,6 +10,7 @@ import type { ReindexEvent } from "../domain/reindex-event.ts";
 import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
 import type { IndexDefect, OnVerifyProgress, Repair, Verification, VerifyEvent } from "../domain/verification.ts";
 import type { Log } from "../kit/log.ts";
+import type { StoreKeeper } from "../ports/store-keeper.ts";
 import type { ForgetRequest, Receipt } from "./forget.ts";
 import type { PackedPublication } from "./migration/publications.ts";
 import type { Closing } from "./storage.ts";
@@ -54,7 +54,7 @@ export interface MovingActions {
 /** What answers the requests. */
 export interface ControlParts {
   /** null if the stores cannot be copied. */
-  readonly keeper: Keeper | null;
+  readonly keeper: StoreKeeper | null;
   /** null if no server runs. */
   readonly server: ServerActions | null;
   /** Checks the indexes of all projects: the open ones, or copies. */
@@ -119,7 +119,7 @@ export function createControl(parts: ControlParts): Control {
 
 /** The stores of record, and the indexes of all projects. */
 async function verification(
-  keeper: Keeper,
+  keeper: StoreKeeper,
   { verifyIndexes }: Pick<ControlParts, "verifyIndexes">,
   onProgress: OnVerifyProgress,
 ): Promise<Verification> {
@@ -130,7 +130,7 @@ async function verification(
 
 /** Repairs, then checks. Without a server, the indexes are only checked. */
 async function repaired(
-  keeper: Keeper,
+  keeper: StoreKeeper,
   { server, verifyIndexes }: Pick<ControlParts, "server" | "verifyIndexes">,
   onProgress: OnVerifyProgress,
 ): Promise<Verification> {
@@ -232,7 +232,7 @@ export interface CopyEnd {
 export type CopyLine = CopyHeader | CopyPart | CopyEnd | StreamFailure;
 
 /** An answer with a copy of the stores: lines, each line of a part followed by its bytes. */
-function copied({ summary, parts }: Awaited<ReturnType<Keeper["copy"]>>): Response {
+function copied({ summary, parts }: Awaited<ReturnType<StoreKeeper["copy"]>>): Response {
   const line = (value: CopyLine) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
   async function* pieces(): AsyncGenerator<Uint8Array> {
     yield line({ type: "copy", summary });

@@ -10,7 +10,7 @@ import type { Log } from "../kit/log.ts";
 import { Closers } from "./closers.ts";
 import { type Control, createControl } from "./control.ts";
 import { commandsTo } from "./control-socket.ts";
-import { openEmbeddedStorage } from "./storage.ts";
+import { openStorage } from "./postgres-storage.ts";
 
 /** A data directory that a command may use until it calls `close`. */
 export interface DataDirectory {
@@ -28,10 +28,7 @@ export async function openDataDirectory(config: Config, clock: Clock, log: Log):
   checkHasData(config);
   const closers = new Closers();
   try {
-    const { keeper, verifyIndexes } = await openEmbeddedStorage(
-      { config, onDeliveries: () => undefined, clock, log },
-      closers,
-    );
+    const { keeper, verifyIndexes } = await openStorage({ config, onDeliveries: () => undefined, clock, log }, closers);
     const control = createControl({ keeper, verifyIndexes, server: null, log });
     return { control, isServed: false, close: () => closers.close() };
   } catch (error) {
@@ -41,9 +38,9 @@ export async function openDataDirectory(config: Config, clock: Clock, log: Log):
   }
 }
 
-/** @throws UsageError if the data directory has no data of Mneme, or if PostgreSQL has it */
+/** @throws UsageError if the data directory has no data of Mneme, unless PostgreSQL has it */
 export function checkHasData({ dataDir, store }: Config): void {
-  if (store !== null) throw new UsageError("This command does not work on a PostgreSQL database (MNEME_STORE) yet.");
+  if (store !== null) return; // the folder of a node can be deleted, and is filled again
   if (existsSync(join(dataDir, "mneme.sqlite"))) return;
   throw new UsageError(`${dataDir} holds no data of Mneme: give the server's data folder with --data-dir.`);
 }

@@ -7,7 +7,7 @@ import {
   type SubjectKind,
   type TraceFinder,
   type Traces,
-} from "../adapters/embedded/keeping/traces.ts";
+} from "../adapters/rows/keeping/traces.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { type SweepParts, sweep } from "../ingest/sweep.ts";
 import { type Clock, isoTime } from "../kit/clock.ts";
@@ -74,7 +74,7 @@ export async function forget(parts: ForgetParts, { kind, id, project }: ForgetRe
   }
   const areFilesClean = await sweep(parts, true); // erases what the last steps left in the bytes of the files
   if (isAnythingLeft(left)) throw new Error(`Not everything could be erased yet: ${JSON.stringify(left)}. Try again.`);
-  const chunks = before["memories.duckdb"]?.chunks ?? 0;
+  const chunks = traces.chunksIn(before);
   return {
     ...{ receipt: "mneme-forget", version: 1 },
     subject: { kind: known, id: subject.id, projectId: subject.projectId },

@@ -4,6 +4,7 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { IndexDefect, OnVerifyProgress, Repair } from "../domain/verification.ts";
 import { untilIndexed } from "../ingest/until-indexed.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { ChunkIndex, IndexFinding } from "../ports/chunk-index.ts";
 import type { Stores } from "../ports/transactions.ts";
 import { verifyEach, visiblePages } from "./storage.ts";
@@ -15,8 +16,10 @@ const POLL_MS = 200;
 
 /** What the checks and repairs need. */
 export interface IndexUpkeepParts {
-  readonly stores: Pick<Stores, "accounts" | "memories" | "jobs">;
+  readonly stores: Pick<Stores, "memories" | "jobs">;
   readonly index: Pick<ChunkIndex, "project" | "verify">;
+  /** The projects whose indexes are on this machine. */
+  readonly projects: () => Eventually<readonly ProjectId[]>;
   readonly wakeIngest: () => void;
   readonly clock: Clock;
 }
@@ -27,8 +30,8 @@ export class IndexUpkeep {
 
   /** Defects of all projects. Publications of a project wait while its parts are compared. */
   verify(onProgress: OnVerifyProgress): Promise<readonly IndexDefect[]> {
-    const { stores, index } = this.parts;
-    return verifyEach(stores, async (id, completed) => {
+    const { stores, index, projects } = this.parts;
+    return verifyEach({ projects, memories: stores.memories }, async (id, completed) => {
       const { findings } = await index.verify(id, completed, (done, total) => onProgress("index", done, total));
       return findings;
     });
@@ -42,14 +45,14 @@ export class IndexUpkeep {
     failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>,
     onProgress: OnVerifyProgress,
   ): Promise<readonly Repair[]> {
-    const { stores, index } = this.parts;
+    const { stores, index, projects } = this.parts;
     for (const [id, keys] of failed) {
       using project = await index.project(id);
       await project.hide(keys);
       await project.retract(keys);
     }
     const repairs: Repair[] = [];
-    for (const id of await stores.accounts.projects()) {
+    for (const id of await projects()) {
       const { findings } = await index.verify(id, visiblePages(id, stores.memories));
       const incomplete = [...new Set(findings.flatMap(({ memoryKeys }) => memoryKeys))];
       await this.#indexAgain(id, incomplete, onProgress);

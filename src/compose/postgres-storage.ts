@@ -1,28 +1,35 @@
 // Opens the stores on PostgreSQL, and the index on this machine. Rows and texts are in the database; the data directory
 // has the index, which is derived, and uploaded files until they are published.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RATE_WINDOW_MS } from "../account/rate-limits.ts";
 import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
+import { type IndexCopyParts, verifyCopy } from "../adapters/embedded/index-copy.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import { FollowedChunkIndex, type IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
 import type { FollowParts } from "../adapters/embedded/shared/followed-project.ts";
 import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
+import { StoreQuarantine } from "../adapters/embedded/store-quarantine.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
 import { faultOfDatabase } from "../adapters/postgres/database-error.ts";
+import { PostgresKeeper } from "../adapters/postgres/keeping/keeper.ts";
+import { writeRows } from "../adapters/postgres/keeping/row-access.ts";
 import { openPostgresStores, type PostgresStores } from "../adapters/postgres/stores.ts";
+import { TraceFinder } from "../adapters/rows/keeping/traces.ts";
 import { SharedSpool } from "../adapters/uploads/shared-spool.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
 import { memoryAttributes } from "../api/views.ts";
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
+import type { IndexDefect, OnVerifyProgress } from "../domain/verification.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type InstalledEmbedders, modelIdOf } from "../ports/models.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
 import { sharedCoordination } from "./coordination.ts";
+import { storeLayout } from "./migration/layout.ts";
 import {
   createDirectory,
   flushAccounts,
@@ -31,6 +38,7 @@ import {
   openEmbeddedStorage,
   type Storage,
   type StorageOptions,
+  verifyEach,
   visiblePages,
 } from "./storage.ts";
 
@@ -87,6 +95,13 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   const damagedFiles = new Quarantine(join(dataDir, "quarantine"), clock);
   damagedFiles.prune();
   const parts = { directory: join(dataDir, "projects"), archive: stores.texts, quarantine: damagedFiles, log };
+  const copies = join(dataDir, "verifying");
+  rmSync(copies, { recursive: true, force: true }); // what a crash left
+  const keeper = new PostgresKeeper({
+    ...{ client: stores.client, databaseId: stores.databaseId, layout: storeLayout(), memories: stores.memories },
+    ...{ texts: stores.texts, files, clock, newWebhookSecret },
+    quarantine: new StoreQuarantine(dataDir, clock.now()),
+  });
   let followed: FollowedChunkIndex | null = null;
   const openIndex = indexOpener(
     stores,
@@ -101,7 +116,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     coordination: sharedCoordination(agreed, clock),
-    upkeep: [() => stores.shared.prune(), () => agreed.prune(RATE_WINDOW_MS)],
+    upkeep: [() => keeper.giveUpImports(), () => stores.shared.prune(), () => agreed.prune(RATE_WINDOW_MS)],
     indexUsage: () => followed?.usage ?? NOTHING_OPEN,
     projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {
@@ -111,11 +126,24 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     },
     closing: null,
     whyClosed,
-    traces: null,
-    keeper: null,
-    verifyIndexes: null,
+    traces: new TraceFinder(writeRows(stores.client), stores.texts, { rows: "postgres", texts: "postgres" }),
+    keeper,
+    verifyIndexes: (onProgress) => verifyHere(stores, { ...parts, copies }, onProgress),
     freeSpace: () => freeSpace(dataDir),
   };
+}
+
+/** Checks the indexes that are in the folder, for a process that does not open them. */
+async function verifyHere(
+  stores: PostgresStores,
+  parts: IndexCopyParts,
+  onProgress: OnVerifyProgress,
+): Promise<readonly IndexDefect[]> {
+  const here = existsSync(parts.directory) ? new Set(readdirSync(parts.directory)) : new Set<string>();
+  const projects = async () => (await stores.accounts.projects()).filter((id) => here.has(id));
+  return verifyEach({ projects, memories: stores.memories }, (id, completed) =>
+    verifyCopy(parts, id, completed, (done, total) => onProgress("index", done, total)),
+  );
 }
 
 /** How the index on this machine follows the changes of all nodes. */

@@ -219,7 +219,13 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     ...{ storage, coordination, models, metrics, operations, local },
     isStopping: () => isStopping,
   });
-  const indexes = new IndexUpkeep({ stores, index, wakeIngest: () => worker.wake(), clock });
+  const indexes = new IndexUpkeep({
+    projects: storage.projectsHere ?? (() => stores.accounts.projects()),
+    stores,
+    index,
+    wakeIngest: () => worker.wake(),
+    clock,
+  });
   const server: ServerActions = {
     wakeIngest: () => worker.wake(),
     repairIndexes: (failed, onProgress) => indexes.repair(failed, onProgress),

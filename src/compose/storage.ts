@@ -9,9 +9,8 @@ import { Archive } from "../adapters/embedded/duckdb/archive.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { verifyCopy } from "../adapters/embedded/index-copy.ts";
 import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
-import { giveUpUnfinishedImports } from "../adapters/embedded/keeping/project-import.ts";
+import { writeRows } from "../adapters/embedded/keeping/row-access.ts";
 import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writer.ts";
-import { TraceFinder } from "../adapters/embedded/keeping/traces.ts";
 import type { EmbeddedIndexParts } from "../adapters/embedded/project-index.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
@@ -19,6 +18,7 @@ import { openStores } from "../adapters/embedded/sqlite/stores.ts";
 import { faultOfStore, lossError, StoreError, storeError } from "../adapters/embedded/store-error.ts";
 import { StoreQuarantine } from "../adapters/embedded/store-quarantine.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
+import { TraceFinder } from "../adapters/rows/keeping/traces.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
 import { memoryAttributes } from "../api/views.ts";
 import type { Config } from "../config.ts";
@@ -28,12 +28,14 @@ import type { IndexDefect, OnVerifyProgress } from "../domain/verification.ts";
 import type { Space } from "../ingest/model-space.ts";
 import { removeUnreferencedFiles } from "../ingest/sweep.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, IndexFinding, VisibleMemory } from "../ports/chunk-index.ts";
 import type { Coordination } from "../ports/coordination.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { EmbedderIdentity, InstalledEmbedders } from "../ports/models.ts";
+import type { StoreKeeper } from "../ports/store-keeper.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
@@ -68,7 +70,7 @@ export interface Storage {
    */
   readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
   /** Copies the stores; null if they cannot be copied. */
-  readonly keeper: Keeper | null;
+  readonly keeper: StoreKeeper | null;
   /** Refuses and allows changes while the data is moved; null if a node cannot do that for all others. */
   readonly closing: Closing | null;
   /** The sentence with which a server refuses to start, because changes are refused; null if they are not. */
@@ -143,7 +145,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   archive = texts;
   closers.add(() => texts.close());
   if (acceptsLoss) await acceptLoss(stores, texts, quarantine, { log, now: clock.now() });
-  giveUpUnfinishedImports(stores, clock.now()); // nothing changes before both stores of record were compared
+  stores.giveUpImports(); // nothing changes before both stores of record were compared
   const damagedFiles = new Quarantine(join(config.dataDir, "quarantine"), clock);
   damagedFiles.prune();
   const parts = { directory: projectsPath, archive: texts, quarantine: damagedFiles, log };
@@ -160,12 +162,12 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
       return fault;
     },
     verifyIndexes: (onProgress) =>
-      verifyEach(stores, (id, completed) =>
+      verifyEach({ projects: () => stores.accounts.projects(), memories: stores.memories }, (id, completed) =>
         verifyCopy({ ...parts, copies }, id, completed, (done, total) => onProgress("index", done, total)),
       ),
     closing: stores,
     whyClosed,
-    traces: new TraceFinder(stores, texts),
+    traces: new TraceFinder(writeRows(stores), texts, { rows: "mneme.sqlite", texts: "memories.duckdb" }),
     keeper: new Keeper({
       ...{ stores, archive: texts, files, clock, newWebhookSecret, linkFolder, quarantine },
       indexFolder: projectsPath,
@@ -276,14 +278,14 @@ async function reconcile(projectId: ProjectId, stores: Stores, index: ChunkIndex
 
 /** Findings of all projects. */
 export async function verifyEach(
-  { accounts, memories }: Pick<Stores, "accounts" | "memories">,
+  { projects, memories }: { readonly projects: () => Eventually<readonly ProjectId[]> } & Pick<Stores, "memories">,
   verify: (
     id: ProjectId,
     completed: AsyncGenerator<readonly VisibleMemory[]>,
   ) => Promise<readonly Pick<IndexFinding, "kind" | "count" | "detail">[]>,
 ): Promise<readonly IndexDefect[]> {
   const defects: IndexDefect[] = [];
-  for (const project of await accounts.projects()) {
+  for (const project of await projects()) {
     const findings = await verify(project, visiblePages(project, memories));
     defects.push(...findings.map(({ kind, count, detail }) => ({ project, kind, count, detail })));
   }

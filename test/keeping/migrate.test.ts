@@ -78,7 +78,7 @@ async function fill(service: TestService): Promise<void> {
   await service.call("POST", "/v1/users/ada/events", { type: "login", data: { at: "home" } });
   await service.call("POST", "/v1/webhooks", { url: "https://example.com/hook", events: ["memory.completed"] });
   const { body: chat } = await service.call("POST", "/v1/chats", { userId: "ada", title: "keys" });
-  await service.call("POST", `/v1/chats/${chat.id}/messages`, { content: "Where is the blue key?" });
+  await service.call("POST", `/v1/chats/${chat.id}/messages`, { message: "Where is the blue key?" });
   await service.call("POST", "/v1/keys", { name: "second", scopes: ["memories:read"] });
   await until("all are processed", async () => {
     const { body } = await service.call("GET", "/v1/memories?status=processing&limit=1");

@@ -3,8 +3,8 @@
 
 import type { MemoryKey } from "../../domain/ids.ts";
 import type { Log } from "../../kit/log.ts";
+import { FAIL, type FailValues, LOST_TEXT, setTextsAside } from "../rows/keeping/mending.ts";
 import type { Archive } from "./duckdb/archive.ts";
-import { FAIL, type FailValues, LOST_TEXT, setTextsAside } from "./keeping/mending.ts";
 import type { SqliteStores } from "./sqlite/stores.ts";
 import type { StoreQuarantine } from "./store-quarantine.ts";
 

@@ -43,7 +43,8 @@ const VOID_LEASES = `UPDATE memories SET lease = NULL
 const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
 // a removed project sends no events
 const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
-const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at IS NOT NULL ORDER BY project_key";
+// a negative time is that of an import that still fills the project
+const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at >= 0 ORDER BY project_key";
 const MEMORIES = `SELECT memory_key FROM memories WHERE project_key = ${REMOVED_KEY} LIMIT $limit`;
 const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${REMOVED_KEY}`;
 // rows that refer to other rows are erased before those; messages, sources, deliveries and secrets are erased by

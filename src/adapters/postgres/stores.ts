@@ -59,6 +59,8 @@ export interface PostgresStores extends Stores {
   readonly files: SharedFiles;
   /** Makes what the nodes on this database agree on. */
   coordination(log: Log): PostgresCoordination;
+  /** The connections, for commands that keep data (`keeping/`). */
+  readonly client: Client;
   /** Why changes are refused, because the data is being moved or was moved (`closing.ts`); null if they are not. */
   whyClosed(): Promise<string | null>;
   /** Closes all connections. */
@@ -114,6 +116,7 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     shared: new PostgresSharedIndex(client),
     files: new PostgresFiles(client),
     coordination: (log) => new PostgresCoordination({ client, nodeId, clock: surroundings.clock, log }),
+    client,
     whyClosed: async () => ((await closingOf(client)) === null ? null : databaseError("closed", client.where).message),
     close: () => client.close(),
   };

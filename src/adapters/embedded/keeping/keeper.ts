@@ -1,60 +1,44 @@
 // Copies data out of the stores and back into them: exports and imports of projects.
 
 import type { ProjectId } from "../../../domain/ids.ts";
-import {
-  EXPORT_FORMAT,
-  EXPORT_VERSION,
-  type ExportEnd,
-  type ExportHeader,
-  type ExportRecord,
-} from "../../../domain/project-export.ts";
+import type { ExportRecord } from "../../../domain/project-export.ts";
 import type { FilledPart, StoreSummary } from "../../../domain/store-copy.ts";
 import type { OnVerifyProgress, Verification } from "../../../domain/verification.ts";
-import { isoTime } from "../../../kit/clock.ts";
-import { VERSION } from "../../../kit/version.ts";
+import type { Mended, StoreKeeper } from "../../../ports/store-keeper.ts";
+import { exportLines } from "../../rows/keeping/export-lines.ts";
+import { type MendingParts, mend } from "../../rows/keeping/mending.ts";
+import { type ImportParts, importProject } from "../../rows/keeping/project-import.ts";
+import { compareStores, defectsOf, type StoreComparison } from "../../rows/keeping/verification.ts";
+import type { Archive } from "../duckdb/archive.ts";
 import { type Snapshot, type SnapshotParts, takeSnapshot } from "../snapshot.ts";
+import { HIDDEN } from "../sqlite/project-rows.ts";
 import type { SqliteStores } from "../sqlite/stores.ts";
-import { type Mended, type MendingParts, mend } from "./mending.ts";
-import { ProjectExport } from "./project-export.ts";
-import { type ImportParts, ProjectImport } from "./project-import.ts";
+import type { StoreQuarantine } from "../store-quarantine.ts";
+import { comparedStoresOf, exportSourceOf, writeRows } from "./row-access.ts";
 import { partsOf, summaryOf } from "./store-parts.ts";
-import { compareStores, defectsOf, type StoreComparison } from "./verification.ts";
 
 /** What a keeper needs. */
-export type KeeperParts = SnapshotParts & ImportParts & MendingParts & { readonly stores: SqliteStores };
+export type KeeperParts = SnapshotParts &
+  Omit<ImportParts, "write" | "hidden"> &
+  Pick<MendingParts, "clock"> & {
+    readonly stores: SqliteStores;
+    readonly archive: Archive;
+    readonly quarantine: StoreQuarantine;
+  };
 
 /** Exports and imports projects of the stores of one data directory. */
-export class Keeper {
+export class Keeper implements StoreKeeper {
   readonly #parts: KeeperParts;
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
   }
 
-  /**
-   * The lines of an export, each with its line end. All of them show the project at one moment.
-   * @param projectId null: the default project
-   * @throws Fault `project_not_found`; StoreError if a store cannot be read
-   */
   async *export(projectId: string | null): AsyncGenerator<string> {
     const now = this.#parts.clock.now();
     const snapshot = await takeSnapshot(this.#parts);
     try {
-      const project = new ProjectExport(snapshot, projectId, now);
-      const header: ExportHeader = {
-        ...{ type: "header", format: EXPORT_FORMAT, version: EXPORT_VERSION, mneme: VERSION },
-        ...{ exported_at: isoTime(now), counts: project.counts() },
-      };
-      yield lineOf(header);
-      const hash = new Bun.CryptoHasher("sha256");
-      let lines = 0;
-      for await (const record of project.records()) {
-        const line = lineOf(record);
-        hash.update(line);
-        lines += 1;
-        yield line;
-      }
-      yield lineOf({ type: "end", lines, sha256: hash.digest("hex") });
+      yield* exportLines(exportSourceOf(snapshot), projectId, now);
     } finally {
       await snapshot.close();
     }
@@ -99,34 +83,28 @@ export class Keeper {
    */
   async repair(onProgress: OnVerifyProgress): Promise<Mended> {
     const { found } = await this.#compare(onProgress);
-    return mend(this.#parts, found);
+    const { stores, archive, files, quarantine, clock } = this.#parts;
+    const parts = { write: writeRows(stores), memories: stores.memories, archive, files, quarantine, clock };
+    const setFilesAside = async (names: readonly string[]) => {
+      quarantine.move(...names.map((name) => files.pathOf(name)));
+    };
+    return mend({ ...parts, setFilesAside }, found);
   }
 
   async #compare(onProgress: OnVerifyProgress): Promise<StoreComparison> {
     const uploads = await this.#parts.files.names(0);
     const snapshot = await takeSnapshot(this.#parts);
     try {
-      return await compareStores(snapshot, uploads, (done, total) => onProgress("texts", done, total));
+      return await compareStores(comparedStoresOf(snapshot), uploads, (done, total) =>
+        onProgress("texts", done, total),
+      );
     } finally {
       await snapshot.close();
     }
   }
 
-  /**
-   * Stores the records of an export as a new project, completely or not at all.
-   * @throws ExportError if the records cannot be stored, with the number of the record
-   */
-  async import(
-    records: AsyncIterable<ExportRecord>,
-  ): Promise<{ readonly projectId: ProjectId; readonly records: number }> {
-    const importing = new ProjectImport(this.#parts);
-    try {
-      for await (const record of records) await importing.add(record);
-      return await importing.finish();
-    } catch (error) {
-      await importing.giveUp();
-      throw error;
-    }
+  import(records: AsyncIterable<ExportRecord>): Promise<{ readonly projectId: ProjectId; readonly records: number }> {
+    return importProject({ ...this.#parts, write: writeRows(this.#parts.stores), hidden: () => HIDDEN }, records);
   }
 }
 
@@ -136,8 +114,4 @@ async function* closing(parts: AsyncGenerator<FilledPart>, snapshot: Snapshot): 
   } finally {
     await snapshot.close();
   }
-}
-
-function lineOf(record: ExportHeader | ExportRecord | ExportEnd): string {
-  return `${JSON.stringify(record)}\n`;
 }

@@ -29,6 +29,7 @@ import { SqliteMemoryStore } from "./memory-store.ts";
 import type { Ownership } from "./opening.ts";
 import { SqliteOutbox } from "./outbox.ts";
 import { SqliteProjectModelStore } from "./project-model-store.ts";
+import { HIDDEN } from "./project-rows.ts";
 import { SqliteRetirementStore } from "./retirement-store.ts";
 import { SqliteTransactions, WriteQueue } from "./transactions.ts";
 import { projectKeyOf } from "./user-rows.ts";
@@ -37,6 +38,8 @@ import { type DeliveryClaims, SqliteWebhookStore } from "./webhook-store.ts";
 
 /** Number of pages that are compared before other work may run; about a millisecond. */
 const PAGES_PER_TURN = 256;
+
+const GIVE_UP_IMPORTS = `UPDATE projects SET deleted_at = $now WHERE deleted_at = ${HIDDEN}`;
 
 /** Options for opening the stores. */
 export interface SqliteStoreOptions {
@@ -69,6 +72,10 @@ export interface SqliteStores extends Stores {
   snapshot<T>(alongside: () => Promise<T>): Promise<readonly [SqliteDatabase, T]>;
   /** Runs `write` on the writing connection in one transaction, when its turn comes. It must take milliseconds. */
   write<T>(write: (database: SqliteDatabase) => T): Eventually<T>;
+  /** Has what imports left erased that ended without a word, such as by a crash. The caller has the lock. */
+  giveUpImports(): void;
+  /** Like `write`, but `work` may wait for other things; then other writers wait too. */
+  writeLong<T>(work: (database: SqliteDatabase) => Promise<T>): Promise<T>;
   /**
    * Compares all pages of the file with their sums; other work runs between two steps.
    * @returns the number of pages, and the numbers of the damaged ones
@@ -115,6 +122,22 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
         }
       }),
     write: (write) => queue.run(() => writer.transaction(() => write(writer))),
+    giveUpImports: () => {
+      const now = options.clock.now();
+      writer.transaction(() => writer.prepare<never, { now: number }>(GIVE_UP_IMPORTS).run({ now }));
+    },
+    writeLong: (work) =>
+      queue.hold(async () => {
+        writer.begin();
+        try {
+          const result = await work(writer);
+          writer.commit();
+          return result;
+        } catch (error) {
+          writer.rollback();
+          throw error;
+        }
+      }),
     closeToChanges: async () => {
       await queue.run(() => writer.transaction(() => closeRows(writer)));
       return `${writer.storeId}-${closingOf(writer)}`;

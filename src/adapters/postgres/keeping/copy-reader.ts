@@ -16,6 +16,7 @@ import { VERSION } from "../../../kit/version.ts";
 import { PART_BYTES_MAX, PartLines } from "../../rows/part-lines.ts";
 import { encodeRow, type RowValue } from "../../rows/row-lines.ts";
 import type { Client } from "../client.ts";
+import { keptPieces } from "./row-access.ts";
 import { DatabaseSnapshot } from "./snapshot.ts";
 import { COPIED_EXPRESSIONS, NUMBERS } from "./table-differences.ts";
 
@@ -33,8 +34,6 @@ const TEXTS = "SELECT project_id, memory_key, version, content FROM texts ORDER 
 const CHUNKS = `SELECT texts.project_id, chunks.memory_key, chunk_key, ordinal, range_start, range_end, headings
   FROM chunks JOIN texts USING (memory_key) ORDER BY chunks.memory_key, chunk_key`;
 const UPLOADS = "SELECT DISTINCT file AS name FROM memories WHERE file IS NOT NULL ORDER BY 1";
-const PIECES = "SELECT piece FROM kept_files WHERE name = $name ORDER BY piece";
-const PIECE = "SELECT bytes FROM kept_files WHERE name = $name AND piece = $piece";
 const SEQUENCES = `SELECT (SELECT next FROM chunk_keys) AS chunk_key,
   (SELECT last_value + is_called::int FROM known_users) AS known_user,
   (SELECT last_value + is_called::int FROM lease_tokens) AS lease`;
@@ -163,13 +162,11 @@ function linesPart(
 }
 
 async function* uploadParts(snapshot: DatabaseSnapshot, name: string): AsyncGenerator<FilledPart> {
-  const pieces = await snapshot.all<{ readonly piece: bigint }>(PIECES, { name });
-  if (pieces.length === 0) throw new Error(`The file ${name} of a memory is missing: run mneme verify.`);
-  let [waiting, length, offset]: [Uint8Array[], number, number] = [[], 0, 0];
+  let [waiting, length, offset, isThere]: [Uint8Array[], number, number, boolean] = [[], 0, 0, false];
   const part = (): FilledPart => ({ part: { kind: "upload", name, offset }, bytes: Buffer.concat(waiting) });
-  for (const { piece } of pieces) {
-    const [found] = await snapshot.all<{ readonly bytes: Uint8Array }>(PIECE, { name, piece });
-    let rest = found?.bytes ?? new Uint8Array(0);
+  for await (const piece of keptPieces(snapshot, name)) {
+    isThere = true;
+    let rest = piece;
     while (length + rest.length > PART_BYTES_MAX) {
       waiting.push(rest.subarray(0, PART_BYTES_MAX - length));
       rest = rest.subarray(PART_BYTES_MAX - length);
@@ -179,6 +176,7 @@ async function* uploadParts(snapshot: DatabaseSnapshot, name: string): AsyncGene
     waiting.push(rest);
     length += rest.length;
   }
+  if (!isThere) throw new Error(`The file ${name} of a memory is missing: run mneme verify.`);
   if (length > 0 || offset === 0) yield part();
 }
 

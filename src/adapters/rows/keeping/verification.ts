@@ -1,18 +1,16 @@
 // Compares the stores of record at one moment: rows with texts, their versions, sizes and hashes, and rows with
 // uploaded files. mending.ts repairs what it finds.
 
-import { stat } from "node:fs/promises";
 import { type Defect, type DefectKind, EXAMPLES_MAX, type Verification } from "../../../domain/verification.ts";
-import { nullIfMissing } from "../../../kit/if-missing.ts";
-import { keptFileOf } from "../../rows/memory-file.ts";
-import type { Snapshot } from "../snapshot.ts";
+import { keptFileOf } from "../memory-file.ts";
+import type { RowReader } from "./row-access.ts";
 
 /** Memory keys that one query covers. */
 const WINDOW_KEYS = 1_024n;
 
 const ROWS = `SELECT memory_key, id, version, status, content_bytes, content_sha256, source, deleted_at FROM memories
   WHERE memory_key BETWEEN $first AND $last ORDER BY memory_key`;
-const LAST_KEY = "SELECT ifnull(max(memory_key), 0) AS key FROM memories";
+const LAST_KEY = "SELECT max(memory_key) AS key FROM memories";
 
 interface Row {
   readonly memory_key: bigint;
@@ -25,7 +23,26 @@ interface Row {
   readonly deleted_at: bigint | null;
 }
 
-type Text = readonly [memoryKey: bigint, version: number, bytes: bigint, sha256: string];
+/** What is known of a stored text. */
+export interface TextSum {
+  readonly memoryKey: bigint;
+  readonly version: bigint;
+  /** Size in UTF-8 bytes. */
+  readonly bytes: bigint;
+  /** SHA-256 in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** What a comparison reads. All of it shows one moment. */
+export interface ComparedStores {
+  readonly rows: RowReader;
+  /** The largest memory key of a text; 0 if there are none. */
+  lastText(): Promise<bigint>;
+  /** The texts of memories with keys in a range. */
+  texts(first: bigint, last: bigint): Promise<readonly TextSum[]>;
+  /** Size of an uploaded file in bytes; null if it is missing. */
+  uploadBytes(name: string): Promise<number | null>;
+}
 
 /** A defect of one memory, text or file. */
 export interface FoundDefect {
@@ -46,20 +63,22 @@ export interface StoreComparison {
   readonly found: readonly FoundDefect[];
 }
 
-/** Compares the stores of a snapshot. `uploads` has the names of the files that were there before the snapshot. */
+/** Compares stores. `uploads` has the names of the files that were there before the snapshot. */
 export async function compareStores(
-  snapshot: Snapshot,
+  stores: ComparedStores,
   uploads: readonly string[],
   onProgress: (done: number, total: number) => void,
 ): Promise<StoreComparison> {
   const found: FoundDefect[] = [];
   const unreferenced = new Set(uploads);
   const counts = { memories: 0, texts: 0, uploads: uploads.length };
-  const end = await lastKey(snapshot);
+  const [lastRow] = await stores.rows.all<{ readonly key: bigint | null }>(LAST_KEY);
+  const lastText = await stores.lastText();
+  const end = (lastRow?.key ?? 0n) > lastText ? (lastRow?.key ?? 0n) : lastText;
   for (let first = 0n; first <= end; first += WINDOW_KEYS) {
     const last = first + WINDOW_KEYS - 1n;
-    const texts = await textsBetween(snapshot, first, last);
-    const rows = snapshot.rows.prepare<Row, { first: bigint; last: bigint }>(ROWS).all({ first, last });
+    const texts = new Map((await stores.texts(first, last)).map((text) => [text.memoryKey, text]));
+    const rows = await stores.rows.all<Row>(ROWS, { first, last });
     counts.texts += texts.size;
     for (const row of rows) {
       const text = texts.get(row.memory_key);
@@ -72,8 +91,7 @@ export async function compareStores(
       const file = keptFileOf(row);
       if (file === null) continue;
       unreferenced.delete(file);
-      const size = (await stat(snapshot.pathOf(file)).catch(nullIfMissing))?.size;
-      if (size === Number(row.content_bytes)) continue;
+      if ((await stores.uploadBytes(file)) === Number(row.content_bytes)) continue;
       found.push({ kind: "missing_upload", example: row.id, memoryKey, version, file });
     }
     for (const key of texts.keys()) found.push({ kind: "surplus_text", example: String(key), memoryKey: key });
@@ -95,28 +113,11 @@ export function defectsOf(found: readonly Pick<FoundDefect, "kind" | "example">[
   );
 }
 
-function textDefect(row: Row, text: Text | undefined): DefectKind | null {
+function textDefect(row: Row, text: TextSum | undefined): DefectKind | null {
   if (text === undefined) return "missing_text";
-  const [, version, bytes, sha256] = text;
-  if (BigInt(version) !== row.version) return "other_version";
+  const { version, bytes, sha256 } = text;
+  if (version !== row.version) return "other_version";
   // the row of an uploaded file has the hash of the file
   const isHashRight = row.source !== null || sha256 === Buffer.from(row.content_sha256).toString("hex");
   return bytes === row.content_bytes && isHashRight ? null : "wrong_text";
-}
-
-async function textsBetween({ texts }: Snapshot, first: bigint, last: bigint): Promise<Map<bigint, Text>> {
-  const found = new Map<bigint, Text>();
-  const sql = `SELECT memory_key, max(version), sum(strlen(content))::UBIGINT, sha256(string_agg(content, '' ORDER BY piece))
-    FROM texts WHERE memory_key BETWEEN ${first} AND ${last} GROUP BY memory_key`;
-  for await (const rows of texts.rows<Text>(sql)) for (const text of rows) found.set(text[0], text);
-  return found;
-}
-
-async function lastKey({ rows, texts }: Snapshot): Promise<bigint> {
-  let last = rows.prepare<{ key: bigint }>(LAST_KEY).get({})?.key ?? 0n;
-  for await (const found of texts.rows<readonly [bigint]>("SELECT ifnull(max(memory_key), 0)::UBIGINT FROM texts")) {
-    const key = found[0]?.[0] ?? 0n;
-    if (key > last) last = key;
-  }
-  return last;
 }

@@ -5,10 +5,12 @@ import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { DefectKind, Repair } from "../../../domain/verification.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { MemoryStore } from "../../../ports/memory-store.ts";
+import type { Mended } from "../../../ports/store-keeper.ts";
+import type { TextArchive } from "../../../ports/text-archive.ts";
 import type { UploadFiles } from "../../../ports/upload-files.ts";
-import type { Archive } from "../duckdb/archive.ts";
-import type { SqliteStores } from "../sqlite/stores.ts";
-import type { StoreQuarantine } from "../store-quarantine.ts";
+import { storedSource } from "../memory.ts";
+import { keptFileOf } from "../memory-file.ts";
+import type { RowParams, WriteRows } from "./row-access.ts";
 import type { FoundDefect } from "./verification.ts";
 
 /** Defects per step. */
@@ -34,23 +36,29 @@ export const FAIL = `UPDATE memories SET status = 'failed', chunk_count = 0, err
   WHERE memory_key = $key AND version = $version AND deleted_at IS NULL`;
 const FAIL_COMPLETED = `${FAIL} AND status = 'completed'
   RETURNING (SELECT id FROM projects WHERE projects.project_key = memories.project_key) AS project`;
-const FORGET_FILE = `UPDATE memories SET
-    source = CASE WHEN source ->> '$.filename' IS NULL THEN NULL ELSE json_remove(source, '$.file') END
-  WHERE memory_key = $key AND version = $version AND source ->> '$.file' = $file`;
+const SOURCE_OF = "SELECT source FROM memories WHERE memory_key = $key AND version = $version";
+const FORGET_FILE = "UPDATE memories SET source = $source WHERE memory_key = $key";
+const FORGET_FILE_POSTGRES = `UPDATE memories SET source = $source, file = NULL,
+    media_type = CASE WHEN CAST($source AS TEXT) IS NULL THEN NULL ELSE media_type END
+  WHERE memory_key = $key`;
+const FORGET_EMPTY = "DELETE FROM waiting_contents WHERE memory_key = $key AND content = ''";
+
+/** Keeps what cannot be computed again. */
+export interface LostThings {
+  readonly directory: string;
+  append(name: string, line: string): void;
+}
 
 /** What the repairs need. */
 export interface MendingParts {
-  readonly stores: Pick<SqliteStores, "write"> & { readonly memories: Pick<MemoryStore, "unreferencedFiles"> };
-  readonly archive: Pick<Archive, "contents" | "remove">;
-  readonly files: Pick<UploadFiles, "names" | "pathOf">;
-  readonly quarantine: StoreQuarantine;
+  readonly write: WriteRows;
+  readonly memories: Pick<MemoryStore, "unreferencedFiles">;
+  readonly archive: Pick<TextArchive, "contents" | "remove">;
+  readonly files: Pick<UploadFiles, "names">;
+  readonly quarantine: LostThings;
+  /** Moves uploaded files to the quarantine. */
+  readonly setFilesAside: (names: readonly string[]) => Promise<void>;
   readonly clock: Pick<Clock, "now">;
-}
-
-/** What was repaired, and the memories that became `failed`: they have to leave the index. */
-export interface Mended {
-  readonly repairs: readonly Repair[];
-  readonly failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>;
 }
 
 /** Repairs what a comparison found. It can be repeated. */
@@ -80,8 +88,8 @@ export async function mend(parts: MendingParts, found: readonly FoundDefect[]): 
 
   const names = of("surplus_upload").flatMap(({ file }) => file ?? []);
   const old = new Set(await parts.files.names(ORPHAN_AGE_MS));
-  const orphans = await parts.stores.memories.unreferencedFiles(names.filter((name) => old.has(name)));
-  parts.quarantine.move(...orphans.map((name) => parts.files.pathOf(name)));
+  const orphans = await parts.memories.unreferencedFiles(names.filter((name) => old.has(name)));
+  await parts.setFilesAside(orphans);
   note("surplus_upload", orphans.length, `${orphans.length} uploaded files were moved to ${place}`);
   return { repairs, failed };
 }
@@ -92,12 +100,14 @@ async function failCompleted(
   failed: Map<ProjectId, MemoryKey[]>,
 ): Promise<number> {
   const now = parts.clock.now();
-  const changed = await parts.stores.write((database) => {
-    const fail = database.prepare<{ project: string }, FailValues>(FAIL_COMPLETED);
-    return defects.flatMap(({ memoryKey: key = 0n, version = 0n }) => {
-      const row = fail.get({ key, version, message: LOST_TEXT, now });
-      return row === null ? [] : [{ key: key as MemoryKey, project: row.project as ProjectId }];
-    });
+  const changed = await parts.write(async (rows) => {
+    const failures: { readonly key: MemoryKey; readonly project: ProjectId }[] = [];
+    for (const { memoryKey: key = 0n, version = 0n } of defects) {
+      const params = { key, version, message: LOST_TEXT, now };
+      const [row] = await rows.all<{ readonly project: ProjectId }>(FAIL_COMPLETED, params);
+      if (row !== undefined) failures.push({ key: key as MemoryKey, project: row.project });
+    }
+    return failures;
   });
   for (const { key, project } of changed) failed.set(project, [...(failed.get(project) ?? []), key]);
   await setTextsAside(
@@ -122,19 +132,23 @@ export async function setTextsAside(
 
 async function failUploads(parts: MendingParts, defects: readonly FoundDefect[]): Promise<void> {
   const now = parts.clock.now();
-  const forgotten = await parts.stores.write((database) =>
-    defects.flatMap(({ memoryKey: key = 0n, version = 0n, file = "" }) => {
-      const isSame = database.prepare<never, FileValues>(FORGET_FILE).run({ key, version, file }) > 0;
-      if (!isSame) return [];
-      database.prepare<never, FailValues>(FAIL).run({ key, version, message: LOST_UPLOAD, now });
+  const forgotten = await parts.write(async (rows) => {
+    const changed: { readonly key: MemoryKey; readonly file: string }[] = [];
+    for (const { memoryKey: key = 0n, version = 0n, file = "" } of defects) {
+      const [row] = await rows.all<{ readonly source: string | null }>(SOURCE_OF, { key, version });
+      const source = row?.source ?? null;
+      if (source === null || keptFileOf({ source }) !== file) continue;
+      const { file: _, ...rest } = JSON.parse(source) as { readonly file: string };
+      const left = storedSource({ source }) === null ? null : JSON.stringify(rest);
+      await rows.all(rows.dialect === "sqlite" ? FORGET_FILE : FORGET_FILE_POSTGRES, { key, source: left });
+      await rows.all(FAIL, { key, version, message: LOST_UPLOAD, now } satisfies RowParams);
       // the empty content of a text in a file must not be processed by a retry
-      database
-        .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key AND content = ''")
-        .run({ key });
-      return [{ key: key as MemoryKey, path: parts.files.pathOf(file) }];
-    }),
-  );
-  parts.quarantine.move(...forgotten.map(({ path }) => path));
+      await rows.all(FORGET_EMPTY, { key });
+      changed.push({ key: key as MemoryKey, file });
+    }
+    return changed;
+  });
+  await parts.setFilesAside(forgotten.map(({ file }) => file));
   await setTextsAside(
     parts,
     forgotten.map(({ key }) => key),
@@ -148,8 +162,6 @@ export type FailValues = {
   readonly message: string;
   readonly now: number;
 };
-type FileValues = { readonly key: bigint; readonly version: bigint; readonly file: string };
-
 function* stepsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let first = 0; first < items.length; first += STEP) yield items.slice(first, first + STEP);
 }

@@ -1,17 +1,18 @@
-// Reads everything that a project owns from a snapshot, as the records of domain/project-export.ts. project-import.ts
-// writes them.
+// Reads everything that a project owns, as the records of domain/project-export.ts. project-import.ts writes them.
 
-import { open, readFile } from "node:fs/promises";
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { JsonObject } from "../../../domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
-import type { ExportedMemory, ExportedSettings, ExportRecord } from "../../../domain/project-export.ts";
-import { storedSource } from "../../rows/memory.ts";
-import { LIVE } from "../../rows/sql.ts";
-import { clusters, toCondition } from "../duckdb/key-conditions.ts";
-import type { Snapshot } from "../snapshot.ts";
-import { KEYS, keyList } from "../sqlite/memory-row.ts";
-import { StoreError } from "../store-error.ts";
+import {
+  ExportError,
+  type ExportedMemory,
+  type ExportedSettings,
+  type ExportRecord,
+} from "../../../domain/project-export.ts";
+import { storedSource } from "../memory.ts";
+import { keptFileOf } from "../memory-file.ts";
+import { LIVE } from "../sql.ts";
+import { type AnyRow, listOf, type RowReader } from "./row-access.ts";
 
 const MiB = 1024 * 1024;
 /** Rows that are read at once; other work runs between two pages. */
@@ -22,9 +23,8 @@ const PAGE_CONTENT_BYTES = 16 * MiB;
 const FILE_PART_BYTES = MiB;
 
 const PROJECT = `SELECT project_key AS key, * FROM projects
-  WHERE deleted_at IS NULL AND iif($named IS NULL, is_default = 1, id = $named OR name = $named)`;
-
-type Page = { readonly project: bigint; readonly after: bigint; readonly now: number; readonly limit: number };
+  WHERE deleted_at IS NULL AND CASE WHEN CAST($named AS TEXT) IS NULL THEN is_default = 1
+    ELSE id = $named OR name = $named END ORDER BY project_key`;
 
 const OF_USER = "(SELECT users.id FROM users WHERE users.user_key = memories.user_key)";
 const MEMORIES = `SELECT memories.memory_key AS key, memories.*, ${OF_USER} AS user_id,
@@ -47,16 +47,17 @@ const CHATS = `SELECT chats.chat_key AS key, chats.*,
 const MESSAGES = `SELECT messages.message_key AS key, messages.*, chats.id AS chat_id
   FROM messages JOIN chats USING (chat_key)
   WHERE chats.project_key = $project AND message_key > $after ORDER BY message_key LIMIT $limit`;
-const SOURCES = `SELECT message_sources.message_key, position, memories.id AS memory_id, shown
+const sourcesOf = ({
+  keys,
+}: RowReader) => `SELECT message_sources.message_key, position, memories.id AS memory_id, shown
   FROM message_sources JOIN memories USING (memory_key)
-  WHERE message_key IN ${KEYS} AND ${LIVE} AND memories.project_key = $project ORDER BY message_key, position`;
+  WHERE message_key IN ${keys} AND ${LIVE} AND memories.project_key = $project ORDER BY message_key, position`;
 const WEBHOOKS = `SELECT webhook_key AS key, * FROM webhooks
   WHERE project_key = $project AND webhook_key > $after ORDER BY webhook_key LIMIT $limit`;
 const USAGE = `SELECT month_start AS key, * FROM monthly_usage
   WHERE project_key = $project AND month_start > $after ORDER BY month_start LIMIT $limit`;
-// the name of a file only if it has a long text: an uploaded file is exported in records of its own
-const WAITING = `SELECT memory_key, content, CASE WHEN source ->> '$.filename' IS NULL THEN source ->> '$.file' END AS file
-  FROM waiting_contents JOIN memories USING (memory_key) WHERE memory_key IN ${KEYS}`;
+const waitingIn = ({ keys }: RowReader) => `SELECT memory_key, content, source
+  FROM waiting_contents JOIN memories USING (memory_key) WHERE memory_key IN ${keys}`;
 
 const COUNTS: Readonly<Record<string, string>> = {
   user: "SELECT count(*) AS n FROM users WHERE project_key = $project AND known_key IS NOT NULL",
@@ -69,44 +70,57 @@ const COUNTS: Readonly<Record<string, string>> = {
 };
 
 /** A row with any columns. */
-type Row = Readonly<Record<string, string | bigint | Uint8Array | null>> & { readonly key: bigint };
+type Row = AnyRow & { readonly key: bigint };
 
-/** Reads one project from a snapshot. */
+/** What an export reads. All of it shows one moment. */
+export interface ExportSource {
+  readonly rows: RowReader;
+  /** The texts of published memories, by key. */
+  contents(keys: readonly bigint[]): Promise<ReadonlyMap<bigint, string>>;
+  /** The bytes of an uploaded file. */
+  file(name: string): AsyncIterable<Uint8Array>;
+}
+
+/** Reads one project. */
 export class ProjectExport {
-  readonly #project: Row;
+  private constructor(
+    private readonly source: ExportSource,
+    private readonly project: Row,
+    private readonly now: number,
+  ) {}
 
   /**
    * @param named id or name of the project; null: the default project
    * @param now Unix milliseconds: memories that have expired by then are left out
    * @throws Fault `project_not_found`, or `invalid_request` for the name of several projects
    */
-  constructor(
-    private readonly snapshot: Snapshot,
-    named: string | null,
-    private readonly now: number,
-  ) {
-    const found = snapshot.rows.prepare<Row, { named: string | null }>(PROJECT).all({ named });
+  static async open(source: ExportSource, named: string | null, now: number): Promise<ProjectExport> {
+    const found = await source.rows.all<Row>(PROJECT, { named });
     const [project, second] = found;
     if (second !== undefined) {
       const ids = found.map(({ id }) => id).join(", ");
       throw new Fault("invalid_request", `${JSON.stringify(named)} is the name of several projects: ${ids}.`);
     }
     if (project === undefined) throw new Fault("project_not_found", `There is no project ${JSON.stringify(named)}.`);
-    this.#project = project;
+    return new ProjectExport(source, project, now);
   }
 
   /** Number of records by type. */
-  counts(): Readonly<Record<string, number>> {
-    const of = (sql: string) => {
-      const params = { project: this.#project.key, now: this.now };
-      return Number(this.snapshot.rows.prepare<{ n: bigint }, typeof params>(sql).get(params)?.n ?? 0n);
-    };
-    return { project: 1, ...Object.fromEntries(Object.entries(COUNTS).map(([type, sql]) => [type, of(sql)])) };
+  async counts(): Promise<Readonly<Record<string, number>>> {
+    const counts: Record<string, number> = { project: 1 };
+    for (const [type, sql] of Object.entries(COUNTS)) {
+      const [row] = await this.source.rows.all<{ readonly n: bigint }>(sql, {
+        project: this.project.key,
+        now: this.now,
+      });
+      counts[type] = Number(row?.n ?? 0n);
+    }
+    return counts;
   }
 
   /**
    * All records, in the order of EXPORT_TYPES; a file follows its memory.
-   * @throws StoreError if the text of a completed memory is missing
+   * @throws ExportError if the text of a completed memory is missing
    */
   async *records(): AsyncGenerator<ExportRecord> {
     yield this.#projectRecord();
@@ -135,7 +149,7 @@ export class ProjectExport {
   }
 
   #projectRecord(): ExportRecord {
-    const { id, name, plan, created_at, settings } = this.#project;
+    const { id, name, plan, created_at, settings } = this.project;
     const stored = JSON.parse(string(settings));
     const { api_key, is_address_trusted, ...llm } = { ...DEFAULT_SETTINGS.llm, ...stored.llm };
     const exported: ExportedSettings = { ...DEFAULT_SETTINGS, ...stored, llm };
@@ -149,8 +163,8 @@ export class ProjectExport {
   async *#pages(sql: string): AsyncGenerator<readonly Row[]> {
     let after = -1n;
     for (;;) {
-      const params = { project: this.#project.key, after, now: this.now, limit: PAGE_ROWS };
-      const rows = this.snapshot.rows.prepare<Row, Page>(sql).all(params);
+      const params = { project: this.project.key, after, now: this.now, limit: PAGE_ROWS };
+      const rows = await this.source.rows.all<Row>(sql, params);
       if (rows.length > 0) yield rows;
       if (rows.length < PAGE_ROWS) return;
       after = rows.at(-1)?.key ?? after;
@@ -164,8 +178,8 @@ export class ProjectExport {
 
   async *#messages(): AsyncGenerator<ExportRecord> {
     for await (const rows of this.#pages(MESSAGES)) {
-      const params = { keys: keyList(rows.map(({ key }) => key)), now: this.now, project: this.#project.key };
-      const found = this.snapshot.rows.prepare<Row, typeof params>(SOURCES).all(params);
+      const params = { keys: listOf(rows.map(({ key }) => key)), now: this.now, project: this.project.key };
+      const found = await this.source.rows.all<Row>(sourcesOf(this.source.rows), params);
       const sources = Map.groupBy(found, (source) => source.message_key);
       for (const row of rows) {
         yield {
@@ -198,34 +212,32 @@ export class ProjectExport {
 
   /** Contents by memory key: waiting ones from the rows, published ones from the texts. */
   async #contents(keys: readonly bigint[]): Promise<ReadonlyMap<unknown, string>> {
-    const waiting = this.snapshot.rows.prepare<Row, { keys: string }>(WAITING).all({ keys: keyList(keys) });
+    const { rows } = this.source;
     const contents = new Map<unknown, string>();
-    for (const { memory_key, content, file } of waiting) {
-      const name = text(file);
-      contents.set(memory_key, name === null ? string(content) : await readFile(this.snapshot.pathOf(name), "utf8"));
+    for (const { memory_key, content, source } of await rows.all<Row>(waitingIn(rows), { keys: listOf(keys) })) {
+      // the file of a long text; an uploaded file is exported in records of its own
+      const name = storedSource({ source: text(source) }) === null ? keptFileOf({ source: text(source) }) : null;
+      contents.set(memory_key, name === null ? string(content) : await this.#textIn(name));
     }
-    for (const cluster of clusters(keys.filter((key) => !contents.has(key)))) {
-      const sql = `SELECT memory_key, content FROM texts WHERE ${toCondition(cluster)} ORDER BY memory_key, piece`;
-      for await (const pieces of this.snapshot.texts.rows<readonly [bigint, string]>(sql)) {
-        for (const [key, piece] of pieces) contents.set(key, (contents.get(key) ?? "") + piece);
-      }
-    }
+    const published = await this.source.contents(keys.filter((key) => !contents.has(key)));
+    for (const [key, content] of published) contents.set(key, content);
     return contents;
   }
 
+  async #textIn(name: string): Promise<string> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.source.file(name)) pieces.push(piece);
+    return Buffer.concat(pieces).toString("utf8");
+  }
+
   async *#file(memoryId: string, name: string): AsyncGenerator<ExportRecord> {
-    const file = await open(this.snapshot.pathOf(name), "r");
-    try {
-      const buffer = new Uint8Array(FILE_PART_BYTES);
-      for (let offset = 0; ; ) {
-        const { bytesRead } = await file.read(buffer, 0, FILE_PART_BYTES, offset);
-        if (bytesRead === 0) return;
-        const data = Buffer.from(buffer.subarray(0, bytesRead)).toString("base64");
-        yield { type: "file", memory_id: memoryId, offset, data };
-        offset += bytesRead;
+    let offset = 0;
+    for await (const piece of this.source.file(name)) {
+      for (let start = 0; start < piece.length; start += FILE_PART_BYTES) {
+        const data = Buffer.from(piece.subarray(start, start + FILE_PART_BYTES));
+        yield { type: "file", memory_id: memoryId, offset, data: data.toString("base64") };
+        offset += data.length;
       }
-    } finally {
-      await file.close();
     }
   }
 }
@@ -235,7 +247,7 @@ function memoryRecord(row: Row, content: string | null): ExportedMemory {
   const isReindexed = row.is_reindexed === 1n;
   const status = isReindexed ? "completed" : string(row.status);
   if (status === "completed" && content === null) {
-    throw new StoreError("damaged", `The text of memory ${string(row.id)} is missing: restore it from a backup.`);
+    throw new ExportError(`the text of memory ${string(row.id)} is missing: restore it from a backup`);
   }
   invariant(row.content_sha256 instanceof Uint8Array, "a memory has no hash of its content");
   return {

@@ -14,11 +14,10 @@ import {
 } from "../../../domain/project-export.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { IncomingFile, UploadFiles } from "../../../ports/upload-files.ts";
-import { foldTitle } from "../../rows/memory.ts";
-import { type RandomBytes, systemRandom } from "../../rows/random.ts";
-import type { Bindings, SqliteDatabase } from "../sqlite/database.ts";
-import { HIDDEN } from "../sqlite/project-rows.ts";
-import type { SqliteStores } from "../sqlite/stores.ts";
+import { foldTitle, storedSource } from "../memory.ts";
+import { keptFileOf } from "../memory-file.ts";
+import { type RandomBytes, systemRandom } from "../random.ts";
+import type { RowParams, RowWriter, WriteRows } from "./row-access.ts";
 
 const MiB = 1024 * 1024;
 /**
@@ -27,60 +26,101 @@ const MiB = 1024 * 1024;
 const BATCH_RECORDS = 50;
 const BATCH_CHARACTERS = 2 * MiB;
 
+/**
+ * `deleted_at` of a project that an import fills is negative: it counts as missing like a removed one, but is not
+ * erased. PostgreSQL has the time of the last step there, so that what a killed import left is erased after a while.
+ */
 const PROJECT = `INSERT INTO projects (id, name, plan, settings, secret, created_at, deleted_at)
-  VALUES ($id, $name, $plan, $settings, $secret, $createdAt, ${HIDDEN}) ON CONFLICT DO NOTHING RETURNING project_key AS key`;
-const SHOW = `UPDATE projects SET deleted_at = NULL WHERE project_key = $key AND deleted_at = ${HIDDEN}`;
-const GIVE_UP = `UPDATE projects SET deleted_at = $now WHERE project_key = $key AND deleted_at = ${HIDDEN}`;
+  VALUES ($id, $name, $plan, $settings, $secret, $createdAt, $hidden)
+  ON CONFLICT DO NOTHING RETURNING project_key AS key`;
+const PROJECT_POSTGRES = `WITH made AS (
+    INSERT INTO projects (id, name, plan, settings, retention_days, secret, created_at, deleted_at)
+    VALUES ($id, $name, $plan, $settings, $retentionDays, $secret, $createdAt, $hidden)
+    ON CONFLICT DO NOTHING RETURNING project_key)
+  INSERT INTO project_service (project_key) SELECT project_key FROM made RETURNING project_key AS key`;
+const STILL_HIDDEN =
+  "UPDATE projects SET deleted_at = $hidden WHERE project_key = $key AND deleted_at < 0 RETURNING 1 AS n";
+const SHOW = "UPDATE projects SET deleted_at = NULL WHERE project_key = $key AND deleted_at < 0 RETURNING 1 AS n";
+const GIVE_UP = "UPDATE projects SET deleted_at = $now WHERE project_key = $key AND deleted_at < 0";
 const KNOWN = "UPDATE sequences SET next = next + 1 WHERE name = 'known_user' RETURNING next - 1 AS key";
+const KNOWN_POSTGRES = "SELECT nextval('known_users') AS key";
 const USER = `INSERT INTO users (project_key, id, known_key, name, email, metadata, created_at)
-  VALUES ($project, $id, $knownKey, $name, $email, $metadata, $createdAt) ON CONFLICT DO NOTHING`;
+  VALUES ($project, $id, $knownKey, $name, $email, $metadata, $createdAt) ON CONFLICT DO NOTHING RETURNING 1 AS n`;
 // a user whose profile was erased is not known, but rows may still refer to it
 const UNKNOWN_USER = `INSERT INTO users (project_key, id, created_at) VALUES ($project, $id, $now)
-  ON CONFLICT (project_key, id) DO UPDATE SET id = id RETURNING user_key AS key`;
+  ON CONFLICT (project_key, id) DO UPDATE SET id = excluded.id RETURNING user_key AS key`;
 const EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at)
-  VALUES ($id, $userKey, $event, $data, $createdAt) ON CONFLICT DO NOTHING`;
-const MEMORY = `INSERT INTO memories (id, project_key, user_key, external_id, version, status, title, title_folded, type,
-    tags, language, metadata, given, content_bytes, content_sha256, source, extraction, error_code, error_message,
-    prompt_tokens, completion_tokens, is_reindexed, created_at, updated_at, expires_at, occurred_at, agent_id,
-    session_id, claimable_at)
-  VALUES ($id, $project, $userKey, $externalId, 1, $status, $title, $titleFolded, $type,
-    $tags, $language, $metadata, $given, $contentBytes, $sha256, $source, $extraction, $errorCode, $errorMessage,
-    $promptTokens, $completionTokens, $isReindexed, $createdAt, $updatedAt, $expiresAt, $occurredAt, $agentId,
-    $sessionId, $now)
+  VALUES ($id, $userKey, $event, $data, $createdAt) ON CONFLICT DO NOTHING RETURNING 1 AS n`;
+const memoryInto = (columns: string, values: string) => `INSERT INTO memories (id, project_key, user_key, external_id,
+    version, status, title, title_folded, type, tags, language, metadata, given, content_bytes, content_sha256, source,
+    extraction, error_code, error_message, prompt_tokens, completion_tokens, is_reindexed, created_at, updated_at,
+    expires_at, occurred_at, agent_id, session_id, ${columns} claimable_at)
+  VALUES ($id, $project, $userKey, $externalId, 1, $status, $title, $titleFolded, $type, $tags, $language, $metadata,
+    $given, $contentBytes, $sha256, $source, $extraction, $errorCode, $errorMessage, $promptTokens, $completionTokens,
+    $isReindexed, $createdAt, $updatedAt, $expiresAt, $occurredAt, $agentId, $sessionId, ${values} $now)
   ON CONFLICT DO NOTHING RETURNING memory_key AS key`;
+const MEMORY = memoryInto("", "");
+const MEMORY_POSTGRES = memoryInto("file, media_type,", "$file, $mediaType,");
+const TAGS_POSTGRES = `INSERT INTO memory_tags (project_key, tag, memory_key)
+  SELECT DISTINCT CAST($project AS BIGINT), tag, CAST($key AS BIGINT)
+  FROM json_array_elements_text($tags::text::json) AS given (tag)`;
 const CONTENT = "INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)";
 const FINDING = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
   VALUES ($key, 1, $sha256, $finding)`;
 const FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
   VALUES ($key, $sha256, $title, $marks)`;
-const FILE = `UPDATE memories SET source = json_set(source, '$.file', $name)
+const SOURCE_OF = "SELECT source FROM memories WHERE id = $id AND project_key = $project";
+const FILE = "UPDATE memories SET source = $source WHERE id = $id AND project_key = $project";
+const FILE_POSTGRES = `UPDATE memories SET source = $source, file = $file, media_type = $mediaType
   WHERE id = $id AND project_key = $project`;
 const CHAT = `INSERT INTO chats (id, project_key, user_key, agent_id, session_id, title, created_at)
-  VALUES ($id, $project, $userKey, $agentId, $sessionId, $title, $createdAt) ON CONFLICT DO NOTHING`;
+  VALUES ($id, $project, $userKey, $agentId, $sessionId, $title, $createdAt) ON CONFLICT DO NOTHING RETURNING 1 AS n`;
 const CHAT_KEY = "SELECT chat_key AS key FROM chats WHERE id = $id AND project_key = $project";
 const MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, source_count, created_at)
   VALUES ($id, $chatKey, $role, $content, $isInterrupted, $sourceCount, $createdAt)
   ON CONFLICT DO NOTHING RETURNING message_key AS key`;
 const SOURCE = `INSERT INTO message_sources (message_key, position, memory_key, shown)
-  SELECT $messageKey, $position, memory_key, $shown FROM memories WHERE id = $memoryId AND project_key = $project`;
+  SELECT CAST($messageKey AS BIGINT), CAST($position AS BIGINT), memory_key, CAST($shown AS TEXT) FROM memories
+  WHERE id = $memoryId AND project_key = $project RETURNING 1 AS n`;
 const WEBHOOK = `INSERT INTO webhooks (id, project_key, url, events, description, is_enabled, secret, created_at)
-  VALUES ($id, $project, $url, $events, $description, $isEnabled, $secret, $createdAt) ON CONFLICT DO NOTHING`;
+  VALUES ($id, $project, $url, $events, $description, $isEnabled, $secret, $createdAt)
+  ON CONFLICT DO NOTHING RETURNING 1 AS n`;
 const USAGE = `INSERT INTO monthly_usage (project_key, month_start, queries, prompt_tokens, completion_tokens)
-  VALUES ($project, $monthStart, $queries, $promptTokens, $completionTokens) ON CONFLICT DO NOTHING`;
+  VALUES ($project, $monthStart, $queries, $promptTokens, $completionTokens) ON CONFLICT DO NOTHING RETURNING 1 AS n`;
 
 /** A record that is stored together with others. */
 type BatchRecord = Exclude<ExportRecord, ExportedProject | ExportedFile>;
 
 /** What an import needs. */
 export interface ImportParts {
-  readonly stores: Pick<SqliteStores, "write">;
+  readonly write: WriteRows;
+  /** `deleted_at` of a project that is being filled: negative. */
+  readonly hidden: () => number;
   readonly files: UploadFiles;
   readonly clock: Clock;
   readonly newWebhookSecret: (random: RandomBytes) => string;
 }
 
+/**
+ * Stores the records of an export as a new project, completely or not at all.
+ * @throws ExportError if the records cannot be stored
+ */
+export async function importProject(
+  parts: ImportParts,
+  records: AsyncIterable<ExportRecord>,
+): Promise<{ readonly projectId: ProjectId; readonly records: number }> {
+  const importing = new ProjectImport(parts);
+  try {
+    for await (const record of records) await importing.add(record);
+    return await importing.finish();
+  } catch (error) {
+    await importing.giveUp();
+    throw error;
+  }
+}
+
 /** An import in progress. `add` all records in their order, then `finish`; after any failure, `giveUp`. */
-export class ProjectImport {
+class ProjectImport {
   readonly #parts: ImportParts;
   #project: { readonly key: bigint; readonly id: ProjectId } | null = null;
   #batch: BatchRecord[] = [];
@@ -115,7 +155,7 @@ export class ProjectImport {
     await this.#store();
     const project = this.#project;
     if (project === null) throw new ExportError("the file has no record of type project");
-    await this.#parts.stores.write((database) => database.prepare<never, Bindings>(SHOW).run({ key: project.key }));
+    if (!(await this.#parts.write((rows) => returnsRow(rows, SHOW, { key: project.key })))) throw givenUp(project.id);
     return { projectId: project.id, records: this.#records };
   }
 
@@ -125,7 +165,7 @@ export class ProjectImport {
     const project = this.#project;
     if (project === null) return;
     const now = this.#parts.clock.now();
-    await this.#parts.stores.write((database) => run(database, GIVE_UP, { key: project.key, now }));
+    await this.#parts.write((rows) => rows.all(GIVE_UP, { key: project.key, now }));
   }
 
   async #begin({ id, name, plan, created_at, settings }: ExportedProject): Promise<void> {
@@ -133,8 +173,13 @@ export class ProjectImport {
     const llm = { ...DEFAULT_SETTINGS.llm, ...settings.llm, api_key: null, is_address_trusted: false };
     const secret = systemRandom(PROJECT_SECRET_BYTES);
     const stored: ProjectSettings = { ...settings, llm };
-    const row = { id, name, plan, settings: JSON.stringify(stored), createdAt: created_at, secret };
-    const made = await this.#parts.stores.write((database) => insert(database, PROJECT, row));
+    const row = {
+      ...{ id, name, plan, settings: JSON.stringify(stored), createdAt: created_at, secret },
+      ...{ retentionDays: stored.retention_days, hidden: this.#parts.hidden() },
+    };
+    const made = await this.#parts.write((rows) => {
+      return keyOf(rows, rows.dialect === "sqlite" ? PROJECT : PROJECT_POSTGRES, row);
+    });
     if (made === null) {
       throw new ExportError(`project ${id} exists already: import it into another server, or delete the project first`);
     }
@@ -145,9 +190,11 @@ export class ProjectImport {
     const [batch, project] = [this.#batch, this.#project];
     if (batch.length === 0 || project === null) return;
     [this.#batch, this.#batchCharacters] = [[], 0];
-    await this.#parts.stores.write((database) => {
+    await this.#parts.write(async (rows) => {
+      const hidden = this.#parts.hidden();
+      if (!(await returnsRow(rows, STILL_HIDDEN, { key: project.key, hidden }))) throw givenUp(project.id);
       for (const record of batch) {
-        if (this.#insert(database, project.key, record)) continue;
+        if (await this.#insert(rows, project.key, record)) continue;
         const which = "id" in record ? record.id : `of ${record.month_start}`;
         throw new ExportError(`${record.type} ${which} exists already, or another one has its externalId`);
       }
@@ -155,40 +202,39 @@ export class ProjectImport {
   }
 
   /** Returns false if the id is taken. */
-  #insert(database: SqliteDatabase, project: bigint, record: BatchRecord): boolean {
+  async #insert(rows: RowWriter, project: bigint, record: BatchRecord): Promise<boolean> {
     const now = this.#parts.clock.now();
-    const userKey = (id: string | null) => (id === null ? null : insert(database, UNKNOWN_USER, { project, id, now }));
+    const userKey = async (id: string | null) => (id === null ? null : keyOf(rows, UNKNOWN_USER, { project, id, now }));
     switch (record.type) {
       case "user": {
         const { id, name, email, metadata, created_at: createdAt } = record;
-        const knownKey = insert(database, KNOWN, {});
-        const row = { project, id, knownKey, name, email, metadata: textOf(metadata), createdAt };
-        return run(database, USER, row);
+        const knownKey = await keyOf(rows, rows.dialect === "sqlite" ? KNOWN : KNOWN_POSTGRES, {});
+        return returnsRow(rows, USER, { project, id, knownKey, name, email, metadata: textOf(metadata), createdAt });
       }
       case "event": {
         const { id, userId, event, data, created_at: createdAt } = record;
-        const row = { id, userKey: userKey(userId), event, data: JSON.stringify(data), createdAt };
-        return run(database, EVENT, row);
+        const row = { id, userKey: await userKey(userId), event, data: JSON.stringify(data), createdAt };
+        return returnsRow(rows, EVENT, row);
       }
       case "memory":
-        return insertMemory(database, record, { project, userKey: userKey(record.userId), now });
+        return insertMemory(rows, record, { project, userKey: await userKey(record.userId), now });
       case "chat": {
         const { id, userId, agentId = null, sessionId = null, title, created_at: createdAt } = record;
-        const row = { id, project, userKey: userKey(userId), agentId, sessionId, title, createdAt };
-        return run(database, CHAT, row);
+        const row = { id, project, userKey: await userKey(userId), agentId, sessionId, title, createdAt };
+        return returnsRow(rows, CHAT, row);
       }
       case "message":
-        return insertMessage(database, project, record);
+        return insertMessage(rows, project, record);
       case "webhook": {
         const { id, url, events, description, is_enabled, created_at: createdAt } = record;
         const secret = this.#parts.newWebhookSecret(systemRandom);
         const texts = { id, url, events: JSON.stringify(events), description, secret };
-        return run(database, WEBHOOK, { ...texts, project, isEnabled: Number(is_enabled), createdAt });
+        return returnsRow(rows, WEBHOOK, { ...texts, project, isEnabled: Number(is_enabled), createdAt });
       }
       case "usage": {
         const { month_start, queries, prompt_tokens, completion_tokens } = record;
         const tokens = { promptTokens: prompt_tokens, completionTokens: completion_tokens };
-        return run(database, USAGE, { project, monthStart: month_start, queries, ...tokens });
+        return returnsRow(rows, USAGE, { project, monthStart: month_start, queries, ...tokens });
       }
     }
   }
@@ -212,35 +258,27 @@ export class ProjectImport {
     const incoming = file.incoming ?? (await this.#parts.files.begin());
     await incoming.end();
     const name = await this.#parts.files.keep(incoming.path);
-    const row = { id: file.memoryId, project: project.key, name };
-    await this.#parts.stores.write((database) => run(database, FILE, row));
+    await this.#parts.write((rows) => setFile(rows, { id: file.memoryId, project: project.key }, name));
     this.#file = null;
   }
 }
 
-/** Erases what imports left that ended without a word, such as by a crash. The caller has the directory's lock. */
-export function giveUpUnfinishedImports(stores: Pick<SqliteStores, "write">, now: number): void {
-  stores.write((database) =>
-    run(database, `UPDATE projects SET deleted_at = $now WHERE deleted_at = ${HIDDEN}`, { now }),
-  );
-}
-
-function insertMemory(
-  database: SqliteDatabase,
+async function insertMemory(
+  rows: RowWriter,
   record: ExportedMemory,
   { project, userKey, now }: { readonly project: bigint; readonly userKey: bigint | null; readonly now: number },
-): boolean {
+): Promise<boolean> {
   const { id, externalId, status, content, title, kind, tags, language, metadata, given, source, error } = record;
   const sha256 = Buffer.from(record.content_sha256, "hex");
   const isRead = status === "completed";
-  const key = insert(database, MEMORY, {
+  const key = await keyOf(rows, rows.dialect === "sqlite" ? MEMORY : MEMORY_POSTGRES, {
     ...{ id, project, userKey, externalId, title, type: kind, tags: textOf(tags), language, sha256, now },
     titleFolded: title === null ? null : foldTitle(title),
     status: isRead ? "processing" : status,
     metadata: textOf(metadata),
     given: JSON.stringify(given),
     contentBytes: record.has_file ? (source?.bytes ?? 0) : Buffer.byteLength(content, "utf8"),
-    source: textOf(source),
+    ...fileColumns(textOf(source)),
     extraction: record.extraction ?? (isRead ? "local" : null),
     ...{ errorCode: error?.code ?? null, errorMessage: error?.message ?? null },
     ...{ promptTokens: record.tokens.prompt, completionTokens: record.tokens.completion },
@@ -251,25 +289,42 @@ function insertMemory(
   });
   if (key === null) return false;
   if (status === "failed" && error === null) throw new ExportError(`memory ${id} is failed, but has no error`);
-  run(database, CONTENT, { key, content });
+  if (rows.dialect === "postgres" && tags !== null) await rows.all(TAGS_POSTGRES, { project, key, tags: textOf(tags) });
+  await rows.all(CONTENT, { key, content });
   const { llm_extraction: finding, document } = record;
-  if (finding !== null) run(database, FINDING, { key, sha256, finding: JSON.stringify(finding) });
+  if (finding !== null) await rows.all(FINDING, { key, sha256, finding: JSON.stringify(finding) });
   if (document !== null) {
-    run(database, FACTS, { key, sha256, title: document.title, marks: JSON.stringify(document.marks) });
+    await rows.all(FACTS, { key, sha256, title: document.title, marks: JSON.stringify(document.marks) });
   }
   return true;
 }
 
-function insertMessage(database: SqliteDatabase, project: bigint, record: ExportedMessage): boolean {
+/** Notes the kept file of a memory in its source. */
+async function setFile(
+  rows: RowWriter,
+  memory: { readonly id: string; readonly project: bigint },
+  name: string,
+): Promise<void> {
+  const [row] = await rows.all<{ readonly source: string }>(SOURCE_OF, memory);
+  const source = JSON.stringify({ ...JSON.parse(row?.source ?? "{}"), file: name });
+  await rows.all(rows.dialect === "sqlite" ? FILE : FILE_POSTGRES, { ...memory, ...fileColumns(source) });
+}
+
+/** The column `source`, and those that repeat what SQL needs of it in PostgreSQL. */
+function fileColumns(source: string | null) {
+  return { source, file: keptFileOf({ source }), mediaType: storedSource({ source })?.media_type ?? null };
+}
+
+async function insertMessage(rows: RowWriter, project: bigint, record: ExportedMessage): Promise<boolean> {
   const { id, chat_id, role, content, is_interrupted, source_count: sourceCount, created_at: createdAt } = record;
-  const chatKey = insert(database, CHAT_KEY, { id: chat_id, project });
+  const chatKey = await keyOf(rows, CHAT_KEY, { id: chat_id, project });
   if (chatKey === null) throw new ExportError(`message ${id} belongs to chat ${chat_id}, which is not in the file`);
   const row = { id, chatKey, role, content, isInterrupted: Number(is_interrupted), sourceCount, createdAt };
-  const messageKey = insert(database, MESSAGE, row);
+  const messageKey = await keyOf(rows, MESSAGE, row);
   if (messageKey === null) return false;
   for (const { position, memory_id: memoryId, shown } of record.sources) {
     const source = { messageKey, position, memoryId, project, shown: JSON.stringify(shown) };
-    if (!run(database, SOURCE, source)) {
+    if (!(await returnsRow(rows, SOURCE, source))) {
       throw new ExportError(`message ${id} has memory ${memoryId} as a source, which is not in the file`);
     }
   }
@@ -277,13 +332,17 @@ function insertMessage(database: SqliteDatabase, project: bigint, record: Export
 }
 
 /** Runs a statement that returns a key; null if it returned no row. */
-function insert(database: SqliteDatabase, sql: string, values: Bindings): bigint | null {
-  return database.prepare<{ key: bigint }, Bindings>(sql).get(values)?.key ?? null;
+async function keyOf(rows: RowWriter, sql: string, params: RowParams): Promise<bigint | null> {
+  return (await rows.all<{ readonly key: bigint }>(sql, params))[0]?.key ?? null;
 }
 
-/** Runs a statement; returns whether it changed a row. */
-function run(database: SqliteDatabase, sql: string, values: Bindings): boolean {
-  return database.prepare<never, Bindings>(sql).run(values) > 0;
+/** Runs a statement; returns whether it returned a row. */
+async function returnsRow(rows: RowWriter, sql: string, params: RowParams): Promise<boolean> {
+  return (await rows.all(sql, params)).length > 0;
+}
+
+function givenUp(id: ProjectId): ExportError {
+  return new ExportError(`the import of project ${id} was given up, because it took too long; run it again`);
 }
 
 function textOf(value: object | null): string | null {

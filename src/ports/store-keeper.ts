@@ -1,0 +1,42 @@
+// What commands that keep data need of the stores of record: exports, imports, copies, checks and repairs. Implemented
+// by adapters/embedded/keeping and adapters/postgres/keeping.
+
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { ExportRecord } from "../domain/project-export.ts";
+import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
+import type { OnVerifyProgress, Repair, Verification } from "../domain/verification.ts";
+
+/** What was repaired, and the memories that became `failed`: they have to leave the index. */
+export interface Mended {
+  readonly repairs: readonly Repair[];
+  readonly failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>;
+}
+
+/** Copies data out of the stores and back into them. */
+export interface StoreKeeper {
+  /**
+   * The lines of an export, each with its line end. All of them show the project at one moment.
+   * @param projectId id or name; null: the default project
+   * @throws Fault `project_not_found`; ExportError if the text of a memory is missing
+   */
+  export(projectId: string | null): AsyncGenerator<string>;
+  /**
+   * A copy of all stores at one moment: what it contains, and its parts. The parts have to be read to their end, or
+   * returned.
+   * @param withIndex whether the copy contains the index, so that a restore need not compute it again
+   * @throws Fault `invalid_state` if the index cannot be part of it
+   */
+  copy(withIndex: boolean): Promise<{ readonly summary: StoreSummary; readonly parts: AsyncGenerator<FilledPart> }>;
+  /** Compares rows, texts and uploaded files at one moment. Changes nothing. */
+  verify(onProgress: OnVerifyProgress): Promise<Verification>;
+  /**
+   * Repairs what `verify` finds in rows, texts and uploaded files. What cannot be computed again goes to the
+   * quarantine.
+   */
+  repair(onProgress: OnVerifyProgress): Promise<Mended>;
+  /**
+   * Stores the records of an export as a new project, completely or not at all.
+   * @throws ExportError if the records cannot be stored, with the number of the record
+   */
+  import(records: AsyncIterable<ExportRecord>): Promise<{ readonly projectId: ProjectId; readonly records: number }>;
+}
