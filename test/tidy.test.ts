@@ -49,6 +49,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "config.ts",
     "api",
     "mcp",
+    "compat",
     "console",
     "services",
     "account",
@@ -60,6 +61,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "local-accounts.ts": ["adapters/embedded", "adapters/inference", "api", "webhooks", "ports"],
   mcp: ["api", "account"],
+  compat: ["api"],
   api: ["services", "answer", "account", "ports"],
   // the console's browser code imports types from api/schema; no server code imports the browser code
   console: [],

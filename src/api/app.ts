@@ -16,7 +16,7 @@ import type { Answer, Operation } from "./operation.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { type ProtocolEndpoint, ProtocolRunner } from "./protocol-endpoint.ts";
 import { headOf, Responses, type ResponsesParts } from "./responses.ts";
-import { hiddenRoutes, type PathParameters, type Route, unroutedFault } from "./routes.ts";
+import { COMPATIBLE_PREFIX, hiddenRoutes, type PathParameters, type Route, unroutedFault } from "./routes.ts";
 import type { Uploads } from "./upload.ts";
 
 /** What the application needs. */
@@ -92,10 +92,11 @@ export function createApp(parts: AppParts): App {
         responses.of(request, admission, { status: 204, body: null }, { ...parts.cors.preflight(request) }),
       );
     }
-    if (isVersioned) return andThen(gate.authenticate(admission, request), () => null);
+    const needsKey = isVersioned || admission.path.startsWith(COMPATIBLE_PREFIX);
+    if (needsKey) return andThen(gate.authenticate(admission, request), () => null);
     const endpoint = endpoints.get(admission.path);
     if (endpoint === undefined) return null;
-    const refusal = endpoint.refuse(request);
+    const refusal = endpoint.refuse?.(request) ?? null;
     if (refusal !== null) return responses.adopted(request, admission, refusal);
     return andThen(gate.authenticate(admission, request), () => null);
   }
@@ -118,7 +119,7 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: Ap
   const protocols = new ProtocolRunner({ gate, runner, responses }, app);
   const routes: readonly Route[] = [
     ...Object.keys(parts.pages).map((path): Route => ({ method: "GET", path })),
-    ...parts.endpoints.map(({ path }): Route => ({ method: "POST", path })),
+    ...parts.endpoints,
     ...parts.operations,
   ];
 
@@ -159,15 +160,15 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: Ap
   }
 
   for (const endpoint of parts.endpoints) {
-    const bucket = parts.buckets.bucketOf("POST", endpoint.path);
+    const bucket = parts.buckets.bucketOf(endpoint.method, endpoint.path);
     router.route(
-      "POST",
+      endpoint.method,
       endpoint.path,
-      ({ request }: { request: Request }) => {
+      ({ request, params: parameters }: { request: Request; params: PathParameters }) => {
         const admission = admissionOf(request);
         admission.countedAs = endpoint.name;
         return protocols
-          .run(endpoint, bucket, request, admission)
+          .run(endpoint, bucket, request, parameters, admission)
           .catch((error: unknown) => responses.ofFailure(request, admission, error));
       },
       { parse: "none" },

@@ -9,6 +9,7 @@ import type { Principal } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
 import type { RateWindow, WindowState } from "../ports/coordination.ts";
+import { COMPATIBLE_PREFIX } from "./routes.ts";
 
 /** Seconds until a client may try again if the store with the windows cannot be used. */
 const UNKNOWN_WINDOW_SECONDS = 5;
@@ -89,7 +90,7 @@ export class Gate {
    */
   authenticate(admission: Admission, request: Request): Eventually<void> {
     const header = request.headers.get("authorization");
-    const secret = header === null ? undefined : BEARER.exec(header)?.[1];
+    const secret = secretOf(request, admission);
     return this.#withWindow(admission, AUTH_FAILURES_PER_MINUTE, () =>
       andThen(secret === undefined ? null : this.#parts.authenticate(secret), (principal) => {
         admission.principal = principal;
@@ -127,8 +128,8 @@ export class Gate {
    * Authenticates a request again, after its body has arrived.
    * @throws Fault `invalid_api_key` if the key has become invalid
    */
-  async confirm(request: Request): Promise<Principal> {
-    const secret = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
+  async confirm(request: Request, admission: Pick<Admission, "path">): Promise<Principal> {
+    const secret = secretOf(request, admission);
     const principal = secret === undefined ? null : await this.#parts.authenticate(secret);
     if (principal === null) throw new Fault("invalid_api_key", "This API key was revoked during the request.");
     return principal;
@@ -187,6 +188,15 @@ export function addWindowHeaders(
 }
 
 const BEARER = /^Bearer +(ctx_[A-Za-z0-9_-]{1,256})$/i;
+/** Clients of other products may send their key with another scheme. */
+const BEARER_OR_TOKEN = /^(?:Bearer|Token) +(ctx_[A-Za-z0-9_-]{1,256})$/i;
+
+/** The API key in a request's `Authorization`; undefined if there is none. */
+export function secretOf({ headers }: Request, { path }: Pick<Admission, "path">): string | undefined {
+  const header = headers.get("authorization");
+  if (header === null) return undefined;
+  return (path.startsWith(COMPATIBLE_PREFIX) ? BEARER_OR_TOKEN : BEARER).exec(header)?.[1];
+}
 
 // Bun joins repeated headers with a comma, which no host name contains. Two hosts must be refused (RFC 9112, 3.2): a
 // proxy in front of the server may have chosen the other one.

@@ -107,7 +107,7 @@ export class OperationRunner {
       const { longTexts } = parsed;
       const body = checkBody(operation, schema, parsed.value);
       // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
-      const principal = await this.#parts.gate.confirm(request);
+      const principal = await this.#parts.gate.confirm(request, routed.admission);
       authorise(operation, principal);
       const call = new ReceivedCall(request, { ...known, principal, body, longTexts, upload });
       const response = await this.#perform(routed, call);

@@ -1,29 +1,38 @@
-// Endpoints outside of /v1 that speak a protocol of their own, such as MCP. They need a key like every operation. They
-// do their work by calling operations in this process, so that scopes, rate limits, quotas and errors are the same.
+// Endpoints outside of /v1 that speak a protocol of their own, such as MCP, or the API of another product. They need a
+// key like every operation. They do their work by calling operations in this process, so that scopes, rate limits,
+// quotas and errors are the same.
 
 import type { Bucket } from "../account/rate-limits.ts";
 import { invariant } from "../domain/fault.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
-import type { Admission, Gate, SocketAddress } from "./gate.ts";
+import { type Admission, type Gate, type SocketAddress, secretOf } from "./gate.ts";
 import type { OperationRunner } from "./operation-runner.ts";
 import type { Responses } from "./responses.ts";
+import { checkedParameters, type PathParameters } from "./routes.ts";
 
-/** An endpoint with a protocol of its own. All its requests are POST with a JSON body of at most 1 MiB. */
+/** An endpoint with a protocol of its own. */
 export interface ProtocolEndpoint {
-  /** Path of the endpoint, such as `/mcp`. */
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Path of the endpoint, such as `/mcp`, with `:id` for a path parameter. */
   readonly path: string;
+  /** Whether requests have a JSON body, of at most 1 MiB. */
+  readonly takesBody: boolean;
   /** Name under which the metrics count its requests. The operations that it calls are counted on their own. */
   readonly name: string;
-  /** The response to a request that is refused before its key is read; null if the request may continue. */
-  readonly refuse: (request: Request) => Response | null;
+  /**
+   * The response to a request that is refused before its key is read; null if the request may continue. Absent if none
+   * is refused.
+   */
+  readonly refuse?: (request: Request) => Response | null;
   readonly answer: (call: ProtocolCall) => Promise<Response>;
 }
 
 /** A request to an endpoint, with a valid key. */
 export interface ProtocolCall {
   readonly request: Request;
-  /** The parsed JSON body. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The parsed JSON body; null if the endpoint takes none. */
   readonly body: unknown;
   readonly principal: Principal;
   /** Calls an operation with the caller's key and address. */
@@ -64,8 +73,8 @@ export function operationSender(
   };
 }
 
-/** Headers of a request to an endpoint that its requests to operations also have. */
-const FORWARDED_HEADERS = ["authorization", "x-forwarded-for"] as const;
+/** Header of a request to an endpoint that its requests to operations also have, besides the key. */
+const FORWARDED_HEADER = "x-forwarded-for";
 
 /** Answers requests to an endpoint: rate limit → body → protocol. */
 export class ProtocolRunner {
@@ -81,25 +90,35 @@ export class ProtocolRunner {
   }
 
   /** @throws Fault `rate_limit_exceeded`, or of reading the body; the promise may reject instead */
-  async run(endpoint: ProtocolEndpoint, bucket: Bucket, request: Request, admission: Admission): Promise<Response> {
+  async run(
+    endpoint: ProtocolEndpoint,
+    bucket: Bucket,
+    request: Request,
+    parameters: PathParameters,
+    admission: Admission,
+  ): Promise<Response> {
     const { gate, runner, responses } = this.#parts;
     const { principal } = admission;
     invariant(principal, "a request reaches a protocol endpoint only with a valid key");
     await gate.count(admission, principal, bucket);
-    const forwarded: Record<string, string> = { "x-request-id": admission.requestId };
-    for (const name of FORWARDED_HEADERS) {
-      const value = request.headers.get(name);
-      if (value !== null) forwarded[name] = value;
-    }
+    const params = checkedParameters(parameters);
+    const address = request.headers.get(FORWARDED_HEADER);
+    const forwarded: Record<string, string> = {
+      "x-request-id": admission.requestId,
+      authorization: `Bearer ${secretOf(request, admission) ?? ""}`,
+      ...(address !== null && { [FORWARDED_HEADER]: address }),
+    };
     const send = operationSender(this.#app, request.url, forwarded, admission.socketAddress);
-    return runner.withJsonBody(request, async (body) => {
-      // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
-      const confirmed = await gate.confirm(request);
-      return responses.adopted(
+    const answer = async (body: unknown, confirmed: Principal) =>
+      responses.adopted(
         request,
         admission,
-        await endpoint.answer({ request, body, principal: confirmed, send }),
+        await endpoint.answer({ request, params, body, principal: confirmed, send }),
       );
+    if (!endpoint.takesBody) return answer(null, principal);
+    return runner.withJsonBody(request, async (body) => {
+      // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
+      return answer(body, await gate.confirm(request, admission));
     });
   }
 }

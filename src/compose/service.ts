@@ -16,6 +16,7 @@ import type { Operation } from "../api/operation.ts";
 import { allOperations } from "../api/operations.ts";
 import { createUploads } from "../api/upload.ts";
 import { sourceView } from "../api/views.ts";
+import { mem0Endpoints } from "../compat/mem0/endpoints.ts";
 import type { Config } from "../config.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
@@ -31,7 +32,6 @@ import type { Log } from "../kit/log.ts";
 import { Metrics } from "../kit/metrics.ts";
 import { createMcpEndpoint } from "../mcp/endpoint.ts";
 import { createHostRules } from "../mcp/hosts.ts";
-import { MCP_PATH } from "../mcp/introduction.ts";
 import { toolsOf } from "../mcp/tools.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
@@ -280,20 +280,21 @@ function createHandle(
   const { storage, coordination, models, metrics, operations, local, isStopping } = parts;
   const { callers, failures, flights } = coordination;
   const { stores, transactions, files } = storage;
-  const buckets = new RateBuckets(config.rateLimits, [...operations, { method: "POST", path: MCP_PATH }]);
   const settling = new Settling({ memories: stores.memories, clock });
-  const mcp = {
-    tools: toolsOf(config.mcpConnector),
-    settled: settling.settled.bind(settling),
-    log,
-  };
+  const settled = settling.settled.bind(settling);
+  const mcp = { tools: toolsOf(config.mcpConnector), settled, log };
+  const endpoints = [
+    createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins)),
+    ...mem0Endpoints({ settled }),
+  ];
+  const buckets = new RateBuckets(config.rateLimits, [...operations, ...endpoints]);
   const pages = createPages({
     ...{ operations, buckets, metrics, laneStatus: models.laneStatus, disk: storage.disk },
     isStopping,
   });
   return createApp({
     operations,
-    endpoints: [createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins))],
+    endpoints,
     pages: config.role === "ingest" ? pages.ofOperator : { ...pages.ofOperator, ...pages.ofUsers },
     ...(config.role === "ingest" && { refusal: answersNoRequests() }),
     buckets,

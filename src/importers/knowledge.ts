@@ -47,17 +47,19 @@ function* threadOf(product: string, thread: JsonRecord, messages: readonly unkno
     const time = message.reference_time ?? message.created_at;
     return [{ role: typeof role === "string" ? role : "user", content: text, time }];
   });
-  const id = thread.thread_id ?? thread.session_id ?? thread.uuid;
+  const whole = thread.thread_id ?? thread.session_id ?? thread.uuid;
+  const id = typeof thread.part === "number" ? `${String(whole)}#${thread.part}` : whole;
   if (messages.length === 0) return yield { kind: "skipped", place, why: "thread without messages" };
   const mapping = new Mapping({ ...thread, started_at: turns[0]?.time ?? thread.created_at }, place);
   mapping.set("content", conversationContent(turns), "messages");
   mapping.set("type", "conversation", "messages");
   mapping.time("occurred_at", "started_at");
   mapping.id("userId", ...USER_FIELDS);
+  mapping.id("sessionId", "thread_id", "session_id");
   mapping.metadata("metadata");
-  mapping.keep(product, "thread_id", "session_id", "uuid", "created_at", "updated_at");
+  mapping.keep(product, "uuid", "created_at", "updated_at");
   // counts of the answer that the messages came in
-  mapping.ignore("started_at", "row_count", "total_count", "next_cursor", "total_size", "thread_created_at");
+  mapping.ignore("part", "started_at", "row_count", "total_count", "next_cursor", "total_size", "thread_created_at");
   if (otherParts > 0) mapping.unplaced("parts of messages that are no text");
   yield* mapping.found(`${product}:thread`, id);
 }
@@ -81,9 +83,10 @@ function* episodeOf(product: string, episode: JsonRecord, place: string): Genera
   mapping.title("name");
   mapping.time("occurred_at", "valid_at", "reference_time", "created_at");
   mapping.id("userId", ...USER_FIELDS);
+  mapping.id("sessionId", "thread_id", "session_id");
   mapping.metadata("episode_metadata");
   mapping.metadata("metadata");
-  const details = ["source", "source_description", "role", "role_name", "role_type", "thread_id", "thread_uuid"];
+  const details = ["source", "source_description", "role", "role_name", "role_type", "thread_uuid"];
   mapping.keep(product, "uuid", ...details, "document_id", "created_at");
   mapping.ignore("processed", "labels");
   yield* mapping.found(product, mapping.peek("uuid"));

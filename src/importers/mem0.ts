@@ -25,10 +25,12 @@ function* memoryOf(value: unknown, place: string): Generator<Found> {
   const mapping = new Mapping(value, place);
   mapping.text("content", "memory", "text", "data");
   mapping.id("userId", "user_id", "userId");
+  mapping.id("agentId", "agent_id", "agentId");
+  mapping.id("sessionId", "run_id", "runId");
   mapping.time("occurred_at", "timestamp", "created_at", "createdAt");
   mapping.tags("categories");
   mapping.metadata("metadata");
-  mapping.keep("mem0", "id", "agent_id", "app_id", "run_id", "actor_id", "role");
+  mapping.keep("mem0", "id", "app_id", "actor_id", "role");
   mapping.keep("mem0", "created_at", "updated_at", "expiration_date");
   yield* mapping.found("mem0", mapping.peek("id"));
 }

@@ -49,13 +49,7 @@ async function* threadRecords(call: CallSource, thread: JsonRecord, place: strin
   let messages: JsonRecord[] = [];
   let part = 1;
   const record = (): SourceRecord => {
-    const id = thread.thread_id ?? thread.uuid;
-    const value = {
-      ...thread,
-      graph_uuid: undefined,
-      messages,
-      ...(part > 1 && { thread_id: `${String(id)}#${part}` }),
-    };
+    const value = { ...thread, graph_uuid: undefined, messages, ...(part > 1 && { part }) };
     return { kind: "record", place, list: "threads", value };
   };
   for await (const { value } of pagesOf(

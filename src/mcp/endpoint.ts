@@ -16,7 +16,9 @@ const REFUSED = -32_000;
 export function createMcpEndpoint(parts: McpParts, hosts: HostRules): ProtocolEndpoint {
   const loaded = once(() => Promise.all([import("@modelcontextprotocol/server"), import("./server.ts")]));
   return {
+    method: "POST",
     path: MCP_PATH,
+    takesBody: true,
     name: "mcp",
     refuse: ({ headers }) => {
       const problem = hosts.problemOf(headers);

@@ -3,8 +3,8 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { Text } from "../api/check.ts";
+import type { Json } from "../api/operation-calls.ts";
 import { JsonMap, OneOf } from "../api/schema/fields.ts";
-import type { Json } from "./operations.ts";
 
 const attributes = {
   title: Type.Optional(Text()),

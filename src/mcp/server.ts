@@ -4,6 +4,7 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type Tool } from "@modelcontextprotocol/server";
 import { check } from "../api/check.ts";
 import { errorView, faultOf } from "../api/errors.ts";
+import { OperationRefused, Operations } from "../api/operation-calls.ts";
 import type { SendToOperation } from "../api/protocol-endpoint.ts";
 import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
@@ -11,7 +12,6 @@ import type { Principal, Viewer } from "../domain/scope.ts";
 import type { Log } from "../kit/log.ts";
 import { INSTRUCTIONS, INTRODUCTION } from "./introduction.ts";
 import { toolSchema } from "./json-schema.ts";
-import { OperationRefused, Operations } from "./operations.ts";
 import type { Tool as MnemeTool } from "./tool.ts";
 import { visibleTo } from "./tools.ts";
 

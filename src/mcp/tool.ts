@@ -2,10 +2,10 @@
 
 import type { Static, TObject } from "@sinclair/typebox";
 import { Text } from "../api/check.ts";
+import type { Json, Operations } from "../api/operation-calls.ts";
 import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { KeyScope } from "../domain/scope.ts";
-import type { Json, Operations } from "./operations.ts";
 
 /** What a tool may do, for clients that ask a person before a call. */
 export interface Annotations {

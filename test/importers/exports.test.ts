@@ -65,17 +65,19 @@ describe("mem0", () => {
     expect(memory).toEqual({
       content: "Likes tea",
       userId: "ada",
+      agentId: "butler",
+      sessionId: "r1",
       tags: ["food", "habits"],
       occurred_at: "2026-01-02T10:04:05.678Z",
       metadata: {
         topic: "drinks",
         private: 1,
-        mem0: { id: "9f1c", agent_id: "butler", run_id: "r1", updated_at: "2026-02-02T00:00:00Z" },
+        mem0: { id: "9f1c", updated_at: "2026-02-02T00:00:00Z" },
       },
       externalId: "mem0:9f1c",
     });
     expect(mapped).toContain("memory → content");
-    expect(mapped).toContain("agent_id → metadata.mem0.agent_id");
+    expect(mapped).toContain("agent_id → agentId");
     expect(unplaced).toEqual(["hash", "score"]);
   });
   test("lists, objects with memories, and lines are read alike", async () => {
@@ -314,6 +316,7 @@ describe("graphiti and zep", () => {
     expect(memory.memory).toMatchObject({
       type: "conversation",
       userId: "ada",
+      sessionId: "t1",
       occurred_at: "2026-06-01T10:00:00.000Z",
       externalId: "zep:thread:t1",
     });

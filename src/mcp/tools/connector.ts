@@ -3,11 +3,11 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
+import { type Json, memoryPath } from "../../api/operation-calls.ts";
 import { Body, JsonMap } from "../../api/schema/fields.ts";
 import { SearchMemories } from "../../api/schema/memories.ts";
 import { fitted } from "../budget.ts";
 import { memoryResult, passageResult } from "../memory-result.ts";
-import { type Json, memoryPath } from "../operations.ts";
 import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
 
 /** Greatest size of a fetched text, in estimated tokens. */

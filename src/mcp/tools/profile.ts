@@ -3,10 +3,10 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
+import { type Json, memoryPath, OperationRefused, type Operations } from "../../api/operation-calls.ts";
 import { AgentId, Body, CallerId, OneOf, Optional, SessionId } from "../../api/schema/fields.ts";
 import { cutNote, type FittedItems, firstFitting, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult } from "../memory-result.ts";
-import { type Json, memoryPath, OperationRefused, type Operations } from "../operations.ts";
 import { READS, type Tool, tool } from "../tool.ts";
 
 const PROFILE_TOKENS = 2_000;

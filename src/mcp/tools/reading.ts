@@ -2,12 +2,12 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
+import { type Json, memoryPath } from "../../api/operation-calls.ts";
 import { Body, Optional } from "../../api/schema/fields.ts";
 import { ListMemories, QueryMemories, SearchMemories } from "../../api/schema/memories.ts";
 import { splitsPair } from "../../kit/text-cut.ts";
 import { cutNote, firstFitting, fitted, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult, PassageResult, passageResult } from "../memory-result.ts";
-import { type Json, memoryPath } from "../operations.ts";
 import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
 
 /** Default of `max_tokens`. A search result takes about 100 tokens. */

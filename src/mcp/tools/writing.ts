@@ -2,11 +2,11 @@
 
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
+import { type Json, memoryPath } from "../../api/operation-calls.ts";
 import { Body, OneOf, Optional } from "../../api/schema/fields.ts";
 import { CreateMemory, UpdateMemory } from "../../api/schema/memories.ts";
 import type { MemoryId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
-import { type Json, memoryPath } from "../operations.ts";
 import { MemoryIdArgument, type Tool, type ToolCall, tool } from "../tool.ts";
 
 /** Longest wait for a memory to become searchable, in seconds; clients give up on a call after 60. */

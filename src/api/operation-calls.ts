@@ -1,9 +1,9 @@
-// Calls operations of the API for tools, and turns their refusals into exceptions.
+// Calls operations of the API in this process, for protocols of their own, and turns refusals into exceptions.
 
 import { checkIdempotencyKey } from "../account/idempotency.ts";
-import { pathId } from "../api/ids.ts";
-import type { OperationRequest, SendToOperation } from "../api/protocol-endpoint.ts";
 import type { MemoryId } from "../domain/ids.ts";
+import { pathId } from "./ids.ts";
+import type { OperationRequest, SendToOperation } from "./protocol-endpoint.ts";
 
 /** A JSON object from an answer, not validated. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ export class OperationRefused extends Error {
 }
 
 /** Query parameters; those that are null or undefined are left out. */
-type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export type QueryParameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Calls operations with the key of one caller. */
 export class Operations {
@@ -36,7 +36,7 @@ export class Operations {
   }
 
   /** Reads. @throws OperationRefused */
-  get(path: string, query: Query = {}): Promise<Json> {
+  get(path: string, query: QueryParameters = {}): Promise<Json> {
     return this.#call({ method: "GET", target: path + queryText(query) });
   }
 
@@ -53,7 +53,7 @@ export class Operations {
   }
 
   /** Deletes. @throws OperationRefused */
-  delete(path: string, query: Query = {}): Promise<Json> {
+  delete(path: string, query: QueryParameters = {}): Promise<Json> {
     return this.#call({ method: "DELETE", target: path + queryText(query) });
   }
 
@@ -72,7 +72,7 @@ export function memoryPath(id: string): string {
   return `/v1/memories/${pathId<MemoryId>("mem", id, "memory_not_found", "memory_id")}`;
 }
 
-function queryText(query: Query): string {
+function queryText(query: QueryParameters): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === null || value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
   );

@@ -1,0 +1,196 @@
+// Stores what the `add` of mem0 sends. With `infer: false` each message becomes a memory, as there. Otherwise mem0 lets
+// a language model write short facts; Mneme stores the messages themselves, as one memory that is read turn by turn.
+
+import type { Json, Operations } from "../../api/operation-calls.ts";
+import { Fault } from "../../domain/fault.ts";
+import { LIMITS } from "../../domain/limits.ts";
+import type { Principal } from "../../domain/scope.ts";
+import type { Entities } from "./filters.ts";
+import {
+  booleanField,
+  DETAILS,
+  ENTITY_NAMES,
+  type EntityName,
+  type Fields,
+  fieldsOf,
+  given,
+  isFields,
+  objectField,
+  textField,
+  wrong,
+} from "./names.ts";
+
+const FIELDS = [
+  "messages",
+  ...ENTITY_NAMES,
+  "filters",
+  "metadata",
+  "infer",
+  "timestamp",
+  "expiration_date",
+  "categories",
+] as const;
+/** They shape what mem0's language model extracts, or name the only form of the answer that there is. */
+const IGNORED = [
+  "custom_categories",
+  "custom_instructions",
+  "agent_custom_instructions",
+  "includes",
+  "excludes",
+  "enable_graph",
+  "async_mode",
+  "output_format",
+  "version",
+  "org_id",
+  "project_id",
+  "source",
+] as const;
+
+/** Fields of a memory, as createMemory takes them. */
+export type Drafted = Readonly<Record<string, unknown>>;
+
+interface Message {
+  readonly role: string;
+  readonly name: string | null;
+  readonly content: string;
+}
+
+/**
+ * Stores the messages of a request.
+ * @returns the memories of the API
+ * @throws Fault; OperationRefused
+ */
+export async function addMemories(
+  body: unknown,
+  principal: Principal,
+  operations: Operations,
+): Promise<readonly Json[]> {
+  const fields = fieldsOf(body, FIELDS, IGNORED);
+  const messages = messagesOf(fields);
+  const entities = entitiesOf(fields, objectField(fields, "filters") ?? {});
+  requireEntity(entities, principal);
+  const attributes = attributesOf(fields, entities);
+  const drafts =
+    booleanField(fields, "infer") === false
+      ? messages.map(({ role, name, content }) => withDetails({ ...attributes, content }, { role: name ?? role }))
+      : [{ ...attributes, ...conversation(messages) }];
+  const [only, ...others] = drafts;
+  if (only !== undefined && others.length === 0) return [await operations.post("/v1/memories", only)];
+  const { data } = await operations.post("/v1/memories/batch", { memories: drafts });
+  return (data as readonly Json[]).flatMap(({ memory }) => (isFields(memory) ? [memory] : []));
+}
+
+/**
+ * The entities that a request names, at its top level or in `filters`.
+ * @throws Fault `invalid_request` if one is named twice with different values, or is no text
+ */
+export function entitiesOf(...places: readonly Fields[]): Entities {
+  const entities: Partial<Record<EntityName, string>> = {};
+  for (const fields of places) {
+    for (const name of ENTITY_NAMES) {
+      const value = textField(fields, name);
+      if (value === undefined) continue;
+      if (entities[name] !== undefined && entities[name] !== value) {
+        throw new Fault("invalid_request", `'${name}' is given twice, with different values.`, { param: name });
+      }
+      entities[name] = value;
+    }
+  }
+  return entities;
+}
+
+/** @throws Fault `invalid_request` if nobody is named, as mem0 does; a confined key names its user */
+export function requireEntity(entities: object, principal: Principal): void {
+  if (Object.keys(entities).length > 0 || principal.userId !== null) return;
+  throw new Fault("invalid_request", `At least one of ${ENTITY_NAMES.join(", ")} is required.`, { param: "user_id" });
+}
+
+/** A day such as `2026-12-31` as the end of that day in UTC. @throws Fault `invalid_request` */
+export function expiryOf(value: unknown): string {
+  if (typeof value !== "string" || !/^\d{4}-\d{2}-\d{2}$/.test(value)) {
+    throw wrong("expiration_date", "a date, such as 2026-12-31");
+  }
+  return `${value}T23:59:59.999Z`;
+}
+
+/** A Unix time in seconds, or ISO 8601, as the API takes it. @throws Fault `invalid_request` */
+export function occurredAt(value: unknown): string {
+  if (typeof value === "string") return value;
+  const date = new Date(typeof value === "number" ? value * 1000 : Number.NaN);
+  if (Number.isNaN(date.getTime())) throw wrong("timestamp", "a Unix time in seconds, or an ISO 8601 time");
+  return date.toISOString();
+}
+
+/** A memory with details in its metadata. @throws Fault `invalid_request` if the caller's metadata uses the name */
+export function withDetails(memory: Drafted, details: Fields): Drafted {
+  const metadata = isFields(memory.metadata) ? memory.metadata : {};
+  const before = isFields(metadata[DETAILS]) ? metadata[DETAILS] : {};
+  return { ...memory, metadata: { ...metadata, [DETAILS]: { ...before, ...details } } };
+}
+
+/** The caller's metadata. @throws Fault `invalid_request` */
+export function ownMetadata(fields: Fields): Fields | undefined {
+  const metadata = objectField(fields, "metadata");
+  if (metadata !== undefined && Object.hasOwn(metadata, DETAILS)) {
+    throw new Fault("invalid_request", `'metadata.${DETAILS}' is a name that Mneme uses. Choose another one.`, {
+      param: `metadata.${DETAILS}`,
+    });
+  }
+  return metadata;
+}
+
+function attributesOf(fields: Fields, { user_id, agent_id, run_id, app_id }: Entities): Drafted {
+  const metadata = ownMetadata(fields);
+  const [timestamp, expiry, categories] = ["timestamp", "expiration_date", "categories"].map((name) =>
+    given(fields, name),
+  );
+  const memory: Drafted = {
+    ...(user_id !== undefined && { userId: user_id }),
+    ...(agent_id !== undefined && { agentId: agent_id }),
+    ...(run_id !== undefined && { sessionId: run_id }),
+    ...(metadata !== undefined && { metadata }),
+    ...(timestamp !== undefined && { occurred_at: occurredAt(timestamp) }),
+    ...(expiry !== undefined && { expires_at: expiryOf(expiry) }),
+    ...(categories !== undefined && { tags: categories }),
+  };
+  return app_id === undefined ? memory : withDetails(memory, { app_id });
+}
+
+function conversation(messages: readonly Message[]): Drafted {
+  const [first, ...others] = messages;
+  if (first !== undefined && others.length === 0) return { content: first.content };
+  const turns = messages.map(({ role, name, content }) =>
+    JSON.stringify({ role, ...(name !== null && { name }), content }),
+  );
+  return { content: `[\n${turns.join(",\n")}\n]`, type: "conversation" };
+}
+
+function messagesOf(fields: Fields): readonly Message[] {
+  const value = given(fields, "messages");
+  const list = typeof value === "string" ? [{ role: "user", content: value }] : value;
+  if (!Array.isArray(list) || list.length === 0 || list.length > LIMITS.memoriesPerBatch) {
+    throw wrong("messages", `a list of 1 to ${LIMITS.memoriesPerBatch} messages`);
+  }
+  return list.map((message: unknown, at) => {
+    const param = `messages[${at}]`;
+    if (!isFields(message)) throw wrong(param, "an object with role and content");
+    const role = textField(message, "role") ?? "user";
+    const content = contentOf(given(message, "content"), `${param}.content`);
+    return { role, name: textField(message, "name") ?? null, content };
+  });
+}
+
+function contentOf(content: unknown, param: string): string {
+  const parts = Array.isArray(content) ? content : [content];
+  const texts = parts.map((part: unknown) => {
+    const text = isFields(part) && part.type === "text" ? part.text : part;
+    if (typeof text === "string") return text;
+    throw wrong(
+      param,
+      "a string; pictures and documents cannot be stored here. Use POST /v1/memories/upload for files",
+    );
+  });
+  const text = texts.join("\n");
+  if (text.trim() === "") throw wrong(param, "a text that is not blank");
+  return text;
+}

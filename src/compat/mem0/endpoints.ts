@@ -1,0 +1,362 @@
+// The routes of mem0's API that its clients call, under /compat/mem0. Each calls operations of Mneme's API with the
+// caller's key.
+
+import { type Json, memoryPath, OperationRefused, Operations } from "../../api/operation-calls.ts";
+import type { ProtocolCall, ProtocolEndpoint } from "../../api/protocol-endpoint.ts";
+import { COMPATIBLE_PREFIX } from "../../api/routes.ts";
+import { Fault, type FaultCode } from "../../domain/fault.ts";
+import type { MemoryId } from "../../domain/ids.ts";
+import { LIMITS } from "../../domain/limits.ts";
+import type { Memory } from "../../domain/memory.ts";
+import type { Viewer } from "../../domain/scope.ts";
+import { addMemories, entitiesOf, expiryOf, occurredAt, ownMetadata, requireEntity } from "./adding.ts";
+import { type Entities, entitiesIn, filterOf, type Selection } from "./filters.ts";
+import { matching } from "./listing.ts";
+import {
+  booleanField,
+  DETAILS,
+  ENTITY_NAMES,
+  type Fields,
+  fieldsOf,
+  given,
+  numberField,
+  objectField,
+  textField,
+  textsField,
+  wrong,
+} from "./names.ts";
+import { entityView, historyView, memoryView, metadataOf, resultView } from "./views.ts";
+
+/** What the endpoints need besides operations. */
+export interface Mem0Parts {
+  /** Waits until a memory is no longer processing; null if the caller may not see it. */
+  readonly settled: (viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal) => Promise<Memory | null>;
+}
+
+/** What a route gets. */
+interface Mem0Call extends ProtocolCall {
+  readonly operations: Operations;
+  /** Query parameters. */
+  readonly query: Fields;
+}
+
+type Run = (call: Mem0Call) => Promise<unknown>;
+
+const BASE = `${COMPATIBLE_PREFIX}mem0`;
+/** How long `add` waits until its memories are searchable, in milliseconds. */
+const SEARCHABLE_TIMEOUT_MS = 10_000;
+const PAGE_ITEMS_DEFAULT = 100;
+const PAGE_ITEMS_MAX = 1_000;
+const RESULTS_DEFAULT = 10;
+/** Maximum number of memories in a batch. */
+const BATCH_MAX = 100;
+/** Maximum number of users that are listed. */
+const USERS_MAX = 10_000;
+/** Parameters that clients of some versions add to every request. A key decides about the project. */
+const EVERYWHERE = ["org_id", "project_id", "org_name", "project_name"] as const;
+
+/** The endpoints of mem0's API. */
+export function mem0Endpoints(parts: Mem0Parts): readonly ProtocolEndpoint[] {
+  const reads = (path: string, name: string, run: Run) => endpoint("GET", path, name, false, run);
+  const posts = (path: string, name: string, run: Run) => endpoint("POST", path, name, true, run);
+  return [
+    reads("/v1/ping/", "ping", ping),
+    posts("/v3/memories/add/", "add", (call) => add(call, parts)),
+    posts("/v3/memories/search/", "search", search),
+    posts("/v3/memories/", "getAll", getAll),
+    endpoint("DELETE", "/v1/memories/", "deleteAll", false, deleteAll),
+    reads("/v1/memories/:id/", "get", async ({ operations, params, query }) => {
+      fieldsOf(query, EVERYWHERE);
+      return memoryView(await operations.get(memoryPath(params.id ?? "")));
+    }),
+    endpoint("PUT", "/v1/memories/:id/", "update", true, ({ operations, params, body, query }) => {
+      fieldsOf(query, EVERYWHERE);
+      return update(operations, params.id ?? "", body, ["text", "metadata", "timestamp", "expiration_date"]);
+    }),
+    endpoint("DELETE", "/v1/memories/:id/", "delete", false, async ({ operations, params, query }) => {
+      // older versions of a memory, which `delete_linked` is about, do not exist here
+      fieldsOf(query, ["delete_linked", ...EVERYWHERE]);
+      await operations.delete(memoryPath(params.id ?? ""));
+      return { message: "Memory deleted successfully!" };
+    }),
+    reads("/v1/memories/:id/history/", "history", async ({ operations, params, query }) => {
+      fieldsOf(query, EVERYWHERE);
+      return historyView(await operations.get(memoryPath(params.id ?? "")));
+    }),
+    endpoint("PUT", "/v1/batch/", "batchUpdate", true, batchUpdate),
+    endpoint("DELETE", "/v1/batch/", "batchDelete", true, batchDelete),
+    reads("/v1/entities/", "entities", entities),
+    ...["v1", "v2"].map((version) =>
+      endpoint("DELETE", `/${version}/entities/:type/:id/`, "deleteEntity", false, deleteEntity),
+    ),
+  ];
+}
+
+function endpoint(
+  method: ProtocolEndpoint["method"],
+  path: string,
+  name: string,
+  takesBody: boolean,
+  run: Run,
+): ProtocolEndpoint {
+  return {
+    ...{ method, path: BASE + path, name: `mem0.${name}`, takesBody },
+    answer: async (call) => {
+      const { request, send } = call;
+      const query = Object.fromEntries(new URL(request.url).searchParams);
+      try {
+        return Response.json(await run({ ...call, query, operations: new Operations(send, request.signal) }));
+      } catch (error) {
+        throw error instanceof OperationRefused ? faultOf(error) : error;
+      }
+    },
+  };
+}
+
+/** The refusal of an operation as a fault of this request. */
+function faultOf({ message, detail }: OperationRefused): Fault {
+  return new Fault(String(detail.code ?? "internal_error") as FaultCode, message, {
+    ...(typeof detail.param === "string" && { param: detail.param }),
+    ...(typeof detail.retry_after_seconds === "number" && { retryAfterSeconds: detail.retry_after_seconds }),
+  });
+}
+
+const ping: Run = async ({ principal, query }) => {
+  fieldsOf(query, EVERYWHERE);
+  return { status: "ok", org_id: "mneme", project_id: principal.projectId, user_email: null };
+};
+
+async function add({ body, principal, operations, request }: Mem0Call, { settled }: Mem0Parts): Promise<unknown> {
+  const memories = await addMemories(body, principal, operations);
+  const deadline = performance.now() + SEARCHABLE_TIMEOUT_MS;
+  let isSearchable = true;
+  for (const { id } of memories) {
+    const leftMs = Math.max(0, deadline - performance.now());
+    const memory = await settled(principal, id as MemoryId, leftMs, request.signal);
+    if (memory?.state.status !== "completed") isSearchable = false;
+  }
+  const results = memories.map(({ id, content }) => ({ id, event: "ADD", memory: content, data: { memory: content } }));
+  return {
+    message: isSearchable ? "The memories are stored and searchable." : "The memories are stored, and searchable soon.",
+    status: isSearchable ? "SUCCEEDED" : "PENDING",
+    event_id: memories[0]?.id ?? null,
+    results,
+  };
+}
+
+const SEARCH_FIELDS = [
+  ...["query", "filters", "top_k", "limit", "rerank", "threshold", "fields", "categories", "metadata"],
+  ...["show_expired", "reference_date", "latest_only", "keyword_search"],
+] as const;
+const SEARCH_IGNORED = ["output_format", "version", "enable_graph", "source", ...EVERYWHERE] as const;
+
+const search: Run = async ({ body, principal, operations }) => {
+  const fields = fieldsOf(body, SEARCH_FIELDS, SEARCH_IGNORED);
+  const wanted = numberField(fields, "top_k", 1, LIMITS.searchResults, true);
+  const limit = wanted ?? numberField(fields, "limit", 1, LIMITS.searchResults, true) ?? RESULTS_DEFAULT;
+  const reranks = booleanField(fields, "rerank");
+  const threshold = numberField(fields, "threshold", 0, 1, false);
+  const reference = given(fields, "reference_date");
+  booleanField(fields, "latest_only"); // there are no older versions
+  const found = await operations.post("/v1/memories/search", {
+    query: textField(fields, "query") ?? "",
+    filters: selectionOf(fields, requiredFilters(fields, principal)).filter,
+    // several passages can be of one memory
+    limit: Math.min(LIMITS.searchResults, limit * 4),
+    ...(reranks !== undefined && { mode: reranks ? "balanced" : "hybrid" }),
+    ...(booleanField(fields, "keyword_search") === true && reranks !== true && { mode: "hybrid" }),
+    ...(threshold !== undefined && { min_score: threshold }),
+    ...(reference !== undefined && { asOf: occurredAt(reference) }),
+  });
+  const best = new Map<unknown, Json>();
+  for (const result of found.results as readonly Json[]) {
+    if (!best.has(result.memory_id)) best.set(result.memory_id, result);
+  }
+  return { results: picked([...best.values()].slice(0, limit).map(resultView), fields) };
+};
+
+const LIST_FIELDS = [
+  "filters",
+  "start_date",
+  "end_date",
+  "categories",
+  "show_expired",
+  "latest_only",
+  "fields",
+] as const;
+
+const getAll: Run = async ({ body, principal, operations, query, request }) => {
+  const fields = fieldsOf(body, LIST_FIELDS, SEARCH_IGNORED);
+  const asked = fieldsOf(query, ["page", "page_size"], EVERYWHERE);
+  const page = countOf(asked, "page", 1, Number.MAX_SAFE_INTEGER);
+  const size = countOf(asked, "page_size", PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX);
+  booleanField(fields, "latest_only"); // there are no older versions
+  const selection = selectionOf(fields, requiredFilters(fields, principal));
+  const results: Json[] = [];
+  let count = 0;
+  for await (const memory of matching(selection, operations)) {
+    if (count >= (page - 1) * size && results.length < size) results.push(memoryView(memory));
+    count++;
+  }
+  return { ...paged(request, page, size, count), results: picked(results, fields) };
+};
+
+/** Filters as mem0 requires them: without any, a request would see everybody's memories. */
+function requiredFilters(fields: Fields, principal: Mem0Call["principal"]): Fields {
+  const filters = objectField(fields, "filters") ?? {};
+  if (Object.keys(filters).length > 0 || principal.userId !== null) return filters;
+  throw new Fault("invalid_request", `'filters' is required, such as {"user_id": "ada"}.`, { param: "filters" });
+}
+
+/** What a request asks for: its filters, and the conditions that it has beside them. */
+function selectionOf(fields: Fields, filters: Fields): Selection {
+  if (booleanField(fields, "show_expired") === true) {
+    throw new Fault("invalid_request", "Expired memories are deleted: 'show_expired' cannot be true.", {
+      param: "show_expired",
+    });
+  }
+  const [from, to] = [textField(fields, "start_date"), textField(fields, "end_date")];
+  const [categories, metadata] = [textsField(fields, "categories"), objectField(fields, "metadata")];
+  const parts = [
+    filterOf(filters),
+    ...(from === undefined ? [] : [{ created_at: { $gte: from } }]),
+    ...(to === undefined ? [] : [{ created_at: { $lte: to } }]),
+    ...(categories === undefined ? [] : [{ tags: { $in: categories } }]),
+    ...(metadata === undefined ? [] : [filterOf({ metadata }, "body")]),
+  ];
+  return { filter: { $and: parts }, entities: entitiesIn(filters) };
+}
+
+/** Only the asked fields of each item; the id always. */
+function picked(items: readonly Json[], fields: Fields): readonly Json[] {
+  const names = textsField(fields, "fields");
+  if (names === undefined) return items;
+  return items.map((item) =>
+    Object.fromEntries(Object.entries(item).filter(([name]) => name === "id" || names.includes(name))),
+  );
+}
+
+function paged(request: Request, page: number, size: number, count: number) {
+  const linkTo = (number: number) => {
+    const url = new URL(request.url);
+    url.searchParams.set("page", String(number));
+    url.searchParams.set("page_size", String(size));
+    return url.href;
+  };
+  return {
+    count,
+    next: page * size < count ? linkTo(page + 1) : null,
+    previous: page > 1 && count > 0 ? linkTo(page - 1) : null,
+  };
+}
+
+/** A positive whole number in the query. */
+function countOf(query: Fields, name: string, byDefault: number, max: number): number {
+  const text = given(query, name);
+  if (text === undefined) return byDefault;
+  const value = typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (value >= 1 && value <= max) return value;
+  throw wrong(name, max === Number.MAX_SAFE_INTEGER ? "a positive integer" : `an integer from 1 to ${max}`);
+}
+
+async function update(operations: Operations, id: string, body: unknown, known: readonly string[]): Promise<Json> {
+  const fields = fieldsOf(body, known);
+  const path = memoryPath(id);
+  const [text, metadata] = [textField(fields, "text"), ownMetadata(fields)];
+  const timestamp = given(fields, "timestamp");
+  const hasExpiry = Object.hasOwn(fields, "expiration_date");
+  // mem0's metadata replaces the caller's part only
+  const details = metadata === undefined ? {} : metadataOf((await operations.get(path)).metadata).details;
+  const change = {
+    ...(text !== undefined && { content: text }),
+    ...(metadata !== undefined && {
+      metadata: { ...metadata, ...(Object.keys(details).length > 0 && { [DETAILS]: details }) },
+    }),
+    ...(timestamp !== undefined && { occurred_at: occurredAt(timestamp) }),
+    ...(hasExpiry && { expires_at: fields.expiration_date === null ? null : expiryOf(fields.expiration_date) }),
+  };
+  return memoryView(await operations.put(path, change));
+}
+
+const batchUpdate: Run = async ({ body, operations }) => {
+  const items = batchOf(body);
+  // all ids are checked before anything changes
+  const ids = items.map((item) => textField(item, "memory_id") ?? "");
+  for (const id of ids) await operations.get(memoryPath(id));
+  for (const [at, item] of items.entries()) {
+    const { memory_id: _, ...change } = item;
+    await update(operations, ids[at] ?? "", change, ["text", "metadata"]);
+  }
+  return { message: `Successfully updated ${items.length} memories` };
+};
+
+const batchDelete: Run = async ({ body, operations }) => {
+  const paths = batchOf(body).map((item) => memoryPath(textField(item, "memory_id") ?? ""));
+  for (const path of paths) await operations.get(path);
+  for (const path of new Set(paths)) await operations.delete(path);
+  return { message: `Successfully deleted ${paths.length} memories` };
+};
+
+function batchOf(body: unknown): readonly Fields[] {
+  const list = given(fieldsOf(body, ["memories"]), "memories");
+  if (!Array.isArray(list) || list.length === 0 || list.length > BATCH_MAX) {
+    throw wrong("memories", `a list of 1 to ${BATCH_MAX} memories`);
+  }
+  return list.map((item: unknown) => fieldsOf(item, ["memory_id", "text", "metadata"]));
+}
+
+const deleteAll: Run = async ({ query, principal, operations }) => {
+  const named = entitiesOf(fieldsOf(query, ENTITY_NAMES, EVERYWHERE));
+  requireEntity(named, principal);
+  await deleteMatching(named, operations);
+  return { message: "Memories deleted successfully!" };
+};
+
+async function deleteMatching(entities: Entities, operations: Operations): Promise<number> {
+  const ids: string[] = [];
+  for await (const { id } of matching({ filter: filterOf(entities), entities: entitiesIn(entities) }, operations))
+    ids.push(String(id));
+  for (const id of ids) {
+    await operations.delete(memoryPath(id)).catch((error: unknown) => {
+      // somebody else deleted it meanwhile
+      if (!(error instanceof OperationRefused) || error.detail.code !== "memory_not_found") throw error;
+    });
+  }
+  return ids.length;
+}
+
+const entities: Run = async ({ query, operations, request }) => {
+  const asked = fieldsOf(query, ["page", "page_size"], EVERYWHERE);
+  const page = countOf(asked, "page", 1, Number.MAX_SAFE_INTEGER);
+  const size = countOf(asked, "page_size", PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX);
+  const users: Json[] = [];
+  let cursor: string | null = null;
+  do {
+    const list: Json = await operations.get("/v1/users", { limit: LIMITS.pageItems, cursor });
+    users.push(...(list.data as readonly Json[]));
+    cursor = list.has_more === true ? (list.cursor as string) : null;
+    if (cursor !== null && users.length >= USERS_MAX) {
+      throw new Fault(
+        "invalid_request",
+        `There are more than ${USERS_MAX} users. List them with GET /v1/users of Mneme.`,
+      );
+    }
+  } while (cursor !== null);
+  const results = users.slice((page - 1) * size, page * size).map(entityView);
+  return { ...paged(request, page, size, users.length), results };
+};
+
+const deleteEntity: Run = async ({ params, query, operations }) => {
+  fieldsOf(query, EVERYWHERE);
+  const { type = "", id = "" } = params;
+  const name = ENTITY_NAMES.find((known) => known === `${type}_id`);
+  if (name === undefined) throw wrong("type", "user, agent, app or run");
+  const done = { message: "Entity deleted successfully!" };
+  if (name === "user_id") {
+    await operations.delete(`/v1/users/${encodeURIComponent(id)}`, { cascade: true });
+    return done;
+  }
+  const deleted = await deleteMatching({ [name]: id }, operations);
+  if (deleted === 0) throw new Fault("not_found", `No memory belongs to this ${type}.`, { param: "id" });
+  return done;
+};

@@ -1,0 +1,49 @@
+// Finds the memories that a filter of mem0 matches, for its lists and for deleting. The lists of the API know users,
+// agents and sessions; everything else is decided here, memory by memory.
+
+import type { Json, Operations } from "../../api/operation-calls.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type FilteredAttributes, matchesFilter, parseFilter } from "../../domain/filter.ts";
+import { LIMITS } from "../../domain/limits.ts";
+import type { JsonObject } from "../../domain/memory.ts";
+import type { Selection } from "./filters.ts";
+
+/** Maximum number of memories that are read for one request. */
+const READ_MAX = 10_000;
+
+/**
+ * The memories that match, newest first.
+ * @throws Fault `invalid_filter`; `invalid_request` if too many memories have to be read; OperationRefused
+ */
+export async function* matching(selection: Selection, operations: Operations): AsyncGenerator<Json> {
+  const filter = parseFilter(selection.filter);
+  const { user_id: userId, agent_id: agentId, run_id: sessionId } = selection.entities;
+  let cursor: string | null = null;
+  let read = 0;
+  do {
+    const query = { limit: LIMITS.pageItems, cursor, userId, agentId, sessionId };
+    const page: Json = await operations.get("/v1/memories", query);
+    const items = page.data as readonly Json[];
+    read += items.length;
+    for (const memory of items) if (matchesFilter(filter, filteredAttributes(memory))) yield memory;
+    cursor = page.has_more === true ? (page.cursor as string) : null;
+    if (cursor !== null && read >= READ_MAX) {
+      throw new Fault(
+        "invalid_request",
+        `More than ${READ_MAX} memories would have to be read. Narrow the filters by user_id, agent_id or run_id, or use GET /v1/memories of Mneme.`,
+        { param: "filters" },
+      );
+    }
+  } while (cursor !== null);
+}
+
+function filteredAttributes(memory: Json): FilteredAttributes {
+  const time = (name: string) => (typeof memory[name] === "string" ? Date.parse(memory[name]) : null);
+  return {
+    ...(memory as unknown as FilteredAttributes),
+    metadata: memory.metadata as JsonObject,
+    createdAt: time("created_at") ?? 0,
+    updatedAt: time("updated_at") ?? 0,
+    occurredAt: time("occurred_at"),
+  };
+}

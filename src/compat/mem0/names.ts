@@ -1,0 +1,91 @@
+// How names of mem0 are called in Mneme. mem0's memories belong to up to four entities: user, agent, run and app.
+
+import { Fault } from "../../domain/fault.ts";
+import { nearestName } from "../../kit/nearest.ts";
+
+/** Member of a memory's metadata with what mem0 knows of it and a memory has no field for. Importers use it too. */
+export const DETAILS = "mem0";
+
+/** mem0's names of entities, and the fields of a memory that hold them. An app has no field; see `DETAILS`. */
+export const ENTITY_FIELDS = {
+  user_id: "userId",
+  agent_id: "agentId",
+  run_id: "sessionId",
+  app_id: `metadata.${DETAILS}.app_id`,
+} as const;
+/** mem0's name of an entity. */
+export type EntityName = keyof typeof ENTITY_FIELDS;
+/** All names of entities. */
+export const ENTITY_NAMES = Object.keys(ENTITY_FIELDS) as readonly EntityName[];
+
+/** A JSON object from a request, not validated. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether a JSON value is an object. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A field of a request; undefined if it is absent or null. */
+export function given(fields: Fields, name: string): unknown {
+  return Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined;
+}
+
+/** The error for a field that has the wrong form. */
+export function wrong(param: string, what: string): Fault {
+  return new Fault("invalid_request", `'${param}' must be ${what}.`, { param });
+}
+
+/** A text field; undefined if it is absent. @throws Fault `invalid_request` */
+export function textField(fields: Fields, name: string): string | undefined {
+  const value = given(fields, name);
+  if (value === undefined || typeof value === "string") return value;
+  throw wrong(name, "a string");
+}
+
+/** A field that is true or false; undefined if it is absent. @throws Fault `invalid_request` */
+export function booleanField(fields: Fields, name: string): boolean | undefined {
+  const value = given(fields, name);
+  if (value === undefined || typeof value === "boolean") return value;
+  throw wrong(name, "true or false");
+}
+
+/** An object field; undefined if it is absent. @throws Fault `invalid_request` */
+export function objectField(fields: Fields, name: string): Fields | undefined {
+  const value = given(fields, name);
+  if (value === undefined || isFields(value)) return value;
+  throw wrong(name, "an object");
+}
+
+/** A number field in a range; undefined if it is absent. @throws Fault `invalid_request` */
+export function numberField(fields: Fields, name: string, min: number, max: number, isInteger: boolean) {
+  const value = given(fields, name);
+  if (value === undefined) return undefined;
+  const isInRange = typeof value === "number" && value >= min && value <= max;
+  if (isInRange && (!isInteger || Number.isInteger(value))) return value;
+  throw wrong(name, `${isInteger ? "an integer" : "a number"} from ${min} to ${max}`);
+}
+
+/** A list of texts; undefined if it is absent. @throws Fault `invalid_request` */
+export function textsField(fields: Fields, name: string): readonly string[] | undefined {
+  const value = given(fields, name);
+  if (value === undefined) return undefined;
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value as readonly string[];
+  throw wrong(name, "a list of strings");
+}
+
+/**
+ * The body of a request as an object whose fields are all known. A field that nobody knows may be a misspelt scope.
+ * @param ignored fields of mem0 that only shape what its language model does
+ * @throws Fault `invalid_request`
+ */
+export function fieldsOf(body: unknown, known: readonly string[], ignored: readonly string[] = []): Fields {
+  if (!isFields(body)) throw new Fault("invalid_request", "The body must be a JSON object.");
+  for (const name of Object.keys(body)) {
+    if (known.includes(name) || ignored.includes(name)) continue;
+    const near = nearestName(name, known);
+    const hint = near === null ? `Known fields: ${known.join(", ")}.` : `Did you mean '${near}'?`;
+    throw new Fault("invalid_request", `Unknown or unsupported field '${name}'. ${hint}`, { param: name });
+  }
+  return body;
+}

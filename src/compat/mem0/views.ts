@@ -1,0 +1,82 @@
+// Memories, search results and users of Mneme as clients of mem0 read them.
+
+import type { Json } from "../../api/operation-calls.ts";
+import { DETAILS, isFields } from "./names.ts";
+
+/** A memory of the API as one of mem0. */
+export function memoryView(memory: Json): Json {
+  return {
+    id: memory.id,
+    memory: memory.content,
+    ...attributesOf(memory, memory.metadata),
+    updated_at: memory.updated_at,
+    expiration_date: typeof memory.expires_at === "string" ? memory.expires_at.slice(0, 10) : null,
+    ...(memory.status !== "completed" && { status: memory.status }),
+  };
+}
+
+/** A result of a search of the API as one of mem0: `memory` is the passage that was found. */
+export function resultView(result: Json): Json {
+  const { _memory, _chunk: _, ...metadata } = isFields(result.metadata) ? result.metadata : {};
+  return {
+    id: result.memory_id,
+    memory: result.content,
+    ...attributesOf(isFields(_memory) ? _memory : {}, metadata),
+    score: result.score,
+  };
+}
+
+/** A user of the API as an entity of mem0. */
+export function entityView(user: Json): Json {
+  return {
+    id: user.id,
+    name: user.id,
+    type: "user",
+    created_at: user.created_at,
+    updated_at: user.created_at,
+    total_memories: null,
+    owner: null,
+    metadata: user.metadata ?? {},
+  };
+}
+
+/** The state of a memory as the only entry of its history: Mneme keeps no earlier texts. */
+export function historyView(memory: Json): readonly Json[] {
+  return [
+    {
+      id: `${String(memory.id)}-1`,
+      memory_id: memory.id,
+      input: [],
+      old_memory: null,
+      new_memory: memory.content,
+      user_id: memory.userId ?? null,
+      categories: memory.tags ?? [],
+      metadata: metadataOf(memory.metadata).own,
+      event: "ADD",
+      created_at: memory.created_at,
+      updated_at: memory.updated_at,
+    },
+  ];
+}
+
+/** What a caller of mem0 put into the metadata, and what this interface keeps beside it. */
+export function metadataOf(metadata: unknown): { readonly own: Json; readonly details: Json } {
+  if (!isFields(metadata)) return { own: {}, details: {} };
+  const { [DETAILS]: details, ...own } = metadata;
+  return isFields(details) ? { own, details } : { own: metadata, details: {} };
+}
+
+function attributesOf(memory: Json, metadata: unknown): Json {
+  const { own, details } = metadataOf(metadata);
+  return {
+    user_id: memory.userId ?? null,
+    agent_id: memory.agentId ?? null,
+    app_id: details.app_id ?? null,
+    run_id: memory.sessionId ?? null,
+    ...(details.role !== undefined && { role: details.role }),
+    metadata: own,
+    categories: memory.tags ?? [],
+    created_at: memory.created_at,
+    ...(typeof memory.occurred_at === "string" && { timestamp: Math.floor(Date.parse(memory.occurred_at) / 1000) }),
+  };
+}
