@@ -273,6 +273,62 @@ describe("refusals have mem0's form and say what is wrong:", () => {
   });
 });
 
+test("the routes of earlier clients answer with lists, and with an envelope for a page", async () => {
+  const added = await send("POST", "/v1/memories/", {
+    messages: [{ role: "user", content: "Quince jam is on the upper shelf." }],
+    user_id: "early",
+    run_id: "r",
+    version: "v2",
+    output_format: "v1.1",
+    org_id: "mneme",
+  });
+  expect(added.body).toMatchObject([{ event: "ADD", memory: "Quince jam is on the upper shelf." }]);
+  const [{ id }] = added.body;
+  await send("POST", "/v1/memories/", { messages: "Another jam.", user_id: "late" });
+  for (const [method, path, body] of [
+    ["POST", "/v1/memories/search/", { query: "jam", user_id: "early", limit: 5 }],
+    ["POST", "/v2/memories/search/", { query: "jam", filters: { AND: [{ user_id: "early" }] }, top_k: 5 }],
+    ["POST", "/v2/memories/search/", { query: "jam", filters: { run_id: "r" }, user_id: "early", version: "v2" }],
+    ["GET", "/v1/memories/?user_id=early&org_id=mneme&project_id=p", undefined],
+    ["POST", "/v2/memories/", { filters: { user_id: "early" }, org_id: "mneme" }],
+  ] as const) {
+    const { status, body: found } = await send(method, path, body);
+    expect([path, status, found.map((memory: { id: string }) => memory.id)]).toEqual([path, 200, [id]]);
+  }
+  for (const [method, path, body] of [
+    ["GET", "/v1/memories/?user_id=early&page=1&page_size=5", undefined],
+    ["POST", "/v2/memories/?page=1&page_size=5", { filters: { user_id: "early" } }],
+  ] as const) {
+    expect((await send(method, path, body)).body).toMatchObject({ count: 1, next: null, results: [{ id }] });
+  }
+  for (const [method, path, body] of [
+    ["POST", "/v1/memories/search/", { query: "jam" }],
+    ["GET", "/v1/memories/", undefined],
+    ["GET", "/v1/memories/?usr_id=early", undefined],
+    ["GET", "/v1/memories/?user_id=early&user_id=late", undefined],
+    ["DELETE", "/v1/memories/?user_id=early&user_id=late", undefined],
+    ["POST", "/v2/memories/", { filters: { user_id: "early" }, user_id: 7 }],
+  ] as const) {
+    expect([path, (await send(method, path, body)).status]).toEqual([path, 400]);
+  }
+});
+
+test("messages beyond a quota are named beside those that were stored", async () => {
+  const { body: project } = await mneme.call("POST", "/v1/projects", { name: "small", plan: "free" });
+  const messages = Array.from({ length: 12 }, (_, at) => ({ role: "user", content: `Note ${at}.` }));
+  const sent = await send(
+    "POST",
+    "/v3/memories/add/",
+    { messages, user_id: "u", infer: false },
+    `Token ${project.key}`,
+  );
+  expect(sent.body.results).toHaveLength(10);
+  expect(sent.body.errors).toMatchObject([
+    { index: 10, code: "document_quota_exceeded" },
+    { index: 11, code: "document_quota_exceeded" },
+  ]);
+});
+
 test("rate limits of the operations hold, and show in the answer", async () => {
   const limited = await startService({
     config: {

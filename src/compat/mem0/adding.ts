@@ -43,6 +43,9 @@ const IGNORED = [
   "version",
   "org_id",
   "project_id",
+  "org_name",
+  "project_name",
+  "api_version",
   "source",
 ] as const;
 
@@ -57,14 +60,9 @@ interface Message {
 
 /**
  * Stores the messages of a request.
- * @returns the memories of the API
  * @throws Fault; OperationRefused
  */
-export async function addMemories(
-  body: unknown,
-  principal: Principal,
-  operations: Operations,
-): Promise<readonly Json[]> {
+export async function addMemories(body: unknown, principal: Principal, operations: Operations): Promise<Added> {
   const fields = fieldsOf(body, FIELDS, IGNORED);
   const messages = messagesOf(fields);
   const entities = entitiesOf(fields, objectField(fields, "filters") ?? {});
@@ -75,9 +73,25 @@ export async function addMemories(
       ? messages.map(({ role, name, content }) => withDetails({ ...attributes, content }, { role: name ?? role }))
       : [{ ...attributes, ...conversation(messages) }];
   const [only, ...others] = drafts;
-  if (only !== undefined && others.length === 0) return [await operations.post("/v1/memories", only)];
+  if (only !== undefined && others.length === 0) {
+    return { memories: [await operations.post("/v1/memories", only)], errors: [] };
+  }
   const { data } = await operations.post("/v1/memories/batch", { memories: drafts });
-  return (data as readonly Json[]).flatMap(({ memory }) => (isFields(memory) ? [memory] : []));
+  const items = data as readonly { readonly index: number; readonly memory?: Json; readonly error?: Json }[];
+  return {
+    memories: items.flatMap(({ memory }) => (memory === undefined ? [] : [memory])),
+    errors: items.flatMap(({ index, error }) =>
+      error === undefined ? [] : [{ index, code: error.code, detail: error.message }],
+    ),
+  };
+}
+
+/** What became of messages. */
+export interface Added {
+  /** Memories of the API. */
+  readonly memories: readonly Json[];
+  /** Messages that were refused while others were stored, such as those beyond a quota. */
+  readonly errors: readonly Json[];
 }
 
 /**

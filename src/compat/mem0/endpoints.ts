@@ -9,7 +9,9 @@ import type { MemoryId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Memory } from "../../domain/memory.ts";
 import type { Viewer } from "../../domain/scope.ts";
+import { shortened } from "../../kit/shortened.ts";
 import { addMemories, entitiesOf, expiryOf, occurredAt, ownMetadata, requireEntity } from "./adding.ts";
+import { bodyOfQuery, withEntitiesInFilters } from "./earlier.ts";
 import { type Entities, entitiesIn, filterOf, type Selection } from "./filters.ts";
 import { matching } from "./listing.ts";
 import {
@@ -41,6 +43,8 @@ interface Mem0Call extends ProtocolCall {
 }
 
 type Run = (call: Mem0Call) => Promise<unknown>;
+/** A route whose answer has items. */
+type RunList = (call: Mem0Call) => Promise<{ readonly results: readonly Json[] }>;
 
 const BASE = `${COMPATIBLE_PREFIX}mem0`;
 /** How long `add` waits until its memories are searchable, in milliseconds. */
@@ -64,6 +68,14 @@ export function mem0Endpoints(parts: Mem0Parts): readonly ProtocolEndpoint[] {
     posts("/v3/memories/add/", "add", (call) => add(call, parts)),
     posts("/v3/memories/search/", "search", search),
     posts("/v3/memories/", "getAll", getAll),
+    // those of earlier clients, whose answers are lists without an envelope
+    posts("/v1/memories/", "add", async (call) => (await add(call, parts)).results),
+    ...["v1", "v2"].map((version) => posts(`/${version}/memories/search/`, "search", earlierSearch)),
+    posts("/v2/memories/", "getAll", (call) => earlierList({ ...call, body: withEntitiesInFilters(call.body) })),
+    reads("/v1/memories/", "getAll", ({ query: { page, page_size, ...rest }, ...call }) => {
+      const pages = Object.fromEntries(Object.entries({ page, page_size }).filter(([, value]) => value !== undefined));
+      return earlierList({ ...call, query: pages, body: bodyOfQuery(rest) });
+    }),
     endpoint("DELETE", "/v1/memories/", "deleteAll", false, deleteAll),
     reads("/v1/memories/:id/", "get", async ({ operations, params, query }) => {
       fieldsOf(query, EVERYWHERE);
@@ -103,14 +115,26 @@ function endpoint(
     ...{ method, path: BASE + path, name: `mem0.${name}`, takesBody },
     answer: async (call) => {
       const { request, send } = call;
-      const query = Object.fromEntries(new URL(request.url).searchParams);
       try {
+        const query = queryOf(request);
         return Response.json(await run({ ...call, query, operations: new Operations(send, request.signal) }));
       } catch (error) {
         throw error instanceof OperationRefused ? faultOf(error) : error;
       }
     },
   };
+}
+
+/** The query parameters. @throws Fault `invalid_request` if one is given twice: only one of the values would count */
+function queryOf(request: Request): Fields {
+  const query: Record<string, string> = {};
+  for (const [name, value] of new URL(request.url).searchParams) {
+    if (Object.hasOwn(query, name)) {
+      throw new Fault("invalid_request", `'${shortened(name)}' is given twice.`, { param: name });
+    }
+    Object.defineProperty(query, name, { value, enumerable: true });
+  }
+  return query;
 }
 
 /** The refusal of an operation as a fault of this request. */
@@ -126,8 +150,8 @@ const ping: Run = async ({ principal, query }) => {
   return { status: "ok", org_id: "mneme", project_id: principal.projectId, user_email: null };
 };
 
-async function add({ body, principal, operations, request }: Mem0Call, { settled }: Mem0Parts): Promise<unknown> {
-  const memories = await addMemories(body, principal, operations);
+async function add({ body, principal, operations, request }: Mem0Call, { settled }: Mem0Parts) {
+  const { memories, errors } = await addMemories(body, principal, operations);
   const deadline = performance.now() + SEARCHABLE_TIMEOUT_MS;
   let isSearchable = true;
   for (const { id } of memories) {
@@ -141,6 +165,7 @@ async function add({ body, principal, operations, request }: Mem0Call, { settled
     status: isSearchable ? "SUCCEEDED" : "PENDING",
     event_id: memories[0]?.id ?? null,
     results,
+    ...(errors.length > 0 && { errors }),
   };
 }
 
@@ -150,7 +175,7 @@ const SEARCH_FIELDS = [
 ] as const;
 const SEARCH_IGNORED = ["output_format", "version", "enable_graph", "source", ...EVERYWHERE] as const;
 
-const search: Run = async ({ body, principal, operations }) => {
+const search: RunList = async ({ body, principal, operations }) => {
   const fields = fieldsOf(body, SEARCH_FIELDS, SEARCH_IGNORED);
   const wanted = numberField(fields, "top_k", 1, LIMITS.searchResults, true);
   const limit = wanted ?? numberField(fields, "limit", 1, LIMITS.searchResults, true) ?? RESULTS_DEFAULT;
@@ -185,7 +210,7 @@ const LIST_FIELDS = [
   "fields",
 ] as const;
 
-const getAll: Run = async ({ body, principal, operations, query, request }) => {
+const getAll: RunList = async ({ body, principal, operations, query, request }) => {
   const fields = fieldsOf(body, LIST_FIELDS, SEARCH_IGNORED);
   const asked = fieldsOf(query, ["page", "page_size"], EVERYWHERE);
   const page = countOf(asked, "page", 1, Number.MAX_SAFE_INTEGER);
@@ -199,6 +224,14 @@ const getAll: Run = async ({ body, principal, operations, query, request }) => {
     count++;
   }
   return { ...paged(request, page, size, count), results: picked(results, fields) };
+};
+
+const earlierSearch: Run = async (call) => (await search({ ...call, body: withEntitiesInFilters(call.body) })).results;
+
+/** A list is an envelope only if a page is asked for. */
+const earlierList: Run = async (call) => {
+  const page = await getAll(call);
+  return Object.keys(call.query).length > 0 ? page : page.results;
 };
 
 /** Filters as mem0 requires them: without any, a request would see everybody's memories. */
