@@ -56,6 +56,7 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   memory_not_found: { status: 404, summary: "There is no such memory for this key." },
   chat_not_found: { status: 404, summary: "There is no such chat for this key." },
   user_not_found: { status: 404, summary: "There is no such user for this key." },
+  job_not_found: { status: 404, summary: "There is no such job for this key, or it ended more than 7 days ago." },
   webhook_not_found: { status: 404, summary: "There is no such webhook in this project." },
   delivery_not_found: { status: 404, summary: "This webhook has no such delivery." },
   key_not_found: { status: 404, summary: "There is no such API key in this project." },

@@ -3,6 +3,7 @@
 
 import type { AnswerService } from "../services/answers.ts";
 import type { ChatService } from "../services/chats.ts";
+import type { DeletionService } from "../services/deletions.ts";
 import type { EmbeddingService } from "../services/embeddings.ts";
 import type { GraphService } from "../services/graph.ts";
 import type { KeyService } from "../services/keys.ts";
@@ -12,6 +13,7 @@ import type { SearchService } from "../services/search.ts";
 import type { UserService } from "../services/users.ts";
 import type { WebhookService } from "../services/webhooks.ts";
 import { chatOperations } from "./chats.ts";
+import { deletionOperations } from "./deletions.ts";
 import { embedderOperations } from "./embedders.ts";
 import { keyOperations } from "./keys.ts";
 import { memoryOperations } from "./memories.ts";
@@ -26,6 +28,7 @@ import { webhookOperations } from "./webhooks.ts";
 
 /** The services that the operations call. */
 export interface OperationsParts extends UploadOperationParts {
+  readonly deletions: DeletionService;
   readonly graph: GraphService;
   readonly search: SearchService;
   readonly answers: AnswerService;
@@ -42,6 +45,7 @@ export interface OperationsParts extends UploadOperationParts {
 export function allOperations(parts: OperationsParts): readonly Operation[] {
   return [
     ...memoryOperations(parts),
+    ...deletionOperations(parts.deletions),
     graphOperation(parts),
     uploadOperation(parts),
     ...searchOperations(parts),

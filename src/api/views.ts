@@ -4,6 +4,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { CitedPassage, Answer as WholeAnswer } from "../answer/events.ts";
 import type { Chat, Message } from "../domain/chat.ts";
+import type { Deletion } from "../domain/deletion.ts";
 import type { ApiKey } from "../domain/key.ts";
 import { EXTRACTED_FIELDS, type Memory, type Progress } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
@@ -18,6 +19,7 @@ import type { MemoryGraph } from "../services/graph.ts";
 import type { MemoryWithContent } from "../services/memories.ts";
 import type { InstalledModel } from "../services/project-models.ts";
 import type * as chats from "./schema/chats.ts";
+import type * as deletions from "./schema/deletions.ts";
 import type * as memories from "./schema/memories.ts";
 import type * as graph from "./schema/memory-graph.ts";
 import type * as platform from "./schema/platform.ts";
@@ -191,6 +193,15 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
     score: result.score,
     memory_id: memory.id,
     metadata,
+  };
+}
+
+/** A Job. */
+export function deletionView(deletion: Deletion): View<typeof deletions.Job> {
+  const { id, status, matched, deleted, error, createdAt, updatedAt } = deletion;
+  return {
+    ...{ id, status, matched, deleted, created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) },
+    ...(error === null ? {} : { error: { code: "processing_error", message: error } }),
   };
 }
 

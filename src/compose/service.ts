@@ -19,7 +19,6 @@ import { sourceView } from "../api/views.ts";
 import { mem0Endpoints } from "../compat/mem0/endpoints.ts";
 import type { Config } from "../config.ts";
 import { Fault } from "../domain/fault.ts";
-import type { ProjectId } from "../domain/ids.ts";
 import { LlmExtractor } from "../ingest/llm-extraction/extractor.ts";
 import { ModelChanger } from "../ingest/model-change.ts";
 import { Reindexer } from "../ingest/reindexer.ts";
@@ -33,7 +32,6 @@ import { Metrics } from "../kit/metrics.ts";
 import { createMcpEndpoint } from "../mcp/endpoint.ts";
 import { createHostRules } from "../mcp/hosts.ts";
 import { toolsOf } from "../mcp/tools.ts";
-import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { Coordination, NodeTasks } from "../ports/coordination.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
@@ -41,6 +39,7 @@ import type { Embedder, Embedders } from "../ports/models.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
 import { AnswerService } from "../services/answers.ts";
 import { ChatService } from "../services/chats.ts";
+import { DeletionService } from "../services/deletions.ts";
 import { EmbeddingService } from "../services/embeddings.ts";
 import { GraphService } from "../services/graph.ts";
 import { KeyService } from "../services/keys.ts";
@@ -55,6 +54,7 @@ import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import { Closers } from "./closers.ts";
 import { type Control, createControl, type ServerActions } from "./control.ts";
 import { localCoordination } from "./coordination.ts";
+import { ensureAdminKey } from "./first-key.ts";
 import { forget } from "./forget.ts";
 import { declareGauges } from "./gauges.ts";
 import { IndexUpkeep } from "./index-upkeep.ts";
@@ -165,6 +165,20 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   closers.add(() => changer.stop());
   if (config.role !== "api") changer.start();
 
+  const deletions = new DeletionService({
+    ...{
+      memories: stores.memories,
+      deletions: stores.deletions,
+      transactions: storage.transactions,
+      index,
+      clock,
+      log,
+    },
+    wakeIngest: () => worker.wake(),
+  });
+  closers.add(() => deletions.stop());
+  deletions.start();
+
   const projects = new ProjectService({
     accounts: stores.accounts,
     index,
@@ -180,6 +194,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   if (await isUpkeepMine()) void projects.purgeRemoved();
   const ofOneNode: readonly (() => Eventually<void>)[] = [
     () => stores.idempotency.prune(),
+    () => deletions.prune(),
     () => void projects.purgeRemoved(), // a command may have removed a project while the server runs
     ...storage.upkeep,
   ];
@@ -200,6 +215,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     model,
     guard,
     projects,
+    deletions,
     worker,
     wakeChanges: () => changer.wake(),
     wakeDispatcher,
@@ -410,6 +426,7 @@ function createOperations(
     readonly model: LanguageModel;
     readonly guard: AddressGuard;
     readonly projects: ProjectService;
+    readonly deletions: DeletionService;
     readonly worker: IngestWorker;
     readonly wakeChanges: () => void;
     readonly wakeDispatcher: () => void;
@@ -437,6 +454,7 @@ function createOperations(
       ...{ memories, retirement, files, index, log, wakeIngest },
       countDamaged: parts.countDamagedTexts,
     }),
+    deletions: parts.deletions,
     graph: new GraphService({ memories, accounts, index, extractions, clock }),
     search,
     answers,
@@ -459,24 +477,6 @@ function installedOrDefault(embedders: Embedders, id: string | null): Embedder {
 
 function operatorLlm({ llmBaseUrl, llmModel, llmApiKey }: Config) {
   return { baseUrl: llmBaseUrl, model: llmModel, apiKey: llmApiKey };
-}
-
-/**
- * Stores the operator's key if one is configured. Otherwise creates an admin key if there is none yet. Returns the
- * secret of a key that it created, which is shown only once; otherwise null.
- */
-async function ensureAdminKey(
-  accounts: AccountStore,
-  projectId: ProjectId,
-  adminKey: string | null,
-): Promise<string | null> {
-  if (adminKey !== null) {
-    await accounts.setOperatorKey(adminKey);
-    return null;
-  }
-  if (await accounts.hasAdminKey(projectId)) return null;
-  const draft = { name: "admin", scopes: ["*", "admin"], userId: null, expiresAt: null } as const;
-  return (await accounts.issueKey(projectId, draft)).secret;
 }
 
 function whenReady(models: Models, log: Log): Promise<void> {

@@ -18,6 +18,7 @@ export type FaultCode =
   | "memory_not_found"
   | "chat_not_found"
   | "user_not_found"
+  | "job_not_found"
   | "webhook_not_found"
   | "delivery_not_found"
   | "key_not_found"

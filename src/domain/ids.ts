@@ -19,6 +19,8 @@ export type MessageId = Branded<string, "MessageId">;
 export type EventId = Branded<string, "EventId">;
 /** Public id of a webhook: `wh_` and 26 characters. */
 export type WebhookId = Branded<string, "WebhookId">;
+/** Public id of a deletion: `job_` and 26 characters. */
+export type DeletionId = Branded<string, "DeletionId">;
 /** Public id of a webhook delivery: `dlv_` and 26 characters. */
 export type DeliveryId = Branded<string, "DeliveryId">;
 
@@ -33,7 +35,7 @@ export type ChunkKey = Branded<bigint, "ChunkKey">;
 export type UserKey = Branded<bigint, "UserKey">;
 
 /** Prefixes of public ids. */
-export type IdPrefix = "mem" | "chunk" | "prj" | "key" | "chat" | "msg" | "evt" | "wh" | "dlv";
+export type IdPrefix = "mem" | "chunk" | "prj" | "key" | "chat" | "msg" | "evt" | "wh" | "dlv" | "job";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 

@@ -37,6 +37,8 @@ export const LIMITS = {
   /** Maximum length of `userId` and `externalId`. */
   callerIdCharacters: 256,
   memoriesPerBatch: 100,
+  /** Maximum number of deletions by conditions of a project that are in progress. */
+  deletionsInProgress: 10,
   pageItemsDefault: 20,
   pageItems: 100,
   /**

@@ -86,6 +86,8 @@ export interface MemoryStore {
    * the retention ends at once. Returns the memory as it was before, or null if it does not exist.
    */
   remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Eventually<Memory | null>;
+  /** Deletes those memories of a project softly that are live. Returns their keys. */
+  removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<readonly MemoryKey[]>;
   /** Deletes all memories of a user softly. Returns their keys. */
   removeAllOf(projectId: ProjectId, userId: string): Eventually<readonly MemoryKey[]>;
   /** The key of a user; null if no memory, chat or event ever referred to the user. */

@@ -31,6 +31,7 @@
 import type { Eventually } from "../kit/eventually.ts";
 import type { AccountStore } from "./account-store.ts";
 import type { ChatStore } from "./chat-store.ts";
+import type { DeletionStore } from "./deletion-store.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import type { JobStore } from "./job-store.ts";
 import type { LlmExtractionStore } from "./llm-extraction-store.ts";
@@ -49,6 +50,7 @@ export interface Stores {
   readonly memories: MemoryStore;
   readonly jobs: JobStore;
   readonly retirement: RetirementStore;
+  readonly deletions: DeletionStore;
   readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
   readonly projectModels: ProjectModelStore;
@@ -76,6 +78,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   ],
   jobs: ["nextJobInMs", "published"],
   retirement: ["purgeable"],
+  deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "relations", "tokensToday"],
   accounts: [
     "projects",

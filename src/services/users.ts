@@ -70,6 +70,7 @@ export class UserService {
     const removed = await transaction.memories.removeAllOf(projectId, userId);
     await transaction.chats.removeAllOf(projectId, userId);
     await transaction.users.removeEvents(projectId, userId);
+    await transaction.deletions.forgetUser(projectId, userId);
     await transaction.idempotency.forget(projectId, [userSubject(userId)]);
     hideAfterCommit(transaction, index, projectId, removed);
     transaction.afterCommit(wakeIngest);

@@ -55,6 +55,7 @@ interface World {
   readonly failedMemoryId: string;
   readonly chatId: string;
   readonly nobodysChatId: string;
+  readonly jobId: string;
   readonly keyId: string;
   readonly webhookId: string;
   readonly deliveryId: string;
@@ -186,6 +187,7 @@ async function build(): Promise<World> {
   const nobodysChat = await made("POST", owner, "/chats", { title: mark() });
   const message = await made("POST", owner, `/chats/${chat.id}/messages`, { message: `${QUESTION} ${mark()}` });
   await made("POST", owner, `/chats/${nobodysChat.id}/messages`, { message: `${QUESTION} ${mark()}` });
+  const job = await made("DELETE", owner, "/memories", { userId, filters: { title: mark() } });
   const key = await made("POST", owner, "/keys", { name: mark(), scopes: ["*"] });
   const delivery = await made("POST", owner, `/webhooks/${webhook.id}/test`, undefined);
   const idsOf = async (target: string): Promise<readonly string[]> => {
@@ -197,7 +199,8 @@ async function build(): Promise<World> {
     const list: { readonly status: string }[] = body.data;
     return list.length >= 4 && list.every(({ status }) => status === "delivered");
   });
-  const ids = [webhook, event, memory, nobodys, unreadable.body, chat, nobodysChat, message.message, key, delivery];
+  const ids = [webhook, event, memory, nobodys, unreadable.body, chat, nobodysChat, message.message, job];
+  ids.push(key, delivery);
   markers.push(projectId, owner, key.key, webhook.secret, ...ids.map(({ id }) => id), userId.slice("user ".length));
 
   // second items, so that the lists have a second page
@@ -218,6 +221,7 @@ async function build(): Promise<World> {
     failedMemoryId: unreadable.body.id,
     chatId: chat.id,
     nobodysChatId: nobodysChat.id,
+    jobId: job.id,
     keyId: key.id,
     webhookId: webhook.id,
     deliveryId: delivery.id,
@@ -238,6 +242,11 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "GET /memories/{}/graph": ({ memoryId }) => ({ target: `/memories/${memoryId}/graph?limit=100` }),
   "PUT /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}`, body: { title: "Taken over" } }),
   "DELETE /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}?purge=true` }),
+  "DELETE /memories": (_, naming) => ({
+    target: "/memories",
+    body: { filters: { created_at: { $gte: "2000-01-01" } }, ...naming },
+  }),
+  "GET /jobs/{}": ({ jobId }) => ({ target: `/jobs/${jobId}` }),
   "POST /memories/{}/retry": ({ failedMemoryId }) => ({ target: `/memories/${failedMemoryId}/retry` }),
   "POST /memories/upload": (_, naming) => ({
     target: "/memories/upload",
@@ -757,7 +766,7 @@ describe("confined to another user of the same project", () => {
     const key = await confinedKey();
     const naming = { userId: victim.userId };
     const takers = OPERATIONS.filter(takesUser);
-    expect(takers.length).toBe(11);
+    expect(takers.length).toBe(12);
     expect(
       await all(takers.map((it) => () => cell(key, it.method, askOf(it, victim, naming), confined(it, true)))),
     ).toEqual([]);

@@ -132,6 +132,11 @@ export const OPERATIONS: readonly Promised[] = [
   promised("GET /memories/{}/graph", readMemories, [200], false, { query: ["limit"] }),
   promised("PUT /memories/{}", writeMemories, [200, 202], false, { name: "updateMemory", body: MEMORY }),
   promised("DELETE /memories/{}", writeMemories, [204], false, { name: "deleteMemory", query: ["purge"] }),
+  promised("DELETE /memories", writeMemories, [200, 202], false, {
+    name: "deleteMemories",
+    body: [...SCOPE, "filters", "dryRun", "matched"],
+  }),
+  promised("GET /jobs/{}", writeMemories, [200], false, { name: "getJob" }),
   promised("POST /memories/{}/retry", writeMemories, [202], true, { name: "retryMemory" }),
   promised("POST /memories/upload", writeMemories, [200, 202], true, {
     name: "uploadMemory",
@@ -313,7 +318,7 @@ export const CODES: Readonly<Record<number, readonly string[]>> = {
   401: ["missing_api_key", "invalid_api_key"],
   403: ["insufficient_scope"],
   404: [
-    ...["not_found", "memory_not_found", "chat_not_found", "user_not_found", "webhook_not_found"],
+    ...["not_found", "memory_not_found", "chat_not_found", "user_not_found", "webhook_not_found", "job_not_found"],
     ...["delivery_not_found", "key_not_found", "project_not_found", "model_not_found"],
   ],
   405: ["method_not_allowed"],

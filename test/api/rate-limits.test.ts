@@ -170,7 +170,7 @@ describe("shared windows", () => {
     const headers = fresh();
     expect(windowOf(await ask("GET", "/v1/nothing", headers))).toEqual([300, 299]);
     expect(windowOf(await ask("GET", "/v1/nothing/else", headers))).toEqual([300, 298]);
-    expect(windowOf(await ask("DELETE", "/v1/memories", headers))).toEqual([100, 99]);
+    expect(windowOf(await ask("DELETE", "/v1/chats", headers))).toEqual([100, 99]);
     expect(windowOf(await ask("PATCH", "/v1/memories", headers))).toEqual([100, 99]);
     await times(98, () => ask("DELETE", "/v1/anything", headers));
     expect((await ask("DELETE", "/v1/users", headers)).status).toBe(405);

@@ -127,6 +127,9 @@ export class InMemoryAccounts implements AccountStore {
       tables.answers.delete(JSON.stringify(slot));
     }
     tables.models.delete(id);
+    for (const { id: deletion } of tables.deletions.rows(({ projectId }) => projectId === id)) {
+      tables.deletions.delete(deletion);
+    }
     tables.projects.delete(id);
   }
 

@@ -116,6 +116,13 @@ export class InMemoryMemories implements MemoryStore {
     return row === null ? null : this.#delete(row, purges);
   }
 
+  removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): readonly MemoryKey[] {
+    const asked = new Set(keys);
+    const rows = liveMemories(this.session, projectId).filter(({ key }) => asked.has(key));
+    for (const row of rows) this.#delete(row, false);
+    return rows.map(({ key }) => key);
+  }
+
   removeAllOf(projectId: ProjectId, userId: string): readonly MemoryKey[] {
     const rows = liveMemories(this.session, projectId).filter((row) => row.userId === userId);
     for (const row of rows) this.#delete(row, false);

@@ -2,8 +2,10 @@
 // of the tables, so that its changes can be dropped; table.ts explains forks.
 
 import type { MessageRole, MessageSource } from "../../src/domain/chat.ts";
+import type { Deletion } from "../../src/domain/deletion.ts";
 import type {
   ChatId,
+  DeletionId,
   DeliveryId,
   KeyId,
   MemoryKey,
@@ -29,6 +31,7 @@ import type { User, UserEvent } from "../../src/domain/user.ts";
 import type { DeliveryAttempt, DeliveryStatus, Webhook, WebhookEvent } from "../../src/domain/webhook.ts";
 import type { Clock } from "../../src/kit/clock.ts";
 import type { Eventually } from "../../src/kit/eventually.ts";
+import type { DeletionWork } from "../../src/ports/deletion-store.ts";
 import type { DocumentFacts } from "../../src/ports/document-reader.ts";
 import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
 import type { LlmExtraction } from "../../src/ports/llm-extraction-store.ts";
@@ -203,6 +206,11 @@ export interface MonthRow {
   readonly completion: number;
 }
 
+/** A deletion, and what it still has to do. */
+export interface DeletionRow extends Deletion, DeletionWork {
+  readonly projectId: ProjectId;
+}
+
 /** Language model tokens that the ingestion of a project used on one day. */
 export interface DayRow {
   readonly projectId: ProjectId;
@@ -231,6 +239,7 @@ export function emptyTables() {
     months: new Table<string, MonthRow>(),
     days: new Table<string, DayRow>(),
     models: new Table<ProjectId, ProjectModel>(),
+    deletions: new Table<DeletionId, DeletionRow>(),
   };
 }
 

@@ -9,6 +9,7 @@ import { READING_METHODS, type Stores, type Transaction, type Transactions } fro
 import { InMemoryAccounts } from "./accounts.ts";
 import { InMemoryChats } from "./chats.ts";
 import { type Delay, Delays } from "./delays.ts";
+import { InMemoryDeletions } from "./deletions.ts";
 import { InMemoryIdempotency } from "./idempotency.ts";
 import { InMemoryJobs } from "./jobs.ts";
 import { InMemoryLlmExtractions } from "./llm-extractions.ts";
@@ -47,6 +48,7 @@ const STORES = {
   memories: InMemoryMemories,
   jobs: InMemoryJobs,
   retirement: InMemoryRetirement,
+  deletions: InMemoryDeletions,
   extractions: InMemoryLlmExtractions,
   accounts: InMemoryAccounts,
   projectModels: InMemoryProjectModels,

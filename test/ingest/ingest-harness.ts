@@ -11,6 +11,7 @@ import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { SqliteChatStore } from "../../src/adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase, type SqliteDatabase, throwUncaught } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteDeletionStore } from "../../src/adapters/embedded/sqlite/deletion-store.ts";
 import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idempotency-store.ts";
 import { SqliteJobStore } from "../../src/adapters/embedded/sqlite/job-store.ts";
 import { SqliteLlmExtractionStore } from "../../src/adapters/embedded/sqlite/llm-extraction-store.ts";
@@ -333,6 +334,7 @@ export async function openIngestHarness(
   const projectModels = new SqliteProjectModelStore({ database, clock });
   const stores: Stores = {
     ...{ memories, jobs, retirement, extractions, accounts, projectModels },
+    deletions: new SqliteDeletionStore({ database, clock }),
     users: new SqliteUserStore({ database, clock }),
     chats: new SqliteChatStore({ database, clock }),
     webhooks: new SqliteWebhookStore({ database, clock, newSecret: () => "whsec_" }),

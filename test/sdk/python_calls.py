@@ -147,6 +147,13 @@ def check(make):  # noqa: PLR0915
     assert len(mneme.chats.get(chat.id).messages) == 4
     assert len(mneme.chats.list(user_id="ada", **place).take(9)) == 1
     assert mneme.chats.list(agent_id="nobody").take(9) == []
+    mneme.memories.add_many([{"content": f"Note {n}.", "agentId": "scribe"} for n in range(12)])
+    assert mneme.memories.count_matching(agent_id="scribe") == 12
+    raises(sdk.ConflictError, lambda: mneme.memories.delete_matching(agent_id="scribe", matched=11))
+    raises(sdk.InvalidRequestError, lambda: mneme.memories.delete_matching())
+    deletion = mneme.memories.delete_matching(agent_id="scribe", filters={"type": {"$ne": 1}}, matched=12, wait=True)
+    assert (deletion.status, deletion.deleted) == ("completed", 12)
+    assert mneme.memories.job(deletion.id).deleted == 12
     mneme.chats.delete(chat.id)
     raises(sdk.NotFoundError, lambda: mneme.chats.get(chat.id))
 

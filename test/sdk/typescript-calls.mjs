@@ -91,6 +91,14 @@ assert.equal((await mneme.chats.list({ userId: "ada", agentId: "cook", sessionId
 assert.equal((await mneme.chats.list({ agentId: "nobody" }).take(9)).length, 0);
 assert.equal((await mneme.memories.list({ agentId: "cook", sessionId: "s-1" }).take(9)).length, 1);
 assert.equal((await mneme.memories.search("key", { agentId: "nobody" })).results.length, 0);
+const notes = Array.from({ length: 12 }, (_, at) => ({ content: `Note ${at}.`, agentId: "scribe" }));
+await mneme.memories.addMany(notes);
+assert.equal(await mneme.memories.countMatching({ agentId: "scribe" }), 12);
+await assert.rejects(mneme.memories.deleteMatching({ agentId: "scribe" }, { matched: 11 }), sdk.ConflictError);
+await assert.rejects(mneme.memories.deleteMatching({}), sdk.InvalidRequestError);
+const deletion = await mneme.memories.deleteMatching({ agentId: "scribe" }, { matched: 12, wait: true });
+assert.deepEqual([deletion.status, deletion.deleted], ["completed", 12]);
+assert.deepEqual(await mneme.memories.job(deletion.id), deletion);
 await mneme.chats.delete(chat.id);
 await assert.rejects(mneme.chats.get(chat.id), sdk.NotFoundError);
 

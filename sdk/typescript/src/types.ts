@@ -10,6 +10,8 @@ export type MemoryAttributes = Omit<NewMemory, "content">;
 export type MemoryChange = core.UpdateMemoryData["body"];
 /** Which memories a list has. */
 export type MemoryListParams = Omit<NonNullable<core.ListMemoriesData["query"]>, "cursor">;
+/** Which memories to delete: those that meet all conditions. At least one is needed. */
+export type DeletionConditions = Omit<core.DeleteMemoriesData["body"], "dryRun" | "matched">;
 /** How to search. */
 export type SearchParams = Omit<core.SearchMemoriesData["body"], "query">;
 /** How to answer a question. */

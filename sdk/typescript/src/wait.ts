@@ -1,6 +1,6 @@
-// Waits until a memory is searchable.
+// Waits until a memory is searchable, or a job has ended.
 
-import type { Memory } from "./core/index.ts";
+import type { Job, Memory } from "./core/index.ts";
 import { ProcessingError, WaitTimeoutError } from "./errors.ts";
 import { sleep } from "./transport.ts";
 
@@ -31,6 +31,24 @@ export async function untilProcessed(
     if (leftMs <= 0) {
       throw new WaitTimeoutError(`${latest.id} is still being processed after ${waitTimeoutMs / 1_000} s.`, latest);
     }
+    await sleep(Math.min(pauseMs, leftMs), signal);
+    latest = await get(latest.id);
+  }
+  return latest;
+}
+
+/** Looks at a job until it has ended, or the time is over. Returns it as it is then. */
+export async function untilEnded(
+  job: Job,
+  get: (id: string) => Promise<Job>,
+  { waitTimeoutMs = WAIT_MS_MAX }: WaitOptions,
+  signal?: AbortSignal,
+): Promise<Job> {
+  const endsAt = performance.now() + waitTimeoutMs;
+  let latest = job;
+  for (let pauseMs = FIRST_PAUSE_MS; latest.status === "processing"; pauseMs = Math.min(pauseMs * 1.5, PAUSE_MS_MAX)) {
+    const leftMs = endsAt - performance.now();
+    if (leftMs <= 0) return latest;
     await sleep(Math.min(pauseMs, leftMs), signal);
     latest = await get(latest.id);
   }

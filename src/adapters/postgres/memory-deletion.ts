@@ -19,8 +19,8 @@ const REMOVE = `UPDATE memories SET deleted_at = $now, lease = NULL, is_purge_as
 const KEYS_OF_USER = `SELECT memory_key FROM memories
   WHERE user_key = ${USER_KEY} AND project_key = ${OPEN_PROJECT} AND ${LIVE} ORDER BY memory_key`;
 
-const REMOVE_MANY = `UPDATE memories SET deleted_at = $now, lease = NULL WHERE memory_key = ANY($keys::bigint[])
-  RETURNING ${MEMORY_COLUMNS}`;
+const REMOVE_MANY = `UPDATE memories SET deleted_at = $now, lease = NULL
+  WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${OPEN_PROJECT} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
 
 /** Deletes memories softly and records an event for each. */
 export class MemoryDeletion {
@@ -44,14 +44,28 @@ export class MemoryDeletion {
   async removeAllOf(projectId: ProjectId, userId: string): Promise<readonly MemoryKey[]> {
     const now = this.clock.now();
     const found = await this.session.all<{ memory_key: bigint }>(KEYS_OF_USER, { project: projectId, userId, now });
-    const keys = found.map((row) => row.memory_key as MemoryKey);
+    return this.#removeMany(
+      projectId,
+      found.map((row) => row.memory_key as MemoryKey),
+      now,
+    );
+  }
+
+  /** See MemoryStore.removeMany. */
+  async removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<readonly MemoryKey[]> {
+    return this.#removeMany(projectId, keys, this.clock.now());
+  }
+
+  async #removeMany(projectId: ProjectId, keys: readonly MemoryKey[], now: number): Promise<readonly MemoryKey[]> {
+    const removed: MemoryKey[] = [];
     for (let first = 0; first < keys.length; first += STEP_MEMORIES) {
       const step = keys.slice(first, first + STEP_MEMORIES);
-      const rows = await this.session.all<MemoryRow>(REMOVE_MANY, { keys: step, now });
+      const rows = await this.session.all<MemoryRow>(REMOVE_MANY, { project: projectId, keys: step, now });
       const inOrder = rows.toSorted((a, b) => (a.memory_key < b.memory_key ? -1 : 1));
       const [oldest] = inOrder;
       if (oldest !== undefined) await this.outbox.record(oldest.project_key, "memory.deleted", inOrder.map(toMemory));
+      removed.push(...inOrder.map((row) => row.memory_key as MemoryKey));
     }
-    return keys;
+    return removed;
   }
 }

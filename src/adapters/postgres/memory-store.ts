@@ -124,6 +124,10 @@ export class PostgresMemoryStore implements MemoryStore {
     return this.#deletion.remove(projectId, id, options);
   }
 
+  removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<readonly MemoryKey[]> {
+    return this.#deletion.removeMany(projectId, keys);
+  }
+
   removeAllOf(projectId: ProjectId, userId: string): Promise<readonly MemoryKey[]> {
     return this.#deletion.removeAllOf(projectId, userId);
   }

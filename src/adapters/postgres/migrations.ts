@@ -355,5 +355,32 @@ CREATE INDEX chats_by_agent ON chats (project_key, agent_id, chat_key) WHERE age
 CREATE INDEX chats_by_session ON chats (project_key, session_id, chat_key) WHERE session_id IS NOT NULL;
 `;
 
+// Deletions by conditions, which go on after a restart. The conditions of one that has ended are '{}'.
+const DELETIONS = `
+CREATE TABLE deletions (
+  deletion_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  project_key bigint NOT NULL REFERENCES projects,
+  -- the user that it is limited to; null: the whole project
+  user_id ${TEXT},
+  status ${TEXT} NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+  conditions ${TEXT} NOT NULL,
+  -- cursor of the list of memories where it goes on
+  cursor ${TEXT},
+  matched bigint NOT NULL,
+  deleted bigint NOT NULL DEFAULT 0,
+  error ${TEXT},
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL
+);
+CREATE INDEX deletions_by_project ON deletions (project_key);
+CREATE INDEX deletions_open ON deletions (deletion_key) WHERE status = 'processing';
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, NODES_SCHEMA + COORDINATION_SCHEMA, AGENTS_AND_SESSIONS];
+export const MIGRATIONS: readonly string[] = [
+  FIRST_SCHEMA,
+  NODES_SCHEMA + COORDINATION_SCHEMA,
+  AGENTS_AND_SESSIONS,
+  DELETIONS,
+];

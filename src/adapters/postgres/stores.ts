@@ -11,6 +11,7 @@ import { PostgresChatStore } from "./chat-store.ts";
 import { Client } from "./client.ts";
 import { PostgresCoordination } from "./coordination.ts";
 import { databaseError } from "./database-error.ts";
+import { PostgresDeletionStore } from "./deletion-store.ts";
 import { PostgresIdempotencyStore } from "./idempotency-store.ts";
 import { PostgresJobStore } from "./job-store.ts";
 import { closingOf } from "./keeping/closing.ts";
@@ -110,6 +111,7 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     memories: routed("memories"),
     jobs: routed("jobs"),
     retirement: routed("retirement"),
+    deletions: routed("deletions"),
     extractions: routed("extractions"),
     accounts: routed("accounts"),
     projectModels: routed("projectModels"),
@@ -136,6 +138,7 @@ function storesOn(session: Session, context: StoreContext): Stores {
     memories: new PostgresMemoryStore(session, context, expiry, outbox),
     jobs: new PostgresJobStore(session, context, outbox),
     retirement: new PostgresRetirementStore(session, context, expiry),
+    deletions: new PostgresDeletionStore(session, context),
     extractions: new PostgresLlmExtractionStore(session, context),
     accounts: new PostgresAccountStore(session, context, expiry),
     projectModels: new PostgresProjectModelStore(session, context),

@@ -139,6 +139,10 @@ class OpenTransaction implements Transaction {
     return this.#guarded("retirement");
   }
 
+  get deletions() {
+    return this.#guarded("deletions");
+  }
+
   get extractions() {
     return this.#guarded("extractions");
   }

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type ServerSentEventsResult, type TDataShape } from './client/index.ts';
-import type { BatchCreateData, BatchCreateErrors, BatchCreateResponses, CancelProjectEmbedderData, CancelProjectEmbedderErrors, CancelProjectEmbedderResponses, ChangeProjectEmbedderData, ChangeProjectEmbedderErrors, ChangeProjectEmbedderResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateChatData, CreateChatErrors, CreateChatResponses, CreateEmbeddingsData, CreateEmbeddingsErrors, CreateEmbeddingsResponses, CreateEventData, CreateEventErrors, CreateEventResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMemoryData, CreateMemoryErrors, CreateMemoryResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteChatData, DeleteChatErrors, DeleteChatResponses, DeleteKeyData, DeleteKeyErrors, DeleteKeyResponses, DeleteMemoryData, DeleteMemoryErrors, DeleteMemoryResponses, DeleteProjectData, DeleteProjectErrors, DeleteProjectResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ForgetPreviousEmbedderData, ForgetPreviousEmbedderErrors, ForgetPreviousEmbedderResponses, GetChatHistoryData, GetChatHistoryErrors, GetChatHistoryResponses, GetMemoryData, GetMemoryErrors, GetMemoryGraphData, GetMemoryGraphErrors, GetMemoryGraphResponses, GetMemoryResponses, GetModelByPartsData, GetModelByPartsErrors, GetModelByPartsResponses, GetModelData, GetModelErrors, GetModelResponses, GetOwnProjectData, GetOwnProjectErrors, GetOwnProjectResponses, GetProjectData, GetProjectEmbedderData, GetProjectEmbedderErrors, GetProjectEmbedderResponses, GetProjectErrors, GetProjectResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetUserData, GetUserErrors, GetUserResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListChatsData, ListChatsErrors, ListChatsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListEmbeddersData, ListEmbeddersErrors, ListEmbeddersResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMemoriesData, ListMemoriesErrors, ListMemoriesResponses, ListMessagesData, ListMessagesErrors, ListMessagesResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QueryMemoriesData, QueryMemoriesErrors, QueryMemoriesResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RetryMemoryData, RetryMemoryErrors, RetryMemoryResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchMemoriesByUrlData, SearchMemoriesByUrlErrors, SearchMemoriesByUrlResponses, SearchMemoriesData, SearchMemoriesErrors, SearchMemoriesResponses, SendMessageData, SendMessageErrors, SendMessageResponses, StreamMessageData, StreamMessageErrors, StreamMessageResponse, StreamMessageResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateChatData, UpdateChatErrors, UpdateChatResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMemoryData, UpdateMemoryErrors, UpdateMemoryResponses, UpdateOwnProjectData, UpdateOwnProjectErrors, UpdateOwnProjectResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, UploadMemoryData, UploadMemoryErrors, UploadMemoryResponses, UpsertUserData, UpsertUserErrors, UpsertUserResponses } from './types.gen.ts';
+import type { BatchCreateData, BatchCreateErrors, BatchCreateResponses, CancelProjectEmbedderData, CancelProjectEmbedderErrors, CancelProjectEmbedderResponses, ChangeProjectEmbedderData, ChangeProjectEmbedderErrors, ChangeProjectEmbedderResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateChatData, CreateChatErrors, CreateChatResponses, CreateEmbeddingsData, CreateEmbeddingsErrors, CreateEmbeddingsResponses, CreateEventData, CreateEventErrors, CreateEventResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMemoryData, CreateMemoryErrors, CreateMemoryResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteChatData, DeleteChatErrors, DeleteChatResponses, DeleteKeyData, DeleteKeyErrors, DeleteKeyResponses, DeleteMemoriesData, DeleteMemoriesErrors, DeleteMemoriesResponses, DeleteMemoryData, DeleteMemoryErrors, DeleteMemoryResponses, DeleteProjectData, DeleteProjectErrors, DeleteProjectResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ForgetPreviousEmbedderData, ForgetPreviousEmbedderErrors, ForgetPreviousEmbedderResponses, GetChatHistoryData, GetChatHistoryErrors, GetChatHistoryResponses, GetJobData, GetJobErrors, GetJobResponses, GetMemoryData, GetMemoryErrors, GetMemoryGraphData, GetMemoryGraphErrors, GetMemoryGraphResponses, GetMemoryResponses, GetModelByPartsData, GetModelByPartsErrors, GetModelByPartsResponses, GetModelData, GetModelErrors, GetModelResponses, GetOwnProjectData, GetOwnProjectErrors, GetOwnProjectResponses, GetProjectData, GetProjectEmbedderData, GetProjectEmbedderErrors, GetProjectEmbedderResponses, GetProjectErrors, GetProjectResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetUserData, GetUserErrors, GetUserResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListChatsData, ListChatsErrors, ListChatsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListEmbeddersData, ListEmbeddersErrors, ListEmbeddersResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMemoriesData, ListMemoriesErrors, ListMemoriesResponses, ListMessagesData, ListMessagesErrors, ListMessagesResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QueryMemoriesData, QueryMemoriesErrors, QueryMemoriesResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RetryMemoryData, RetryMemoryErrors, RetryMemoryResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchMemoriesByUrlData, SearchMemoriesByUrlErrors, SearchMemoriesByUrlResponses, SearchMemoriesData, SearchMemoriesErrors, SearchMemoriesResponses, SendMessageData, SendMessageErrors, SendMessageResponses, StreamMessageData, StreamMessageErrors, StreamMessageResponse, StreamMessageResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateChatData, UpdateChatErrors, UpdateChatResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMemoryData, UpdateMemoryErrors, UpdateMemoryResponses, UpdateOwnProjectData, UpdateOwnProjectErrors, UpdateOwnProjectResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, UploadMemoryData, UploadMemoryErrors, UploadMemoryResponses, UpsertUserData, UpsertUserErrors, UpsertUserResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -17,6 +17,23 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
      */
     meta?: keyof ClientMeta extends never ? Record<string, unknown> : ClientMeta;
 };
+
+/**
+ * Delete all memories that match. `dryRun` counts them; otherwise 202 with a job, which deletes from the newest to the oldest.
+ *
+ * Requires the scope `memories:write`. A key that is confined to one user may call it, for that user only.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const deleteMemories = <ThrowOnError extends boolean = false>(options: Options<DeleteMemoriesData, ThrowOnError>): RequestResult<DeleteMemoriesResponses, DeleteMemoriesErrors, ThrowOnError> => (options.client ?? client).delete<DeleteMemoriesResponses, DeleteMemoriesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/memories',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * List memories, newest first.
@@ -124,6 +141,19 @@ export const updateMemory = <ThrowOnError extends boolean = false>(options: Opti
 export const retryMemory = <ThrowOnError extends boolean = false>(options: Options<RetryMemoryData, ThrowOnError>): RequestResult<RetryMemoryResponses, RetryMemoryErrors, ThrowOnError> => (options.client ?? client).post<RetryMemoryResponses, RetryMemoryErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/memories/{id}/retry',
+    ...options
+});
+
+/**
+ * Read how far a deletion is. It can be read for 7 days after its end.
+ *
+ * Requires the scope `memories:write`. A key that is confined to one user may call it, for that user only.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const getJob = <ThrowOnError extends boolean = false>(options: Options<GetJobData, ThrowOnError>): RequestResult<GetJobResponses, GetJobErrors, ThrowOnError> => (options.client ?? client).get<GetJobResponses, GetJobErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/jobs/{id}',
     ...options
 });
 

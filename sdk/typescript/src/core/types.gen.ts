@@ -255,7 +255,7 @@ export type ErrorBody = {
     /**
      * see the table of error codes
      */
-    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
     /**
      * what is wrong, and what would be right
      */
@@ -307,6 +307,37 @@ export type EventList = {
      * pass it to the next request; null on the last page
      */
     cursor: string | null;
+};
+
+export type Job = {
+    /**
+     * job_…
+     */
+    id: string;
+    status: 'processing' | 'completed' | 'failed';
+    /**
+     * memories that matched when the job was accepted
+     */
+    matched: number;
+    /**
+     * memories deleted so far: absent from every answer
+     */
+    deleted: number;
+    /**
+     * ISO 8601, UTC
+     */
+    created_at: string;
+    /**
+     * ISO 8601, UTC
+     */
+    updated_at: string;
+    /**
+     * present when failed
+     */
+    error?: {
+        code: 'processing_error';
+        message: string;
+    };
 };
 
 export type Key = {
@@ -380,6 +411,13 @@ export type KeyWithSecret = {
      * ctx_…, shown only once
      */
     key?: string;
+};
+
+export type MatchedMemories = {
+    /**
+     * memories that match now, in any status
+     */
+    matched: number;
 };
 
 export type Memory = {
@@ -663,7 +701,7 @@ export type OpenAiError = {
         /**
          * see the table of error codes
          */
-        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
         retry_after_seconds?: number;
     };
 };
@@ -1094,6 +1132,100 @@ export type IdempotencyKey = string;
  * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
  */
 export type RequestId = string;
+
+export type DeleteMemoriesData = {
+    body: {
+        userId?: string | null;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string | null;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string | null;
+        /**
+         * conditions on attributes and metadata, such as {"tags": "invoice", "metadata.year": {"$gte": 2024}}
+         */
+        filters?: {
+            [key: string]: unknown;
+        };
+        /**
+         * true: only count the memories that match
+         */
+        dryRun?: boolean | null;
+        /**
+         * answer of a dry run: if another number matches now, nothing is deleted
+         */
+        matched?: number | null;
+    };
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/memories';
+};
+
+export type DeleteMemoriesErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `invalid_filter`: `filters` name an unknown field or operator, or an operand is malformed; `param` is the path to it. Also answered when they take more than 5 s.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type DeleteMemoriesError = DeleteMemoriesErrors[keyof DeleteMemoriesErrors];
+
+export type DeleteMemoriesResponses = {
+    /**
+     * Success.
+     */
+    200: MatchedMemories;
+    /**
+     * Accepted; processing continues in the background.
+     */
+    202: Job;
+};
+
+export type DeleteMemoriesResponse = DeleteMemoriesResponses[keyof DeleteMemoriesResponses];
 
 export type ListMemoriesData = {
     body?: never;
@@ -1695,6 +1827,68 @@ export type RetryMemoryResponses = {
 };
 
 export type RetryMemoryResponse = RetryMemoryResponses[keyof RetryMemoryResponses];
+
+export type GetJobData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the job.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/jobs/{id}';
+};
+
+export type GetJobErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `job_not_found`: There is no such job for this key, or it ended more than 7 days ago.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetJobError = GetJobErrors[keyof GetJobErrors];
+
+export type GetJobResponses = {
+    /**
+     * Success.
+     */
+    200: Job;
+};
+
+export type GetJobResponse = GetJobResponses[keyof GetJobResponses];
 
 export type GetMemoryGraphData = {
     body?: never;

@@ -4,10 +4,14 @@ import {
   type BatchResult,
   batchCreate,
   createMemory,
+  deleteMemories,
   deleteMemory,
+  getJob,
   getMemory,
   getMemoryGraph,
+  type Job,
   listMemories,
+  type MatchedMemories,
   type Memory,
   type MemoryGraph,
   type QueryResult,
@@ -22,6 +26,7 @@ import { List } from "../list.ts";
 import { AnswerStream } from "../streams.ts";
 import type { CallOptions, CoreOptions, Transport, WriteOptions } from "../transport.ts";
 import type {
+  DeletionConditions,
   MemoryAttributes,
   MemoryChange,
   MemoryListParams,
@@ -30,7 +35,7 @@ import type {
   SearchParams,
 } from "../types.ts";
 import { fetchWithProgress, type UploadProgress } from "../upload.ts";
-import { searchable, untilProcessed, type WaitOptions } from "../wait.ts";
+import { searchable, untilEnded, untilProcessed, type WaitOptions } from "../wait.ts";
 
 /** Options of a call that stores a memory. */
 export interface StoreOptions extends WriteOptions, WaitOptions {}
@@ -119,6 +124,35 @@ export class Memories {
   delete(id: string, options: CallOptions & { readonly purge?: boolean } = {}): Promise<void> {
     const { purge = false } = options;
     return this.#transport.remove((core) => deleteMemory({ ...core, path: { id }, query: { purge } }), options);
+  }
+
+  /** Number of memories that `deleteMatching` would delete now. */
+  async countMatching(conditions: DeletionConditions, options?: CallOptions): Promise<number> {
+    const body = { ...conditions, dryRun: true };
+    const counted = await this.#transport.call((core) => deleteMemories({ ...core, body }), "always", options);
+    return (counted as MatchedMemories).matched;
+  }
+
+  /**
+   * Deletes all memories that meet the conditions, from the newest to the oldest. A large deletion goes on after the
+   * call: `wait` looks until it has ended. With `matched`, the number from `countMatching`, nothing is deleted if
+   * another number matches now.
+   * @throws ConflictError because of `matched`
+   */
+  async deleteMatching(
+    conditions: DeletionConditions,
+    options: CallOptions & WaitOptions & { readonly matched?: number } = {},
+  ): Promise<Job> {
+    const { matched } = options;
+    const body = { ...conditions, ...(matched !== undefined && { matched }) };
+    const send = (core: CoreOptions) => deleteMemories({ ...core, body });
+    const job = (await this.#transport.call(send, "refused", options)) as Job;
+    return options.wait === true ? untilEnded(job, (id) => this.job(id, options), options, options.signal) : job;
+  }
+
+  /** How far a deletion is. */
+  job(id: string, options?: CallOptions): Promise<Job> {
+    return this.#transport.call((core) => getJob({ ...core, path: { id } }), "always", options);
   }
 
   /** Processes a memory again that failed. */

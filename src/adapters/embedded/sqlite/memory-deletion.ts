@@ -20,8 +20,9 @@ const REMOVE = `UPDATE memories SET deleted_at = $now, lease = NULL, is_purge_as
 const KEYS_OF_USER = `SELECT memory_key FROM memories INDEXED BY memories_by_user
   WHERE user_key = ${USER_KEY} AND project_key = ${OPEN_PROJECT} AND ${LIVE} ORDER BY memory_key`;
 
-const REMOVE_MANY = `UPDATE memories SET deleted_at = $now, lease = NULL WHERE memory_key IN ${KEYS}
-  RETURNING ${MEMORY_COLUMNS}`;
+// the unary plus keeps SQLite from using an index on project_key instead of the keys
+const REMOVE_MANY = `UPDATE memories SET deleted_at = $now, lease = NULL
+  WHERE memory_key IN ${KEYS} AND +project_key = ${OPEN_PROJECT} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
 
 /** Deletes memories softly and records an event for each. */
 export class MemoryDeletion {
@@ -49,15 +50,25 @@ export class MemoryDeletion {
         .prepare<{ memory_key: bigint }, { project: string; userId: string; now: number }>(KEYS_OF_USER)
         .all({ project: projectId, userId, now })
         .map((row) => row.memory_key as MemoryKey);
-      for (let first = 0; first < keys.length; first += STEP_MEMORIES) {
-        const step = keyList(keys.slice(first, first + STEP_MEMORIES));
-        const rows = this.database
-          .prepare<MemoryRow, { keys: string; now: number }>(REMOVE_MANY)
-          .all({ keys: step, now });
-        for (const row of rows) this.#record(row);
-      }
-      return keys;
+      return this.#removeMany(projectId, keys, now);
     });
+  }
+
+  /** See MemoryStore.removeMany. */
+  removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): readonly MemoryKey[] {
+    return this.database.transaction(() => this.#removeMany(projectId, keys, this.clock.now()));
+  }
+
+  #removeMany(projectId: ProjectId, keys: readonly MemoryKey[], now: number): readonly MemoryKey[] {
+    const removed: MemoryKey[] = [];
+    for (let first = 0; first < keys.length; first += STEP_MEMORIES) {
+      const step = keyList(keys.slice(first, first + STEP_MEMORIES));
+      const rows = this.database
+        .prepare<MemoryRow, { project: string; keys: string; now: number }>(REMOVE_MANY)
+        .all({ project: projectId, keys: step, now });
+      for (const row of rows) removed.push(this.#record(row).key);
+    }
+    return removed;
   }
 
   #record(row: MemoryRow): Memory {

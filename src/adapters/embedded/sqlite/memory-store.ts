@@ -158,6 +158,10 @@ export class SqliteMemoryStore implements MemoryStore {
     return this.#deletion.remove(projectId, id, options);
   }
 
+  removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): readonly MemoryKey[] {
+    return this.#deletion.removeMany(projectId, keys);
+  }
+
   removeAllOf(projectId: ProjectId, userId: string): readonly MemoryKey[] {
     return this.#deletion.removeAllOf(projectId, userId);
   }

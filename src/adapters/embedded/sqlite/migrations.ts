@@ -4,6 +4,7 @@
 // Times are Unix milliseconds, columns that end in `_key` are the u64 keys of domain/ids.ts (below 2^63 here), and
 // "live" means not deleted and not expired.
 
+import { DELETIONS_SCHEMA } from "./migration-deletions.ts";
 import { addProjectSecrets } from "./project-secrets.ts";
 
 const ACCOUNTS_AND_MEMORIES = `
@@ -474,6 +475,7 @@ export const MIGRATIONS: readonly string[] = [
   PROJECT_SECRETS,
   COMMIT_NUMBERS,
   AGENTS_AND_SESSIONS,
+  DELETIONS_SCHEMA,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

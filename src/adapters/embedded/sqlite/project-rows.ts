@@ -62,6 +62,7 @@ const ERASE: readonly string[] = [
   `DELETE FROM monthly_usage WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM daily_ingestion_tokens WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM memory_tags WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM deletions WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM project_models WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM api_keys WHERE project_key = ${REMOVED_KEY}`,
   "DELETE FROM projects WHERE id = $project AND deleted_at IS NOT NULL",

@@ -20,6 +20,7 @@ import {
   type SqliteDatabase,
   throwUncaught,
 } from "./database.ts";
+import { SqliteDeletionStore } from "./deletion-store.ts";
 import { SqliteIdempotencyStore } from "./idempotency-store.ts";
 import { SqliteJobStore } from "./job-store.ts";
 import { SqliteLlmExtractionStore } from "./llm-extraction-store.ts";
@@ -193,6 +194,7 @@ function storesOn(database: SqliteDatabase, { lastUses, claims }: InMemory, opti
     memories: new SqliteMemoryStore({ database, clock, ...random, outbox }),
     jobs: new SqliteJobStore({ database, clock, outbox }),
     retirement: new SqliteRetirementStore({ database, clock, outbox }),
+    deletions: new SqliteDeletionStore({ database, clock, ...random }),
     extractions: new SqliteLlmExtractionStore({ database, clock }),
     accounts: new SqliteAccountStore({
       database,
@@ -223,6 +225,7 @@ function routed(reading: Stores, writing: Stores, queue: WriteQueue): Stores {
     memories: store("memories"),
     jobs: store("jobs"),
     retirement: store("retirement"),
+    deletions: store("deletions"),
     extractions: store("extractions"),
     accounts: store("accounts"),
     projectModels: store("projectModels"),

@@ -109,6 +109,10 @@ class OpenTransaction implements Transaction {
     return this.#guarded(this.stores.retirement);
   }
 
+  get deletions() {
+    return this.#guarded(this.stores.deletions);
+  }
+
   get extractions() {
     return this.#guarded(this.stores.extractions);
   }

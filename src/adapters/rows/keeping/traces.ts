@@ -59,6 +59,7 @@ const OF_USER: Readonly<Record<string, string>> = {
   chats: "user_key = $user",
   messages: "chat_key IN (SELECT chat_key FROM chats WHERE user_key = $user)",
   api_keys: "project_key = $project AND user_id = $id",
+  deletions: "project_key = $project AND user_id = $id",
 };
 const OF_PROJECT: Readonly<Record<string, string>> = {
   projects: "project_key = $project",
@@ -71,6 +72,7 @@ const OF_PROJECT: Readonly<Record<string, string>> = {
   api_keys: "project_key = $project",
   idempotency_records: "project_key = $project",
   monthly_usage: "project_key = $project",
+  deletions: "project_key = $project",
 };
 
 /** Names of the stores in the counts. */

@@ -21,7 +21,9 @@ from .._shared import (
 from ..core.api.memories import (
     batch_create,
     create_memory,
+    delete_memories,
     delete_memory,
+    get_job,
     get_memory,
     get_memory_graph,
     list_memories,
@@ -32,7 +34,9 @@ from ..core.api.memories import (
     upload_memory,
 )
 from ..core.models.batch_result import BatchResult
+from ..core.models.job import Job
 from ..core.models.list_memories_status import ListMemoriesStatus
+from ..core.models.matched_memories import MatchedMemories
 from ..core.models.memory import Memory
 from ..core.models.memory_graph import MemoryGraph
 from ..core.models.memory_list import MemoryList
@@ -249,6 +253,56 @@ class AsyncMemories:
     async def delete(self, id: str, *, purge: bool = False, **options: Unpack[CallOptions]) -> None:  # noqa: A002
         """Delete a memory. `purge` removes it permanently at once, without retention."""
         await self._transport.remove(delete_memory.request(id, purge=purge), _call_options(options))
+
+    async def count_matching(
+        self,
+        *,
+        user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> int:
+        """Count the memories that `delete_matching` would delete now."""
+        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, filters=filters, dryRun=True)
+        counted = await self._transport.call(
+            delete_memories.request(), MatchedMemories.from_dict, _call_options(options), body=body
+        )
+        return counted.matched
+
+    async def delete_matching(
+        self,
+        *,
+        user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        matched: int | Unset = UNSET,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[CallOptions],
+    ) -> Job:
+        """Delete all memories that meet the conditions, from the newest to the oldest.
+
+        A large deletion goes on after the call: `wait=True` looks until it has ended, at most `wait_timeout` seconds.
+        With `matched`, the number from `count_matching`, nothing is deleted if another number matches now
+        (ConflictError).
+        """
+        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, filters=filters, matched=matched)
+        job = await self._transport.call(
+            delete_memories.request(), Job.from_dict, _call_options(options), body=body, repeatable="refused"
+        )
+        ends_at = time.monotonic() + wait_timeout
+        pause = FIRST_LOOK_SECONDS
+        while wait and job.status == "processing" and time.monotonic() < ends_at:
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, LOOK_SECONDS_MAX)
+            job = await self.job(job.id, **_call_options(options))
+        return job
+
+    async def job(self, id: str, **options: Unpack[CallOptions]) -> Job:  # noqa: A002 name of the API
+        """Read how far a deletion is."""
+        return await self._transport.call(get_job.request(id), Job.from_dict, _call_options(options))
 
     async def retry(
         self,

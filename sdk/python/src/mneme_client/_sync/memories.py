@@ -20,7 +20,9 @@ from .._shared import (
 from ..core.api.memories import (
     batch_create,
     create_memory,
+    delete_memories,
     delete_memory,
+    get_job,
     get_memory,
     get_memory_graph,
     list_memories,
@@ -31,7 +33,9 @@ from ..core.api.memories import (
     upload_memory,
 )
 from ..core.models.batch_result import BatchResult
+from ..core.models.job import Job
 from ..core.models.list_memories_status import ListMemoriesStatus
+from ..core.models.matched_memories import MatchedMemories
 from ..core.models.memory import Memory
 from ..core.models.memory_graph import MemoryGraph
 from ..core.models.memory_list import MemoryList
@@ -244,6 +248,56 @@ class Memories:
     def delete(self, id: str, *, purge: bool = False, **options: Unpack[CallOptions]) -> None:  # noqa: A002
         """Delete a memory. `purge` removes it permanently at once, without retention."""
         self._transport.remove(delete_memory.request(id, purge=purge), _call_options(options))
+
+    def count_matching(
+        self,
+        *,
+        user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> int:
+        """Count the memories that `delete_matching` would delete now."""
+        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, filters=filters, dryRun=True)
+        counted = self._transport.call(
+            delete_memories.request(), MatchedMemories.from_dict, _call_options(options), body=body
+        )
+        return counted.matched
+
+    def delete_matching(
+        self,
+        *,
+        user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        matched: int | Unset = UNSET,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[CallOptions],
+    ) -> Job:
+        """Delete all memories that meet the conditions, from the newest to the oldest.
+
+        A large deletion goes on after the call: `wait=True` looks until it has ended, at most `wait_timeout` seconds.
+        With `matched`, the number from `count_matching`, nothing is deleted if another number matches now
+        (ConflictError).
+        """
+        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, filters=filters, matched=matched)
+        job = self._transport.call(
+            delete_memories.request(), Job.from_dict, _call_options(options), body=body, repeatable="refused"
+        )
+        ends_at = time.monotonic() + wait_timeout
+        pause = FIRST_LOOK_SECONDS
+        while wait and job.status == "processing" and time.monotonic() < ends_at:
+            time.sleep(pause)
+            pause = min(pause * 1.5, LOOK_SECONDS_MAX)
+            job = self.job(job.id, **_call_options(options))
+        return job
+
+    def job(self, id: str, **options: Unpack[CallOptions]) -> Job:  # noqa: A002 name of the API
+        """Read how far a deletion is."""
+        return self._transport.call(get_job.request(id), Job.from_dict, _call_options(options))
 
     def retry(
         self,

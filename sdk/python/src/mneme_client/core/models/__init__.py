@@ -49,12 +49,16 @@ from .error_event import ErrorEvent
 from .event import Event
 from .event_data import EventData
 from .event_list import EventList
+from .job import Job
+from .job_error import JobError
+from .job_status import JobStatus
 from .key import Key
 from .key_list import KeyList
 from .key_scopes_item import KeyScopesItem
 from .key_with_secret import KeyWithSecret
 from .key_with_secret_scopes_item import KeyWithSecretScopesItem
 from .list_memories_status import ListMemoriesStatus
+from .matched_memories import MatchedMemories
 from .memory import Memory
 from .memory_extraction import MemoryExtraction
 from .memory_failure import MemoryFailure
@@ -189,12 +193,16 @@ __all__ = (
     "Event",
     "EventData",
     "EventList",
+    "Job",
+    "JobError",
+    "JobStatus",
     "Key",
     "KeyList",
     "KeyScopesItem",
     "KeyWithSecret",
     "KeyWithSecretScopesItem",
     "ListMemoriesStatus",
+    "MatchedMemories",
     "Memory",
     "MemoryExtraction",
     "MemoryFailure",

@@ -16,6 +16,7 @@ ErrorBodyCode = Literal[
     "invalid_filter",
     "invalid_request",
     "invalid_state",
+    "job_not_found",
     "key_not_found",
     "llm_error",
     "llm_timeout",

@@ -1,0 +1,89 @@
+// The operations that delete memories by conditions, and read how far a deletion is.
+
+import type { DeletionConditions } from "../domain/deletion.ts";
+import { Fault } from "../domain/fault.ts";
+import { type Filter, parseFilter } from "../domain/filter.ts";
+import type { DeletionId } from "../domain/ids.ts";
+import type { Json } from "../domain/memory.ts";
+import { type DeletionService, otherNumber } from "../services/deletions.ts";
+import { pathId } from "./ids.ts";
+import { type Operation, operation } from "./operation.ts";
+import * as schema from "./schema/deletions.ts";
+import { NoQuery } from "./schema/fields.ts";
+import { deletionView } from "./views.ts";
+
+/** The operations deleteMemories and getJob. */
+export function deletionOperations(deletions: DeletionService): readonly Operation[] {
+  return [
+    operation({
+      name: "deleteMemories",
+      group: "Memories",
+      summary:
+        "Delete all memories that match. `dryRun` counts them; otherwise 202 with a job, which deletes from the newest to the oldest.",
+      method: "DELETE",
+      path: "/v1/memories",
+      scope: "memories:write",
+      query: NoQuery,
+      body: schema.DeleteMemories,
+      answers: { 200: schema.MatchedMemories, 202: schema.Job },
+      faults: ["invalid_filter", "invalid_state"],
+      run: async ({ principal, body, commit, signal }) => {
+        const conditions = conditionsOf(body);
+        const matched = await deletions.count(principal, conditions, signal);
+        if (body.dryRun === true) return { status: 200, body: { matched } };
+        const expected = body.matched ?? matched;
+        if (expected !== matched) throw otherNumber(expected, matched);
+        const isExact = body.matched != null;
+        return commit(async (tx) => ({
+          status: 202,
+          body: deletionView(await deletions.begin(tx, principal, conditions, { matched, isExact })),
+        }));
+      },
+    }),
+
+    operation({
+      name: "getJob",
+      group: "Memories",
+      summary: "Read how far a deletion is. It can be read for 7 days after its end.",
+      method: "GET",
+      path: "/v1/jobs/:id",
+      scope: "memories:write",
+      query: NoQuery,
+      answers: { 200: schema.Job },
+      faults: ["job_not_found"],
+      run: async ({ principal, params }) => {
+        const id = pathId<DeletionId>("job", params.id, "job_not_found");
+        return { status: 200, body: deletionView(await deletions.get(principal, id)) };
+      },
+    }),
+  ];
+}
+
+/** @throws Fault `invalid_filter`; `invalid_request` if nothing limits the deletion */
+function conditionsOf({ userId, agentId, sessionId, filters }: schema.DeleteMemories): DeletionConditions {
+  const isFiltered = filters !== undefined && hasCondition(parseFilter(filters));
+  if (userId == null && agentId == null && sessionId == null && !isFiltered) {
+    throw new Fault(
+      "invalid_request",
+      "Say which memories to delete: give 'filters' with a condition, 'userId', 'agentId' or 'sessionId'.",
+    );
+  }
+  return {
+    ...(userId != null && { userId }),
+    ...(agentId != null && { agentId }),
+    ...(sessionId != null && { sessionId }),
+    ...(filters !== undefined && { filters: filters as Json }),
+  };
+}
+
+/** Whether a filter has a condition on a field. One without, such as `{}` or `{"$not": {"$or": []}}`, may match all. */
+function hasCondition(filter: Filter): boolean {
+  switch (filter.kind) {
+    case "field":
+      return true;
+    case "not":
+      return hasCondition(filter.filter);
+    default:
+      return filter.filters.some(hasCondition);
+  }
+}

@@ -1,0 +1,41 @@
+// Requests and answers of deletions by conditions.
+
+import { type Static, Type } from "@sinclair/typebox";
+import { Text } from "../check.ts";
+import { AgentId, Body, CallerId, Filters, OneOf, Optional, SessionId, Time } from "./fields.ts";
+
+/** Body of deleteMemories. At least one condition is needed. */
+export const DeleteMemories = Body({
+  userId: Optional(CallerId),
+  agentId: Optional(AgentId),
+  sessionId: Optional(SessionId),
+  filters: Type.Optional(Filters),
+  dryRun: Optional(Type.Boolean({ default: false, description: "true: only count the memories that match" })),
+  matched: Optional(
+    Type.Integer({ minimum: 0, description: "answer of a dry run: if another number matches now, nothing is deleted" }),
+  ),
+});
+/** A checked body of deleteMemories. */
+export type DeleteMemories = Static<typeof DeleteMemories>;
+
+/** Answer of a dry run of deleteMemories. */
+export const MatchedMemories = Type.Object(
+  { matched: Type.Integer({ description: "memories that match now, in any status" }) },
+  { $id: "MatchedMemories" },
+);
+
+/** A deletion of many memories. */
+export const Job = Type.Object(
+  {
+    id: Text({ description: "job_…" }),
+    status: OneOf(["processing", "completed", "failed"]),
+    matched: Type.Integer({ description: "memories that matched when the job was accepted" }),
+    deleted: Type.Integer({ description: "memories deleted so far: absent from every answer" }),
+    created_at: Time,
+    updated_at: Time,
+    error: Type.Optional(
+      Type.Object({ code: OneOf(["processing_error"]), message: Text() }, { description: "present when failed" }),
+    ),
+  },
+  { $id: "Job" },
+);

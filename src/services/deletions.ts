@@ -1,0 +1,213 @@
+// Deletions by conditions: counts what matches, begins a deletion, and carries deletions on in the background, also
+// after a restart. Each step deletes the matching memories of one page of the list in one transaction, with its place,
+// so that a step happens once whatever stops the server.
+
+import type { Deletion, DeletionConditions } from "../domain/deletion.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import { matchesFilter, parseFilter } from "../domain/filter.ts";
+import type { DeletionId, ProjectId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { Memory } from "../domain/memory.ts";
+import { userOf, type Viewer } from "../domain/scope.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Log } from "../kit/log.ts";
+import { shortened } from "../kit/shortened.ts";
+import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { DeletionStore } from "../ports/deletion-store.ts";
+import type { MemoryStore } from "../ports/memory-store.ts";
+import type { Transaction, Transactions } from "../ports/transactions.ts";
+import { hideAfterCommit } from "./memories.ts";
+
+/** Memories that one step looks at: it takes about 10 ms if it deletes them all. */
+const STEP_MEMORIES = 200;
+/** Rest between two steps, so that requests run between them. */
+const REST_MS = 5;
+/** Deletions that take turns. */
+const TURNS = 8;
+/** Longest time until a deletion of a node that ended is carried on by another one, in milliseconds. */
+const POLL_MS = 10_000;
+/** Attempts of one step in a row before the deletion fails, and the pauses between them, in milliseconds. */
+const ATTEMPTS_MAX = 6;
+const PAUSE_FIRST_MS = 500;
+/** How long a deletion that has ended can be read. */
+const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** What the service needs. */
+export interface DeletionServiceParts {
+  readonly memories: Pick<MemoryStore, "list">;
+  readonly deletions: Pick<DeletionStore, "get" | "open" | "openOf" | "fail" | "prune">;
+  readonly transactions: Transactions;
+  readonly index: Pick<ChunkIndex, "hide">;
+  readonly wakeIngest: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Deletions of all projects. */
+export class DeletionService {
+  readonly #parts: DeletionServiceParts;
+  readonly #stop = new AbortController();
+  /** Failed attempts in a row, and when the next one is due in Unix milliseconds, by deletion. */
+  readonly #failures = new Map<DeletionId, { readonly count: number; readonly dueAt: number }>();
+  #wake = new AbortController();
+  #running: Promise<void> | null = null;
+
+  constructor(parts: DeletionServiceParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts to carry on deletions that are in progress. */
+  start(): void {
+    this.#running ??= this.#loop();
+  }
+
+  /** Stops after the current step. The next start goes on. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#wake.abort();
+    await this.#running;
+  }
+
+  /**
+   * Number of memories that a deletion with these conditions would delete now, in any status. Cost: reads the rows of
+   * all memories in the scope; other work runs between two pages.
+   * @throws Fault `invalid_filter`; `insufficient_scope` if a confined viewer names another user
+   */
+  async count(viewer: Viewer, asked: DeletionConditions, signal: AbortSignal): Promise<number> {
+    const conditions = withinViewer(viewer, asked);
+    const matches = matcherOf(conditions);
+    let [matched, cursor]: [number, string | null] = [0, null];
+    do {
+      const page = await this.#parts.memories.list(viewer.projectId, listingOf(conditions, cursor));
+      matched += page.items.filter(matches).length;
+      cursor = page.cursor;
+      signal.throwIfAborted();
+      await new Promise(setImmediate);
+    } while (cursor !== null);
+    return matched;
+  }
+
+  /**
+   * Begins a deletion, and does its first step: up to 200 memories of the scope are looked at, so that a small deletion
+   * is complete with the transaction.
+   * @param matched number of memories that match, from `count`
+   * @param isExact refuses a deletion that is complete at once if another number was deleted than `matched`
+   * @throws Fault `overloaded` if the project has too many deletions in progress; `invalid_state` because of `isExact`
+   */
+  async begin(
+    transaction: Transaction,
+    viewer: Viewer,
+    asked: DeletionConditions,
+    { matched, isExact }: { readonly matched: number; readonly isExact: boolean },
+  ): Promise<Deletion> {
+    const { deletions } = transaction;
+    const { projectId } = viewer;
+    if ((await deletions.openOf(projectId)) >= LIMITS.deletionsInProgress) {
+      const message = `${LIMITS.deletionsInProgress} deletions of this project are in progress. Wait until one has ended.`;
+      throw new Fault("overloaded", message, { retryAfterSeconds: 5 });
+    }
+    const made = await deletions.create(projectId, { conditions: withinViewer(viewer, asked), matched });
+    const begun =
+      matched === 0
+        ? await deletions.advance(projectId, made.id, { deleted: 0, cursor: null })
+        : await this.#step(transaction, projectId, made.id);
+    invariant(begun, "a deletion that was just created is in progress");
+    if (isExact && begun.status === "completed" && begun.deleted !== matched) throw otherNumber(matched, begun.deleted);
+    if (begun.status === "processing") transaction.afterCommit(() => this.#wake.abort());
+    return begun;
+  }
+
+  /** @throws Fault `job_not_found`, also for a deletion that is not limited to the user of a confined viewer */
+  async get(viewer: Viewer, id: DeletionId): Promise<Deletion> {
+    const deletion = await this.#parts.deletions.get(viewer.projectId, id);
+    if (deletion === null || (viewer.userId !== null && deletion.userId !== viewer.userId)) {
+      throw new Fault("job_not_found", `There is no job '${shortened(id)}' in this project.`, { param: "id" });
+    }
+    return deletion;
+  }
+
+  /** Removes deletions that ended long ago. */
+  async prune(): Promise<void> {
+    await this.#parts.deletions.prune(this.#parts.clock.now() - KEPT_MS);
+  }
+
+  async #loop(): Promise<void> {
+    const { deletions, clock, log } = this.#parts;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      let waitMs = POLL_MS;
+      try {
+        for (const { projectId, id } of await deletions.open(TURNS)) {
+          if (signal.aborted) return;
+          waitMs = Math.min(waitMs, await this.#advance(projectId, id));
+        }
+      } catch (err) {
+        log.error({ err }, "deletions in progress could not be read; trying again");
+      }
+      if (!signal.aborted) await clock.sleep(waitMs, this.#wake.signal);
+    }
+  }
+
+  /** Does one step. Returns the time until the next one, in milliseconds. */
+  async #advance(projectId: ProjectId, id: DeletionId): Promise<number> {
+    const { transactions, deletions, clock, log } = this.#parts;
+    const failed = this.#failures.get(id) ?? { count: 0, dueAt: 0 };
+    const pauseMs = failed.dueAt - clock.now();
+    if (pauseMs > 0) return pauseMs;
+    try {
+      await transactions.run((transaction) => this.#step(transaction, projectId, id));
+      this.#failures.delete(id);
+      return REST_MS;
+    } catch (err) {
+      const count = failed.count + 1;
+      log.warn({ err, deletion: id, failures: count }, "a step of a deletion failed");
+      if (count < ATTEMPTS_MAX) {
+        const waitMs = PAUSE_FIRST_MS * 2 ** failed.count;
+        this.#failures.set(id, { count, dueAt: clock.now() + waitMs });
+        return waitMs;
+      }
+      await deletions.fail(projectId, id, "The store failed again and again. What was deleted stays deleted.");
+      this.#failures.delete(id);
+      return REST_MS;
+    }
+  }
+
+  async #step(transaction: Transaction, projectId: ProjectId, id: DeletionId): Promise<Deletion | null> {
+    const { memories, deletions } = transaction;
+    const work = await deletions.work(projectId, id);
+    if (work === null) return null;
+    const page = await memories.list(projectId, listingOf(work.conditions, work.cursor));
+    const keys = page.items.filter(matcherOf(work.conditions)).map(({ key }) => key);
+    const removed = keys.length === 0 ? [] : await memories.removeMany(projectId, keys);
+    if (removed.length > 0) {
+      hideAfterCommit(transaction, this.#parts.index, projectId, removed);
+      transaction.afterCommit(this.#parts.wakeIngest);
+    }
+    return deletions.advance(projectId, id, { deleted: removed.length, cursor: page.cursor });
+  }
+}
+
+/** The error for a deletion of another number of memories than the caller expects. */
+export function otherNumber(expected: number, matched: number): Fault {
+  return new Fault(
+    "invalid_state",
+    `${matched} memories match now, not ${expected}. Nothing was deleted: look again with dryRun.`,
+    { param: "matched" },
+  );
+}
+
+function withinViewer(viewer: Viewer, asked: DeletionConditions): DeletionConditions {
+  const userId = userOf(viewer, asked.userId);
+  return userId === undefined ? asked : { ...asked, userId };
+}
+
+function matcherOf({ filters }: DeletionConditions): (memory: Memory) => boolean {
+  if (filters === undefined) return () => true;
+  const filter = parseFilter(filters);
+  return (memory) => matchesFilter(filter, memory);
+}
+
+function listingOf({ filters: _, ...scope }: DeletionConditions, cursor: string | null) {
+  return { ...scope, limit: STEP_MEMORIES, ...(cursor !== null && { cursor }) };
+}
