@@ -57,6 +57,11 @@ export class Operations {
     return this.#call({ method: "DELETE", target: path + queryText(query) });
   }
 
+  /** Deletes what the body describes. @throws OperationRefused */
+  deleteBy(path: string, body: Json): Promise<Json> {
+    return this.#call({ method: "DELETE", target: path, body });
+  }
+
   async #call(request: Omit<OperationRequest, "signal">): Promise<Json> {
     const response = await this.#send({ ...request, signal: this.#signal });
     const text = await response.text();

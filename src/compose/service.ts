@@ -301,7 +301,7 @@ function createHandle(
   const mcp = { tools: toolsOf(config.mcpConnector), settled, log };
   const endpoints = [
     createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins)),
-    ...mem0Endpoints({ settled }),
+    ...mem0Endpoints({ settled, clock }),
   ];
   const buckets = new RateBuckets(config.rateLimits, [...operations, ...endpoints]);
   const pages = createPages({

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mem0Endpoints } from "../../src/compat/mem0/endpoints.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";
+import { systemClock } from "../../src/kit/clock.ts";
 import { AWKWARD_TEXTS, BROKEN_TEXTS, Chance } from "../support/generate.ts";
 import { seeded } from "../support/seeded.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
@@ -329,6 +330,26 @@ test("messages beyond a quota are named beside those that were stored", async ()
   ]);
 });
 
+test(
+  "many memories are deleted with one request, and nobody else's",
+  async () => {
+    const keep = await mneme.store({ content: "stays", userId: "bulk", agentId: "other" });
+    for (let batch = 0; batch < 3; batch++) {
+      const memories = Array.from({ length: 100 }, (_, at) => ({
+        content: `Bulk ${batch} ${at}.`,
+        userId: "bulk",
+        agentId: "bulk",
+      }));
+      expect((await mneme.call("POST", "/v1/memories/batch", { memories })).body.accepted).toBe(100);
+    }
+    const { status, body } = await send("DELETE", "/v1/memories/?user_id=bulk&agent_id=bulk");
+    expect([status, body]).toEqual([200, { message: "Memories deleted successfully!" }]);
+    const left = await send("POST", "/v3/memories/", { filters: { user_id: "bulk" } });
+    expect(left.body.results.map(({ id }: { id: string }) => id)).toEqual([keep.body.id]);
+  },
+  TIMEOUT_MS,
+);
+
 test("rate limits of the operations hold, and show in the answer", async () => {
   const limited = await startService({
     config: {
@@ -374,7 +395,7 @@ test(
       content: "Something to find: the lamp of the harbour.",
       userId: "fuzz",
     });
-    const routes = mem0Endpoints({ settled: async () => null });
+    const routes = mem0Endpoints({ settled: async () => null, clock: systemClock });
     const names = [
       ...["messages", "user_id", "agent_id", "run_id", "app_id", "filters", "metadata", "infer", "timestamp", "query"],
       ...["expiration_date", "categories", "top_k", "threshold", "rerank", "fields", "text", "memories", "memory_id"],

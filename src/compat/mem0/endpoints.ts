@@ -9,6 +9,7 @@ import type { MemoryId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Memory } from "../../domain/memory.ts";
 import type { Viewer } from "../../domain/scope.ts";
+import type { Clock } from "../../kit/clock.ts";
 import { shortened } from "../../kit/shortened.ts";
 import { addMemories, entitiesOf, expiryOf, occurredAt, ownMetadata, requireEntity } from "./adding.ts";
 import { bodyOfQuery, withEntitiesInFilters } from "./earlier.ts";
@@ -33,6 +34,7 @@ import { entityView, historyView, memoryView, metadataOf, resultView } from "./v
 export interface Mem0Parts {
   /** Waits until a memory is no longer processing; null if the caller may not see it. */
   readonly settled: (viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal) => Promise<Memory | null>;
+  readonly clock: Clock;
 }
 
 /** What a route gets. */
@@ -49,6 +51,9 @@ type RunList = (call: Mem0Call) => Promise<{ readonly results: readonly Json[] }
 const BASE = `${COMPATIBLE_PREFIX}mem0`;
 /** How long `add` waits until its memories are searchable, in milliseconds. */
 const SEARCHABLE_TIMEOUT_MS = 10_000;
+/** How long the deletion of many memories is waited for, and the time between two looks, in milliseconds. */
+const DELETED_TIMEOUT_MS = 30_000;
+const JOB_POLL_MS = 100;
 const PAGE_ITEMS_DEFAULT = 100;
 const PAGE_ITEMS_MAX = 1_000;
 const RESULTS_DEFAULT = 10;
@@ -76,7 +81,7 @@ export function mem0Endpoints(parts: Mem0Parts): readonly ProtocolEndpoint[] {
       const pages = Object.fromEntries(Object.entries({ page, page_size }).filter(([, value]) => value !== undefined));
       return earlierList({ ...call, query: pages, body: bodyOfQuery(rest) });
     }),
-    endpoint("DELETE", "/v1/memories/", "deleteAll", false, deleteAll),
+    endpoint("DELETE", "/v1/memories/", "deleteAll", false, (call) => deleteAll(call, parts)),
     reads("/v1/memories/:id/", "get", async ({ operations, params, query }) => {
       fieldsOf(query, EVERYWHERE);
       return memoryView(await operations.get(memoryPath(params.id ?? "")));
@@ -99,7 +104,7 @@ export function mem0Endpoints(parts: Mem0Parts): readonly ProtocolEndpoint[] {
     endpoint("DELETE", "/v1/batch/", "batchDelete", true, batchDelete),
     reads("/v1/entities/", "entities", entities),
     ...["v1", "v2"].map((version) =>
-      endpoint("DELETE", `/${version}/entities/:type/:id/`, "deleteEntity", false, deleteEntity),
+      endpoint("DELETE", `/${version}/entities/:type/:id/`, "deleteEntity", false, (call) => deleteEntity(call, parts)),
     ),
   ];
 }
@@ -338,24 +343,35 @@ function batchOf(body: unknown): readonly Fields[] {
   return list.map((item: unknown) => fieldsOf(item, ["memory_id", "text", "metadata"]));
 }
 
-const deleteAll: Run = async ({ query, principal, operations }) => {
+async function deleteAll({ query, principal, operations, request }: Mem0Call, { clock }: Mem0Parts): Promise<unknown> {
   const named = entitiesOf(fieldsOf(query, ENTITY_NAMES, EVERYWHERE));
   requireEntity(named, principal);
-  await deleteMatching(named, operations);
-  return { message: "Memories deleted successfully!" };
-};
+  const { isDone } = await deleteOf(named, principal, operations, clock, request.signal);
+  return { message: isDone ? "Memories deleted successfully!" : "The memories are being deleted." };
+}
 
-async function deleteMatching(entities: Entities, operations: Operations): Promise<number> {
-  const ids: string[] = [];
-  for await (const { id } of matching({ filter: filterOf(entities), entities: entitiesIn(entities) }, operations))
-    ids.push(String(id));
-  for (const id of ids) {
-    await operations.delete(memoryPath(id)).catch((error: unknown) => {
-      // somebody else deleted it meanwhile
-      if (!(error instanceof OperationRefused) || error.detail.code !== "memory_not_found") throw error;
-    });
+/** Deletes the memories of entities, or of a confined key's user; waits for the end, but not for long. */
+async function deleteOf(
+  entities: Entities,
+  { userId }: Mem0Call["principal"],
+  operations: Operations,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<{ readonly matched: number; readonly isDone: boolean }> {
+  const asked = { ...(userId !== null && { userId }), ...(isEmpty(entities) ? {} : { filters: filterOf(entities) }) };
+  let job = await operations.deleteBy("/v1/memories", asked);
+  const deadline = clock.now() + DELETED_TIMEOUT_MS;
+  while (job.status === "processing" && clock.now() < deadline) {
+    await clock.sleep(JOB_POLL_MS, signal);
+    job = await operations.get(`/v1/jobs/${String(job.id)}`);
   }
-  return ids.length;
+  if (job.status === "failed") {
+    throw new Fault(
+      "internal_error",
+      "The memories could not all be deleted. Try again: what is deleted stays deleted.",
+    );
+  }
+  return { matched: Number(job.matched), isDone: job.status === "completed" };
 }
 
 const entities: Run = async ({ query, operations, request }) => {
@@ -379,17 +395,20 @@ const entities: Run = async ({ query, operations, request }) => {
   return { ...paged(request, page, size, users.length), results };
 };
 
-const deleteEntity: Run = async ({ params, query, operations }) => {
+async function deleteEntity({ params, query, principal, operations, request }: Mem0Call, { clock }: Mem0Parts) {
   fieldsOf(query, EVERYWHERE);
   const { type = "", id = "" } = params;
   const name = ENTITY_NAMES.find((known) => known === `${type}_id`);
   if (name === undefined) throw wrong("type", "user, agent, app or run");
-  const done = { message: "Entity deleted successfully!" };
   if (name === "user_id") {
     await operations.delete(`/v1/users/${encodeURIComponent(id)}`, { cascade: true });
-    return done;
+  } else {
+    const { matched } = await deleteOf({ [name]: id }, principal, operations, clock, request.signal);
+    if (matched === 0) throw new Fault("not_found", `No memory belongs to this ${type}.`, { param: "id" });
   }
-  const deleted = await deleteMatching({ [name]: id }, operations);
-  if (deleted === 0) throw new Fault("not_found", `No memory belongs to this ${type}.`, { param: "id" });
-  return done;
-};
+  return { message: "Entity deleted successfully!" };
+}
+
+function isEmpty(value: object): boolean {
+  return Object.keys(value).length === 0;
+}
