@@ -1,10 +1,11 @@
 // The whole service on PostgreSQL: what it keeps over restarts, and which databases and folders it refuses.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { execute, postgresServer } from "../support/postgres.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "./open-postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -82,6 +83,66 @@ withPostgres("the service", () => {
   test("refuses a folder with an embedded store", async () => {
     await stop(await start(folder.path, null));
     expect(await refusalOf(start())).toContain("has an embedded store: remove MNEME_STORE");
+  });
+
+  test("answers changes with 503 while the database's disk is full, reads and searches go on, and nothing is lost", async () => {
+    const mneme = await start();
+    const { body: kept } = await mneme.store({ content: "The ferry to Lund leaves at nine." });
+    // what PostgreSQL reports when it cannot extend a file
+    await execute(
+      database.url,
+      `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN
+        RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $body$`,
+      "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON memories EXECUTE FUNCTION full_disk()",
+    );
+    for (const [method, path, body] of [
+      ["POST", "/v1/memories", { content: "Not stored." }],
+      ["PUT", `/v1/memories/${kept.id}`, { content: "Not changed." }],
+      ["DELETE", `/v1/memories/${kept.id}`, undefined],
+    ] as const) {
+      const refused = await mneme.call(method, path, body);
+      expect([method, refused.status]).toEqual([method, 503]);
+      expect(refused.body.error).toMatchObject({ code: "unavailable", retry_after_seconds: 5 });
+    }
+    expect((await mneme.call("GET", `/v1/memories/${kept.id}`)).body.content).toBe("The ferry to Lund leaves at nine.");
+    expect(await found(mneme, "ferry")).toEqual(["The ferry to Lund leaves at nine."]);
+    await execute(database.url, "DROP TRIGGER full_disk ON memories", "DROP FUNCTION full_disk");
+    expect((await mneme.store({ content: "The bus leaves at ten." })).body.status).toBe("completed");
+  });
+
+  test("refuses to start with one sentence if the connection is lost meanwhile, and starts when it is not", async () => {
+    // a proxy whose server went away: it accepts connections and closes them
+    const proxy = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: { open: (socket) => void socket.end(), data() {} },
+    });
+    const url = new URL(database.url);
+    [url.hostname, url.port] = ["127.0.0.1", String(proxy.port)];
+    const refusal = await refusalOf(start(folder.path, url.href));
+    expect(refusal).toMatch(
+      /^The database \S+@127\.0\.0\.1:\d+\/\S+ (cannot be reached|ended the connection)[^\n]*\.$/,
+    );
+    expect(refusal).not.toContain(url.password);
+    proxy.stop(true);
+    expect((await (await start()).store({ content: "The bus leaves at ten." })).body.status).toBe("completed");
+  });
+
+  test("refuses a folder whose index has vectors of a model that is not installed, and names both", async () => {
+    await (await start()).store({ content: "The ferry to Lund leaves at nine." });
+    await stop(running[0] as TestService);
+    const models = join(folder.path, "models");
+    cpSync(join(import.meta.dir, "../../data/models"), models, { recursive: true });
+    rmSync(join(models, MULTILINGUAL), { recursive: true });
+    const other = startService({
+      dataDir: folder.path,
+      config: { store: database.url, modelsDir: models, embedder: ENGLISH },
+    });
+    expect(await refusalOf(other)).toMatch(
+      /has vectors of the model \S+, which is not installed .*put the folder of that model back/,
+    );
+    const again = await start();
+    expect(await found(again, "ferry")).toEqual(["The ferry to Lund leaves at nine."]);
   });
 
   test("answers 503 with seconds to wait while the database is gone, and goes on when it is back", async () => {

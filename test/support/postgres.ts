@@ -26,6 +26,9 @@ const UNSAFE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off
 const DURABLE = { shared_buffers: "1GB", max_wal_size: "4GB" };
 const givenUrl = process.env.MNEME_TEST_POSTGRES_URL;
 
+/** The folder with `initdb`; null if the programs are not here. */
+export const POSTGRES_PROGRAMS: string | null = programs ?? null;
+
 /** Why tests that need PostgreSQL are skipped; null if they are not. */
 export const POSTGRES_MISSING: string | null =
   programs !== undefined || givenUrl !== undefined

@@ -1,5 +1,4 @@
-// The tables that several nodes share: publications, which one node computes and the others load; the sequence of
-// changes of each project, which all nodes follow; and what nodes agree on.
+// The migration for several nodes on one database: publications that other nodes load, and the sequence of changes.
 
 /** Adds publications, the change sequence and the node of a lease. */
 export const NODES_SCHEMA = `

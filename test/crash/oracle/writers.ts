@@ -1,6 +1,7 @@
 // Writers that change a server at random and tell the oracle what was acknowledged. Each changes its own memories, one
 // request at a time, so that at most one of its requests has no answer when the server is killed.
 
+import { systemClock } from "../../../src/kit/clock.ts";
 import { seeded } from "../../support/seeded.ts";
 import { type Called, type Caller, ifAnswered } from "./calls.ts";
 import type { MemoryRecord, Oracle, Shown } from "./oracle.ts";
@@ -32,13 +33,25 @@ export interface Mix {
   readonly webhook: number;
   readonly upload: number;
   readonly storeLong: number;
+  /** Stores under an external id, or changes what has it. */
+  readonly upsert: number;
+  /** Stores memories of a user, and deletes the user with them. */
+  readonly cascade: number;
 }
 
 /** Everything, mostly changes of memories. */
 export const MIX: Mix = {
   ...{ create: 30, batch: 4, rewrite: 22, annotate: 6, remove: 10, purge: 8 },
-  ...{ message: 3, event: 8, key: 3, webhook: 2, upload: 4, storeLong: 1 },
+  ...{ message: 3, event: 8, key: 3, webhook: 2, upload: 4, storeLong: 1, upsert: 0, cascade: 0 },
 };
+
+/** Everything, also what only tests of several nodes do. */
+export const CLUSTER_MIX: Mix = { ...MIX, upsert: 12, cascade: 4 };
+
+/** Number of memories of a user that is deleted with them. */
+const CASCADE_MEMORIES = 2;
+/** Pause after a refusal, in milliseconds, so that writers do not keep a server busy that cannot do anything. */
+const REFUSED_MS = 50;
 
 let texts = 0;
 /** Part of every text of this process, so that texts of different runs differ. */
@@ -57,10 +70,12 @@ export class Writer {
   readonly #random: () => number;
   readonly #mix: Mix;
   readonly #name: string;
+  readonly #pauseMs: number;
   #owned: MemoryRecord[] = [];
   #revision = 0;
 
   constructor(oracle: Oracle, name: string, seed: number, mix: Mix = MIX) {
+    this.#pauseMs = mix === CLUSTER_MIX ? REFUSED_MS : 0;
     this.#oracle = oracle;
     this.#random = seeded(seed);
     this.#mix = mix;
@@ -72,7 +87,9 @@ export class Writer {
     this.#owned = this.#owned.filter(({ state }) => state !== null);
     while (!isEnough()) {
       const action = this.#choose();
+      const before = this.#oracle.acknowledged;
       if (!(await this[action](server))) return;
+      if (this.#pauseMs > 0 && this.#oracle.acknowledged === before) await systemClock.sleep(this.#pauseMs);
     }
   }
 
@@ -146,6 +163,53 @@ export class Writer {
     if (answer === null) return false;
     if (!isUncertain(answer)) this.#oracle.asked.delete(text);
     if (answer.status === 202) this.#created((answer.body as { readonly id: string }).id, shown);
+    return true;
+  }
+
+  /** Stores a memory under a new external id, or gives a memory with one a new text. */
+  async upsert(server: Caller): Promise<boolean> {
+    const known = [...this.#upserted].filter(([, memory]) => memory.state !== null && this.#owned.includes(memory));
+    const [externalId, memory] = known[Math.floor(this.#random() * 2 * known.length)] ?? [];
+    const shown = this.#newShown();
+    const id = externalId ?? `${this.#name}-${RUN}-${shown.revision}`;
+    if (memory === undefined) this.#oracle.asked.set(shown.text, shown);
+    else this.#oracle.asks(memory, shown);
+    const answer = await ifAnswered(server.call("POST", "/v1/memories", { ...bodyOf(shown), externalId: id }));
+    if (answer === null || isUncertain(answer)) {
+      return memory === undefined ? answer !== null : this.#leave(memory, answer !== null);
+    }
+    const isDone = answer.status === 202 || answer.status === 200;
+    if (memory !== undefined) this.#oracle.answered(memory, isDone);
+    else {
+      this.#oracle.asked.delete(shown.text);
+      const created = isDone ? this.#created((answer.body as { readonly id: string }).id, shown) : undefined;
+      if (created !== undefined) this.#upserted.set(id, created);
+    }
+    return true;
+  }
+
+  /** Memories that were stored under an external id. */
+  readonly #upserted = new Map<string, MemoryRecord>();
+
+  /** Stores memories of a user, and deletes the user with them. */
+  async cascade(server: Caller): Promise<boolean> {
+    const userId = `${this.#name}-${RUN}-${++this.#revision}`;
+    const memories: MemoryRecord[] = [];
+    for (let at = 0; at < CASCADE_MEMORIES; at++) {
+      const shown = this.#newShown();
+      this.#oracle.asked.set(shown.text, shown);
+      const answer = await ifAnswered(server.call("POST", "/v1/memories", { ...bodyOf(shown), userId }));
+      if (answer === null || isUncertain(answer)) return answer !== null;
+      this.#oracle.asked.delete(shown.text);
+      if (answer.status !== 202) return true;
+      const { id } = answer.body as { readonly id: string };
+      this.#oracle.created(id, shown);
+      memories.push(...[this.#oracle.memories.get(id)].filter((memory) => memory !== undefined));
+    }
+    for (const memory of memories) this.#oracle.asks(memory, null);
+    const answer = await ifAnswered(server.call("DELETE", `/v1/users/${userId}?cascade=true`));
+    if (answer === null || isUncertain(answer)) return answer !== null;
+    for (const memory of memories) this.#oracle.answered(memory, answer.status < 300);
     return true;
   }
 
@@ -296,10 +360,11 @@ export class Writer {
     return goesOn;
   }
 
-  #created(id: string, shown: Shown): void {
+  #created(id: string, shown: Shown): MemoryRecord | undefined {
     this.#oracle.created(id, shown);
     const memory = this.#oracle.memories.get(id);
     if (memory !== undefined) this.#owned.push(memory);
+    return memory;
   }
 
   #newShown(): Shown {
@@ -311,9 +376,14 @@ function bodyOf({ text, revision }: Shown) {
   return { content: text, metadata: { revision } };
 }
 
-/** Whether the answer leaves open what happened. A server that is overloaded or full says that nothing was stored. */
-function isUncertain({ status }: Called): boolean {
-  return status >= 500 && status !== 503 && status !== 507;
+/**
+ * Whether the answer leaves open what happened. A server that is overloaded or full says that nothing was stored. If
+ * its database did not answer, it does not know.
+ */
+function isUncertain({ status, body }: Called): boolean {
+  if (status === 503)
+    return (body as { readonly error?: { readonly code?: string } } | null)?.error?.code === "unavailable";
+  return status >= 500 && status !== 507;
 }
 
 /**
