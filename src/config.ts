@@ -74,6 +74,8 @@ export interface Config {
   readonly mcpConnector: boolean;
   /** Hosts and networks that webhooks and language models may use even though they are not public. */
   readonly webhookAllow: AllowList;
+  /** Whether memories may be made from URLs, which the server then fetches. */
+  readonly fetchUrls: boolean;
   readonly webhookRetriesMs: readonly number[];
   readonly llmBaseUrl: string | null;
   readonly llmModel: string | null;
@@ -257,6 +259,12 @@ export const SETTINGS = {
       parse: (text) => AllowList.parse(text),
     },
   ),
+  fetchUrls: setting<boolean>(
+    "fetch-urls",
+    "true|false",
+    "Let callers store pages by their URL, which the server then fetches; addresses as for webhooks",
+    { ...switched(), defaultValue: () => true, defaultText: "true", isSwitch: false },
+  ),
   webhookRetriesMs: setting<readonly number[]>(
     "webhook-retries",
     "SECONDS",
@@ -383,6 +391,7 @@ export function parseConfig(
     mcpHosts: read(SETTINGS.mcpHosts),
     mcpConnector: read(SETTINGS.mcpConnector),
     webhookAllow: read(SETTINGS.webhookAllow),
+    fetchUrls: read(SETTINGS.fetchUrls),
     webhookRetriesMs: read(SETTINGS.webhookRetriesMs),
     llmBaseUrl: read(SETTINGS.llmBaseUrl),
     llmModel: read(SETTINGS.llmModel),

@@ -80,6 +80,10 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
     status: 415,
     summary: "The operation does not accept this Content-Type, or the format of the file is not supported.",
   },
+  fetch_failed: {
+    status: 422,
+    summary: "The URL could not be fetched; the message says why. Nothing was stored or changed.",
+  },
   rate_limit_exceeded: {
     status: 429,
     summary: "Too many requests in the last 60 seconds; `Retry-After` says how long to wait.",

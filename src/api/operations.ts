@@ -19,6 +19,7 @@ import { keyOperations } from "./keys.ts";
 import { memoryOperations } from "./memories.ts";
 import { graphOperation } from "./memory-graph.ts";
 import { type UploadOperationParts, uploadOperation } from "./memory-upload.ts";
+import { type UrlOperationsParts, urlOperations } from "./memory-url.ts";
 import { openAiOperations } from "./openai/operations.ts";
 import type { Operation } from "./operation.ts";
 import { projectOperations } from "./projects.ts";
@@ -27,7 +28,7 @@ import { userOperations } from "./users.ts";
 import { webhookOperations } from "./webhooks.ts";
 
 /** The services that the operations call. */
-export interface OperationsParts extends UploadOperationParts {
+export interface OperationsParts extends UploadOperationParts, UrlOperationsParts {
   readonly deletions: DeletionService;
   readonly graph: GraphService;
   readonly search: SearchService;
@@ -48,6 +49,7 @@ export function allOperations(parts: OperationsParts): readonly Operation[] {
     ...deletionOperations(parts.deletions),
     graphOperation(parts),
     uploadOperation(parts),
+    ...urlOperations(parts),
     ...searchOperations(parts),
     ...chatOperations(parts.chats),
     ...openAiOperations(parts),

@@ -201,7 +201,7 @@ function decode(bytes: Uint8Array, name: string): string {
 }
 
 /** A filename without folders and control characters; empty if nothing is left. */
-function cleanName(name: string): string {
+export function cleanName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? "";
   const clean = last
     .toWellFormed()

@@ -6,6 +6,7 @@ import { RateBuckets } from "../account/rate-limits.ts";
 import { fileFormats } from "../adapters/documents/formats.ts";
 import { releaseFreeMemory, stopListening } from "../adapters/native/core.ts";
 import { nativeJsonBodies } from "../adapters/native/json-bodies.ts";
+import { createOutboundFetcher } from "../adapters/outbound/fetcher.ts";
 import { createAddressGuard } from "../adapters/outbound/guard.ts";
 import { createOutboundSender } from "../adapters/outbound/sender.ts";
 import { queryLanguage } from "../adapters/preparation/query-language.ts";
@@ -15,6 +16,7 @@ import { RequestMetrics } from "../api/metrics.ts";
 import type { Operation } from "../api/operation.ts";
 import { allOperations } from "../api/operations.ts";
 import { createUploads } from "../api/upload.ts";
+import { createUrlFiles } from "../api/url-file.ts";
 import { sourceView } from "../api/views.ts";
 import { mem0Endpoints } from "../compat/mem0/endpoints.ts";
 import type { Config } from "../config.ts";
@@ -455,6 +457,11 @@ function createOperations(
       countDamaged: parts.countDamagedTexts,
     }),
     deletions: parts.deletions,
+    urlFiles: createUrlFiles({
+      fetcher: config.fetchUrls ? createOutboundFetcher({ allow: config.webhookAllow }) : null,
+      files,
+      formats: fileFormats,
+    }),
     graph: new GraphService({ memories, accounts, index, extractions, clock }),
     search,
     answers,

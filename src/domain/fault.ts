@@ -30,6 +30,7 @@ export type FaultCode =
   | "invalid_state"
   | "payload_too_large"
   | "unsupported_media_type"
+  | "fetch_failed"
   | "rate_limit_exceeded"
   | "query_quota_exceeded"
   | "document_quota_exceeded"

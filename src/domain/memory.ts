@@ -86,6 +86,8 @@ export interface MemorySource {
   readonly filename: string;
   readonly media_type: string;
   readonly bytes: number;
+  /** Where the server fetched it; absent if a caller sent it. */
+  readonly url?: string;
 }
 
 /** A file that is kept until its text is published: an uploaded file, or the long text of a JSON body as UTF-8. */

@@ -7,7 +7,7 @@
 
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
-import type { Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, MemoryStatus, ReceivedFile } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
@@ -79,6 +79,8 @@ export interface MemoryStore {
   waitingContents(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
   /** Names of the kept files with long texts that are not published yet or have failed. */
   waitingTextFiles(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, TextFile>>;
+  /** Whether a live memory was made from this file: its content is the same. */
+  isMadeFrom(projectId: ProjectId, id: MemoryId, upload: ReceivedFile): Eventually<boolean>;
   /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   list(projectId: ProjectId, listing: MemoryListing): Eventually<Page<Memory>>;
   /**

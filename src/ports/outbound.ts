@@ -44,3 +44,23 @@ export interface OutboundSender {
     signal: AbortSignal,
   ): Promise<OutboundAnswer>;
 }
+
+/** A page that was fetched. */
+export interface FetchedPage {
+  /** Where it comes from, after redirects. */
+  readonly url: string;
+  /** The media type that its server names, in lower case, without parameters; null if it names none. */
+  readonly mediaType: string | null;
+  /** The file name that its server suggests; null if it suggests none. */
+  readonly filename: string | null;
+}
+
+/** Fetches pages and files that callers name. */
+export interface OutboundFetcher {
+  /**
+   * GETs `url`, and up to five redirects, each of which is checked like the first. Passes the body to `write`, piece by
+   * piece, decompressed. Aborting `signal` ends the call at once.
+   * @throws Fault `unsafe_url`, `fetch_failed` or `payload_too_large`, with the `param` "url"; and what `write` throws
+   */
+  fetch(url: string, write: (piece: Uint8Array) => Promise<void>, signal: AbortSignal): Promise<FetchedPage>;
+}

@@ -70,6 +70,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
     "getMany",
     "waitingContents",
     "waitingTextFiles",
+    "isMadeFrom",
     "list",
     "userKey",
     "visible",

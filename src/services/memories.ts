@@ -48,7 +48,7 @@ type WithFile = <D extends Pick<MemoryChange, "content" | "upload">>(draft: D) =
 export interface MemoryServiceParts {
   readonly memories: Pick<
     MemoryStore,
-    "get" | "getMany" | "list" | "waitingContents" | "waitingTextFiles" | "unreferencedFiles"
+    "get" | "getMany" | "isMadeFrom" | "list" | "waitingContents" | "waitingTextFiles" | "unreferencedFiles"
   >;
   readonly retirement: Pick<RetirementStore, "markRetracted" | "erase">;
   readonly files: Pick<UploadFiles, "begin" | "keep" | "readText" | "remove">;
@@ -152,6 +152,11 @@ export class MemoryService {
       if (!(result instanceof Fault)) this.#follow(transaction, viewer.projectId, result);
       return result;
     });
+  }
+
+  /** Whether a memory of a project that the caller has just read was made from this file. */
+  isMadeFrom(projectId: ProjectId, id: MemoryId, file: Omit<ReceivedFile, "file">): Eventually<boolean> {
+    return this.#parts.memories.isMadeFrom(projectId, id, { ...file, file: "" });
   }
 
   /**

@@ -30,6 +30,8 @@ beforeAll(async () => {
     fetch: async (request) => {
       const { pathname } = new URL(request.url);
       received.set(pathname, (received.get(pathname) ?? "") + (await request.text()));
+      if (request.method === "GET")
+        return new Response("The kettle boils.", { headers: { "content-type": "text/plain" } });
       return new Response(null, { status: 204 });
     },
   });
@@ -53,6 +55,7 @@ interface World {
   /** Belongs to no user, like `nobodysChatId`. */
   readonly nobodysMemoryId: string;
   readonly failedMemoryId: string;
+  readonly fetchedMemoryId: string;
   readonly chatId: string;
   readonly nobodysChatId: string;
   readonly jobId: string;
@@ -181,7 +184,9 @@ async function build(): Promise<World> {
     form: () => uploadOf("%PDF-1.7\nnot a PDF at all", `${mark()}.pdf`, { userId }),
   });
   if (unreadable.status !== 202) throw new Error(`upload: ${unreadable.status} ${unreadable.text}`);
-  for (const { id } of [memory, nobodys, unreadable.body]) await settled(owner, id);
+  const page = `http://127.0.0.1:${receiver.port}/${mark()}`;
+  const fetched = await made("POST", owner, "/memories/url", { url: page, title: mark(), userId });
+  for (const { id } of [memory, nobodys, unreadable.body, fetched]) await settled(owner, id);
 
   const chat = await made("POST", owner, "/chats", { title: mark(), userId });
   const nobodysChat = await made("POST", owner, "/chats", { title: mark() });
@@ -199,7 +204,7 @@ async function build(): Promise<World> {
     const list: { readonly status: string }[] = body.data;
     return list.length >= 4 && list.every(({ status }) => status === "delivered");
   });
-  const ids = [webhook, event, memory, nobodys, unreadable.body, chat, nobodysChat, message.message, job];
+  const ids = [webhook, event, memory, nobodys, unreadable.body, chat, nobodysChat, message.message, job, fetched];
   ids.push(key, delivery);
   markers.push(projectId, owner, key.key, webhook.secret, ...ids.map(({ id }) => id), userId.slice("user ".length));
 
@@ -219,6 +224,7 @@ async function build(): Promise<World> {
     memoryId: memory.id,
     nobodysMemoryId: nobodys.id,
     failedMemoryId: unreadable.body.id,
+    fetchedMemoryId: fetched.id,
     chatId: chat.id,
     nobodysChatId: nobodysChat.id,
     jobId: job.id,
@@ -252,6 +258,11 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
     target: "/memories/upload",
     form: () => uploadOf("The kettle boils.", "kettle.txt", naming),
   }),
+  "POST /memories/url": (_, naming) => ({
+    target: "/memories/url",
+    body: { url: `http://127.0.0.1:${receiver.port}/kettle`, ...naming },
+  }),
+  "POST /memories/{}/refetch": ({ fetchedMemoryId }) => ({ target: `/memories/${fetchedMemoryId}/refetch` }),
   "POST /memories/batch": (_, naming) => ({
     target: "/memories/batch",
     body: { memories: [{ content: "The kettle boils.", ...naming }] },
@@ -756,7 +767,13 @@ describe("confined to another user of the same project", () => {
   test("finds nothing that belongs to no user", async () => {
     const key = await confinedKey();
     const { nobodysMemoryId, nobodysChatId } = victim;
-    const nobodys = { ...victim, memoryId: nobodysMemoryId, failedMemoryId: nobodysMemoryId, chatId: nobodysChatId };
+    const nobodys = {
+      ...victim,
+      memoryId: nobodysMemoryId,
+      failedMemoryId: nobodysMemoryId,
+      fetchedMemoryId: nobodysMemoryId,
+      chatId: nobodysChatId,
+    };
     const things = OPERATIONS.filter(({ path }) => /^\/(memories|chats)\/\{\}/.test(path));
     expect(await all(things.map((it) => () => cell(key, it.method, askOf(it, nobodys), foreign(it))))).toEqual([]);
     await expectUntouched();
@@ -766,7 +783,7 @@ describe("confined to another user of the same project", () => {
     const key = await confinedKey();
     const naming = { userId: victim.userId };
     const takers = OPERATIONS.filter(takesUser);
-    expect(takers.length).toBe(12);
+    expect(takers.length).toBe(13);
     expect(
       await all(takers.map((it) => () => cell(key, it.method, askOf(it, victim, naming), confined(it, true)))),
     ).toEqual([]);

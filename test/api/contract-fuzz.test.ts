@@ -41,7 +41,11 @@ let mneme: TestService;
 let receiver: ReturnType<typeof Bun.serve>;
 let contract: Contract;
 beforeAll(async () => {
-  receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(null, { status: 204 }) });
+  receiver = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ method }) => (method === "GET" ? new Response("A page.") : new Response(null, { status: 204 })),
+  });
   mneme = await startService({
     clock,
     config: { rateLimits: RATE_LIMITS, webhookAllow: AllowList.parse("127.0.0.1") },
@@ -146,7 +150,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   deliveries: "dlv",
 };
 /** Paths of operations that run a model. They are called less often, so that the run is short. */
-const SLOW = /search|query|messages|upload|batch|completions|embeddings/;
+const SLOW = /search|query|messages|upload|url|refetch|batch|completions|embeddings/;
 
 let pool: Pool;
 let callers: readonly Caller[];

@@ -143,6 +143,12 @@ export const OPERATIONS: readonly Promised[] = [
     body: UPLOAD,
     required: ["file"],
   }),
+  promised("POST /memories/url", writeMemories, [200, 202], true, {
+    name: "createMemoryFromUrl",
+    body: ["url", ...MEMORY.filter((field) => field !== "content")],
+    required: ["url"],
+  }),
+  promised("POST /memories/{}/refetch", writeMemories, [200, 202], false, { name: "refetchMemory" }),
   promised("POST /memories/batch", writeMemories, [202], true, {
     name: "batchCreate",
     body: ["memories"],
@@ -325,6 +331,7 @@ export const CODES: Readonly<Record<number, readonly string[]>> = {
   409: ["idempotency_conflict", "external_id_conflict", "invalid_state"],
   413: ["payload_too_large"],
   415: ["unsupported_media_type"],
+  422: ["fetch_failed"],
   429: ["rate_limit_exceeded", "query_quota_exceeded", "document_quota_exceeded", "storage_quota_exceeded"],
   500: ["internal_error"],
   502: ["llm_error"],

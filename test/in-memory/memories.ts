@@ -80,6 +80,10 @@ export class InMemoryMemories implements MemoryStore {
     );
   }
 
+  isMadeFrom(projectId: ProjectId, id: MemoryId, upload: ReceivedFile): boolean {
+    return this.#find(projectId, id)?.contentHash === fingerprintOf("", upload).contentHash;
+  }
+
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
     const { status, type, userId, agentId, sessionId, tag, q, limit, cursor } = listing;
     const { contentBytesMax = Number.POSITIVE_INFINITY } = listing;

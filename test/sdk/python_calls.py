@@ -147,6 +147,9 @@ def check(make):  # noqa: PLR0915
     assert len(mneme.chats.get(chat.id).messages) == 4
     assert len(mneme.chats.list(user_id="ada", **place).take(9)) == 1
     assert mneme.chats.list(agent_id="nobody").take(9) == []
+    # the server fetches no address inside
+    raises(sdk.InvalidRequestError, lambda: mneme.memories.add_url("http://10.0.0.1/page", tags=["x"]))
+    raises(sdk.ConflictError, lambda: mneme.memories.refetch(memory.id))
     mneme.memories.add_many([{"content": f"Note {n}.", "agentId": "scribe"} for n in range(12)])
     assert mneme.memories.count_matching(agent_id="scribe") == 12
     raises(sdk.ConflictError, lambda: mneme.memories.delete_matching(agent_id="scribe", matched=11))

@@ -91,6 +91,12 @@ assert.equal((await mneme.chats.list({ userId: "ada", agentId: "cook", sessionId
 assert.equal((await mneme.chats.list({ agentId: "nobody" }).take(9)).length, 0);
 assert.equal((await mneme.memories.list({ agentId: "cook", sessionId: "s-1" }).take(9)).length, 1);
 assert.equal((await mneme.memories.search("key", { agentId: "nobody" })).results.length, 0);
+// the server fetches no address inside
+await assert.rejects(
+  mneme.memories.addUrl("http://10.0.0.1/page", { tags: ["x"] }),
+  (error) => error.code === "unsafe_url",
+);
+await assert.rejects(mneme.memories.refetch(memory.id), sdk.ConflictError);
 const notes = Array.from({ length: 12 }, (_, at) => ({ content: `Note ${at}.`, agentId: "scribe" }));
 await mneme.memories.addMany(notes);
 assert.equal(await mneme.memories.countMatching({ agentId: "scribe" }), 12);

@@ -3,13 +3,14 @@
 
 import type { Fault } from "../../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
-import type { Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../../domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, MemoryStatus, ReceivedFile } from "../../domain/memory.ts";
 import type { Page } from "../../domain/page.ts";
 import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../ports/memory-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
 import { toVisible } from "../rows/job.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
+import { fingerprintOfFile } from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
 import { MemoryChanges } from "./memory-change.ts";
 import { MemoryDeletion } from "./memory-deletion.ts";
@@ -35,6 +36,8 @@ const TEXT_FILES = `SELECT memory_key, file AS name, encode(content_sha256, 'hex
 const VISIBLE = `SELECT ${MEMORY_COLUMNS} FROM memories
   WHERE project_key = ${OPEN_PROJECT} AND status = 'completed' AND ${LIVE} AND memory_key > $afterKey
   ORDER BY memory_key LIMIT $limit`;
+const MADE_FROM = `SELECT 1 AS found FROM memories
+  WHERE id = $id AND project_key = ${OPEN_PROJECT} AND ${LIVE} AND content_sha256 = $sha256`;
 const UNREFERENCED = `SELECT name FROM unnest($names::text[]) AS given (name)
   WHERE NOT EXISTS (SELECT 1 FROM memories WHERE file = name)`;
 const COUNTS = `SELECT status, count(*) AS memories FROM memories WHERE ${LIVE} GROUP BY status`;
@@ -82,6 +85,11 @@ export class PostgresMemoryStore implements MemoryStore {
     const params = { keys, now: this.#now };
     const rows = await this.session.all<TextFile & { memory_key: bigint }>(TEXT_FILES, params);
     return new Map(rows.map(({ memory_key, name, sha256 }) => [memory_key as MemoryKey, { name, sha256 }]));
+  }
+
+  async isMadeFrom(projectId: ProjectId, id: MemoryId, upload: ReceivedFile): Promise<boolean> {
+    const sha256 = fingerprintOfFile(upload).contentSha256;
+    return (await this.session.get(MADE_FROM, { project: projectId, id, now: this.#now, sha256 })) !== null;
   }
 
   list(projectId: ProjectId, listing: MemoryListing): Promise<Page<Memory>> {

@@ -108,8 +108,8 @@ export function numberOrNull(value: bigint | null): number | null {
 export function toSource(row: Pick<MemoryRow, "source">): MemorySource | null {
   const source = storedSource(row);
   if (source === null) return null;
-  const { filename, media_type, bytes } = source;
-  return { filename, media_type, bytes };
+  const { filename, media_type, bytes, url } = source;
+  return { filename, media_type, bytes, ...(url !== undefined && { url }) };
 }
 
 function toState(row: MemoryRow): MemoryState {

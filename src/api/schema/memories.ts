@@ -68,6 +68,16 @@ export const CreateMemory = Body({
 /** A checked body of createMemory. */
 export type CreateMemory = Static<typeof CreateMemory>;
 
+/** Body of createMemoryFromUrl; `null` counts as absent. */
+export const CreateMemoryFromUrl = Body({
+  url: Text({
+    minLength: 1,
+    maxLength: LIMITS.webhookUrlCharacters,
+    description: "http or https, of a page or file in a format that uploads have",
+  }),
+  ...attributes,
+});
+
 /** Body of updateMemory; `null` clears a field. */
 export const UpdateMemory = Body({
   content: Type.Optional(Text({ minLength: 1, description: "a new text; the memory is processed again" })),
@@ -190,7 +200,14 @@ export const Memory = Type.Object(
     updated_at: Time,
     expires_at: Nullable(Time),
     occurred_at: Nullable(Time),
-    source: Nullable(Type.Object({ filename: Text(), media_type: Text(), bytes: Type.Integer() })),
+    source: Nullable(
+      Type.Object({
+        filename: Text(),
+        media_type: Text(),
+        bytes: Type.Integer(),
+        url: Type.Optional(Text({ description: "where the server fetched it" })),
+      }),
+    ),
     chunk_count: Type.Optional(Type.Integer({ description: "present when completed" })),
     extraction: Type.Optional(
       OneOf(["llm", "local", "caller"], "source of title, type, tags and language; present when completed"),

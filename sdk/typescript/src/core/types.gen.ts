@@ -255,7 +255,7 @@ export type ErrorBody = {
     /**
      * see the table of error codes
      */
-    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
     /**
      * what is wrong, and what would be right
      */
@@ -458,6 +458,10 @@ export type Memory = {
         filename: string;
         media_type: string;
         bytes: number;
+        /**
+         * where the server fetched it
+         */
+        url?: string;
     } | null;
     /**
      * present when completed
@@ -592,6 +596,10 @@ export type MemoryWithoutContent = {
         filename: string;
         media_type: string;
         bytes: number;
+        /**
+         * where the server fetched it
+         */
+        url?: string;
     } | null;
     /**
      * present when completed
@@ -701,7 +709,7 @@ export type OpenAiError = {
         /**
          * see the table of error codes
          */
-        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
         retry_after_seconds?: number;
     };
 };
@@ -1207,7 +1215,7 @@ export type DeleteMemoriesErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -1874,7 +1882,7 @@ export type GetJobErrors = {
     500: Error;
     /**
      * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
-     * - `unavailable`: The database cannot be used at the moment, or this node answers no requests; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
      */
     503: Error;
 };
@@ -2061,6 +2069,217 @@ export type UploadMemoryResponses = {
 };
 
 export type UploadMemoryResponse = UploadMemoryResponses[keyof UploadMemoryResponses];
+
+export type CreateMemoryFromUrlData = {
+    body: {
+        /**
+         * http or https, of a page or file in a format that uploads have
+         */
+        url: string;
+        /**
+         * default: extracted from the text
+         */
+        title?: string | null;
+        /**
+         * default: extracted from the text
+         */
+        type?: string | null;
+        /**
+         * at most 50; default: extracted from the text
+         */
+        tags?: Array<string> | null;
+        /**
+         * at most 10240 bytes as compact JSON; names must not begin with `_`
+         */
+        metadata?: {
+            [key: string]: unknown;
+        } | null;
+        userId?: string | null;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string | null;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string | null;
+        /**
+         * BCP 47 tag; default: detected in the text
+         */
+        language?: string | null;
+        externalId?: string | null;
+        /**
+         * ISO 8601; from then on the memory behaves as deleted
+         */
+        expires_at?: string | null;
+        /**
+         * ISO 8601 time, or a date for its first instant in UTC: when it happened, as opposed to `created_at`
+         */
+        occurred_at?: string | null;
+    };
+    headers?: {
+        /**
+         * A second request with the same key and body within 24 hours gets the first answer again, and nothing is done twice. Keys are separate per project and route.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/memories/url';
+};
+
+export type CreateMemoryFromUrlErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `too_many_tags`: A memory has more than 50 tags.
+     * - `metadata_too_large`: `metadata`, or an event's `data`, is larger than 10 KB as JSON.
+     * - `unsafe_url`: The URL is not http or https, its host does not resolve, or it leads to a network that is not public.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `idempotency_conflict`: The Idempotency-Key was used with another body, or its first request is still running.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `fetch_failed`: The URL could not be fetched; the message says why. Nothing was stored or changed.
+     */
+    422: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     * - `document_quota_exceeded`: The plan's number of memories is reached; deleting memories makes room.
+     * - `storage_quota_exceeded`: The plan's storage is used up; deleting memories frees space.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type CreateMemoryFromUrlError = CreateMemoryFromUrlErrors[keyof CreateMemoryFromUrlErrors];
+
+export type CreateMemoryFromUrlResponses = {
+    /**
+     * Success.
+     */
+    200: Memory;
+    /**
+     * Accepted; processing continues in the background.
+     */
+    202: Memory;
+};
+
+export type CreateMemoryFromUrlResponse = CreateMemoryFromUrlResponses[keyof CreateMemoryFromUrlResponses];
+
+export type RefetchMemoryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the memory.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/memories/{id}/refetch';
+};
+
+export type RefetchMemoryErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `unsafe_url`: The URL is not http or https, its host does not resolve, or it leads to a network that is not public.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `memory_not_found`: There is no such memory for this key.
+     */
+    404: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `fetch_failed`: The URL could not be fetched; the message says why. Nothing was stored or changed.
+     */
+    422: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     * - `storage_quota_exceeded`: The plan's storage is used up; deleting memories frees space.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type RefetchMemoryError = RefetchMemoryErrors[keyof RefetchMemoryErrors];
+
+export type RefetchMemoryResponses = {
+    /**
+     * Success.
+     */
+    200: Memory;
+    /**
+     * Accepted; processing continues in the background.
+     */
+    202: Memory;
+};
+
+export type RefetchMemoryResponse = RefetchMemoryResponses[keyof RefetchMemoryResponses];
 
 export type SearchMemoriesByUrlData = {
     body?: never;

@@ -4,6 +4,7 @@ import {
   type BatchResult,
   batchCreate,
   createMemory,
+  createMemoryFromUrl,
   deleteMemories,
   deleteMemory,
   getJob,
@@ -16,6 +17,7 @@ import {
   type MemoryGraph,
   type QueryResult,
   queryMemories,
+  refetchMemory,
   retryMemory,
   type SearchResults,
   searchMemories,
@@ -96,6 +98,19 @@ export class Memories {
     const progress = onProgress === undefined ? {} : { fetch: fetchWithProgress(onProgress, this.#fetch) };
     const send = (core: CoreOptions) => uploadMemory({ ...core, ...progress, body });
     return this.#waited(await this.#transport.call(send, "keyed", options), options);
+  }
+
+  /** Stores the text of a page or file that the server fetches. @throws ApiError `unsafe_url`, `fetch_failed` */
+  async addUrl(url: string, attributes: MemoryAttributes = {}, options: StoreOptions = {}): Promise<Memory> {
+    const body = { ...attributes, url };
+    const stored = await this.#transport.call((core) => createMemoryFromUrl({ ...core, body }), "keyed", options);
+    return this.#waited(stored, options);
+  }
+
+  /** Fetches the URL of a memory again. Nothing changes if the page is the same. */
+  async refetch(id: string, options: CallOptions & WaitOptions = {}): Promise<Memory> {
+    const send = (core: CoreOptions) => refetchMemory({ ...core, path: { id } });
+    return this.#waited(await this.#transport.call(send, "always", options), options);
   }
 
   /** Reads a memory. */

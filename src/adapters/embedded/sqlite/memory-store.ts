@@ -2,13 +2,14 @@
 
 import type { Fault } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../../domain/ids.ts";
-import type { Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../../../domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, MemoryStatus, ReceivedFile } from "../../../domain/memory.ts";
 import type { Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../../ports/memory-store.ts";
 import type { TextFile } from "../../../ports/upload-files.ts";
 import { type MemoryRow, toMemory } from "../../rows/memory.ts";
+import { fingerprintOfFile } from "../../rows/memory-file.ts";
 import { type RandomBytes, systemRandom } from "../../rows/random.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -102,6 +103,18 @@ export class SqliteMemoryStore implements MemoryStore {
       )
       .all({ keys: keyList(keys), now: this.#clock.now() });
     return new Map(rows.map(({ memory_key, name, sha256 }) => [memory_key as MemoryKey, { name, sha256 }]));
+  }
+
+  isMadeFrom(projectId: ProjectId, id: MemoryId, upload: ReceivedFile): boolean {
+    const sha256 = fingerprintOfFile(upload).contentSha256;
+    return (
+      this.#database
+        .prepare<{ found: bigint }, { project: string; id: string; now: number; sha256: Uint8Array }>(
+          `SELECT 1 AS found FROM memories
+           WHERE id = $id AND project_key = ${OPEN_PROJECT} AND ${LIVE} AND content_sha256 = $sha256`,
+        )
+        .get({ project: projectId, id, now: this.#clock.now(), sha256 }) !== null
+    );
   }
 
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {

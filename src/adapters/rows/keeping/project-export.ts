@@ -9,7 +9,7 @@ import {
   type ExportedSettings,
   type ExportRecord,
 } from "../../../domain/project-export.ts";
-import { storedSource } from "../memory.ts";
+import { storedSource, toSource } from "../memory.ts";
 import { keptFileOf } from "../memory-file.ts";
 import { LIVE } from "../sql.ts";
 import { type AnyRow, listOf, type RowReader } from "./row-access.ts";
@@ -261,7 +261,7 @@ function memoryRecord(row: Row, content: string | null): ExportedMemory {
     externalId: text(row.external_id),
     ...{ created_at: Number(row.created_at), updated_at: Number(row.updated_at) },
     ...{ expires_at: time(row.expires_at), occurred_at: time(row.occurred_at) },
-    source: source === null ? null : { filename: source.filename, media_type: source.media_type, bytes: source.bytes },
+    source: toSource({ source: text(row.source) }),
     has_file: source?.file !== undefined,
     error:
       status === "failed"

@@ -20,6 +20,7 @@ from .._shared import (
 from ..core.api.memories import (
     batch_create,
     create_memory,
+    create_memory_from_url,
     delete_memories,
     delete_memory,
     get_job,
@@ -27,6 +28,7 @@ from ..core.api.memories import (
     get_memory_graph,
     list_memories,
     query_memories,
+    refetch_memory,
     retry_memory,
     search_memories,
     update_memory,
@@ -170,6 +172,57 @@ class Memories:
             file=UploadFile(file, filename, on_progress),
             repeatable="keyed",
         )
+        return self._searchable(memory, wait_timeout, options) if wait else memory
+
+    def add_url(
+        self,
+        url: str,
+        *,
+        title: str | None | Unset = UNSET,
+        type: str | None | Unset = UNSET,  # noqa: A002 name of the API
+        tags: Sequence[str] | None | Unset = UNSET,
+        metadata: Json | None | Unset = UNSET,
+        user_id: str | None | Unset = UNSET,
+        agent_id: str | None | Unset = UNSET,
+        session_id: str | None | Unset = UNSET,
+        language: str | None | Unset = UNSET,
+        external_id: str | None | Unset = UNSET,
+        expires_at: Moment | None | Unset = UNSET,
+        occurred_at: Moment | None | Unset = UNSET,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[WriteOptions],
+    ) -> Memory:
+        """Store the text of a page or file that the server fetches."""
+        body = body_of(
+            url=url,
+            title=title,
+            type=type,
+            tags=_listed(tags),
+            metadata=metadata,
+            userId=user_id,
+            agentId=agent_id,
+            sessionId=session_id,
+            language=language,
+            externalId=external_id,
+            expires_at=expires_at,
+            occurred_at=occurred_at,
+        )
+        memory = self._transport.call(
+            create_memory_from_url.request(), Memory.from_dict, options, body=body, repeatable="keyed"
+        )
+        return self._searchable(memory, wait_timeout, options) if wait else memory
+
+    def refetch(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        wait: bool = False,
+        wait_timeout: float = WAIT_SECONDS_MAX,
+        **options: Unpack[CallOptions],
+    ) -> Memory:
+        """Fetch the URL of a memory again. Nothing changes if the page is the same."""
+        memory = self._transport.call(refetch_memory.request(id), Memory.from_dict, _call_options(options))
         return self._searchable(memory, wait_timeout, options) if wait else memory
 
     def get(self, id: str, **options: Unpack[CallOptions]) -> Memory:  # noqa: A002 name of the API

@@ -8,6 +8,7 @@ ErrorBodyCode = Literal[
     "delivery_not_found",
     "document_quota_exceeded",
     "external_id_conflict",
+    "fetch_failed",
     "idempotency_conflict",
     "insufficient_scope",
     "internal_error",

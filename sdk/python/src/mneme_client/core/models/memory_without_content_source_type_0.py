@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..types import UNSET, Unset
+
 T = TypeVar("T", bound="MemoryWithoutContentSourceType0")
 
 
@@ -16,11 +18,13 @@ class MemoryWithoutContentSourceType0:
         filename (str):
         media_type (str):
         bytes_ (int):
+        url (str | Unset): where the server fetched it
     """
 
     filename: str
     media_type: str
     bytes_: int
+    url: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -29,6 +33,8 @@ class MemoryWithoutContentSourceType0:
         media_type = self.media_type
 
         bytes_ = self.bytes_
+
+        url = self.url
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -39,6 +45,8 @@ class MemoryWithoutContentSourceType0:
                 "bytes": bytes_,
             }
         )
+        if url is not UNSET:
+            field_dict["url"] = url
 
         return field_dict
 
@@ -51,10 +59,13 @@ class MemoryWithoutContentSourceType0:
 
         bytes_ = d.pop("bytes")
 
+        url = d.pop("url", UNSET)
+
         memory_without_content_source_type_0 = cls(
             filename=filename,
             media_type=media_type,
             bytes_=bytes_,
+            url=url,
         )
 
         memory_without_content_source_type_0.additional_properties = d
