@@ -23,8 +23,11 @@ const DUE_BATCH = 64;
 const BUSY_POLL_MS = 1_000;
 /** Maximum time between two reads of the store. Limits the effect of a change of the system clock. */
 const SLEEP_MAX_MS = 60_000;
-/** How long a claim lasts: longer than an attempt, which takes at most 10 s, and storing its outcome. */
-const CLAIM_MS = 30_000;
+/**
+ * How long a claim lasts: longer than an attempt, which takes at most 10 s, and storing its outcome, for which the
+ * database may have to fail over to another server. Otherwise another node would send the delivery again.
+ */
+const CLAIM_MS = 120_000;
 /** Delay before a failed call of the store is repeated. */
 const STORE_RETRY_MS = 1_000;
 /** How long ended deliveries are kept, in milliseconds. */

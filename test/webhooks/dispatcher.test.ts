@@ -494,6 +494,17 @@ describe("a store that fails", () => {
     expect(reread(delivery).attempts).toHaveLength(1);
     expect(sender.calls).toHaveLength(1);
   });
+
+  test("to record an attempt for a minute, as during a failover, does not make another node send it again", async () => {
+    const delivery = add(webhook());
+    begin({ store: failing({ record: 60 }) });
+    await settle();
+    expect(sender.calls).toHaveLength(1);
+    begin();
+    for (let second = 0; second < 61; second++) await pass(1_000);
+    expect(reread(delivery)).toMatchObject({ status: "delivered" });
+    expect(sender.calls).toHaveLength(1);
+  });
 });
 
 describe("a receiver that verifies with the standard's library", () => {

@@ -17,7 +17,7 @@ const SERVERS = 3;
 const START_MS = 60_000;
 const PASSWORD = crypto.randomUUID();
 /** Settings of PostgreSQL for tests: no power fails, so nothing has to reach the disk. */
-const FOR_TESTS = ["fsync: 'off'", "full_page_writes: 'off'", "shared_buffers: 64MB"];
+const FOR_TESTS = ["fsync: 'off'", "shared_buffers: 64MB"];
 
 interface Server {
   readonly address: string;
