@@ -160,7 +160,7 @@ describe("404 and 405", () => {
   });
 
   const methods: readonly (readonly [path: string, allow: string])[] = [
-    ["/v1/memories", "GET, HEAD, POST"],
+    ["/v1/memories", "DELETE, GET, HEAD, POST"],
     // these paths also match /v1/memories/{id}, but have none of its methods
     ["/v1/memories/batch", "POST"],
     ["/v1/memories/query", "POST"],
