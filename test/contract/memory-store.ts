@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { Fault } from "../../src/domain/fault.ts";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
-import type { Memory, MemoryChange, MemoryDraft } from "../../src/domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, ReceivedFile } from "../../src/domain/memory.ts";
 import { PLANS, type Plan } from "../../src/domain/project.ts";
 import type { JobStore } from "../../src/ports/job-store.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../src/ports/memory-store.ts";
@@ -845,6 +845,26 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       });
     });
 
+    describe("removeMany", () => {
+      test("removes live memories of the project, records an event for each, and returns their keys", async () => {
+        const memories = [await completed(), (await accept()).memory, await failed()];
+        const kept = (await accept()).memory;
+        const gone = (await accept()).memory;
+        const expired = (await accept({ expiresAt: clock.now() + 1 })).memory;
+        const foreign = (await accept({}, other)).memory;
+        await store.remove(project, gone.id);
+        clock.advance(1);
+        await newEvents();
+        const keys = memories.map(({ key }) => key);
+        const asked = [...keys, gone.key, expired.key, foreign.key, 4_711n as MemoryKey];
+        expect([...(await store.removeMany(project, asked))].sort()).toEqual([...keys].sort());
+        expect([await keysOf(), await keysOf({}, other)]).toEqual([[kept.key], [foreign.key]]);
+        expect((await newEvents()).sort()).toEqual(keys.map((key) => ["memory.deleted", key] as const).sort() as never);
+        expect(await store.removeMany(project, asked)).toEqual([]);
+        expect(await store.removeMany(project, [])).toEqual([]);
+      });
+    });
+
     describe("removeAllOf", () => {
       test("removes all memories of a user, and no other", async () => {
         const owned = [
@@ -993,6 +1013,23 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           releasedFile: "f4",
           memory: { source: null },
         });
+      });
+
+      test("tells whether a memory was made from it, by bytes and media type, while the memory is live", async () => {
+        const fileOf = (file: string, bytes: number, type?: string): ReceivedFile => {
+          const { upload } = uploadDraft(file, bytes, type);
+          if (upload === undefined) throw new Error("the draft of an upload has no file");
+          return upload;
+        };
+        const upload = fileOf("f1", 7);
+        const { memory } = await accept({ content: "", upload });
+        expect(await store.isMadeFrom(project, memory.id, upload)).toBe(true);
+        expect(await store.isMadeFrom(project, memory.id, { ...upload, file: "" })).toBe(true);
+        expect(await store.isMadeFrom(project, memory.id, fileOf("f2", 7, "text/plain"))).toBe(false);
+        expect(await store.isMadeFrom(project, memory.id, fileOf("f3", 8))).toBe(false);
+        expect(await store.isMadeFrom(other, memory.id, upload)).toBe(false);
+        await store.remove(project, memory.id);
+        expect(await store.isMadeFrom(project, memory.id, upload)).toBe(false);
       });
 
       test("is referred to until its text was read or its row is erased, also while the memory is deleted", async () => {
