@@ -174,6 +174,47 @@ withPostgres("mneme migrate", () => {
       await target.giveBack();
     }, 180_000);
 
+    test("to PostgreSQL goes on after a lost connection, which is told in one line", async () => {
+      const target = await emptyDatabase();
+      const moving = startMneme(["migrate", "--from", path("back"), "--to", target.url, "--rate", "300K"], folder);
+      await until("the move has begun", () => {
+        const exists = executeNow(target.url, "SELECT to_regclass('mneme_migration') IS NOT NULL") === "t";
+        return exists && executeNow(target.url, "SELECT parts > 2 FROM mneme_migration") === "t";
+      });
+      const others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+      let isOver = false;
+      const ended = moving.finally(() => {
+        isOver = true;
+      });
+      await until("the command has ended", () => {
+        executeNow(target.url, `SELECT count(pg_terminate_backend(pid)) ${others}`);
+        return isOver;
+      });
+      const { exitCode, stderr } = await ended;
+      expect([exitCode, stderr.trim().split("\n").length]).toEqual([1, 1]);
+      expect(stderr).toContain("ended the connection or did not answer in time");
+      expect(await migrate("--from", path("back"), "--to", target.url)).toContain("Moved 41 memories");
+      await target.giveBack();
+    }, 120_000);
+
+    test("to a folder goes on after a full disk, which is told in one line", async () => {
+      const faults = new Faults(folder);
+      for (const file of ["mneme.sqlite-wal", "memories.duckdb.wal", "projects/*"]) {
+        const action = { kind: "fail", error: "ENOSPC", lasts: true } as const;
+        faults.arm({ operations: ["write"], paths: [`full/restoring/${file}`], action, skip: 1 });
+        const ended = await startMneme(
+          ["migrate", "--from", database.url, "--to", path("full")],
+          folder,
+          faults.environment,
+        );
+        faults.disarm();
+        expect([file, ended.exitCode, ended.stderr.trim().split("\n").length]).toEqual([file, 1, 1]);
+        expect(ended.stderr).toMatch(/disk is full|No space left|no space/i);
+      }
+      faults.close();
+      expect(await migrate("--from", database.url, "--to", path("full"))).toContain("Moved 41 memories");
+    }, 120_000);
+
     test("to a folder goes on where it was, at whatever moment it was killed", async () => {
       const argv = ["migrate", "--from", database.url, "--to", path("resumed"), "--rate", "400K"];
       const faults = new Faults(folder);
@@ -222,6 +263,16 @@ withPostgres("mneme migrate", () => {
       expect(await failureOf(migrate("--from", path("back"), "--to", wrong.href))).toContain(
         "refused the user or password",
       );
+      const target = await emptyDatabase();
+      const role = `r${crypto.randomUUID().replaceAll("-", "")}`;
+      await execute(target.url, `CREATE ROLE ${role} LOGIN PASSWORD 'p'`);
+      const limited = new URL(target.url);
+      [limited.username, limited.password] = [role, "p"];
+      expect(await failureOf(migrate("--from", path("back"), "--to", limited.href))).toContain(
+        "does not allow this user to use or create the tables",
+      );
+      await execute(target.url, `DROP ROLE ${role}`);
+      await target.giveBack();
       const gone = new URL(database.url);
       gone.port = "1";
       expect(await failureOf(migrate("--from", gone.href, "--to", path("unused")))).toContain("cannot be reached");
