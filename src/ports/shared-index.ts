@@ -36,6 +36,12 @@ export interface SharedMemory extends ArchivedMemory {
   texts(first: number, end: number): readonly SharedChunkTexts[];
 }
 
+/** What replaces the publication of a completed memory whose text stays the same. */
+export interface ReplacingMemory extends Omit<SharedMemory, "version" | "lease" | "content"> {
+  /** Key of the first chunk of the publication that is replaced. */
+  readonly replaces: ChunkKey;
+}
+
 /** A publication that a node loads. */
 export interface LoadedPublication extends WantedPublication {
   readonly language: string;
@@ -86,6 +92,11 @@ export interface SharedIndex {
   states(projectId: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<readonly SharedState[]>;
   /** Stores publications durably. Returns the memories whose jobs are still held; the others were not stored. */
   publish(memories: readonly SharedMemory[]): Promise<ReadonlySet<MemoryKey>>;
+  /**
+   * Replaces the publications of memories that are completed and still have these publications, and notes the change,
+   * so that every node loads them again. Returns the memories whose publications were replaced.
+   */
+  replace(projectId: ProjectId, memories: readonly ReplacingMemory[]): Promise<ReadonlySet<MemoryKey>>;
   /**
    * The publications that are stored, with their vectors of these models. Those that were replaced or removed meanwhile
    * are left out. Memory is needed for the packed texts and the vectors of all of them.

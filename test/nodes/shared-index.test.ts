@@ -102,6 +102,34 @@ withPostgres("SharedIndex", () => {
     expect((await stores.shared.changesAfter(project, removed)).memoryKeys).toEqual([]);
   });
 
+  test("a publication is replaced and noted only if it is still that of a completed memory", async () => {
+    const [one, two] = [await accept("one"), await accept("two")];
+    const jobs = await stores.jobs.claim(LEASE);
+    await stores.shared.publish(jobs.map((job, at) => publication(job, 10 * (at + 1), 2)));
+    await complete(jobs[0] as Job, 2);
+    const before = await now();
+    const replacing = (job: Job | undefined, replaces: number, first: number) => ({
+      ...publication(job as Job, first, 2),
+      replaces: BigInt(replaces) as ChunkKey,
+    });
+    // the second memory is not completed, and the first one has another publication
+    const refused = await stores.shared.replace(project, [replacing(jobs[0], 11, 100), replacing(jobs[1], 20, 110)]);
+    expect([...refused]).toEqual([]);
+    expect(await now()).toBe(before);
+    const replaced = await stores.shared.replace(project, [replacing(jobs[0], 10, 100), replacing(jobs[1], 20, 110)]);
+    expect([...replaced]).toEqual([one.key]);
+    expect(await changed(before)).toEqual([one.key]);
+    const states = await stores.shared.states(project, [one.key, two.key]);
+    expect(states.map(({ firstChunkKey }) => Number(firstChunkKey)).sort()).toEqual([100, 20]);
+    const wanted = [{ memoryKey: one.key, firstChunkKey: 100n as ChunkKey, chunkCount: 2 }];
+    const [loaded] = await stores.shared.publications(wanted, ["model"]);
+    expect(loaded?.vectors[0]?.vectors).toHaveLength(2 * DIMENSIONS);
+    expect((await stores.texts.stored([one.key])).get(one.key)?.chunks.map(({ chunkKey }) => chunkKey)).toEqual([
+      100n as ChunkKey,
+      101n as ChunkKey,
+    ]);
+  });
+
   test("a transaction that is undone leaves no note, and one with many memories has one number", async () => {
     const memories = [await accept("one"), await accept("two"), await accept("three")];
     const jobs = await stores.jobs.claim(LEASE);

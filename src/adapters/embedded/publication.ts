@@ -3,8 +3,13 @@
 
 import type { Chunk } from "../../domain/chunk.ts";
 import type { ChunkKey, ProjectId } from "../../domain/ids.ts";
-import type { ModelVectors, Publication } from "../../ports/chunk-index.ts";
-import { type LoadedPublication, PART_CHUNKS, type SharedMemory } from "../../ports/shared-index.ts";
+import type { ModelVectors, Publication, Rebuild } from "../../ports/chunk-index.ts";
+import {
+  type LoadedPublication,
+  PART_CHUNKS,
+  type ReplacingMemory,
+  type SharedMemory,
+} from "../../ports/shared-index.ts";
 import type { ArchivedMemory } from "../../ports/text-archive.ts";
 import type { PublishChunk, PublishChunks } from "../native/core.ts";
 import { packPlace } from "./chunk-place.ts";
@@ -26,7 +31,7 @@ interface ChunkToPublish {
 }
 
 /** Gives the chunks of a publication consecutive keys. */
-export function withKeys(publication: Publication, firstKey: bigint): KeyedPublication<Publication> {
+export function withKeys<Given extends ToIndex>(publication: Given, firstKey: bigint): KeyedPublication<Given> {
   return {
     publication,
     chunks: publication.chunks.map((chunk, at) => ({ chunkKey: (firstKey + BigInt(at)) as ChunkKey, chunk })),
@@ -58,10 +63,14 @@ export function archivedMemory(
 ): ArchivedMemory {
   return {
     ...{ projectId, memoryKey, version, content },
-    chunks: chunks.map(({ chunkKey, chunk: { ordinal, start, end, headings } }) => {
-      return { chunkKey, ordinal, start, end, headings };
-    }),
+    chunks: archivedChunks({ chunks }),
   };
+}
+
+function archivedChunks({ chunks }: Pick<KeyedPublication, "chunks">): ArchivedMemory["chunks"] {
+  return chunks.map(({ chunkKey, chunk: { ordinal, start, end, headings } }) => {
+    return { chunkKey, ordinal, start, end, headings };
+  });
 }
 
 /** A memory as other nodes load it. */
@@ -72,6 +81,18 @@ export function sharedMemory(projectId: ProjectId, keyed: KeyedPublication<Publi
     ...archivedMemory(projectId, keyed),
     ...{ lease, language, entities, vectors },
     texts: (first, end) => chunks.slice(first, end).map((each) => publishChunk({ ...each, publication })),
+  };
+}
+
+/** A memory whose parts were computed again, as it replaces the publication that all nodes have. */
+export function replacingMemory(projectId: ProjectId, rebuilt: Rebuild, firstKey: bigint): ReplacingMemory {
+  const { memoryKey, language, entities, vectors, chunkKeys } = rebuilt;
+  const keyed = withKeys(rebuilt, firstKey);
+  return {
+    ...{ projectId, memoryKey, language, entities, vectors, replaces: chunkKeys[0] ?? (0n as ChunkKey) },
+    chunks: archivedChunks(keyed),
+    texts: (first, end) =>
+      keyed.chunks.slice(first, end).map((each) => publishChunk({ ...each, publication: rebuilt })),
   };
 }
 

@@ -22,7 +22,7 @@ export function partsOf(chunkCount: number): number {
 }
 
 /** Packs the texts of one part. */
-export function packTexts(memory: SharedMemory, part: number): Uint8Array {
+export function packTexts(memory: Omit<SharedMemory, "version" | "lease" | "content">, part: number): Uint8Array {
   const first = part * PART_CHUNKS;
   const texts = memory.texts(first, Math.min(first + PART_CHUNKS, memory.chunks.length));
   const packed: PackedPart = {

@@ -6,6 +6,7 @@ import type { ChunkKey, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { ModelVectors } from "../../ports/chunk-index.ts";
 import type {
   LoadedPublication,
+  ReplacingMemory,
   SharedChanges,
   SharedIndex,
   SharedMemory,
@@ -20,7 +21,7 @@ import { ProjectTurns } from "./project-turns.ts";
 import { packTexts, packVectors, partsOf, unpackTexts, unpackVectors } from "./publication-parts.ts";
 import { ReadingSession, WritingSession } from "./session.ts";
 import { SharedReads } from "./shared-reads.ts";
-import { putTexts } from "./texts.ts";
+import { putChunks, putTexts } from "./texts.ts";
 
 /** Number of changes that one statement reads. */
 const PAGE_CHANGES = 5_000;
@@ -46,6 +47,14 @@ const HELD = `SELECT memories.memory_key FROM memories
     ON memories.memory_key = job.memory_key AND memories.lease = job.lease AND memories.version = job.version
   WHERE memories.status = 'processing' AND memories.deleted_at IS NULL
   ORDER BY memories.memory_key FOR NO KEY UPDATE OF memories`;
+// the locks last until the publication is committed, so no memory is changed in between
+const SAME = `SELECT memories.memory_key FROM memories JOIN texts USING (memory_key)
+    JOIN unnest($keys::bigint[], $firsts::bigint[]) AS given (memory_key, first)
+      ON memories.memory_key = given.memory_key AND texts.first_chunk_key = given.first
+  WHERE memories.status = 'completed' AND memories.deleted_at IS NULL
+  ORDER BY memories.memory_key FOR NO KEY UPDATE OF memories`;
+// a trigger notes every update of a completed memory
+const NOTE_CHANGE = "UPDATE memories SET attempts = attempts WHERE memory_key = ANY($keys::bigint[])";
 const SET_FIRST_CHUNKS = `UPDATE texts SET first_chunk_key = given.first
   FROM unnest($keys::bigint[], $firsts::bigint[]) AS given (memory_key, first)
   WHERE texts.memory_key = given.memory_key`;
@@ -158,20 +167,49 @@ export class PostgresSharedIndex implements SharedIndex {
       const held = await this.#held(session, memories);
       const kept = memories.filter(({ memoryKey }) => held.has(memoryKey));
       if (kept.length === 0) return held;
-      const keys = kept.map(({ memoryKey }) => memoryKey);
       await putTexts(session, kept);
-      await session.run(REMOVE_PARTS, { keys });
-      await session.run(REMOVE_VECTORS, { keys });
-      const withChunks = kept.filter(({ chunks }) => chunks.length > 0);
-      const firsts = withChunks.map(firstChunkKeyOf);
-      await session.run(SET_FIRST_CHUNKS, { keys: withChunks.map(({ memoryKey }) => memoryKey), firsts });
-      await putParts(session, PUT_PARTS, {}, textParts(withChunks));
-      for (const fingerprint of models) {
-        const model = await this.#modelKey(fingerprint);
-        await putParts(session, PUT_VECTORS, { model }, vectorParts(withChunks, fingerprint));
-      }
+      await this.#putPublications(session, kept, models);
       return held;
     });
+  }
+
+  async replace(project: ProjectId, memories: readonly ReplacingMemory[]): Promise<ReadonlySet<MemoryKey>> {
+    const models = new Set(memories.flatMap(({ vectors }) => vectors.map(({ fingerprint }) => fingerprint)));
+    for (const fingerprint of models) await this.#modelKey(fingerprint);
+    return this.#write(async (session) => {
+      await session.lock([project]); // before the rows of memories, as every change of them does
+      const params = {
+        keys: memories.map(({ memoryKey }) => memoryKey),
+        firsts: memories.map(({ replaces }) => replaces),
+      };
+      const rows = await session.all<{ readonly memory_key: bigint }>(SAME, params);
+      const same = new Set(rows.map((row) => row.memory_key as MemoryKey));
+      const kept = memories.filter(({ memoryKey }) => same.has(memoryKey));
+      if (kept.length === 0) return same;
+      await putChunks(session, kept);
+      await this.#putPublications(session, kept, models);
+      await session.run(NOTE_CHANGE, { keys: [...same] });
+      return same;
+    });
+  }
+
+  /** Replaces packed texts and vectors in an open transaction. The models have their keys. */
+  async #putPublications(
+    session: WritingSession,
+    memories: readonly PackableMemory[],
+    models: ReadonlySet<string>,
+  ): Promise<void> {
+    const keys = memories.map(({ memoryKey }) => memoryKey);
+    await session.run(REMOVE_PARTS, { keys });
+    await session.run(REMOVE_VECTORS, { keys });
+    const withChunks = memories.filter(({ chunks }) => chunks.length > 0);
+    const firsts = withChunks.map(firstChunkKeyOf);
+    await session.run(SET_FIRST_CHUNKS, { keys: withChunks.map(({ memoryKey }) => memoryKey), firsts });
+    await putParts(session, PUT_PARTS, {}, textParts(withChunks));
+    for (const fingerprint of models) {
+      const model = await this.#modelKey(fingerprint);
+      await putParts(session, PUT_VECTORS, { model }, vectorParts(withChunks, fingerprint));
+    }
   }
 
   async publications(
@@ -258,11 +296,14 @@ export class PostgresSharedIndex implements SharedIndex {
   }
 }
 
+/** What is packed of a memory. */
+type PackableMemory = Omit<SharedMemory, "version" | "lease" | "content">;
+
 function firstChunkKeyOf({ chunks }: Pick<SharedMemory, "chunks">): bigint {
   return chunks[0]?.chunkKey ?? 0n;
 }
 
-function* textParts(memories: readonly SharedMemory[]): Generator<Part> {
+function* textParts(memories: readonly PackableMemory[]): Generator<Part> {
   for (const memory of memories) {
     const shared = { memoryKey: memory.memoryKey, firstChunkKey: firstChunkKeyOf(memory) };
     for (let part = 0; part < partsOf(memory.chunks.length); part++) {
@@ -271,7 +312,7 @@ function* textParts(memories: readonly SharedMemory[]): Generator<Part> {
   }
 }
 
-function vectorParts(memories: readonly SharedMemory[], fingerprint: string): Generator<Part> {
+function vectorParts(memories: readonly PackableMemory[], fingerprint: string): Generator<Part> {
   return addedParts(
     memories.flatMap((memory) => {
       const vectors = memory.vectors.find((each) => each.fingerprint === fingerprint);

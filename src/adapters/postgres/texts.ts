@@ -123,6 +123,15 @@ export async function putTexts(session: WritingSession, memories: readonly Archi
   }
 }
 
+/** Replaces the chunks of memories whose texts stay, in an open transaction. */
+export async function putChunks(
+  session: WritingSession,
+  memories: readonly Pick<ArchivedMemory, "memoryKey" | "chunks">[],
+): Promise<void> {
+  await session.run(REMOVE_CHUNKS, { keys: memories.map(({ memoryKey }) => memoryKey) });
+  await session.run(PUT_CHUNKS, chunkParameters(memories));
+}
+
 /** The parameters of the statements that store memories, a limited number of characters each. */
 function* statements(memories: readonly ArchivedMemory[]) {
   let [first, characters] = [0, 0];
@@ -137,7 +146,6 @@ function* statements(memories: readonly ArchivedMemory[]) {
 }
 
 function parametersOf(memories: readonly ArchivedMemory[]) {
-  const chunks = memories.flatMap(({ memoryKey, chunks: own }) => own.map((chunk) => ({ memoryKey, ...chunk })));
   return {
     texts: {
       keys: memories.map(({ memoryKey }) => memoryKey),
@@ -145,14 +153,19 @@ function parametersOf(memories: readonly ArchivedMemory[]) {
       versions: memories.map(({ version }) => BigInt(version)),
       contents: memories.map(({ content }) => content.slice(0)),
     },
-    chunks: {
-      memories: chunks.map(({ memoryKey }) => memoryKey),
-      chunks: chunks.map(({ chunkKey }) => chunkKey),
-      ordinals: chunks.map(({ ordinal }) => BigInt(ordinal)),
-      starts: chunks.map(({ start }) => BigInt(start)),
-      ends: chunks.map(({ end }) => BigInt(end)),
-      headings: chunks.map(({ headings }) => JSON.stringify(headings)),
-    },
+    chunks: chunkParameters(memories),
+  };
+}
+
+function chunkParameters(memories: readonly Pick<ArchivedMemory, "memoryKey" | "chunks">[]) {
+  const chunks = memories.flatMap(({ memoryKey, chunks: own }) => own.map((chunk) => ({ memoryKey, ...chunk })));
+  return {
+    memories: chunks.map(({ memoryKey }) => memoryKey),
+    chunks: chunks.map(({ chunkKey }) => chunkKey),
+    ordinals: chunks.map(({ ordinal }) => BigInt(ordinal)),
+    starts: chunks.map(({ start }) => BigInt(start)),
+    ends: chunks.map(({ end }) => BigInt(end)),
+    headings: chunks.map(({ headings }) => JSON.stringify(headings)),
   };
 }
 

@@ -6,10 +6,18 @@ import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import { within } from "../../../kit/eventually.ts";
 import type { Log } from "../../../kit/log.ts";
-import type { Hits, IndexModel, ModelVectors, VisibleMemory } from "../../../ports/chunk-index.ts";
+import {
+  type Hits,
+  type IndexModel,
+  type ModelVectors,
+  OtherModel,
+  type Rebuild,
+  type VisibleMemory,
+} from "../../../ports/chunk-index.ts";
 import type { LoadedPublication, SharedIndex, SharedState, WantedPublication } from "../../../ports/shared-index.ts";
 import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "../project-index.ts";
+import { replacingMemory } from "../publication.ts";
 
 /** Maximum time that a request waits until the index is up to date, in milliseconds. */
 const CURRENT_MS_MAX = 10_000;
@@ -53,6 +61,7 @@ export interface FollowParts {
 export class FollowedProjectIndex extends EmbeddedProjectIndex {
   readonly id: ProjectId;
   readonly #follow: FollowParts;
+  readonly #reserve: EmbeddedIndexParts["reserveChunkKeys"];
   readonly #log: Log;
   /** Every change up to this sequence number is applied; null before the first load. */
   #applied: number | null = null;
@@ -78,6 +87,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     this.id = id;
     this.#follow = follow;
     this.#log = parts.log;
+    this.#reserve = parts.reserveChunkKeys;
   }
 
   /** The sequence number up to which every change is applied. */
@@ -155,6 +165,24 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     super.hide(memoryKeys);
     await super.retract(memoryKeys);
     await this.#inTurn(() => this.#apply(memoryKeys));
+  }
+
+  /** Replaces what all nodes share; then this node loads it as the others do. The chunks get other keys. */
+  override async rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]> {
+    if (memories.length === 0) return [];
+    const { live } = this.models();
+    if (memories.some(({ vectors }) => vectors[0]?.fingerprint !== live.fingerprint)) {
+      throw new OtherModel(`the vectors are not of the model ${live.fingerprint}, which is live now`);
+    }
+    let nextKey = await this.#reserve(memories.reduce((sum, { chunks }) => sum + chunks.length, 0));
+    const replacing = memories.map((memory) => {
+      const first = nextKey;
+      nextKey += BigInt(memory.chunks.length);
+      return replacingMemory(this.id, memory, first);
+    });
+    const replaced = await this.#follow.shared.replace(this.id, replacing);
+    await this.#until(await this.#committed());
+    return memories.flatMap(({ memoryKey }) => (replaced.has(memoryKey) ? [] : [memoryKey]));
   }
 
   /** Also stores the vectors for the other nodes. */
