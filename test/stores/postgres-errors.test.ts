@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
-import { DatabaseError, faultOfDatabase } from "../../src/adapters/postgres/database-error.ts";
+import { DatabaseError, faultOfDatabase, toDatabaseError } from "../../src/adapters/postgres/database-error.ts";
 import { refuseServer } from "../../src/adapters/postgres/opening.ts";
 import { openPostgresStores, type PostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { Fault } from "../../src/domain/fault.ts";
@@ -15,10 +15,11 @@ import { type EmptyDatabase, emptyDatabase, withPostgres } from "./open-postgres
 
 const clock = new ManualClock();
 
-function open(url: string, answerMsMax?: number): Promise<PostgresStores> {
+function open(url: string, answerMsMax?: number, transactionMsMax?: number): Promise<PostgresStores> {
   return openPostgresStores({
     ...{ url, clock, newWebhookSecret },
     ...(answerMsMax !== undefined && { answerMsMax }),
+    ...(transactionMsMax !== undefined && { transactionMsMax }),
     onEffectFailure: (error) => {
       throw error;
     },
@@ -219,6 +220,25 @@ withPostgres("errors", () => {
       await beside.unsafe("ALTER TABLE users DROP CONSTRAINT short");
     });
 
+    test("a transaction that a slow database makes overdue is an outage and changes nothing, any other is a bug", async () => {
+      const project = await addProject(stores);
+      const other = await open(database.url, undefined, 200);
+      await beside.unsafe(
+        "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END'",
+      );
+      await beside.unsafe("CREATE TRIGGER wait BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION wait()");
+      const slow = await errorOf(() => other.transactions.run((tx) => tx.users.upsert(project, { id: "a" })));
+      expect(slow).toMatchObject({ name: "DatabaseError", code: "slow" });
+      expect(faultOfDatabase(slow)).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
+      await beside.unsafe("DROP TRIGGER wait ON users");
+      await beside.unsafe("DROP FUNCTION wait()");
+      expect(await userIds(project)).toEqual([]);
+      const never = Promise.withResolvers<void>();
+      const stuck = await errorOf(() => other.transactions.run(() => never.promise));
+      expect(stuck).not.toBeInstanceOf(DatabaseError);
+      await other.close();
+    });
+
     test("a transaction whose read failed is not said to be committed, even if the work goes on", async () => {
       const project = await addProject(stores);
       await beside.unsafe("ALTER TABLE webhooks RENAME TO hidden");
@@ -244,6 +264,14 @@ withPostgres("errors", () => {
         const found = await stores.memories.list(project, { limit: 9, tag: text, q: text });
         expect(found.items.map((memory) => memory.key)).toEqual([key]);
       }
+    });
+  });
+
+  test("a statement that the operator's time limit ended is an outage", () => {
+    const ended = Object.assign(new Error("canceling statement due to statement timeout"), { errno: "57014" });
+    expect(faultOfDatabase(toDatabaseError("here", ended))).toMatchObject({
+      code: "unavailable",
+      retryAfterSeconds: 5,
     });
   });
 

@@ -9,8 +9,9 @@ import { UnknownOutcome } from "../../ports/transactions.ts";
  * missing: there is no such database. rights: the user may not do this. too_old, encoding, standby: the server or
  * database cannot be used. newer_schema, older_schema: another version of Mneme made the tables.
  * full: its disk or its number of connections is used up. lost: the connection ended, so whether a commit happened is
- * unknown. busy: another transaction takes too long, or both would wait for each other. closed: the data is being moved
- * and cannot be changed. unfinished, not_empty: a move into the database has not ended, or cannot begin.
+ * unknown. busy: another transaction takes too long, or both would wait for each other. slow: the server takes too
+ * long for the statements of one transaction. closed: the data is being moved and cannot be changed. unfinished,
+ * not_empty: a move into the database has not ended, or cannot begin.
  */
 export type DatabaseErrorCode =
   | "invalid_url"
@@ -25,6 +26,7 @@ export type DatabaseErrorCode =
   | "full"
   | "lost"
   | "busy"
+  | "slow"
   | "closed"
   | "older_schema"
   | "unfinished"
@@ -44,7 +46,9 @@ export class DatabaseError extends Error {
 }
 
 /** Errors after which the same request may succeed soon. */
-const OUTAGES: ReadonlySet<DatabaseErrorCode> = new Set(["unreachable", "standby", "full", "lost", "busy", "closed"]);
+const OUTAGES: ReadonlySet<DatabaseErrorCode> = new Set([
+  ...(["unreachable", "standby", "full", "lost", "busy", "slow", "closed"] as const),
+]);
 /** Retry hint for callers in seconds: a failover to another server takes some seconds. */
 const RETRY_SECONDS = 5;
 
@@ -71,6 +75,7 @@ const CODES: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
   [/^25006$/, "standby"],
   [/^53/, "full"],
   [/^(40001|40P01|55P03)$/, "busy"],
+  [/^57014$/, "slow"], // a time limit for statements that the operator has set
   [/^MN001$/, "closed"],
   [
     /^(08|57P0|25P03|25P04)|^ERR_POSTGRES_(CONNECTION_CLOSED|CONNECTION_TIMEOUT|IDLE_TIMEOUT|LIFETIME_TIMEOUT)$/,
@@ -96,6 +101,7 @@ const WHAT_TO_DO: Readonly<Record<Exclude<DatabaseErrorCode, Worded>, string>> =
   lost: "ended the connection or did not answer in time, so the last change may or may not have happened.",
   closed: "is closed, because its data is being moved or was moved: `mneme migrate --reopen` opens it again.",
   busy: "kept this transaction waiting for another one for too long.",
+  slow: "took too long for a transaction, which was undone: check its load and its disk.",
 };
 
 /** Creates the error with this code for the database that `where` names. */

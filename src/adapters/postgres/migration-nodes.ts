@@ -1,4 +1,5 @@
-// The migration for several nodes on one database: publications that other nodes load, and the sequence of changes.
+// The tables that several nodes share: publications, which one node computes and the others load; the sequence of
+// changes of each project, which all nodes follow; and what nodes agree on.
 
 /** Adds publications, the change sequence and the node of a lease. */
 export const NODES_SCHEMA = `

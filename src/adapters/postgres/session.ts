@@ -168,6 +168,8 @@ export class WritingSession extends StatementSession implements Session {
   /** Why the transaction can only be undone: the server refused a statement outside of a savepoint. */
   #failure: unknown = null;
   #isInSavepoint = false;
+  /** Statements that the server has not answered yet. */
+  #waiting = 0;
   /** Statements without parameters to send before the next one. */
   #pending: string[] = [];
   /** Projects whose lock this transaction has on the server, or will have with the next statement. */
@@ -181,6 +183,11 @@ export class WritingSession extends StatementSession implements Session {
     private readonly turns: ProjectTurns,
   ) {
     super();
+  }
+
+  /** Whether the server owes an answer. */
+  get isWaiting(): boolean {
+    return this.#waiting > 0;
   }
 
   /**
@@ -284,7 +291,7 @@ export class WritingSession extends StatementSession implements Session {
   /** The connection of this transaction. If the transaction has not begun, sends the pending statements too. */
   async #begun(): Promise<Connection> {
     if (this.#connection !== null) return this.#connection;
-    this.#connection = await this.client.begin([BEGIN, ...this.#pending].join("; "));
+    this.#connection = await this.#attempt(this.client.begin([BEGIN, ...this.#pending].join("; ")));
     this.#pending = [];
     return this.#connection;
   }
@@ -303,11 +310,14 @@ export class WritingSession extends StatementSession implements Session {
   }
 
   async #attempt<T>(running: Promise<T>): Promise<T> {
+    this.#waiting += 1;
     try {
       return await running;
     } catch (error) {
       if (isConnectionLost(error)) this.#isBroken = true;
       throw error;
+    } finally {
+      this.#waiting -= 1;
     }
   }
 

@@ -45,6 +45,8 @@ export interface PostgresStoreOptions extends Omit<StoreContext, "nodeId" | "ran
   readonly nodeId?: string;
   /** Time limit for the answer to one statement in milliseconds. Default: 30 s. */
   readonly answerMsMax?: number;
+  /** Time limit for a transaction in milliseconds. Default: 30 s. */
+  readonly transactionMsMax?: number;
 }
 
 /** Open stores. Each call is a transaction of its own; `transactions` runs several calls in one. */
@@ -73,7 +75,7 @@ export interface PostgresStores extends Stores {
  * @throws DatabaseError with a sentence for the operator
  */
 export async function openPostgresStores(options: PostgresStoreOptions): Promise<PostgresStores> {
-  const { url, onEffectFailure, answerMsMax, nodeId = "", ...surroundings } = options;
+  const { url, onEffectFailure, answerMsMax, transactionMsMax, nodeId = "", ...surroundings } = options;
   const client = new Client(url, answerMsMax === undefined ? {} : { answerMsMax });
   let databaseId: string;
   try {
@@ -90,7 +92,12 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     lastUses: new Map(),
     vacuum: () => client.executeAlone(VACUUM),
   };
-  const transactions = new PostgresTransactions(client, (session) => storesOn(session, context), onEffectFailure);
+  const transactions = new PostgresTransactions(
+    client,
+    (session) => storesOn(session, context),
+    onEffectFailure,
+    transactionMsMax,
+  );
   const reading = storesOn(new ReadingSession(client), context);
   const routed = <Name extends keyof Stores>(name: Name): Stores[Name] => {
     const reads: readonly PropertyKey[] = READING_METHODS[name];

@@ -4,15 +4,16 @@ import { invariant } from "../../domain/fault.ts";
 import { type Eventually, within } from "../../kit/eventually.ts";
 import { READING_METHODS, type Stores, type Transaction, type Transactions } from "../../ports/transactions.ts";
 import type { Client } from "./client.ts";
+import { databaseError } from "./database-error.ts";
 import { ProjectTurns } from "./project-turns.ts";
 import { type Effect, type Session, WritingSession } from "./session.ts";
 
 /**
- * Maximum duration of a transaction in milliseconds; then it is rolled back. Only a bug takes this long: `work` waits
- * for something other than a store, or for a call that waits for the transaction itself.
+ * Maximum duration of a transaction in milliseconds; then it is rolled back. Either the database is slow, or there is a
+ * bug: `work` waits for something other than a store, or for a call that waits for the transaction itself.
  */
 const TRANSACTION_MS_MAX = 30_000;
-const OVERDUE = `a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`;
+const OVERDUE = "a transaction stayed open for too long; this is a bug in Mneme";
 
 /** Receives the error of a failed effect. */
 export type EffectFailure = (error: unknown) => void;
@@ -27,6 +28,7 @@ export class PostgresTransactions implements Transactions {
     private readonly client: Client,
     private readonly storesOn: (session: Session) => Stores,
     private readonly onEffectFailure: EffectFailure,
+    private readonly transactionMsMax = TRANSACTION_MS_MAX,
   ) {}
 
   run<T>(work: (transaction: Transaction) => Eventually<T>): Promise<T> {
@@ -35,9 +37,12 @@ export class PostgresTransactions implements Transactions {
       try {
         return await within(
           Promise.resolve(session).then(() => work(transaction)),
-          TRANSACTION_MS_MAX,
+          this.transactionMsMax,
           OVERDUE,
         );
+      } catch (error) {
+        const isOverdue = error instanceof Error && error.message === OVERDUE;
+        throw isOverdue && session.isWaiting ? databaseError("slow", this.client.where, error) : error;
       } finally {
         await transaction.end();
       }
