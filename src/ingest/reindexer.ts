@@ -160,7 +160,8 @@ export class Reindexer {
       projectId,
       jobs.filter(({ memory }) => skipped.includes(memory.key)),
     );
-    // A skipped memory that still has the same chunks was not changed: parts of its index are missing.
+    // `rebuild` skips a memory if its chunks changed in the meantime, or if its index lacks some of them. If the stored
+    // chunks are still the same, the index lacks some, and the memory has to be ingested again.
     const keysOf = (memory: StoredMemory | undefined) => memory?.chunks.map(({ chunkKey }) => chunkKey).join();
     const lacking: MemoryKey[] = [];
     for (const { memory } of again.jobs) {

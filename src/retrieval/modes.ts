@@ -134,8 +134,8 @@ export function forUnsupportedLanguage(
 const UNSPACED_TEXT_FACTOR = 2;
 
 /**
- * Changes a mode for a question in a script without spaces. Full text is more reliable there than in other scripts,
- * because words have one form only: a passage contains the words of the question as they are.
+ * Returns the mode for a question in a script without spaces, such as Chinese or Thai. Full text weighs more there,
+ * because words in these scripts are not inflected: a passage has them in the same form as the question.
  */
 export function forUnspacedScript(mode: Mode): Mode {
   return { ...mode, textWeight: UNSPACED_TEXT_FACTOR * mode.textWeight };

@@ -41,6 +41,9 @@ const UNREADABLE = {
   },
 } as const satisfies MemoryState;
 
+/** Maximum length, in UTF-16 code units, of the contents that are stored without a pause for other requests. */
+const PART_CHARACTERS_MAX = 2_000_000;
+
 /** Replaces the key of a long text in `content` by the file with the text. */
 type WithFile = <D extends Pick<MemoryChange, "content" | "upload">>(draft: D) => D;
 
@@ -145,7 +148,12 @@ export class MemoryService {
   ): Promise<readonly (Accepted | Fault)[]> {
     const owned = drafts.map((draft, position) => ownedDraft(viewer, draft, userParam(position)));
     const admitted = owned.filter((draft): draft is MemoryDraft => !(draft instanceof Fault));
-    const results = (await transaction.memories.accept(viewer.projectId, admitted)).values();
+    const accepted: (Accepted | Fault)[] = [];
+    for (const part of partsOf(admitted)) {
+      accepted.push(...(await transaction.memories.accept(viewer.projectId, part)));
+      if (part.length < admitted.length) await new Promise(setImmediate); // lets other requests run
+    }
+    const results = accepted.values();
     return owned.map((draft) => {
       const result = draft instanceof Fault ? draft : results.next().value;
       invariant(result, "every draft has an outcome");
@@ -370,6 +378,27 @@ export function hideAfterCommit(
   keys: readonly MemoryKey[],
 ): void {
   transaction.afterCommit(() => index.hide(projectId, keys));
+}
+
+/**
+ * Splits drafts into parts, in order, each of at most PART_CHARACTERS_MAX characters of content, or one draft. There is
+ * at least one part, which is empty if there are no drafts.
+ */
+function partsOf(drafts: readonly MemoryDraft[]): readonly (readonly MemoryDraft[])[] {
+  let part: MemoryDraft[] = [];
+  let characters = 0;
+  const parts = [part];
+  for (const draft of drafts) {
+    const length = draft.content?.length ?? 0;
+    if (part.length > 0 && characters + length > PART_CHARACTERS_MAX) {
+      part = [];
+      characters = 0;
+      parts.push(part);
+    }
+    part.push(draft);
+    characters += length;
+  }
+  return parts;
 }
 
 /** Whether a text is the one that a completed memory was published with. Only `mneme verify` compares hashes. */

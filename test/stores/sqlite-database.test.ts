@@ -11,6 +11,7 @@ import { SqliteJobStore } from "../../src/adapters/embedded/sqlite/job-store.ts"
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { MIGRATIONS } from "../../src/adapters/embedded/sqlite/migrations.ts";
 import { SqliteRetirementStore } from "../../src/adapters/embedded/sqlite/retirement-store.ts";
+import { openStores } from "../../src/adapters/embedded/sqlite/stores.ts";
 import { StoreError, type StoreErrorCode } from "../../src/adapters/embedded/store-error.ts";
 import { StoreQuarantine } from "../../src/adapters/embedded/store-quarantine.ts";
 import { Fault } from "../../src/domain/fault.ts";
@@ -18,7 +19,9 @@ import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/i
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { MemoryListing } from "../../src/ports/memory-store.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { killMidway } from "../support/kill-midway.ts";
+import { until } from "../support/until.ts";
 import { NO_MOUNT, remount, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -53,6 +56,26 @@ function storesOf(database: SqliteDatabase) {
 function pragma(database: SqliteDatabase, name: string): unknown {
   return Object.values(database.prepare<Record<string, unknown>>(`PRAGMA ${name}`).get({}) ?? {})[0];
 }
+
+test("merges the log in a later turn than the commit that made it large, and once", async () => {
+  const log: string[] = [];
+  const quarantine = new StoreQuarantine(folder.path, 0);
+  const ownership = { log: createLog("silent"), quarantine, acceptsLoss: false };
+  const stores = openStores({ path, newWebhookSecret, clock: systemClock, ownership });
+  const mergedBytes = () => statSync(path).size;
+  const before = mergedBytes();
+  for (let at = 0; at < 24; at++) {
+    // without another commit in between, writes of one turn are synchronous
+    void stores.write((database) => {
+      database.prepare("CREATE TABLE IF NOT EXISTS filler (bytes BLOB)").run({});
+      database.prepare("INSERT INTO filler VALUES (zeroblob(500000))").run({});
+    });
+    log.push(mergedBytes() === before ? "not merged" : "merged");
+  }
+  expect(new Set(log)).toEqual(new Set(["not merged"]));
+  await until("the log is merged", () => mergedBytes() > before + 10_000_000);
+  stores.close();
+});
 
 describe("opening", () => {
   test("creates file and log readable only by their owner", () => {

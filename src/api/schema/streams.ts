@@ -1,5 +1,5 @@
-// The events of streamed answers. In the OpenAPI document, a schema of the media type `text/event-stream` describes one
-// event: its fields are those of the event, and `data` is the parsed JSON.
+// Schemas of the events in streamed answers. In the OpenAPI document, the schema under `text/event-stream` describes a
+// single event: its fields are the fields of the event, and `data` is the parsed JSON.
 
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Text } from "../check.ts";

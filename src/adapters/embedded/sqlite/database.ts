@@ -36,12 +36,6 @@ export type Effect = () => Eventually<void>;
 /** Matches statements that change rows. A match by mistake is harmless: it only empties a cache too early. */
 const WRITING = /\b(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 
-/** Counts the changes that this process has committed, over all connections to one file. */
-export class ChangeCount {
-  /** Number of changes so far. */
-  value = 0;
-}
-
 /** How a database that is opened for writing is opened. */
 export interface OpenOptions {
   /** Default: an uncaught exception, because a failed effect is a bug that nobody else would see. */
@@ -100,8 +94,8 @@ export class SqliteDatabase {
     readonly path: string,
     private readonly connection: Database,
     private readonly onEffectFailure: EffectFailure,
-    /** Counter that all connections of this process to the file share. */
-    readonly changes: ChangeCount,
+    /** Number of changes that this process has committed. All of its connections to the file share it. */
+    readonly changes: { value: number },
   ) {}
 
   /**
@@ -163,6 +157,18 @@ export class SqliteDatabase {
     return result;
   }
 
+  /** Called after a commit if a checkpoint is due. The default makes it at once. */
+  onCheckpointDue = (): void => this.checkpointIfFree();
+
+  /** Makes a checkpoint, or none if another process writes: a later commit makes it then. */
+  checkpointIfFree(): void {
+    try {
+      this.checkpoint();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === "locked")) this.onEffectFailure(error);
+    }
+  }
+
   /** Opens a transaction. `commit` or `rollback` ends it. */
   begin(): void {
     // IMMEDIATE acquires the write lock now, so that no other process can write between a read and a write of this
@@ -204,10 +210,7 @@ export class SqliteDatabase {
     if (this.connection.inTransaction) this.#run("ROLLBACK");
   }
 
-  /**
-   * Runs `effect` after the commit of the open transaction, or at once if none is open. It does not run if the
-   * transaction is rolled back.
-   */
+  /** Runs `effect` after the commit of the open transaction, not after a rollback; at once if none is open. */
   afterCommit(effect: Effect): void {
     if (this.connection.inTransaction) this.#effects.push(effect);
     else this.#runEffect(effect);
@@ -327,9 +330,9 @@ export class SqliteDatabase {
     this.#textsNoted = texts;
     try {
       this.#counting?.witness.committed(commit);
-      if (this.checkpoints?.countCommit() === true) this.checkpoint();
+      if (this.checkpoints?.countCommit() === true) this.onCheckpointDue();
     } catch (error) {
-      if (!(error instanceof StoreError && error.code === "locked")) this.onEffectFailure(error);
+      this.onEffectFailure(error);
     }
   }
 
@@ -441,7 +444,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): SqliteDat
     opened.push(guard);
     guard.run("SELECT 1 FROM sqlite_schema"); // from now on it holds a lock
     if (inspected.isUnproven) checkContent(path, connection);
-    const database = new SqliteDatabase(path, connection, onEffectFailure, new ChangeCount());
+    const database = new SqliteDatabase(path, connection, onEffectFailure, { value: 0 });
     database.migrate(schemaVersionMax);
     if (schemaVersionMax !== undefined) {
       guard.close(true);

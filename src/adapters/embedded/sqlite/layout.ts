@@ -4,7 +4,7 @@
 import { Database } from "bun:sqlite";
 import { invariant } from "../../../domain/fault.ts";
 import type { TableLayout } from "../../../domain/store-copy.ts";
-import { ChangeCount, SqliteDatabase, throwUncaught } from "./database.ts";
+import { SqliteDatabase, throwUncaught } from "./database.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /** SQLite's own table of the largest keys. It is not among the tables of the schema. */
@@ -48,7 +48,7 @@ export function currentTables(): readonly TableLayout[] {
   const connection = new Database(":memory:", { safeIntegers: true, strict: true });
   try {
     for (const sql of MIGRATIONS) connection.run(sql);
-    return tablesOf(new SqliteDatabase(":memory:", connection, throwUncaught, new ChangeCount()));
+    return tablesOf(new SqliteDatabase(":memory:", connection, throwUncaught, { value: 0 }));
   } finally {
     connection.close();
   }

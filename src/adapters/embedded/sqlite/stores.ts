@@ -108,6 +108,7 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
   const writing = storesOn(writer, inMemory, options);
   const reading = storesOn(reader, inMemory, options);
   const queue = new WriteQueue();
+  writer.onCheckpointDue = nextTurnOnce(() => queue.run(() => writer.checkpointIfFree()));
   return {
     ...routed(reading, writing, queue),
     record: { storeId: writer.storeId, textsCommits: writer.textsCommits, commits: () => writer.commits },
@@ -152,6 +153,22 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
       reader.close(); // before the writer, which holds the file open until its own checkpoint has ended
       writer.close();
     },
+  };
+}
+
+/**
+ * A function that runs `work` in a later turn of the event loop, so that requests are answered before it. Calls until
+ * then have no effect.
+ */
+function nextTurnOnce(work: () => Eventually<void>): () => void {
+  let isDue = false;
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    void nextTurn().then(() => {
+      isDue = false;
+      return work();
+    });
   };
 }
 
