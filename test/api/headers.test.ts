@@ -83,7 +83,7 @@ const ANSWERS: readonly (readonly [
   ["an unknown route", 404, 300, () => ({ path: "/v1/nothing" })],
   ["the base itself", 404, 300, () => ({ path: "/v1" })],
   ["an unknown thing", 404, 300, () => ({ path: `/v1/memories/mem_${NOTHING}` })],
-  ["a wrong method", 405, 100, () => ({ method: "DELETE", path: "/v1/memories" })],
+  ["a wrong method", 405, 100, () => ({ method: "PUT", path: "/v1/memories" })],
   ["a method that no route has", 405, 100, () => ({ method: "OPTIONS", path: "/v1/memories" })],
   ["a conflict", 409, 100, () => ({ method: "POST", path: `/v1/memories/${memory}/retry` })],
   [

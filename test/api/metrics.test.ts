@@ -286,7 +286,7 @@ describe("over HTTP", () => {
     ["unrouted", 401, "GET", "/v1/nothing", "ctx_wrong"],
     ["unrouted", 404, "GET", "/v1/nothing"],
     ["unrouted", 404, "GET", "/nothing"],
-    ["unrouted", 405, "DELETE", "/v1/memories"],
+    ["unrouted", 405, "PUT", "/v1/memories"],
     ["page", 200, "GET", "/health"],
   ];
   for (const [operation, status, method, path, key] of rows) {
