@@ -193,6 +193,8 @@ const EVENT_UNITS_MAX = 80;
 const EVENT_END = /[?!.,;:，。？！、；]/u;
 /** Words for "before" and "after" that are also used for other things than time, so they begin no event. */
 const NO_EVENT_WORDS: ReadonlySet<string> = new Set(["by", "following", "以前", "以後", "以后", "이전", "이후"]);
+/** Chinese, Japanese and Korean words for "which" and "when". "After which year" asks for a time and names no event. */
+const ASKED_TIME = /哪|[几幾]|什[么麼]时候|什[么麼]時候|何[年月日时時]|いつ|どの|언제|어느|몇/u;
 /** German and Dutch words that mean "before" or "after" an event only in front of an article. */
 const ARTICLE_NEEDED: ReadonlySet<string> = new Set(["vor", "nach", "na"]);
 /** German words that mean "before" in front of a name, too. */
@@ -243,6 +245,7 @@ function eventAhead(text: TimeText, original: string, at: number): { words: stri
   if (word === undefined || word.text.length < UNSPACED_RELATION_MIN || NO_EVENT_WORDS.has(word.text)) return null;
   const lead = original.slice(0, word.start);
   const cut = (lead.split(EVENT_END).at(-1) ?? "").slice(-EVENT_UNITS_MAX);
+  if (ASKED_TIME.test(cut)) return null;
   let words = cut.trim();
   for (const { text: skipped } of text.lexemes.filter(({ meanings }) => meanings.has("event-skip"))) {
     if (words.startsWith(skipped)) words = words.slice(skipped.length).trim();
