@@ -4,11 +4,12 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Client, isRecord, RequestRefused } from "../src/cli/client.ts";
+import { Client, RequestRefused } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import type { ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
+import { isRecord } from "../src/kit/record.ts";
 import {
   type Answered,
   abstentionAt,

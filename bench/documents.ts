@@ -4,11 +4,11 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
-import { isRecord } from "../src/cli/client.ts";
 import { readLines } from "../src/cli/lines.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { isRecord } from "../src/kit/record.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { readQueries } from "./lib/collection.ts";
 import { percentile } from "./lib/metrics.ts";

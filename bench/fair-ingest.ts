@@ -1,11 +1,12 @@
 // How long a short text waits until it can be found while the server has other work: from its 202 until its memory is
 // `completed`. Each situation has a server of its own. `bun bench/fair-ingest.ts --help` lists the flags.
 
-import { Client, isRecord } from "../src/cli/client.ts";
+import { Client } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { isRecord } from "../src/kit/record.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { percentile } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";

@@ -3,10 +3,11 @@
 // questions from others, calibration, and abstention. `bun bench/personal.ts --help` lists the flags.
 
 import { writeFileSync } from "node:fs";
-import { Client, isRecord, type JsonRecord } from "../src/cli/client.ts";
+import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { isRecord, type JsonRecord } from "../src/kit/record.ts";
 import { missedReranker, replyOf } from "./lib/ask.ts";
 import { modesOf } from "./lib/modes.ts";
 import {

@@ -3,12 +3,12 @@
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES } from "../src/domain/ranking.ts";
 import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
+import { isRecord } from "../src/kit/record.ts";
 import { seeded } from "../test/support/seeded.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { ENGLISH } from "../test/support/shipped-models.ts";

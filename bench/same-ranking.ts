@@ -3,12 +3,13 @@
 // `bun bench/same-ranking.ts --help` lists the flags.
 
 import { join } from "node:path";
-import { Client, isRecord } from "../src/cli/client.ts";
+import { Client } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import type { ModeName } from "../src/domain/ranking.ts";
 import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
+import { isRecord } from "../src/kit/record.ts";
 import { databaseUrl, durablePostgresServer, execute } from "../test/support/postgres.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { collectionsFolder, corpusFile, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";

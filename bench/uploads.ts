@@ -2,10 +2,10 @@
 // then four at the same time. The kernel records the peak memory of the server's main process. `bun bench/uploads.ts
 // --help`.
 
-import { isRecord } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
+import { isRecord } from "../src/kit/record.ts";
 import { lines } from "../test/support/forms.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { type Row, writeRows } from "./lib/record.ts";

@@ -1,7 +1,8 @@
 // Sends one search to a server and extracts what benches need: ranked documents, signals, and stage times.
 
-import { type Client, isRecord, type JsonRecord } from "../../src/cli/client.ts";
+import type { Client } from "../../src/cli/client.ts";
 import type { ModeName } from "../../src/domain/ranking.ts";
+import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import type { LegSignal, Passage } from "./baselines.ts";
 import type { DocumentOf } from "./served-collection.ts";
 

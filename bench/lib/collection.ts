@@ -3,9 +3,9 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import type { Judgements } from "./metrics.ts";
 
 /** A question with its relevance judgements. */

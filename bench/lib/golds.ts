@@ -2,9 +2,9 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
 import { fold } from "../../src/kit/fold.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { queriesFile } from "./collection.ts";
 
 /** Golds of collections that do not include them: `<set>.tsv` with a question id and its answer per line. */

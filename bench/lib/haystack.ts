@@ -2,9 +2,9 @@
 
 import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { collectionContent, ingestCollection, ingestLines, type ServerContent, serve } from "./served-collection.ts";
 
 /** Book passages of about 900 characters, in BEIR format. */

@@ -1,8 +1,8 @@
 // Mixed requests of many kinds against one server, with a bounded number of live memories.
 
-import { isRecord } from "../../src/cli/client.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { docx } from "../../test/documents/office/office-file.ts";
 import { buildPdf, lines } from "../../test/documents/pdf/build-pdf.ts";
 import type { RunningServer } from "../../test/support/server.ts";

@@ -3,10 +3,10 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord, type JsonRecord } from "../../src/cli/client.ts";
 import { memoryOfLine } from "../../src/cli/import.ts";
 import { readLines } from "../../src/cli/lines.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { ingestLines, type ServerContent } from "./served-collection.ts";
 
 /** Folder of the personal set, one file per person. */

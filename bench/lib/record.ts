@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { dirname, join } from "node:path";
-import { isRecord } from "../../src/cli/client.ts";
 import { isoTime, systemClock } from "../../src/kit/clock.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { VERSION } from "../../src/kit/version.ts";
 
 /** One row of results: strings identify what was measured, numbers are the results. */

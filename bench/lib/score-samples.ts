@@ -4,12 +4,13 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Client, isRecord, type JsonRecord } from "../../src/cli/client.ts";
+import { Client } from "../../src/cli/client.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { ModeName, RankedPassage } from "../../src/domain/ranking.ts";
 import type { SignalCombination } from "../../src/domain/retrieval-tuning.ts";
+import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { calibrationCurve, type Mode, type ScoreParts } from "../../src/retrieval/modes.ts";
 import { search } from "../../src/retrieval/search.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";

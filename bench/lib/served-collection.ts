@@ -4,12 +4,13 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, isRecord, type JsonRecord } from "../../src/cli/client.ts";
+import { Client } from "../../src/cli/client.ts";
 import { importFile, memoryOfLine } from "../../src/cli/import.ts";
 import { readLines } from "../../src/cli/lines.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";
 import { corpusFile } from "./collection.ts";
 import { EMBEDDER_ID } from "./models.ts";

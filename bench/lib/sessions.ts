@@ -1,8 +1,8 @@
 // Reads a collection whose documents are single turns of conversations, and joins the turns of each session into one
 // memory.
 
-import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
+import { isRecord } from "../../src/kit/record.ts";
 
 /** A session of a conversation as one memory, with the positions of its turns. */
 export interface Session {

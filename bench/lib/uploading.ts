@@ -1,8 +1,8 @@
 // Uploads files, waits for their memories, and reads the peak memory of processes from /proc (Linux only).
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { isRecord, type JsonRecord } from "../../src/cli/client.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { formRequest, type Part } from "../../test/support/forms.ts";
 import type { RunningServer } from "../../test/support/server.ts";
 

@@ -3,8 +3,8 @@
 
 import { type CommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
 import type { Accounts } from "../local-accounts.ts";
-import { isRecord, type JsonRecord } from "./client.ts";
 import { alignRows } from "./terminal.ts";
 
 /** An action of a command, such as `create` of `mneme keys`. */

@@ -8,6 +8,7 @@ import { KEY_SCOPES } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import type { JsonRecord } from "../kit/record.ts";
 import type { Accounts, ModelsPlace } from "../local-accounts.ts";
 import {
   type Action,
@@ -20,7 +21,7 @@ import {
   shownTime,
   tableOf,
 } from "./account-action.ts";
-import { Client, type JsonRecord } from "./client.ts";
+import { Client } from "./client.ts";
 import { type CommandStart, directoryConfig, directoryFlags } from "./command-start.ts";
 import { MODEL_ACTIONS } from "./models.ts";
 import { RemoteAccounts } from "./remote-accounts.ts";

@@ -1,6 +1,7 @@
 // Sends memories to a server in batches, two at a time, and counts what became of them.
 
-import { type Client, isRecord, type JsonRecord, RequestRefused } from "./client.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { type Client, RequestRefused } from "./client.ts";
 import type { Progress } from "./terminal.ts";
 
 /** Maximum size of a request in characters, well below the API's limit of 100 MB. */

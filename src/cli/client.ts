@@ -1,6 +1,7 @@
 // HTTP client of a running server, for commands and benches. Retries while the server is busy or restarting.
 
 import { type Clock, systemClock } from "../kit/clock.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
 
 /**
  * Maximum number of attempts of a request to a busy server (429, 503); with the waits below, they take about eight
@@ -40,14 +41,6 @@ export interface SendOptions {
    * Whether the request may be repeated if its response was lost, because arriving twice does no harm. Default: true.
    */
   readonly isRepeatable?: boolean;
-}
-
-/** A JSON object from a response, not validated. */
-export type JsonRecord = Readonly<Record<string, unknown>>;
-
-/** Whether a JSON value is an object. */
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A server and the API key to use. */

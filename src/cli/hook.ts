@@ -5,7 +5,8 @@ import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
-import { Client, isRecord, type JsonRecord } from "./client.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { Client } from "./client.ts";
 
 /** Help for the flags of hook, as `[flag, description]`. */
 export const HOOK_HELP: readonly (readonly [string, string])[] = [

@@ -3,8 +3,9 @@
 
 import { LIMITS } from "../domain/limits.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { BatchSender, type ImportSummary, Tally } from "./batch-sender.ts";
-import { Client, isRecord, type JsonRecord } from "./client.ts";
+import { Client } from "./client.ts";
 import { readLines } from "./lines.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 

@@ -3,9 +3,9 @@
 
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
 import type { Accounts } from "../local-accounts.ts";
 import { type Action, type Call, fieldsOf, itemsOf, json, projectNamed, shown, tableOf } from "./account-action.ts";
-import { isRecord, type JsonRecord } from "./client.ts";
 import { Progress } from "./terminal.ts";
 
 /** Milliseconds between two looks at the changes that are waited for. */

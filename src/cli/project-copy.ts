@@ -20,7 +20,7 @@ import {
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
-import { isRecord } from "./client.ts";
+import { isRecord } from "../kit/record.ts";
 import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
 import { readLines } from "./lines.ts";
 import { Progress, readableDuration } from "./terminal.ts";

@@ -3,8 +3,9 @@
 
 import { LIMITS } from "../domain/limits.ts";
 import type { Plan } from "../domain/project.ts";
+import type { JsonRecord } from "../kit/record.ts";
 import type { Accounts, KeyBody } from "../local-accounts.ts";
-import type { Client, JsonRecord } from "./client.ts";
+import type { Client } from "./client.ts";
 
 /** Option for requests that return a secret. A repeated request would lose the secret of the first one. */
 const ONCE = { isRepeatable: false } as const;

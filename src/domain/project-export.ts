@@ -1,6 +1,7 @@
 // The format of exported projects: one JSON object per line. docs/backup.md describes it for users. Stores write and
 // read the records (adapters/embedded/keeping), commands check files (cli).
 
+import { isRecord } from "../kit/record.ts";
 import { isId } from "./ids.ts";
 import type { ExtractedField, Extraction, FailureCode, JsonObject, MemorySource } from "./memory.ts";
 import { EXTRACTED_FIELDS } from "./memory.ts";
@@ -258,7 +259,7 @@ const count: Check = {
   what: "an integer of at least 0",
   test: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 };
-const object: Check = { what: "an object", test: isObject };
+const object: Check = { what: "an object", test: isRecord };
 const sha256: Check = {
   what: "64 hexadecimal digits",
   test: (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value),
@@ -284,7 +285,7 @@ const withFields = (fields: Readonly<Record<string, Check>>): Check => ({
   what: `an object with ${Object.entries(fields)
     .map(([name, { what }]) => `'${name}' (${what})`)
     .join(", ")}`,
-  test: (value) => isObject(value) && Object.entries(fields).every(([name, { test }]) => test(value[name])),
+  test: (value) => isRecord(value) && Object.entries(fields).every(([name, { test }]) => test(value[name])),
 });
 
 const FIELDS: { readonly [Type in ExportType]: Readonly<Record<string, Check>> } = {
@@ -361,10 +362,6 @@ function parseObject(line: string): Readonly<Record<string, unknown>> {
   } catch (cause) {
     throw new ExportError("this is not valid JSON: the file is damaged or incomplete", { cause });
   }
-  if (!isObject(value)) throw new ExportError("this is not a JSON object");
+  if (!isRecord(value)) throw new ExportError("this is not a JSON object");
   return value;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,9 @@
 // Conversations of ChatGPT's data export: `conversations.json` (in newer exports in several numbered files), in its ZIP
 // archive or unpacked. Of the tree of messages, the branch that ChatGPT shows becomes the conversation.
 
+import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { conversationContent, type Turn, textOfParts } from "./conversation.ts";
-import { type Found, type Importer, isRecord, type JsonRecord } from "./imported.ts";
+import type { Found, Importer } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
 const SPEAKERS: ReadonlySet<unknown> = new Set(["user", "assistant"]);

@@ -1,8 +1,9 @@
 // Conversations, projects and the memory of Claude's data export: `conversations.json`, `projects.json` and
 // `memories.json`, in its ZIP archive or unpacked.
 
+import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { conversationContent, type Turn, textOfParts } from "./conversation.ts";
-import { type Found, type Importer, isRecord, type JsonRecord } from "./imported.ts";
+import type { Found, Importer } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
 /** Claude's export calls the user `human`. */

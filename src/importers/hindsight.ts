@@ -1,6 +1,7 @@
 // Facts of Hindsight: answers of its list of memories, or its API itself with all banks. A bank becomes a user.
 
-import { type CallSource, type Found, type Importer, isRecord, type SourceRecord } from "./imported.ts";
+import { isRecord } from "../kit/record.ts";
+import type { CallSource, Found, Importer, SourceRecord } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
 const PAGE_ITEMS = 100;

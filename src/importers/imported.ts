@@ -1,13 +1,7 @@
 // What an importer makes of an export: memories, and notes on what cannot come along. Each file of this folder reads
 // the exports of one product; importers.ts lists them.
 
-/** A JSON object, not validated. */
-export type JsonRecord = Readonly<Record<string, unknown>>;
-
-/** Whether a JSON value is an object. */
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import type { JsonRecord } from "../kit/record.ts";
 
 /** A memory from an export. */
 export interface ImportedMemory {

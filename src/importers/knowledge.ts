@@ -1,8 +1,9 @@
 // Records of a knowledge graph as Zep and Graphiti have it: episodes (texts), edges (facts), nodes (entities), and
 // threads of messages. A record is recognised by its fields, because no version of these products names its kind.
 
+import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { conversationContent, textOfParts } from "./conversation.ts";
-import { type Found, isRecord, type JsonRecord } from "./imported.ts";
+import type { Found } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
 /** Names of lists of such records in an export. */

@@ -3,7 +3,8 @@
 
 import { createHash } from "node:crypto";
 import { LIMITS } from "../domain/limits.ts";
-import { type Found, type ImportedMemory, isRecord, type JsonRecord } from "./imported.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
+import type { Found, ImportedMemory } from "./imported.ts";
 
 /** Maximum number of values in a record's metadata; 10 KB of JSON cannot hold more. */
 const METADATA_VALUES_MAX = 5_200;

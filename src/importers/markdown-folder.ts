@@ -2,7 +2,8 @@
 
 import { type Dirent, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, extname, join, relative, sep } from "node:path";
-import { type Found, isRecord } from "./imported.ts";
+import { isRecord } from "../kit/record.ts";
+import type { Found } from "./imported.ts";
 import { externalIdOf, Mapping, storable } from "./mapping.ts";
 import type { ReportShare } from "./source-files.ts";
 

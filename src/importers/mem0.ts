@@ -1,6 +1,7 @@
 // Memories of mem0: answers of its `get_all` (all versions of its API, platform and self-hosted), or its API itself.
 
-import { type CallSource, type Found, type Importer, isRecord, type SourceRecord } from "./imported.ts";
+import { isRecord } from "../kit/record.ts";
+import type { CallSource, Found, Importer, SourceRecord } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
 const PAGE_ITEMS = 100;

@@ -2,14 +2,8 @@
 // export.
 
 import type { Clock } from "../kit/clock.ts";
-import {
-  type CallSource,
-  type Importer,
-  isRecord,
-  type JsonRecord,
-  SourceError,
-  type SourceRecord,
-} from "./imported.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { type CallSource, type Importer, SourceError, type SourceRecord } from "./imported.ts";
 import { readJsonItems } from "./json-items.ts";
 
 /** Timeout of a page, in milliseconds. Some servers compute a page for long. */

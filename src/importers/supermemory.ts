@@ -1,7 +1,8 @@
 // Documents of Supermemory: answers of its list of documents (v3, and `list/documents` of v5), answers of
 // `list/memories` of v5, or its API itself.
 
-import { type CallSource, type Found, type Importer, isRecord, type SourceRecord } from "./imported.ts";
+import { isRecord } from "../kit/record.ts";
+import type { CallSource, Found, Importer, SourceRecord } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
 const PAGE_ITEMS = 100;

@@ -1,6 +1,7 @@
 // Threads and graphs of Zep: answers of its API (v2 to v4), or the API v4 itself with all threads, texts and facts.
 
-import { type CallSource, type Importer, isRecord, type JsonRecord, type SourceRecord } from "./imported.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
+import type { CallSource, Importer, SourceRecord } from "./imported.ts";
 import { KNOWLEDGE_LISTS, knowledgeOf } from "./knowledge.ts";
 
 const PAGE_ITEMS = 100;

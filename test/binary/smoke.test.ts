@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isEncoderMadeForThisProcessor } from "../../src/adapters/native/model-encoder.ts";
-import { isRecord } from "../../src/cli/client.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { connectHttp, connectStdio } from "../support/mcp.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isRecord } from "../../src/cli/client.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { runMneme } from "../support/command.ts";
 import { type RunningServer, startServer, TEST_KEY } from "../support/server.ts";
 import { until } from "../support/until.ts";

@@ -1,7 +1,7 @@
 // A set of memories that crash tests can count and recognise: note n is a sentence that no other note has.
 
 import { expect } from "bun:test";
-import { isRecord } from "../../src/cli/client.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import type { RunningServer } from "../support/server.ts";
 import type { Answered } from "../support/service.ts";
 import { until } from "../support/until.ts";

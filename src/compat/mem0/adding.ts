@@ -5,6 +5,7 @@ import type { Json, Operations } from "../../api/operation-calls.ts";
 import { Fault } from "../../domain/fault.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Principal } from "../../domain/scope.ts";
+import { isRecord } from "../../kit/record.ts";
 import type { Entities } from "./filters.ts";
 import {
   booleanField,
@@ -14,7 +15,6 @@ import {
   type Fields,
   fieldsOf,
   given,
-  isFields,
   objectField,
   textField,
   wrong,
@@ -137,8 +137,8 @@ export function occurredAt(value: unknown): string {
 
 /** A memory with details in its metadata. @throws Fault `invalid_request` if the caller's metadata uses the name */
 export function withDetails(memory: Drafted, details: Fields): Drafted {
-  const metadata = isFields(memory.metadata) ? memory.metadata : {};
-  const before = isFields(metadata[DETAILS]) ? metadata[DETAILS] : {};
+  const metadata = isRecord(memory.metadata) ? memory.metadata : {};
+  const before = isRecord(metadata[DETAILS]) ? metadata[DETAILS] : {};
   return { ...memory, metadata: { ...metadata, [DETAILS]: { ...before, ...details } } };
 }
 
@@ -187,7 +187,7 @@ function messagesOf(fields: Fields): readonly Message[] {
   }
   return list.map((message: unknown, at) => {
     const param = `messages[${at}]`;
-    if (!isFields(message)) throw wrong(param, "an object with role and content");
+    if (!isRecord(message)) throw wrong(param, "an object with role and content");
     const role = textField(message, "role") ?? "user";
     const content = contentOf(given(message, "content"), `${param}.content`);
     return { role, name: textField(message, "name") ?? null, content };
@@ -197,7 +197,7 @@ function messagesOf(fields: Fields): readonly Message[] {
 function contentOf(content: unknown, param: string): string {
   const parts = Array.isArray(content) ? content : [content];
   const texts = parts.map((part: unknown) => {
-    const text = isFields(part) && part.type === "text" ? part.text : part;
+    const text = isRecord(part) && part.type === "text" ? part.text : part;
     if (typeof text === "string") return text;
     throw wrong(
       param,

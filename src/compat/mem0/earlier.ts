@@ -1,15 +1,16 @@
 // Requests of mem0's earlier clients (2.x for JavaScript), which name entities beside the filters or in the query, as
 // requests of today's.
 
+import { isRecord } from "../../kit/record.ts";
 import { entitiesOf } from "./adding.ts";
-import { ENTITY_NAMES, type Fields, isFields, objectField } from "./names.ts";
+import { ENTITY_NAMES, type Fields, objectField } from "./names.ts";
 
 /** Fields that chose between the forms of these requests. */
 const VERSION_FIELDS: readonly string[] = ["api_version", "version"];
 
 /** The body of a search or list, with its entities in `filters`. @throws Fault `invalid_request` */
 export function withEntitiesInFilters(body: unknown): unknown {
-  if (!isFields(body)) return body;
+  if (!isRecord(body)) return body;
   const entities = entitiesOf(body);
   const rest = Object.entries(body).filter(([name]) => !isEntity(name) && !VERSION_FIELDS.includes(name));
   const filters = objectField(body, "filters") ?? {};

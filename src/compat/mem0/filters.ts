@@ -2,7 +2,8 @@
 // Mneme. What has no counterpart is refused: a filter that is ignored would show what it should hide.
 
 import { Fault } from "../../domain/fault.ts";
-import { DETAILS, ENTITY_FIELDS, ENTITY_NAMES, type EntityName, type Fields, isFields, wrong } from "./names.ts";
+import { isRecord } from "../../kit/record.ts";
+import { DETAILS, ENTITY_FIELDS, ENTITY_NAMES, type EntityName, type Fields, wrong } from "./names.ts";
 
 /** mem0's fields of a memory, and the fields of Mneme's filters. */
 const FILTER_FIELDS: Readonly<Record<string, string>> = {
@@ -49,7 +50,7 @@ export type MnemeFilter = Readonly<Record<string, unknown>>;
  * @throws Fault `invalid_filter` whose `param` is the path of the part
  */
 export function filterOf(filters: unknown, path = "filters", depth = 0): MnemeFilter {
-  if (!isFields(filters)) throw wrong(path, "an object");
+  if (!isRecord(filters)) throw wrong(path, "an object");
   if (depth > DEPTH_MAX) throw refused(path, "is nested too deeply");
   const parts = Object.entries(filters).map(([name, value]) => partOf(name, value, `${path}.${name}`, depth));
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : { $and: parts };
@@ -78,7 +79,7 @@ function listOf(value: unknown, path: string, depth: number): readonly MnemeFilt
 }
 
 function metadataFilter(value: unknown, path: string): MnemeFilter {
-  if (!isFields(value)) throw wrong(path, "an object");
+  if (!isRecord(value)) throw wrong(path, "an object");
   const parts = Object.entries(value).map(([name, condition]) => {
     if (name === DETAILS || name.startsWith(`${DETAILS}.`))
       throw refused(`${path}.${name}`, "is a name that Mneme uses");
@@ -90,7 +91,7 @@ function metadataFilter(value: unknown, path: string): MnemeFilter {
 function conditionOf(value: unknown, path: string): unknown {
   if (value === ANY) return { $ne: null };
   if (Array.isArray(value)) return { $in: value };
-  if (!isFields(value)) return { $eq: value };
+  if (!isRecord(value)) return { $eq: value };
   const operators = Object.entries(value);
   if (operators.length === 0) throw refused(path, "has no operator");
   return Object.fromEntries(
@@ -115,7 +116,7 @@ export function entitiesIn(filters: Fields): Entities {
   const found: Partial<Record<EntityName, string>> = {};
   for (const [name, value] of Object.entries(filters)) {
     if (name === "AND" && Array.isArray(value)) {
-      for (const part of value) if (isFields(part)) Object.assign(found, entitiesIn(part));
+      for (const part of value) if (isRecord(part)) Object.assign(found, entitiesIn(part));
     }
     const entity = ENTITY_NAMES.find((known) => known === name);
     if (entity !== undefined && typeof value === "string" && value !== ANY) found[entity] = value;

@@ -2,6 +2,7 @@
 
 import { Fault } from "../../domain/fault.ts";
 import { nearestName } from "../../kit/nearest.ts";
+import { isRecord } from "../../kit/record.ts";
 
 /** Member of a memory's metadata with what mem0 knows of it and a memory has no field for. Importers use it too. */
 export const DETAILS = "mem0";
@@ -20,11 +21,6 @@ export const ENTITY_NAMES = Object.keys(ENTITY_FIELDS) as readonly EntityName[];
 
 /** A JSON object from a request, not validated. */
 export type Fields = Readonly<Record<string, unknown>>;
-
-/** Whether a JSON value is an object. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** A field of a request; undefined if it is absent or null. */
 export function given(fields: Fields, name: string): unknown {
@@ -53,7 +49,7 @@ export function booleanField(fields: Fields, name: string): boolean | undefined 
 /** An object field; undefined if it is absent. @throws Fault `invalid_request` */
 export function objectField(fields: Fields, name: string): Fields | undefined {
   const value = given(fields, name);
-  if (value === undefined || isFields(value)) return value;
+  if (value === undefined || isRecord(value)) return value;
   throw wrong(name, "an object");
 }
 
@@ -80,7 +76,7 @@ export function textsField(fields: Fields, name: string): readonly string[] | un
  * @throws Fault `invalid_request`
  */
 export function fieldsOf(body: unknown, known: readonly string[], ignored: readonly string[] = []): Fields {
-  if (!isFields(body)) throw new Fault("invalid_request", "The body must be a JSON object.");
+  if (!isRecord(body)) throw new Fault("invalid_request", "The body must be a JSON object.");
   for (const name of Object.keys(body)) {
     if (known.includes(name) || ignored.includes(name)) continue;
     const near = nearestName(name, known);

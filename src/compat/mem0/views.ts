@@ -1,7 +1,8 @@
 // Memories, search results and users of Mneme as clients of mem0 read them.
 
 import type { Json } from "../../api/operation-calls.ts";
-import { DETAILS, isFields } from "./names.ts";
+import { isRecord } from "../../kit/record.ts";
+import { DETAILS } from "./names.ts";
 
 /** A memory of the API as one of mem0. */
 export function memoryView(memory: Json): Json {
@@ -17,11 +18,11 @@ export function memoryView(memory: Json): Json {
 
 /** A result of a search of the API as one of mem0: `memory` is the passage that was found. */
 export function resultView(result: Json): Json {
-  const { _memory, _chunk: _, ...metadata } = isFields(result.metadata) ? result.metadata : {};
+  const { _memory, _chunk: _, ...metadata } = isRecord(result.metadata) ? result.metadata : {};
   return {
     id: result.memory_id,
     memory: result.content,
-    ...attributesOf(isFields(_memory) ? _memory : {}, metadata),
+    ...attributesOf(isRecord(_memory) ? _memory : {}, metadata),
     score: result.score,
   };
 }
@@ -61,9 +62,9 @@ export function historyView(memory: Json): readonly Json[] {
 
 /** What a caller of mem0 put into the metadata, and what this interface keeps beside it. */
 export function metadataOf(metadata: unknown): { readonly own: Json; readonly details: Json } {
-  if (!isFields(metadata)) return { own: {}, details: {} };
+  if (!isRecord(metadata)) return { own: {}, details: {} };
   const { [DETAILS]: details, ...own } = metadata;
-  return isFields(details) ? { own, details } : { own: metadata, details: {} };
+  return isRecord(details) ? { own, details } : { own: metadata, details: {} };
 }
 
 function attributesOf(memory: Json, metadata: unknown): Json {
