@@ -1,5 +1,5 @@
 // Both Python clients: against servers that fail (python_faults.py), on a real server (python_calls.py), and the code
-// of the README. Also: the arguments of their methods are the fields of the OpenAPI document.
+// of the README and of docs/sdk.md. Also: the arguments of their methods are the fields of the OpenAPI document.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { DECLARED_OPERATIONS } from "../support/declared-operations.ts";
 import { NO_PYTHON, pythonWithClients } from "../support/python-clients.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
-import { operationsCalled, type ReceivingServer, readmeCode, startReceiver } from "./sdk.ts";
+import { documentedCode, operationsCalled, type ReceivingServer, startReceiver } from "./sdk.ts";
 
 const PACKAGE = join(ROOT, "sdk/python");
 const python = pythonWithClients();
@@ -129,10 +129,14 @@ describe.skipIf(python === null)(`Python's clients${withPython}`, () => {
     expect((await operationsCalled(running)).missing).toEqual([]);
     if (!tours) return;
     const file = join(folder, "readme.py");
-    writeFileSync(file, readmeCode(readFileSync(join(PACKAGE, "README.md"), "utf8"), "python"));
+    writeFileSync(file, documentedCode("sdk/python/README.md", "python", receiver));
     const tour = await outputOf(file, environment);
     expect(tour).toContain("under the blue pot");
+    expect(tour).toContain(`The handbook ${receiver.origin}/handbook`);
+    expect(tour).toContain("cook monday\n1 of 1 deleted");
     expect(tour).toContain("memory_not_found 404");
+    writeFileSync(file, documentedCode("docs/sdk.md", "python", receiver));
+    expect(await outputOf(file, environment)).toBe("The handbook\nThe soup needs more salt.\ncompleted 1\n");
   });
 });
 

@@ -1,13 +1,18 @@
-// What the tests of the clients on a real server share: a webhook receiver, the code of a README, and which operations
-// were called.
+// What the tests of the clients on a real server share: a webhook receiver that also serves a page, the code of a page
+// of documentation, and which operations were called.
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { DECLARED_OPERATIONS } from "../support/declared-operations.ts";
 import type { RunningServer } from "../support/server.ts";
+import { ROOT } from "../support/sources.ts";
 
-/** A server that keeps the last webhook message. */
+/** A server that keeps the last webhook message, and has a page at `/handbook`. */
 export interface ReceivingServer {
   /** Address for a webhook. `/received` behind it answers with the body and the headers of the last message. */
   readonly url: string;
+  /** The address without a path. */
+  readonly origin: string;
   stop(): Promise<void>;
 }
 
@@ -19,17 +24,28 @@ export function startReceiver(): ReceivingServer {
     port: 0,
     fetch: async (request) => {
       if (request.url.endsWith("/received")) return Response.json(last);
+      if (request.url.endsWith("/handbook"))
+        return new Response(HANDBOOK, { headers: { "content-type": "text/html" } });
       last = { body: await request.text(), headers: Object.fromEntries(request.headers) };
       return new Response(null, { status: 204 });
     },
   });
-  return { url: `http://127.0.0.1:${server.port}/hook`, stop: () => server.stop(true) };
+  const origin = `http://127.0.0.1:${server.port}`;
+  return { url: `${origin}/hook`, origin, stop: () => server.stop(true) };
 }
 
-/** The blocks of code of one language, as one program. */
-export function readmeCode(markdown: string, language: string): string {
+const HANDBOOK = "<!doctype html><title>The handbook</title><h1>The handbook</h1><p>The lamp is lit at dusk.</p>";
+/** Host in the documentation whose pages the receiver serves. */
+const DOCUMENTED_ORIGIN = "https://example.com";
+
+/**
+ * The blocks of code of one language in a page of documentation, as one program. It reads the receiver's pages.
+ * @param page path in the repository
+ */
+export function documentedCode(page: string, language: string, { origin }: ReceivingServer): string {
+  const markdown = readFileSync(join(ROOT, page), "utf8").replaceAll(DOCUMENTED_ORIGIN, origin);
   const blocks = [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))];
-  if (blocks.length === 0) throw new Error(`no code in ${language}`);
+  if (blocks.length === 0) throw new Error(`${page} has no code in ${language}`);
   return blocks.map(([, code]) => code).join("\n");
 }
 

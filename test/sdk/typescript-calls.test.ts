@@ -1,5 +1,5 @@
 // The TypeScript client against a real server, built as it is published, under Node and Bun: every method, and the code
-// of its README.
+// of its README and of docs/sdk.md.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
-import { operationsCalled, type ReceivingServer, readmeCode, startReceiver } from "./sdk.ts";
+import { documentedCode, operationsCalled, type ReceivingServer, startReceiver } from "./sdk.ts";
 
 const PACKAGE = join(ROOT, "sdk/typescript");
 const hasAi = existsSync(join(PACKAGE, "node_modules/ai"));
@@ -76,10 +76,19 @@ describe.each(RUNTIMES)("under %s", (name, program) => {
 
   test("the README is a tour that works", async () => {
     const file = join(folder, `readme-${name}.mjs`);
-    writeFileSync(file, readmeCode(readFileSync(join(PACKAGE, "README.md"), "utf8"), "js"));
+    writeFileSync(file, documentedCode("sdk/typescript/README.md", "js", receiver));
     const output = await outputOf([program, file], environmentOf(running));
     expect(output).toContain("under the blue pot");
+    expect(output).toContain(`The handbook ${receiver.origin}/handbook`);
+    expect(output).toContain("cook monday\n1 of 1 deleted");
     expect(output).toContain("memory_not_found 404");
+  });
+
+  test("the code of docs/sdk.md works", async () => {
+    const file = join(folder, `docs-${name}.mjs`);
+    writeFileSync(file, documentedCode("docs/sdk.md", "js", receiver));
+    const output = await outputOf([program, file], environmentOf(running));
+    expect(output).toBe("The handbook\nThe soup needs more salt.\ncompleted 1\n");
   });
 });
 
