@@ -1,7 +1,6 @@
 // Reads the records of a JSON export one by one, in memory for one record, however large the export is. An export is a
 // list, an object with lists, or one record per line. After a damaged record the reader finds the next one if it can.
 
-import { once } from "../kit/once.ts";
 import type { SourceRecord } from "./imported.ts";
 
 /** Maximum size of a record. The API takes no larger memory either. */
@@ -12,6 +11,7 @@ const DEPTH_MAX = 512;
 const [QUOTE, BACKSLASH, COMMA, COLON, LINE_END] = [0x22, 0x5c, 0x2c, 0x3a, 0x0a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const CUT_OFF = "is cut off: the export ends in the middle of it. Is the file complete?";
 const NOT_CLOSED = "The export ends before its list is closed: records may be missing. Is the file complete?";
@@ -59,6 +59,8 @@ class Scanner {
   #name = "";
 
   // The value that is being read.
+  /** What it is: an element of a list, or a name or value of the root object. */
+  #under: "list" | "name" | "value" = "list";
   #pieces: Uint8Array[] = [];
   #valueBytes = 0;
   #startedAt = 0;
@@ -75,7 +77,6 @@ class Scanner {
   #isLineBlank = true;
   /** Whether only white space precedes the current byte on its line. */
   #beginsLine = true;
-  readonly #decoder = once(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }));
 
   constructor(lists: readonly string[], recordBytesMax: number) {
     this.#lists = new Set(lists);
@@ -218,9 +219,6 @@ class Scanner {
     this.#isBare = this.#open.length === 0 && !this.#isText;
   }
 
-  /** What the value that is being read is: an element of a list, or a name or value of the root object. */
-  #under: "list" | "name" | "value" = "list";
-
   /** Reads a byte of a value. */
   #inside(byte: number): "no" | "yes" | "before" | "damaged" {
     if (this.#isText) {
@@ -339,7 +337,7 @@ class Scanner {
 
   #textOf(pieces: readonly Uint8Array[]): string | null {
     try {
-      return this.#decoder().decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
+      return UTF8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
     } catch {
       return null; // the caller reports the record as damaged
     }

@@ -1,6 +1,8 @@
-// Records of a knowledge graph as Zep and Graphiti have it: episodes (texts), edges (facts), nodes (entities), and
-// threads of messages. A record is recognised by its fields, because no version of these products names its kind.
+// Maps records of the knowledge graphs of Zep and Graphiti to memories: episodes (texts), edges (facts), nodes
+// (entities), and threads of messages. The fields of a record show its kind, because no version of these products
+// names it.
 
+import { LIMITS } from "../domain/limits.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { conversationContent, textOfParts } from "./conversation.ts";
 import type { Found } from "./imported.ts";
@@ -20,10 +22,13 @@ export const KNOWLEDGE_LISTS = [
 ] as const;
 
 const USER_FIELDS = ["user_id", "userId", "group_id", "graph_id", "user_uuid"] as const;
-/** Fields that only help to compute: the vectors of the other model. */
+/** Label that every node has, so it does not become a tag. */
 const ENTITY_LABEL = "Entity";
 
-/** What a record becomes. @param product prefix of its external id, and name of its details in the metadata */
+/**
+ * Maps a record to a memory.
+ * @param product prefix of the `externalId`, and name of the metadata member with the record's other fields
+ */
 export function* knowledgeOf(product: string, value: unknown, place: string): Generator<Found> {
   if (!isRecord(value)) return yield { kind: "damaged", place, why: `is no record of ${product}` };
   if (Array.isArray(value.messages)) yield* threadOf(product, value, value.messages, place);
@@ -33,7 +38,7 @@ export function* knowledgeOf(product: string, value: unknown, place: string): Ge
   else if ("thread_id" in value || "session_id" in value)
     yield { kind: "skipped", place, why: "thread without messages" };
   else if ("source_node_uuid" in value) yield { kind: "skipped", place, why: "link without a fact" };
-  else yield { kind: "damaged", place, why: `has neither messages nor a fact, content or summary` };
+  else yield { kind: "damaged", place, why: "has neither messages nor a fact, content or summary" };
 }
 
 function* threadOf(product: string, thread: JsonRecord, messages: readonly unknown[], place: string): Generator<Found> {
@@ -102,7 +107,7 @@ function* nodeOf(product: string, node: JsonRecord, place: string): Generator<Fo
   mapping.set("content", typeof name === "string" && name !== "" ? `${name}: ${summary}` : summary, "summary");
   mapping.title("name");
   const labels = Array.isArray(node.labels) ? node.labels.filter((label) => label !== ENTITY_LABEL) : [];
-  mapping.set("tags", labels.length > 0 ? labels.map(String).slice(0, 50) : null, "labels");
+  mapping.set("tags", labels.length > 0 ? labels.map(String).slice(0, LIMITS.tagsPerMemory) : null, "labels");
   mapping.time("occurred_at", "created_at");
   mapping.id("userId", ...USER_FIELDS);
   mapping.keep(product, "uuid", "attributes");

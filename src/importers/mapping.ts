@@ -47,54 +47,44 @@ export class Mapping {
 
   /** Maps the first of some text fields that has a text. Returns it; null if there is none. */
   text(target: string, ...fields: readonly string[]): string | null {
-    for (const field of fields) {
-      const value = this.peek(field);
-      if (typeof value !== "string" || value.trim() === "") continue;
-      this.set(target, storable(value), field);
-      return value;
-    }
-    return null;
+    const field = this.#setFirst(target, fields, (value) => (isText(value) ? storable(value) : null));
+    return field === null ? null : String(this.peek(field));
   }
 
-  /** Maps an id of the caller's, which may be a number. */
+  /** Maps the first of some fields that is an id of the caller's, which may be a number. */
   id(target: string, ...fields: readonly string[]): void {
-    for (const field of fields) {
-      const id = idOf(this.peek(field));
-      if (id === null) continue;
-      this.set(target, id, field);
-      return;
-    }
+    this.#setFirst(target, fields, idOf);
   }
 
   /** Maps the first of some fields that is a time. */
   time(target: string, ...fields: readonly string[]): void {
-    for (const field of fields) {
-      const time = timeOf(this.peek(field));
-      if (time === null) continue;
-      this.set(target, time, field);
-      return;
-    }
+    this.#setFirst(target, fields, timeOf);
   }
 
-  /** Maps a title, cut to the longest one that is stored. */
+  /** Maps the first of some fields that has a text as the title, cut to the longest one that is stored. */
   title(...fields: readonly string[]): void {
-    for (const field of fields) {
-      const value = this.peek(field);
-      if (typeof value !== "string" || value.trim() === "") continue;
-      this.set("title", shortTitle(value), field);
-      return;
-    }
+    this.#setFirst("title", fields, (value) => (isText(value) ? shortTitle(value) : null));
   }
 
   /** Maps tags: a list of texts, or texts separated by commas. Those beyond the limit have no place. */
   tags(...fields: readonly string[]): void {
+    const field = this.#setFirst("tags", fields, (value) => {
+      const tags = tagsOf(value);
+      return tags.length === 0 ? null : tags.slice(0, LIMITS.tagsPerMemory);
+    });
+    if (field === null || tagsOf(this.peek(field)).length <= LIMITS.tagsPerMemory) return;
+    this.unplaced(`${field} after the first ${LIMITS.tagsPerMemory}`);
+  }
+
+  /** Sets a field of the memory from the first field that `convert` accepts. Returns that field's name, or null. */
+  #setFirst(target: string, fields: readonly string[], convert: (value: unknown) => unknown): string | null {
     for (const field of fields) {
-      const tags = tagsOf(this.peek(field));
-      if (tags.length === 0) continue;
-      this.set("tags", tags.slice(0, LIMITS.tagsPerMemory), field);
-      if (tags.length > LIMITS.tagsPerMemory) this.unplaced(`${field} after the first ${LIMITS.tagsPerMemory}`);
-      return;
+      const value = convert(this.peek(field));
+      if (value === null) continue;
+      this.set(target, value, field);
+      return field;
     }
+    return null;
   }
 
   /** Takes over the members of an object as the memory's metadata. */
@@ -247,6 +237,10 @@ export function shortTitle(text: string): string {
 /** A text without what the API refuses: NUL and lone surrogates. */
 export function storable(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
 }
 
 function isEmpty(value: unknown): boolean {

@@ -14,8 +14,6 @@ const NOTE_BYTES_MAX = 100 * 1024 * 1024;
 const FRONT_MATTER_UNITS_MAX = 65_536;
 /** Maximum depth of folders. */
 const DEPTH_MAX = 64;
-/** Tag-like values of front matter that hold other names of a note. */
-const DETAILS = ["aliases", "cssclasses", "cssclass", "publish"] as const;
 
 /**
  * The notes of a folder, in the order of their paths. Hidden folders, such as `.obsidian` and `.trash`, are not read,
@@ -80,7 +78,7 @@ function* noteOf(path: string, place: string): Generator<Found> {
   mapping.text("language", "lang", "language");
   mapping.id("userId", "userId");
   mapping.member("path", place, "path");
-  for (const name of [...Object.keys(fields), ...DETAILS]) {
+  for (const name of Object.keys(fields)) {
     if (!mapping.isRead(name)) mapping.member(name, plain(mapping.peek(name)), name);
   }
   yield* mapping.found("markdown", externalIdOf("path", place, place));
