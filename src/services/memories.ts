@@ -9,6 +9,7 @@ import type { Memory, MemoryChange, MemoryDraft, MemoryState, ReceivedFile } fro
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
+import { groupsWithin } from "../kit/groups.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, StoredText } from "../ports/chunk-index.ts";
 import type { LongText } from "../ports/json-bodies.ts";
@@ -149,7 +150,9 @@ export class MemoryService {
     const owned = drafts.map((draft, position) => ownedDraft(viewer, draft, userParam(position)));
     const admitted = owned.filter((draft): draft is MemoryDraft => !(draft instanceof Fault));
     const accepted: (Accepted | Fault)[] = [];
-    for (const part of partsOf(admitted)) {
+    const parts = [...groupsWithin(admitted, PART_CHARACTERS_MAX, ({ content }) => content.length)];
+    // without drafts, `accept` still refuses a project that does not exist
+    for (const part of parts.length === 0 ? [[]] : parts) {
       accepted.push(...(await transaction.memories.accept(viewer.projectId, part)));
       if (part.length < admitted.length) await new Promise(setImmediate); // lets other requests run
     }
@@ -378,27 +381,6 @@ export function hideAfterCommit(
   keys: readonly MemoryKey[],
 ): void {
   transaction.afterCommit(() => index.hide(projectId, keys));
-}
-
-/**
- * Splits drafts into parts, in order, each of at most PART_CHARACTERS_MAX characters of content, or one draft. There is
- * at least one part, which is empty if there are no drafts.
- */
-function partsOf(drafts: readonly MemoryDraft[]): readonly (readonly MemoryDraft[])[] {
-  let part: MemoryDraft[] = [];
-  let characters = 0;
-  const parts = [part];
-  for (const draft of drafts) {
-    const length = draft.content?.length ?? 0;
-    if (part.length > 0 && characters + length > PART_CHARACTERS_MAX) {
-      part = [];
-      characters = 0;
-      parts.push(part);
-    }
-    part.push(draft);
-    characters += length;
-  }
-  return parts;
 }
 
 /** Whether a text is the one that a completed memory was published with. Only `mneme verify` compares hashes. */

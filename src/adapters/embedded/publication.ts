@@ -3,12 +3,14 @@
 
 import type { Chunk } from "../../domain/chunk.ts";
 import type { ChunkKey, ProjectId } from "../../domain/ids.ts";
+import { groupsWithin } from "../../kit/groups.ts";
 import type { ModelVectors, Publication, Rebuild } from "../../ports/chunk-index.ts";
 import {
   type LoadedPublication,
   PART_CHUNKS,
   type ReplacingMemory,
   type SharedMemory,
+  type WantedPublication,
 } from "../../ports/shared-index.ts";
 import type { ArchivedMemory } from "../../ports/text-archive.ts";
 import type { PublishChunk, PublishChunks } from "../native/core.ts";
@@ -115,6 +117,22 @@ export function loadedForNative(loaded: readonly LoadedPublication[]) {
   });
   const memoryKeys = BigUint64Array.from(loaded, ({ memoryKey }) => memoryKey);
   return { memoryKeys, chunks, vectors, entities: loaded.map(({ entities }) => entities) };
+}
+
+/** Number of chunks whose publications are loaded at once, unless a single memory has more: about 10 MB. */
+const LOADED_CHUNKS = 2_048;
+
+/** Groups of publications that are loaded at once. */
+export function loadingGroups(wanted: readonly WantedPublication[]): Iterable<readonly WantedPublication[]> {
+  return groupsWithin(wanted, LOADED_CHUNKS, ({ chunkCount }) => chunkCount);
+}
+
+/** The keys of the chunks of a publication, which are consecutive, each with the key of the memory. */
+export function chunkKeysOf({ memoryKey, firstChunkKey, chunkCount }: WantedPublication) {
+  return {
+    chunkKeys: BigUint64Array.from({ length: chunkCount }, (_, at) => firstChunkKey + BigInt(at)),
+    memoryKeys: new BigUint64Array(chunkCount).fill(memoryKey),
+  };
 }
 
 function* chunksOf(loaded: readonly LoadedPublication[]): Generator<PublishChunk> {

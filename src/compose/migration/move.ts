@@ -50,6 +50,34 @@ export class MovePace {
   }
 }
 
+/** What was copied: the hashes of all parts, and their size in bytes. */
+export interface CopiedParts {
+  readonly digest: CopyDigest;
+  readonly bytes: number;
+}
+
+/**
+ * Writes the parts of a copy. The first `done` ones are only hashed, because an earlier run has written them.
+ * @param bytesEstimated size of all parts, for the progress
+ */
+export async function copyParts(
+  parts: AsyncIterable<FilledPart>,
+  { done, bytesEstimated }: { readonly done: number; readonly bytesEstimated: number },
+  write: (part: FilledPart, number: number) => Promise<void>,
+  pace: MovePace,
+): Promise<CopiedParts> {
+  const digest = new CopyDigest();
+  let [number, bytes] = [0, 0];
+  for await (const part of parts) {
+    digest.add(part);
+    if (number >= done) await write(part, number);
+    number += 1;
+    bytes += part.bytes.length;
+    await pace.take("rows and texts", part.bytes.length, Math.min(0.99, bytes / Math.max(1, bytesEstimated)));
+  }
+  return { digest, bytes };
+}
+
 /** The hashes of all parts. `total` is the size of them all. */
 export async function digestOf(parts: AsyncIterable<FilledPart>, pace: MovePace, total: number): Promise<CopyDigest> {
   const digest = new CopyDigest();

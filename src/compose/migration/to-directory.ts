@@ -1,37 +1,33 @@
 // Moves the data of a database into an empty data directory. All nodes can read the source meanwhile, and none can
-// change it. A move that ends before its time goes on where it was when it is run again.
+// change it. If a move is interrupted, the next run continues it.
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { RESTORING, StoreWriter } from "../../adapters/embedded/keeping/store-writer.ts";
-import { loadedForNative } from "../../adapters/embedded/publication.ts";
+import { chunkKeysOf, loadedForNative, loadingGroups } from "../../adapters/embedded/publication.ts";
 import { fingerprintOf, readModels } from "../../adapters/inference/model-files.ts";
 import { lockDirectory, ProjectIndex as NativeIndex } from "../../adapters/native/core.ts";
 import { MovedDatabase } from "../../adapters/postgres/keeping/move.ts";
 import type { MovedProject } from "../../adapters/postgres/keeping/publications.ts";
 import type { Config } from "../../config.ts";
-import type { MemoryKey } from "../../domain/ids.ts";
 import { UsageError } from "../../kit/flags.ts";
 import type { Log } from "../../kit/log.ts";
 import type { IndexModel } from "../../ports/chunk-index.ts";
 import type { LoadedPublication, WantedPublication } from "../../ports/shared-index.ts";
-import { CopyDigest } from "./digest.ts";
 import { storeLayout } from "./layout.ts";
-import { digestOf, type Moved, type MoveOptions, MovePace, refuseDifferences } from "./move.ts";
+import { copyParts, digestOf, type Moved, type MoveOptions, MovePace, refuseDifferences } from "./move.ts";
 
 /** What may be in a data directory before a move: its lock, and the program's own files. */
 const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
-/** Number of chunks that are loaded at once, unless a single memory has more: about 10 MB. */
-const LOADED_CHUNKS = 2_048;
 /** No graph is built while an index is filled: the server does that. */
 const HNSW_NEVER = 2 ** 31 - 1;
-/** What the last memory whose vectors are written is noted as: `<project>/<memory key>`. */
+/** Name under which the writer notes the last memory whose vectors are written, as `<project>/<memory key>`. */
 const LAST_PUBLICATION = "last publication";
 
 /**
  * Moves everything from the database at `url` to the data directory of `config`.
  * @throws UsageError, DatabaseError, StoreError or Error with one sentence; then the source stays closed to changes,
- *   and another call goes on
+ *   and another call continues the move
  */
 export async function moveToDirectory(config: Config, url: string, log: Log, options: MoveOptions): Promise<Moved> {
   const { dataDir, modelsDir } = config;
@@ -52,21 +48,12 @@ export async function moveToDirectory(config: Config, url: string, log: Log, opt
       const { summary, parts } = await database.copy(options.clock.now());
       const writer = await StoreWriter.create(dataDir, { ...summary, has_index: true }, log, sourceId);
       try {
-        const source = new CopyDigest();
-        const done = writer.partsDone;
-        let [number, bytes] = [0, 0];
-        for await (const part of parts) {
-          source.add(part);
-          if (number >= done) await writer.write(part, number);
-          number += 1;
-          bytes += part.bytes.length;
-          const share = Math.min(0.99, bytes / Math.max(1, summary.bytes_estimated));
-          await pace.take("rows and texts", part.bytes.length, share);
-        }
+        const state = { done: writer.partsDone, bytesEstimated: summary.bytes_estimated };
+        const copied = await copyParts(parts, state, (part, number) => writer.write(part, number), pace);
         const { memories, users, chats } = summary.counts;
         const filling = new IndexFilling(database, writer, pace, await database.countPublications());
         for (const project of projects) await filling.fill(project, modelsOf(project));
-        refuseDifferences(source, await digestOf(writer.writtenParts(), pace, bytes));
+        refuseDifferences(copied.digest, await digestOf(writer.writtenParts(), pace, copied.bytes));
         await writer.finish();
         return { memories, users, chats, publications: filling.done, skipped: 0, bytes: pace.bytes };
       } catch (error) {
@@ -130,7 +117,7 @@ class IndexFilling {
       if (building !== null && index.models().building === null) await index.beginModel(building);
       for (;;) {
         const page = await this.database.publishedAfter(id, after);
-        for (const group of groupsOf(page)) {
+        for (const group of loadingGroups(page)) {
           await this.#load(index, group, models);
           after = group.at(-1)?.memoryKey ?? after;
           this.writer.note(LAST_PUBLICATION, `${id}/${after}`);
@@ -162,29 +149,14 @@ class IndexFilling {
 
 /** @throws Error if the index has stored other vectors than it was given */
 async function compareVectors(index: NativeIndex, publications: readonly LoadedPublication[]): Promise<void> {
-  for (const { memoryKey, firstChunkKey, chunkCount, vectors } of publications) {
-    const chunkKeys = BigUint64Array.from({ length: chunkCount }, (_, at) => firstChunkKey + BigInt(at));
-    const memoryKeys = new BigUint64Array(chunkCount).fill(memoryKey);
-    for (const { fingerprint, vectors: given } of vectors) {
+  for (const publication of publications) {
+    const { chunkKeys, memoryKeys } = chunkKeysOf(publication);
+    for (const { fingerprint, vectors: given } of publication.vectors) {
       const stored = await index.storedVectors(fingerprint, chunkKeys, memoryKeys);
       if (stored.length === given.length && stored.every((value, at) => value === given[at])) continue;
-      throw new Error(`The index has stored other vectors of memory ${memoryKey} than it was given: run it again.`);
+      throw new Error(
+        `The index has stored other vectors of memory ${publication.memoryKey} than it was given: run it again.`,
+      );
     }
   }
-}
-
-/** Groups of memories with a limited number of chunks each. */
-function* groupsOf(
-  page: readonly WantedPublication[],
-): Generator<readonly (WantedPublication & { memoryKey: MemoryKey })[]> {
-  let [group, chunks]: [WantedPublication[], number] = [[], 0];
-  for (const wanted of page) {
-    if (group.length > 0 && chunks + wanted.chunkCount > LOADED_CHUNKS) {
-      yield group;
-      [group, chunks] = [[], 0];
-    }
-    group.push(wanted);
-    chunks += wanted.chunkCount;
-  }
-  if (group.length > 0) yield group;
 }

@@ -1,5 +1,5 @@
-// Moves the data of a data directory into an empty database. The source can be read meanwhile, and not changed. A move
-// that ends before its time goes on where it was when it is run again.
+// Moves the data of a data directory into an empty database. The source can be read meanwhile, and not changed. If a
+// move is interrupted, the next run continues it.
 
 import { MovedDatabase } from "../../adapters/postgres/keeping/move.ts";
 import type { MovedPublication } from "../../adapters/postgres/keeping/publications.ts";
@@ -7,9 +7,8 @@ import { accepted } from "../accepted.ts";
 import { ByteReader } from "../byte-reader.ts";
 import type { Control, StreamFailure } from "../control.ts";
 import { readCopy } from "../copy-stream.ts";
-import { CopyDigest } from "./digest.ts";
 import { storeLayout } from "./layout.ts";
-import { digestOf, type Moved, type MoveOptions, MovePace, refuseDifferences } from "./move.ts";
+import { copyParts, digestOf, type Moved, type MoveOptions, MovePace, refuseDifferences } from "./move.ts";
 import type { PackedPublication, PublicationLine, SkippedLine } from "./publications.ts";
 
 /** Size of the publications that are stored in one transaction, in bytes, unless a single one is larger. */
@@ -18,7 +17,7 @@ const BATCH_BYTES = 2 * 1024 * 1024;
 /**
  * Moves everything from a data directory to the database at `url`.
  * @throws UsageError, DatabaseError or Error with one sentence; then the source stays closed to changes, and another
- *   call goes on
+ *   call continues the move
  */
 export async function moveToPostgres(control: Control, url: string, options: MoveOptions): Promise<Moved> {
   const database = await MovedDatabase.openTarget(url, storeLayout());
@@ -29,23 +28,12 @@ export async function moveToPostgres(control: Control, url: string, options: Mov
     const pace = new MovePace(options);
     const { summary, parts } = await readCopy(await accepted(control(request("GET", "/backup"))));
     const writer = await database.writer();
-    const source = new CopyDigest();
-    let [number, bytes] = [0, 0];
-    for await (const part of parts) {
-      source.add(part);
-      if (number >= progress.parts) await writer.write(part, number);
-      number += 1;
-      bytes += part.bytes.length;
-      await pace.take(
-        "rows and texts",
-        part.bytes.length,
-        Math.min(0.99, bytes / Math.max(1, summary.bytes_estimated)),
-      );
-    }
+    const state = { done: progress.parts, bytesEstimated: summary.bytes_estimated };
+    const copied = await copyParts(parts, state, (part, number) => writer.write(part, number), pace);
     await writer.finish();
     const skipped = await movePublications(control, database, progress.lastPublication, summary.counts.memories, pace);
     const written = await database.copy(options.clock.now());
-    refuseDifferences(source, await digestOf(written.parts, pace, bytes));
+    refuseDifferences(copied.digest, await digestOf(written.parts, pace, copied.bytes));
     const publications = await database.countPublications();
     await database.end();
     const { memories, users, chats } = summary.counts;

@@ -17,7 +17,7 @@ import {
 import type { LoadedPublication, SharedIndex, SharedState, WantedPublication } from "../../../ports/shared-index.ts";
 import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "../project-index.ts";
-import { replacingMemory } from "../publication.ts";
+import { chunkKeysOf, loadingGroups, replacingMemory } from "../publication.ts";
 
 /** Maximum time that a request waits until the index is up to date, in milliseconds. */
 const CURRENT_MS_MAX = 10_000;
@@ -25,8 +25,6 @@ const CURRENT_MS_MAX = 10_000;
 const RETRY_SECONDS = 2;
 /** Number of memories whose states one statement reads. */
 const PAGE_MEMORIES = 1_000;
-/** Number of chunks that are loaded at once, unless a single memory has more: about 10 MB. */
-const LOADED_CHUNKS = 2_048;
 const OVERDUE = "the index is not up to date in time";
 /** Stands for the project's live model among the memories that changed. */
 const LIVE_MODEL = 0n as MemoryKey;
@@ -315,10 +313,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   /** Loads publications. Returns the memories that could not be loaded. */
   async #load(missing: readonly SharedState[]): Promise<ReadonlySet<MemoryKey>> {
     const lost = new Set<MemoryKey>(missing.map(({ memoryKey }) => memoryKey));
-    for (const group of groupsOf(missing)) {
-      const wanted = group.flatMap(({ memoryKey, firstChunkKey, chunkCount }) =>
-        firstChunkKey === null ? [] : [{ memoryKey, firstChunkKey, chunkCount }],
-      );
+    for (const wanted of loadingGroups(publicationsOf(missing))) {
       const { live, building } = this.models();
       const models = [live, building].flatMap((model) => model?.fingerprint ?? []);
       const found = await this.#follow.shared.publications(wanted, models);
@@ -374,17 +369,12 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     for (let first = 0; first < memoryKeys.length; first += PAGE_MEMORIES) {
       const page = memoryKeys.slice(first, first + PAGE_MEMORIES);
       const states = await this.#follow.shared.states(this.id, page);
-      for (const group of groupsOf(states.filter((state) => state.chunkCount > 0 && !this.#isMissing(state)))) {
-        const wanted = group.flatMap(({ memoryKey, firstChunkKey, chunkCount }) =>
-          firstChunkKey === null ? [] : [{ memoryKey, firstChunkKey, chunkCount }],
-        );
+      const present = states.filter((state) => state.chunkCount > 0 && !this.#isMissing(state));
+      for (const wanted of loadingGroups(publicationsOf(present))) {
         for (const found of await this.#follow.shared.publications(wanted, [model.fingerprint])) {
           const [vectors] = found.vectors;
           if (vectors === undefined) continue;
-          const keys = Array.from({ length: found.chunkCount }, (_, at) => found.firstChunkKey + BigInt(at));
-          const chunks = { chunkKeys: BigUint64Array.from(keys), memoryKeys: new BigUint64Array(keys.length) };
-          chunks.memoryKeys.fill(found.memoryKey);
-          if ((await super.addVectors(chunks, vectors)) > 0) added.add(found.memoryKey);
+          if ((await super.addVectors(chunkKeysOf(found), vectors)) > 0) added.add(found.memoryKey);
         }
       }
     }
@@ -408,16 +398,9 @@ function vectorsByMemory({ chunkKeys, memoryKeys }: ChunkKeys, { fingerprint, ve
   return added;
 }
 
-/** Groups of memories with a limited number of chunks each. */
-function* groupsOf(states: readonly SharedState[]): Generator<readonly SharedState[]> {
-  let [group, chunks]: [SharedState[], number] = [[], 0];
-  for (const state of states) {
-    if (group.length > 0 && chunks + state.chunkCount > LOADED_CHUNKS) {
-      yield group;
-      [group, chunks] = [[], 0];
-    }
-    group.push(state);
-    chunks += state.chunkCount;
-  }
-  if (group.length > 0) yield group;
+/** The publications of memories that have chunks. */
+function publicationsOf(states: readonly SharedState[]): readonly WantedPublication[] {
+  return states.flatMap(({ memoryKey, firstChunkKey, chunkCount }) =>
+    firstChunkKey === null ? [] : [{ memoryKey, firstChunkKey, chunkCount }],
+  );
 }

@@ -9,6 +9,7 @@ import {
   type ExportedSettings,
   type ExportRecord,
 } from "../../../domain/project-export.ts";
+import { groupsWithin } from "../../../kit/groups.ts";
 import { storedSource, toSource } from "../memory.ts";
 import { keptFileOf } from "../memory-file.ts";
 import { LIVE } from "../sql.ts";
@@ -198,7 +199,7 @@ export class ProjectExport {
 
   async *#memories(): AsyncGenerator<ExportRecord> {
     for await (const page of this.#pages(MEMORIES)) {
-      for (const rows of bySize(page)) {
+      for (const rows of groupsWithin(page, PAGE_CONTENT_BYTES, (row) => Number(row.content_bytes))) {
         const contents = await this.#contents(rows.map(({ key }) => key));
         for (const row of rows) {
           const record = memoryRecord(row, contents.get(row.key) ?? null);
@@ -278,21 +279,6 @@ function memoryRecord(row: Row, content: string | null): ExportedMemory {
 function partitionOf({ agent_id, session_id }: Row): { readonly agentId?: string; readonly sessionId?: string } {
   const [agentId, sessionId] = [text(agent_id), text(session_id)];
   return { ...(agentId !== null && { agentId }), ...(sessionId !== null && { sessionId }) };
-}
-
-/** Cuts a page of memories so that the contents of each part fit into memory. */
-function* bySize(rows: readonly Row[]): Generator<readonly Row[]> {
-  let part: Row[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    if (part.length > 0 && bytes + Number(row.content_bytes) > PAGE_CONTENT_BYTES) {
-      yield part;
-      [part, bytes] = [[], 0];
-    }
-    part.push(row);
-    bytes += Number(row.content_bytes);
-  }
-  if (part.length > 0) yield part;
 }
 
 function string(value: Row[string] | undefined): string {
