@@ -9,7 +9,7 @@ import type { Clock } from "../kit/clock.ts";
 import { andThen } from "../kit/eventually.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { Accepted } from "../ports/memory-store.ts";
-import type { MemoryService } from "../services/memories.ts";
+import { isToProcess, type MemoryService } from "../services/memories.ts";
 import { check } from "./check.ts";
 import { changeOf, draftOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
@@ -100,7 +100,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
                 if (outcome instanceof Fault) return { index, error: errorView(outcome) };
                 const item = items[index];
                 const content = withContent && item !== undefined && !(item instanceof Fault) ? item.content : "";
-                return { index, memory: view(outcome.memory, content) };
+                return { index, outcome: outcome.outcome, memory: view(outcome.memory, content) };
               }),
               accepted,
               failed: outcomes.length - accepted,
@@ -247,9 +247,9 @@ export function only(outcomes: readonly (Accepted | Fault)[]): Accepted {
   return outcome;
 }
 
-/** HTTP status: 200 if only attributes changed, 202 if the memory is being processed. */
+/** HTTP status: 200 if the content stays, 202 if the memory is being processed. */
 export function statusOf({ outcome, memory }: Accepted): 200 | 202 {
-  return outcome === "updated" && memory.state.status === "completed" ? 200 : 202;
+  return !isToProcess(outcome) && memory.state.status === "completed" ? 200 : 202;
 }
 
 function checkItem(item: unknown, index: number, nowMs: number): MemoryDraft | Fault {

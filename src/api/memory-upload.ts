@@ -4,6 +4,7 @@ import { invariant } from "../domain/fault.ts";
 import type { Memory, ReceivedFile } from "../domain/memory.ts";
 import type { JsonBodies } from "../ports/json-bodies.ts";
 import type { Accepted } from "../ports/memory-store.ts";
+import { isToProcess } from "../services/memories.ts";
 import { parseField } from "./body.ts";
 import { check } from "./check.ts";
 import { attributesOf } from "./drafts.ts";
@@ -52,7 +53,7 @@ export function uploadOperation({ memories, progressOf, clock, jsonBodies }: Upl
       });
       invariant(answer, "what was stored was answered");
       const { status }: Answer = answer;
-      if (outcome !== "updated") return answer;
+      if (isToProcess(outcome)) return answer;
       const [shown] = await memories.withContents(principal.projectId, [memory]);
       return { status, body: view(memory, shown?.content ?? "") };
     },

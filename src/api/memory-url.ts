@@ -5,6 +5,7 @@ import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import { userOf } from "../domain/scope.ts";
 import type { Accepted } from "../ports/memory-store.ts";
+import { isToProcess } from "../services/memories.ts";
 import { attributesOf } from "./drafts.ts";
 import { pathId } from "./ids.ts";
 import { absent, type MemoryOperationsParts, only, statusOf, withStoredContent } from "./memories.ts";
@@ -57,7 +58,7 @@ export function urlOperations({ memories, progressOf, clock, urlFiles }: UrlOper
             return stored;
           });
           invariant(answer, "what was stored was answered");
-          if (outcome !== "updated") return answer;
+          if (isToProcess(outcome)) return answer;
           const { status }: Answer = answer;
           const [shown] = await memories.withContents(principal.projectId, [memory]);
           return { status, body: view(memory, shown?.content ?? "") };

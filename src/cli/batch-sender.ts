@@ -18,6 +18,7 @@ const PROBLEMS_SHOWN_MAX = 20;
 export interface ImportSummary {
   readonly created: number;
   readonly updated: number;
+  readonly unchanged: number;
   readonly refused: number;
 }
 
@@ -33,6 +34,7 @@ export interface Draft {
 export class Tally implements ImportSummary {
   created = 0;
   updated = 0;
+  unchanged = 0;
   refused = 0;
   readonly #progress: Progress;
 
@@ -41,7 +43,7 @@ export class Tally implements ImportSummary {
   }
 
   get stored(): number {
-    return this.created + this.updated;
+    return this.created + this.updated + this.unchanged;
   }
 
   /** Counts something that cannot be imported. @param why continues the place: `line 12 has no text` */
@@ -52,7 +54,7 @@ export class Tally implements ImportSummary {
   }
 
   summary(): string {
-    return `${this.created} created, ${this.updated} updated, ${this.refused} refused`;
+    return `${this.created} created, ${this.updated} updated, ${this.unchanged} unchanged, ${this.refused} refused`;
   }
 }
 
@@ -126,7 +128,8 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
       const error =
         isRecord(item) && isRecord(item.error) ? item.error.message : "the server returned no result for it";
       tally.refuse(draft.place, `was refused: ${String(error)}`);
-    } else if (memory.created_at === memory.updated_at) tally.created++;
+    } else if (isRecord(item) && item.outcome === "created") tally.created++;
+    else if (isRecord(item) && item.outcome === "unchanged") tally.unchanged++;
     else tally.updated++;
   }
 }

@@ -18,9 +18,9 @@ export interface Accepted {
   readonly memory: Memory;
   /**
    * created: a new memory. rewritten: the content is new, or the same content is processed again. updated: only
-   * attributes changed.
+   * attributes changed. unchanged: the memory had all of the values before, so nothing was written and no event sent.
    */
-  readonly outcome: "created" | "rewritten" | "updated";
+  readonly outcome: "created" | "rewritten" | "updated" | "unchanged";
   /** The uploaded file of the replaced content, which no row refers to any more; null if there is none. */
   readonly releasedFile: string | null;
 }

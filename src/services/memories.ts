@@ -185,7 +185,7 @@ export class MemoryService {
     let isReferred = false;
     try {
       const accepted = await store({ ...rest, file });
-      isReferred = accepted.outcome !== "updated";
+      isReferred = isToProcess(accepted.outcome);
       return accepted;
     } finally {
       if (!isReferred) await files.remove(file);
@@ -371,6 +371,11 @@ export class MemoryService {
       this.#parts.wakeIngest();
     });
   }
+}
+
+/** Whether the content of a draft or a change is processed: it is new, or its memory had failed. */
+export function isToProcess(outcome: Accepted["outcome"]): boolean {
+  return outcome === "created" || outcome === "rewritten";
 }
 
 /** Hides memories from searches after the commit of the transaction that deletes or rewrites them. */

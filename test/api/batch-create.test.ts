@@ -22,11 +22,28 @@ describe("202", () => {
     expect(Object.keys(body).sort()).toEqual(["accepted", "data", "failed"]);
     expect([body.accepted, body.failed]).toEqual([3, 0]);
     for (const [at, item] of body.data.entries()) {
-      expect(Object.keys(item)).toEqual(["index", "memory"]);
-      expect(item.index).toBe(at);
+      expect(Object.keys(item)).toEqual(["index", "outcome", "memory"]);
+      expect([item.index, item.outcome]).toEqual([at, "created"]);
       expect(item.memory).toMatchObject({ content: `pebble ${at}`, status: "processing" });
       expect((await mneme.settled(item.memory.id)).body.status).toBe("completed");
     }
+  });
+
+  test("items with a known externalId say what became of them, and what is the same stays untouched", async () => {
+    const item = { content: "a flat pebble", externalId: "flat", title: "Flat", metadata: { grams: 12 } };
+    const first = (await create([item])).body.data[0];
+    const { body: stored } = await mneme.settled(first.memory.id);
+    const outcomes: string[] = [];
+    const times: string[] = [];
+    for (const next of [item, { ...item, title: "Flatter" }, { ...item, content: "a round pebble" }]) {
+      const { outcome, memory } = (await create([next])).body.data[0];
+      outcomes.push(outcome);
+      times.push(memory.updated_at);
+      expect(memory.id).toBe(first.memory.id);
+    }
+    expect(outcomes).toEqual(["unchanged", "updated", "rewritten"]);
+    expect(times[0]).toBe(stored.updated_at);
+    expect(times[1]).not.toBe(stored.updated_at);
   });
 
   test("an invalid item is refused alone, with the error of createMemory", async () => {

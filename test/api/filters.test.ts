@@ -132,10 +132,12 @@ describe("fields", () => {
     await mneme.call("DELETE", `/v1/memories/${body.id}`);
   });
 
-  test("a change updates updated_at only", async () => {
+  test("a change updates updated_at only, and a change to the same values does not", async () => {
     clock.advance(HOUR_MS);
     const since = new Date(clock.now()).toISOString();
-    await mneme.call("PUT", `/v1/memories/${ids.beta}`, { title: "Beta" });
+    await mneme.call("PUT", `/v1/memories/${ids.beta}`, { title: "Beta" }); // as it was
+    expect(await admitted({ updated_at: { $gte: since } })).toEqual([]);
+    await mneme.call("PUT", `/v1/memories/${ids.beta}`, { title: "Beta", expires_at: "2199-01-01T00:00:00Z" });
     expect(await admitted({ updated_at: { $gte: since } })).toEqual(["beta"]);
     expect(await admitted({ created_at: { $gte: since } })).toEqual([]);
   });

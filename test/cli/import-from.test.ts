@@ -68,16 +68,15 @@ describe("an import", () => {
     for (const [from, source] of Object.entries(sources)) {
       const { exitCode, stdout, stderr } = await importFrom(["--from", from, source, "--user", from, "--wait"]);
       expect([from, exitCode, stderr]).toEqual([from, 0, expect.stringContaining("everything is searchable")]);
-      expect(stdout).toContain(`${from}: 1 memories read, 1 created, 0 updated, 0 refused, 0 skipped`);
+      expect(stdout).toContain(`${from}: 1 memories read, 1 created, 0 updated, 0 unchanged, 0 refused, 0 skipped`);
     }
     const before = await Promise.all(Object.keys(sources).map(listOf));
     for (const [from, source] of Object.entries(sources)) {
       const { exitCode, stdout } = await importFrom(["--from", from, source, "--user", from]);
-      expect([exitCode, stdout]).toEqual([0, expect.stringContaining("0 created, 1 updated")]);
+      expect([exitCode, stdout]).toEqual([0, expect.stringContaining("0 created, 0 updated, 1 unchanged")]);
     }
     const after = await Promise.all(Object.keys(sources).map(listOf));
-    const withoutUpdate = (lists: typeof after) => lists.map((list) => list.map(({ updated_at: _, ...rest }) => rest));
-    expect(withoutUpdate(after)).toEqual(withoutUpdate(before));
+    expect(after).toEqual(before);
     expect(after.map((list) => list.map(({ status }) => status))).toEqual(after.map(() => ["completed"]));
 
     const search = async (userId: string, query: string) =>
@@ -88,6 +87,39 @@ describe("an import", () => {
     });
   }, 120_000);
 
+  test("of a newer export takes over what changed, and leaves the rest as it was", async () => {
+    const record = (id: string, memory: string) => ({
+      id,
+      memory,
+      user_id: "news",
+      created_at: "2026-01-02T00:00:00Z",
+    });
+    const old = file("old.json", [
+      record("1", "Ada likes tea"),
+      record("2", "Ada likes figs"),
+      record("3", "Ada sings"),
+    ]);
+    expect((await importFrom(["--from", "mem0", old, "--wait"])).stdout).toContain("3 created, 0 updated, 0 unchanged");
+    const before = await listOf("news");
+    const recent = file("new.json", [
+      record("1", "Ada likes tea"),
+      record("2", "Ada likes plums"),
+      { ...record("3", "Ada sings"), categories: ["music"] },
+      record("4", "Ada swims"),
+    ]);
+    const { stdout } = await importFrom(["--from", "mem0", recent, "--wait"]);
+    expect(stdout).toContain("1 created, 2 updated, 1 unchanged, 0 refused");
+    const after = await listOf("news");
+    const tea = (list: typeof after) => list.find(({ content }) => content === "Ada likes tea");
+    expect(tea(after)).toEqual(tea(before));
+    expect(after.map(({ content, tags }) => [content, tags.includes("music")])).toEqual([
+      ["Ada swims", false],
+      ["Ada sings", true],
+      ["Ada likes plums", false],
+      ["Ada likes tea", false],
+    ]);
+  });
+
   test("of a damaged export stores the rest, says what is wrong and where, and exits with 1", async () => {
     const path = file(
       "damaged.json",
@@ -97,7 +129,7 @@ describe("an import", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain("item 2 at byte 45 is not valid JSON");
     expect(stderr).toContain("item 4 at byte 100 is cut off");
-    expect(stdout).toContain("2 memories read, 2 created, 0 updated, 2 refused");
+    expect(stdout).toContain("2 memories read, 2 created, 0 updated, 0 unchanged, 2 refused");
     expect((await listOf("dam")).map(({ content }) => content)).toEqual(["third", "first"]);
   });
 
@@ -108,7 +140,7 @@ describe("an import", () => {
     ]);
     const { exitCode, stdout, stderr } = await importFrom(["--from", "mem0", path]);
     expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^item 2 at byte \d+ was refused: .*userId/m)]);
-    expect(stdout).toContain("1 created, 0 updated, 1 refused");
+    expect(stdout).toContain("1 created, 0 updated, 0 unchanged, 1 refused");
   });
 
   test("says what came along and what has no place; a dry run stores nothing and needs no key", async () => {

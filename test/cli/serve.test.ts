@@ -62,7 +62,7 @@ describe("a running server", () => {
     test("stores every line, waits until they are searchable, and prints their number", async () => {
       writeFileSync(file, Bun.gzipSync(documents.map((line) => JSON.stringify(line)).join("\n")));
       const { exitCode, stderr } = importInto(file, "--batch", "3");
-      expect(stderr).toContain("7 created, 0 updated, 0 refused");
+      expect(stderr).toContain("7 created, 0 updated, 0 unchanged, 0 refused");
       expect(exitCode).toBe(0);
       const found = await server.call("POST", "/v1/memories/search", {
         query: "green lantern",
@@ -76,7 +76,7 @@ describe("a running server", () => {
 
     test("a repeated import changes nothing and says so", async () => {
       const { exitCode, stderr } = importInto(file);
-      expect(stderr).toContain("0 created, 7 updated, 0 refused");
+      expect(stderr).toContain("0 created, 0 updated, 7 unchanged, 0 refused");
       expect(exitCode).toBe(0);
       const list = await server.call("GET", "/v1/memories?userId=importer&limit=100");
       expect(isRecord(list.body) && Array.isArray(list.body.data) ? list.body.data.length : null).toBe(7);
@@ -90,7 +90,7 @@ describe("a running server", () => {
       expect(exitCode).toBe(1);
       expect(stderr).toContain("line 2 is not valid JSON");
       expect(stderr).toContain("line 3 was refused: ");
-      expect(stderr).toContain("2 created, 0 updated, 2 refused");
+      expect(stderr).toContain("2 created, 0 updated, 0 unchanged, 2 refused");
     });
 
     test("reports a wrong key and a missing file in one line", () => {

@@ -1,6 +1,7 @@
 // Oracle for MemoryStore: computes the expected answers in the simplest way, with lists in memory. The randomised part
 // of the contract compares a store with it, step by step.
 
+import { isDeepStrictEqual } from "node:util";
 import type { FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryId, MemoryKey } from "../../src/domain/ids.ts";
 import {
@@ -48,7 +49,7 @@ export interface OracleQuota {
 /** The outcome of a draft or a change. */
 export interface OracleOutcome {
   readonly memory: OracleMemory;
-  readonly outcome: "created" | "rewritten" | "updated";
+  readonly outcome: "created" | "rewritten" | "updated" | "unchanged";
 }
 
 /** Filter of a list of memories. */
@@ -211,6 +212,7 @@ export class MemoryOracle {
     if (externalId !== null && isMoved && this.#holder(memory.project, userId, externalId, now) !== undefined) {
       return "external_id_conflict";
     }
+    const before = attributesOf(memory);
     const { content } = change;
     const isRework = content !== undefined && (memory.status === "failed" || memory.content !== content);
     if (isRework) {
@@ -237,8 +239,10 @@ export class MemoryOracle {
     if (change.occurredAt !== undefined) memory.occurredAt = change.occurredAt;
     if (change.agentId !== undefined) memory.agentId = change.agentId;
     if (change.sessionId !== undefined) memory.sessionId = change.sessionId;
-    if (!isRework) this.#record("memory.updated", memory);
-    return { memory, outcome: isRework ? "rewritten" : "updated" };
+    if (isRework) return { memory, outcome: "rewritten" };
+    if (isDeepStrictEqual(attributesOf(memory), before)) return { memory, outcome: "unchanged" };
+    this.#record("memory.updated", memory);
+    return { memory, outcome: "updated" };
   }
 
   // The memory of the user with this external id. If it has expired, it is marked as deleted, and the id is free again.
@@ -325,6 +329,13 @@ export class MemoryOracle {
     this.memories.push(memory);
     return memory;
   }
+}
+
+/** A copy of what callers set, except the content. */
+function attributesOf(memory: OracleMemory) {
+  const { userId, externalId, attributes, given, expiresAt, occurredAt, agentId, sessionId } = memory;
+  const times = { expiresAt, occurredAt };
+  return { userId, externalId, agentId, sessionId, ...times, attributes: { ...attributes }, given: new Set(given) };
 }
 
 function toWork(memory: OracleMemory, now: number): void {

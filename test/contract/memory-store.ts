@@ -176,6 +176,55 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await keysOf()).toEqual([before.key]);
       });
 
+      test("and nothing new leaves the memory as it is: its time, its events, and the order of its metadata", async () => {
+        const draft: MemoryDraft = {
+          ...{ content: "some text", externalId: "e", title: "T", type: "note", tags: ["a", "b"], language: "en" },
+          ...{ metadata: { a: 1, b: { c: [1, "2"], d: null } }, userId: "u", agentId: "g", sessionId: "s" },
+          ...{ expiresAt: clock.now() + 9e9, occurredAt: 1_000 },
+        };
+        const before = await completed(draft);
+        await newEvents();
+        clock.advance(1_000);
+        const turned = { ...draft, metadata: { b: { d: null, c: [1, "2"] }, a: 1 } };
+        const part = { content: "some text", externalId: "e", userId: "u" };
+        for (const same of [draft, turned, part]) {
+          expect(await accept(same)).toEqual({ memory: before, outcome: "unchanged", releasedFile: null });
+        }
+        const { content: _, ...attributes } = draft;
+        expect(await store.change(project, before.id, attributes)).toEqual({
+          memory: before,
+          outcome: "unchanged",
+          releasedFile: null,
+        });
+        expect(await reread(before)).toEqual(before);
+        expect(await newEvents()).toEqual([]);
+        const changes: Partial<MemoryDraft>[] = [
+          ...[{ title: "U" }, { type: "email" }, { tags: ["b", "a"] }, { language: "fr" }, { agentId: "h" }],
+          ...[{ metadata: { a: 1 } }, { sessionId: "t" }, { expiresAt: clock.now() + 9e8 }, { occurredAt: 1_001 }],
+        ];
+        for (const changed of changes) {
+          clock.advance(1);
+          const { outcome, memory } = await accept({ ...part, ...changed });
+          expect([outcome, memory.updatedAt]).toEqual(["updated", clock.now()]);
+        }
+        expect(await newEvents()).toHaveLength(changes.length);
+      });
+
+      test("and an attribute that was only extracted so far counts it as given from then on", async () => {
+        const before = await completed({ externalId: "e" });
+        expect(await accept({ externalId: "e", title: before.title ?? "" })).toMatchObject({
+          outcome: "updated",
+          memory: { title: before.title, given: ["title"] },
+        });
+      });
+
+      test("makes a user known again, even if nothing else is new", async () => {
+        await completed({ externalId: "e", userId: "u" });
+        await stores.users.forget(project, "u");
+        expect((await accept({ externalId: "e", userId: "u" })).outcome).toBe("unchanged");
+        expect(await stores.users.get(project, "u")).not.toBeNull();
+      });
+
       test("with other content is processed again: given attributes stay, extracted ones are cleared", async () => {
         const before = await completed({ externalId: "e", title: "given", metadata: { a: 1 } });
         expect(before.type).toBe("note");
@@ -645,10 +694,11 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
 
       test("to the same content changes nothing, unless the memory had failed", async () => {
         const done = await completed();
-        expect((await change(done, { content: "some text" })).outcome).toBe("updated");
-        expect((await reread(done)).state.status).toBe("completed");
+        clock.advance(1_000);
+        expect(await change(done, { content: "some text" })).toMatchObject({ outcome: "unchanged", memory: done });
+        expect(await reread(done)).toEqual(done);
         const waiting = (await accept()).memory;
-        expect((await change(waiting, { content: "some text" })).outcome).toBe("updated");
+        expect((await change(waiting, { content: "some text" })).outcome).toBe("unchanged");
         await complete(await claimOne());
         const broken = await failed();
         expect(await change(broken, { title: "still failed" })).toMatchObject({
@@ -701,7 +751,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           expect([refusal.code, refusal.param]).toEqual(["external_id_conflict", "externalId"]);
           expect(await reread(memory)).toEqual(memory);
         }
-        expect((await change(memory, { externalId: "e", userId: null })).outcome).toBe("updated");
+        expect((await change(memory, { externalId: "e", userId: null })).outcome).toBe("unchanged");
         expect((await change(memory, { externalId: "f", userId: "u" })).outcome).toBe("updated");
         expect((await change(memory, { externalId: "e", userId: "new" })).outcome).toBe("updated");
       });
@@ -980,7 +1030,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           new Map([[memory.key, { name: "t1", sha256: draft("t1").upload.sha256.toString("hex") }]]),
         );
         expect(await store.unreferencedFiles(["t1", "t2"])).toEqual(["t2"]);
-        expect((await accept({ content: text, externalId: "e" })).outcome).toBe("updated");
+        expect((await accept({ content: text, externalId: "e" })).outcome).toBe("unchanged");
         const next = await accept(draft("t2", "Another text."));
         expect([next.outcome, next.releasedFile]).toEqual(["rewritten", "t1"]);
         const short = await accept({ content: "Short.", externalId: "e" });
@@ -1005,7 +1055,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           externalId: "e",
         });
         await accept(draft("f1", 7));
-        expect(await accept(draft("f2", 7))).toMatchObject({ outcome: "updated", releasedFile: null });
+        expect(await accept(draft("f2", 7))).toMatchObject({ outcome: "unchanged", releasedFile: null });
         expect(await accept(draft("f3", 8))).toMatchObject({ outcome: "rewritten", releasedFile: "f1" });
         expect(await accept(draft("f4", 8, "text/plain"))).toMatchObject({ outcome: "rewritten", releasedFile: "f3" });
         expect(await accept({ content: "text", externalId: "e" })).toMatchObject({

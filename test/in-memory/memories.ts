@@ -1,6 +1,7 @@
 // MemoryStore in memory.
 
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../../src/domain/fault.ts";
 import { hashOfFile } from "../../src/domain/file-hash.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
@@ -235,6 +236,16 @@ export class InMemoryMemories implements MemoryStore {
     const refusal = quotaRefusal(this.session, known.projectId, 0, growth);
     if (refusal !== null) return refusal;
     const { now } = this.session;
+    const after = {
+      ...attributesAfter(change, known, isRework),
+      externalId,
+      userId,
+      userKey: this.#ownerKey(known, change.userId),
+    };
+    const isSame = Object.entries(after).every(([name, value]) =>
+      isDeepStrictEqual(value, known[name as keyof MemoryRow]),
+    );
+    if (!isRework && isSame) return { memory: toMemory(known), outcome: "unchanged", releasedFile: null };
     const work: Partial<MemoryRow> = isRework
       ? {
           ...toWork(known, now),
@@ -246,10 +257,7 @@ export class InMemoryMemories implements MemoryStore {
       : {};
     const row = update(this.session, known, {
       ...work,
-      ...attributesAfter(change, known, isRework),
-      externalId,
-      userId,
-      userKey: userId === null ? null : this.#ownerKey(known, userId),
+      ...after,
       updatedAt: now,
     });
     if (!isRework) recordEvent(this.session, "memory.updated", row);
@@ -257,9 +265,9 @@ export class InMemoryMemories implements MemoryStore {
     return { memory: toMemory(row), outcome, releasedFile: isRework ? known.file : null };
   }
 
-  #ownerKey(known: MemoryRow, userId: string): UserKey {
-    if (userId === known.userId && known.userKey !== null) return known.userKey;
-    return nameUser(this.session, known.projectId, userId).key;
+  #ownerKey(known: MemoryRow, userId: string | null | undefined): UserKey | null {
+    if (userId === undefined) return known.userKey;
+    return userId === null ? null : nameUser(this.session, known.projectId, userId).key;
   }
 
   #delete(row: MemoryRow, isPurgeAsked: boolean): Memory {

@@ -10,6 +10,7 @@ import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import {
   attributesOf,
   externalIdConflict,
+  isUnchanged,
   type KnownRow,
   type NewWork,
   newPair,
@@ -107,19 +108,21 @@ export class MemoryChanges {
     if (refusal !== null) return refusal;
 
     const [key, now] = [known.memory_key, this.clock.now()];
+    const after = {
+      userKey: await this.#userKey(known, change.userId, now),
+      externalId: valueAfter(change.externalId, known.external_id),
+      ...attributesOf(change, known, work !== null),
+    };
+    if (work === null && isUnchanged(known, after)) {
+      return { memory: toMemory(known), outcome: "unchanged", releasedFile: null };
+    }
     if (work !== null) {
       const { content, fingerprint, upload } = work;
       const source = sourceColumns(upload === null ? null : unreadSource(upload));
       await this.session.run(REWORK, { key, now, ...source, ...fingerprint });
       await putContent(this.session, key, content);
     }
-    const row = await this.session.get<MemoryRow>(UPDATE, {
-      key,
-      now,
-      userKey: await this.#userKey(known, change.userId, now),
-      externalId: valueAfter(change.externalId, known.external_id),
-      ...attributesOf(change, known, work !== null),
-    });
+    const row = await this.session.get<MemoryRow>(UPDATE, { key, now, ...after });
     invariant(row !== null, `memory ${known.id} disappeared within its own change`);
     await putTags(this.session, [{ row, before: known.tags }]);
     const memory = toMemory(row);

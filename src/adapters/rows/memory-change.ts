@@ -1,6 +1,7 @@
 // What a draft or a change makes of a memory's row: attributes, content, and conflicts of `externalId`.
 
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../../domain/fault.ts";
 import { EXTRACTED_FIELDS, type ExtractedField, type MemoryChange, type ReceivedFile } from "../../domain/memory.ts";
 import { foldTitle, type MemoryRow, numberOrNull } from "./memory.ts";
@@ -23,6 +24,34 @@ export type AttributeColumns = {
   readonly agentId: string | null;
   readonly sessionId: string | null;
 };
+
+/** The owner and the name of a memory, in their stored form. */
+export type OwnerColumns = { readonly userKey: bigint | null; readonly externalId: string | null };
+
+/**
+ * Whether a row has all of these values already. JSON is compared by value: the order of the members of `metadata` does
+ * not count.
+ */
+export function isUnchanged(known: MemoryRow, after: AttributeColumns & OwnerColumns): boolean {
+  return (
+    after.userKey === known.user_key &&
+    after.externalId === known.external_id &&
+    after.title === known.title &&
+    after.type === known.type &&
+    after.tags === known.tags &&
+    after.language === known.language &&
+    isSameJson(after.metadata, known.metadata) &&
+    after.given === known.given &&
+    after.expiresAt === numberOrNull(known.expires_at) &&
+    after.occurredAt === numberOrNull(known.occurred_at) &&
+    after.agentId === known.agent_id &&
+    after.sessionId === known.session_id
+  );
+}
+
+function isSameJson(one: string | null, other: string | null): boolean {
+  return one === other || (one !== null && other !== null && isDeepStrictEqual(JSON.parse(one), JSON.parse(other)));
+}
 
 /** Size and hash of a text. Cost: one SHA-256 over its UTF-8. */
 export function fingerprintOf(content: string): ContentFingerprint {

@@ -246,7 +246,15 @@ export const BatchResult = Type.Object(
   {
     data: Type.Array(
       Type.Union([
-        Type.Object({ index: Type.Integer(), memory: Memory }),
+        Type.Object({
+          index: Type.Integer(),
+          outcome: OneOf(
+            ["created", "rewritten", "updated", "unchanged"],
+            "a known `externalId` makes it `rewritten` with new content, `updated` with new attributes only, and " +
+              "`unchanged` if the memory has all of them already",
+          ),
+          memory: Memory,
+        }),
         Type.Object({ index: Type.Integer(), error: ErrorBody }),
       ]),
     ),

@@ -9,6 +9,10 @@ export type Webhooks = MemoryCompletedWebhookRequest | MemoryFailedWebhookReques
 export type BatchResult = {
     data: Array<{
         index: number;
+        /**
+         * a known `externalId` makes it `rewritten` with new content, `updated` with new attributes only, and `unchanged` if the memory has all of them already
+         */
+        outcome: 'created' | 'rewritten' | 'updated' | 'unchanged';
         memory: Memory;
     } | {
         index: number;

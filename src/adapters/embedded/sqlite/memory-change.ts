@@ -11,10 +11,12 @@ import {
   type AttributeColumns,
   attributesOf,
   externalIdConflict,
+  isUnchanged,
   type KnownRow,
   type NewWork,
   newPair,
   newWork,
+  type OwnerColumns,
   valueAfter,
 } from "../../rows/memory-change.ts";
 import { type ContentFingerprint, keptFileOf, unreadSource } from "../../rows/memory-file.ts";
@@ -110,6 +112,14 @@ export class MemoryChanges {
     if (refusal !== null) return refusal;
 
     const [key, now] = [known.memory_key, this.clock.now()];
+    const after = {
+      userKey: this.#userKey(known, change.userId, now),
+      externalId: valueAfter(change.externalId, known.external_id),
+      ...attributesOf(change, known, work !== null),
+    };
+    if (work === null && isUnchanged(known, after)) {
+      return { memory: toMemory(known), outcome: "unchanged", releasedFile: null };
+    }
     if (work !== null) {
       const { content, fingerprint, upload } = work;
       const source = upload === null ? null : unreadSource(upload);
@@ -118,13 +128,9 @@ export class MemoryChanges {
         .run({ key, now, source, ...fingerprint });
       putContent(this.database, key, content);
     }
-    const row = this.database.prepare<MemoryRow, AttributeColumns & Owner & { key: bigint; now: number }>(UPDATE).get({
-      key,
-      now,
-      userKey: this.#userKey(known, change.userId, now),
-      externalId: valueAfter(change.externalId, known.external_id),
-      ...attributesOf(change, known, work !== null),
-    });
+    const row = this.database
+      .prepare<MemoryRow, AttributeColumns & OwnerColumns & { key: bigint; now: number }>(UPDATE)
+      .get({ key, now, ...after });
     invariant(row !== null, `memory ${known.id} disappeared within its own change`);
     const memory = toMemory(row);
     if (work === null) this.outbox.record(known.project_key, "memory.updated", memory);
@@ -161,5 +167,3 @@ export class MemoryChanges {
 export function putContent(database: SqliteDatabase, key: bigint, content: string): void {
   database.prepare<never, { key: bigint; content: string }>(PUT_CONTENT).run({ key, content });
 }
-
-type Owner = { readonly userKey: bigint | null; readonly externalId: string | null };

@@ -2,6 +2,7 @@
 
 from .batch_result import BatchResult
 from .batch_result_data_item_type_0 import BatchResultDataItemType0
+from .batch_result_data_item_type_0_outcome import BatchResultDataItemType0Outcome
 from .batch_result_data_item_type_1 import BatchResultDataItemType1
 from .chat import Chat
 from .chat_completion import ChatCompletion
@@ -152,6 +153,7 @@ from .webhook_with_secret_events_item import WebhookWithSecretEventsItem
 __all__ = (
     "BatchResult",
     "BatchResultDataItemType0",
+    "BatchResultDataItemType0Outcome",
     "BatchResultDataItemType1",
     "Chat",
     "ChatCompletion",

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.batch_result_data_item_type_0_outcome import (
+    BatchResultDataItemType0Outcome,
+    check_batch_result_data_item_type_0_outcome,
+)
+
 if TYPE_CHECKING:
     from ..models.memory import Memory
 
@@ -18,15 +23,20 @@ class BatchResultDataItemType0:
     """
     Attributes:
         index (int):
+        outcome (BatchResultDataItemType0Outcome): a known `externalId` makes it `rewritten` with new content, `updated`
+            with new attributes only, and `unchanged` if the memory has all of them already
         memory (Memory):
     """
 
     index: int
+    outcome: BatchResultDataItemType0Outcome
     memory: Memory
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         index = self.index
+
+        outcome: str = self.outcome
 
         memory = self.memory.to_dict()
 
@@ -35,6 +45,7 @@ class BatchResultDataItemType0:
         field_dict.update(
             {
                 "index": index,
+                "outcome": outcome,
                 "memory": memory,
             }
         )
@@ -48,10 +59,13 @@ class BatchResultDataItemType0:
         d = dict(src_dict)
         index = d.pop("index")
 
+        outcome = check_batch_result_data_item_type_0_outcome(d.pop("outcome"))
+
         memory = Memory.from_dict(d.pop("memory"))
 
         batch_result_data_item_type_0 = cls(
             index=index,
+            outcome=outcome,
             memory=memory,
         )
 
