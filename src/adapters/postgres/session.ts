@@ -56,8 +56,14 @@ interface Compiled {
 
 const compiledOf = new Map<string, Compiled>();
 
+/** A statement with `$1` for `$name`, and the values of its parameters; null for one that `params` lacks. */
+export function bound(sql: string, params: Bindings): { readonly sql: string; readonly values: readonly Value[] } {
+  const { sql: numbered, names } = compiled(sql);
+  return { sql: numbered, values: names.map((name) => params[name] ?? null) };
+}
+
 /** Converts `$name` to `$1`. Statements are cached, so they must be constants or have few variants. */
-export function compiled(sql: string): Compiled {
+function compiled(sql: string): Compiled {
   let known = compiledOf.get(sql);
   if (known === undefined) {
     const names: string[] = [];
@@ -93,11 +99,8 @@ abstract class StatementSession {
   }
 
   #result(sql: string, params: Bindings): Promise<Result> {
-    const { sql: numbered, names } = compiled(sql);
-    return this.query(
-      numbered,
-      names.map((name) => params[name] ?? null),
-    );
+    const { sql: numbered, values } = bound(sql, params);
+    return this.query(numbered, values);
   }
 }
 

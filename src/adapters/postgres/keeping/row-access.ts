@@ -4,10 +4,9 @@ import { createHash } from "node:crypto";
 import type { ExportSource } from "../../rows/keeping/project-export.ts";
 import { listOf, type RowReader, type RowWriter, type WriteRows } from "../../rows/keeping/row-access.ts";
 import type { ComparedStores } from "../../rows/keeping/verification.ts";
-import type { Client, Connection } from "../client.ts";
-import { compiled } from "../session.ts";
+import type { Client } from "../client.ts";
 import type { DatabaseSnapshot } from "./snapshot.ts";
-import { inTransaction } from "./transaction.ts";
+import { inTransaction, rowsOf } from "./transaction.ts";
 
 const KEYS = "(SELECT value::bigint FROM json_array_elements_text($keys::text::json) AS given (value))";
 const IDS = "(SELECT value FROM json_array_elements_text($ids::text::json) AS given (value))";
@@ -30,7 +29,7 @@ export function writeRows(client: Client): WriteRows {
         keys: KEYS,
         ids: IDS,
         dialect: "postgres",
-        all: (sql, params) => run(connection, sql, params),
+        all: (sql, params = {}) => rowsOf(connection, sql, params),
       };
       return work(rows);
     });
@@ -83,10 +82,4 @@ export async function* keptPieces(snapshot: DatabaseSnapshot, name: string): Asy
 
 function readerOf(snapshot: DatabaseSnapshot): RowReader {
   return { keys: KEYS, ids: IDS, all: (sql, params = {}) => snapshot.all(sql, params) };
-}
-
-async function run<Row>(connection: Connection, sql: string, params: Parameters<RowReader["all"]>[1] = {}) {
-  const { sql: numbered, names } = compiled(sql);
-  const values = names.map((name) => params[name] ?? null);
-  return (await connection.query(numbered, values)).rows as readonly Row[];
 }

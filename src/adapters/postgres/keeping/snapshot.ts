@@ -1,7 +1,8 @@
 // The database as it was at one moment: a read-only transaction that lasts as long as a copy is made.
 
 import type { Client, Connection } from "../client.ts";
-import { type Bindings, compiled } from "../session.ts";
+import type { Bindings } from "../session.ts";
+import { rowsOf } from "./transaction.ts";
 
 const BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /** Numbers of rows that are fetched at once. The next one is chosen by the size of the rows before. */
@@ -24,10 +25,8 @@ export class DatabaseSnapshot {
   }
 
   /** All rows of a query. */
-  async all<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
-    const { sql: numbered, names } = compiled(sql);
-    const values = names.map((name) => params[name] ?? null);
-    return (await this.connection.query(numbered, values)).rows as readonly Row[];
+  all<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
+    return rowsOf<Row>(this.connection, sql, params);
   }
 
   /**

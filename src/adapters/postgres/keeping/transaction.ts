@@ -1,6 +1,7 @@
-// Runs a transaction of a command that keeps or moves data. It takes no locks of projects.
+// Runs transactions and queries of a command that keeps or moves data. They take no locks of projects.
 
 import type { Client, Connection } from "../client.ts";
+import { type Bindings, bound } from "../session.ts";
 
 /** Runs `work` in one transaction. */
 export async function inTransaction<T>(client: Client, work: (connection: Connection) => Promise<T>): Promise<T> {
@@ -14,4 +15,10 @@ export async function inTransaction<T>(client: Client, work: (connection: Connec
   } finally {
     await connection.end(isBroken); // closing the connection undoes an open transaction
   }
+}
+
+/** All rows of a query with parameters `$name`. */
+export async function rowsOf<Row>(connection: Connection, sql: string, params: Bindings): Promise<readonly Row[]> {
+  const { sql: numbered, values } = bound(sql, params);
+  return (await connection.query(numbered, values)).rows as readonly Row[];
 }
