@@ -1,17 +1,16 @@
 // The operation that stores a file as a memory. upload.ts receives the form, and ingestion reads the file later.
 
 import { invariant } from "../domain/fault.ts";
-import type { Memory, ReceivedFile } from "../domain/memory.ts";
+import type { Memory } from "../domain/memory.ts";
 import type { JsonBodies } from "../ports/json-bodies.ts";
-import type { Accepted } from "../ports/memory-store.ts";
-import { isToProcess } from "../services/memories.ts";
 import { parseField } from "./body.ts";
 import { check } from "./check.ts";
 import { attributesOf } from "./drafts.ts";
-import { type MemoryOperationsParts, only, statusOf, withStoredContent } from "./memories.ts";
-import { type Answer, type Operation, operation } from "./operation.ts";
+import type { MemoryOperationsParts } from "./memories.ts";
+import { type Operation, operation } from "./operation.ts";
 import { Body, JsonMap, NoQuery, Optional } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
+import { createFromFile, type FileOnDisk, replayOfFile } from "./stored-file.ts";
 import type { Upload } from "./upload.ts";
 import { memoryView } from "./views.ts";
 
@@ -40,28 +39,9 @@ export function uploadOperation({ memories, progressOf, clock, jsonBodies }: Upl
     run: async ({ principal, body, upload, commit }) => {
       invariant(upload, "uploadMemory is called with a file");
       const attributes = attributesIn(jsonBodies, body, clock.now());
-      let answer: Answer | null = null;
-      const { memory, outcome } = await memories.withUpload(receivedFile(upload), async (file) => {
-        let stored: Accepted | null = null;
-        answer = await commit(async (tx) => {
-          const accepted = only(await memories.create(tx, principal, [{ ...attributes, content: "", upload: file }]));
-          stored = accepted;
-          return { status: statusOf(accepted), body: view(accepted.memory, "") };
-        });
-        invariant(stored, "what was committed was stored");
-        return stored;
-      });
-      invariant(answer, "what was stored was answered");
-      const { status }: Answer = answer;
-      if (isToProcess(outcome)) return answer;
-      const [shown] = await memories.withContents(principal.projectId, [memory]);
-      return { status, body: view(memory, shown?.content ?? "") };
+      return createFromFile({ memories, commit, view }, principal, receivedFile(upload), attributes);
     },
-    // With status 202, the file had not been read yet, so the first answer had no content either.
-    replay: ({ status, body }, { principal }) =>
-      status === 202
-        ? { status, body }
-        : withStoredContent(memories, principal, (body as { readonly id: string }).id, status, body),
+    replay: replayOfFile(memories),
   });
 }
 
@@ -86,7 +66,7 @@ function attributesIn(
   return attributesOf({ ...plain, ...structured } as Fields, nowMs);
 }
 
-function receivedFile({ sha256, file }: Upload): Omit<ReceivedFile, "file"> & { readonly path: string } {
+function receivedFile({ sha256, file }: Upload): FileOnDisk {
   const { path, filename, mediaType, bytes } = file;
   return { path, bytes, sha256: Buffer.from(sha256, "hex"), source: { filename, media_type: mediaType, bytes } };
 }

@@ -1,17 +1,16 @@
 // The operations that make a memory from a URL, and fetch it again. Nothing is fetched unless a caller asks for it.
 
-import { Fault, invariant } from "../domain/fault.ts";
+import { Fault } from "../domain/fault.ts";
 import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import { userOf } from "../domain/scope.ts";
-import type { Accepted } from "../ports/memory-store.ts";
-import { isToProcess } from "../services/memories.ts";
 import { attributesOf } from "./drafts.ts";
 import { pathId } from "./ids.ts";
-import { absent, type MemoryOperationsParts, only, statusOf, withStoredContent } from "./memories.ts";
-import { type Answer, type Operation, operation } from "./operation.ts";
+import { absent, type MemoryOperationsParts } from "./memories.ts";
+import { type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
+import { createFromFile, replayOfFile, storeWithFile } from "./stored-file.ts";
 import type { UrlFiles } from "./url-file.ts";
 import { memoryView } from "./views.ts";
 
@@ -45,31 +44,12 @@ export function urlOperations({ memories, progressOf, clock, urlFiles }: UrlOper
         userOf(principal, given.userId); // nothing is fetched for a key that may not store it
         const { received, discard } = await urlFiles.receive(url, signal);
         try {
-          let answer: Answer | null = null;
-          const { memory, outcome } = await memories.withUpload(received, async (file) => {
-            let stored: Accepted | null = null;
-            answer = await commit(async (tx) => {
-              const draft = { ...attributes, content: "", upload: file };
-              const accepted = only(await memories.create(tx, principal, [draft]));
-              stored = accepted;
-              return { status: statusOf(accepted), body: view(accepted.memory, "") };
-            });
-            invariant(stored, "what was committed was stored");
-            return stored;
-          });
-          invariant(answer, "what was stored was answered");
-          if (isToProcess(outcome)) return answer;
-          const { status }: Answer = answer;
-          const [shown] = await memories.withContents(principal.projectId, [memory]);
-          return { status, body: view(memory, shown?.content ?? "") };
+          return await createFromFile({ memories, commit, view }, principal, received, attributes);
         } finally {
           await discard();
         }
       },
-      replay: ({ status, body }, { principal }) =>
-        status === 202
-          ? { status, body }
-          : withStoredContent(memories, principal, (body as { readonly id: string }).id, status, body),
+      replay: replayOfFile(memories),
     }),
 
     operation({
@@ -99,18 +79,11 @@ export function urlOperations({ memories, progressOf, clock, urlFiles }: UrlOper
             if (now === null) throw absent(id);
             return { status: 200, body: view(now.memory, now.content) };
           }
-          let answer: Answer | null = null;
-          await memories.withUpload(received, async (file) => {
-            let stored: Accepted | null = null;
-            answer = await commit(async (tx) => {
-              stored = await memories.change(tx, principal, id, { content: "", upload: file });
-              if (stored === null) throw absent(id);
-              return { status: statusOf(stored), body: view(stored.memory, "") };
-            });
-            invariant(stored, "what was committed was changed");
-            return stored;
+          const { answer } = await storeWithFile({ memories, commit, view }, received, async (tx, file) => {
+            const changed = await memories.change(tx, principal, id, { content: "", upload: file });
+            if (changed === null) throw absent(id);
+            return changed;
           });
-          invariant(answer, "what was changed was answered");
           return answer;
         } finally {
           await discard();

@@ -3,15 +3,15 @@
 import { createHash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { ReceivedFile } from "../domain/memory.ts";
 import type { FileFormats } from "../ports/document-reader.ts";
 import type { FetchedPage, OutboundFetcher } from "../ports/outbound.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
+import type { FileOnDisk } from "./stored-file.ts";
 import { cleanName } from "./upload.ts";
 
 /** A file that was fetched. It stays on disk until it is kept or discarded. */
 export interface FetchedFile {
-  readonly received: Omit<ReceivedFile, "file"> & { readonly path: string };
+  readonly received: FileOnDisk;
   /** Removes the file unless it was moved away. Never rejects. */
   discard(): Promise<void>;
 }
