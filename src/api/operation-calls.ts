@@ -8,7 +8,7 @@ import type { OperationRequest, SendToOperation } from "./protocol-endpoint.ts";
 /** A JSON object from an answer, not validated. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An operation refused a call. `message` is public. */
+/** An operation answered a call with an error. `message` is public. */
 export class OperationRefused extends Error {
   override readonly name = "OperationRefused";
 
@@ -24,7 +24,7 @@ export class OperationRefused extends Error {
 /** Query parameters; those that are null or undefined are left out. */
 export type QueryParameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Calls operations with the key of one caller. */
+/** Calls operations with the key of one caller. Each call throws OperationRefused if it is answered with an error. */
 export class Operations {
   readonly #send: SendToOperation;
   readonly #signal: AbortSignal;
@@ -35,29 +35,29 @@ export class Operations {
     this.#signal = signal;
   }
 
-  /** Reads. @throws OperationRefused */
+  /** Sends a GET request. */
   get(path: string, query: QueryParameters = {}): Promise<Json> {
     return this.#call({ method: "GET", target: path + queryText(query) });
   }
 
-  /** Posts a body. @throws OperationRefused; Fault `invalid_request` if the key is malformed */
+  /** Sends a POST request. @throws Fault `invalid_request` if the idempotency key is malformed */
   post(path: string, body: Json, idempotencyKey?: string): Promise<Json> {
     // a key that no header can have is refused like any other wrong key
     const once = idempotencyKey === undefined ? {} : { idempotencyKey: checkIdempotencyKey(idempotencyKey) };
     return this.#call({ method: "POST", target: path, body, ...once });
   }
 
-  /** Replaces. @throws OperationRefused */
+  /** Sends a PUT request. */
   put(path: string, body: Json): Promise<Json> {
     return this.#call({ method: "PUT", target: path, body });
   }
 
-  /** Deletes. @throws OperationRefused */
+  /** Sends a DELETE request. */
   delete(path: string, query: QueryParameters = {}): Promise<Json> {
     return this.#call({ method: "DELETE", target: path + queryText(query) });
   }
 
-  /** Deletes what the body describes. @throws OperationRefused */
+  /** Sends a DELETE request with a body, which says what to delete. */
   deleteBy(path: string, body: Json): Promise<Json> {
     return this.#call({ method: "DELETE", target: path, body });
   }

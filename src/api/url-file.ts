@@ -19,7 +19,7 @@ export interface FetchedFile {
 /** Fetches files. */
 export interface UrlFiles {
   /**
-   * Streams what `url` answers to disk. After a failure, no file is left.
+   * Downloads `url` to disk. After a failure, no file is left.
    * @throws Fault `unsafe_url`, also if the operator has switched this off; `fetch_failed`; `payload_too_large`;
    *   `unsupported_media_type`; `overloaded` if too many files are being fetched
    */
@@ -28,7 +28,7 @@ export interface UrlFiles {
 
 /** Maximum number of files fetched at the same time. */
 const FETCHING_MAX = 16;
-/** Endings of file names by the media type that a server names: formats without a signature are told by the name. */
+/** File extensions by media type, because formats without a signature are recognised by the file name. */
 const ENDINGS: Readonly<Record<string, string>> = {
   "text/html": ".html",
   "application/xhtml+xml": ".html",

@@ -6,10 +6,7 @@ import type { Progress } from "./terminal.ts";
 
 /** Maximum size of a request in characters, well below the API's limit of 100 MB. */
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
-/**
- * Number of concurrent requests. With more than one, the next request is read and sent while the server stores the
- * previous one.
- */
+/** Maximum number of requests in flight. With two, one batch is read and sent while the server stores the other. */
 const REQUESTS_MAX = 2;
 /** Number of problems that are printed; further ones are only counted. */
 const PROBLEMS_SHOWN_MAX = 20;

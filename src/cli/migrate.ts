@@ -12,16 +12,13 @@ import { Progress, readableDuration } from "./terminal.ts";
 
 /** Help for migrate, as `[flag, description]`. */
 export const MIGRATE_HELP: readonly (readonly [string, string])[] = [
-  [
-    "--from DIRECTORY|postgres://…",
-    "Data directory or database that has the data; it can be read meanwhile, not changed",
-  ],
-  ["--to DIRECTORY|postgres://…", "Empty folder or database that gets it"],
+  ["--from DIRECTORY|postgres://…", "Data directory or database to move; during the move it can be read, not changed"],
+  ["--to DIRECTORY|postgres://…", "Empty folder or database to move to"],
   ["--rate NUMBER[K|M|G]", "Copy at most this many bytes per second (default: unlimited)"],
   ["--models-dir DIRECTORY", "Folder of the models (default: as for serve)"],
   [
     "--reopen DIRECTORY|postgres://…",
-    "Allow changes of a source again, and move nothing: a move that has not ended is given up",
+    "Allow changes of a source again, and move nothing; gives up a move that has not ended",
   ],
 ];
 
@@ -30,7 +27,7 @@ const DATABASE = /^postgres(ql)?:\/\//i;
 /**
  * Runs `mneme migrate`.
  * @returns the text to print
- * @throws Error with one sentence; the command can be repeated, and goes on where it was
+ * @throws Error with a message for the operator; run again, the command continues where it stopped
  */
 export async function migrateCommand(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {

@@ -1,9 +1,9 @@
-// Answers to the requests of commands (control.ts), or the error for the person who runs the command.
+// Waits for the answer to a command's request (control.ts), and turns a refusal into an error for the operator.
 
 import { UsageError } from "../kit/flags.ts";
 import type { Control } from "./control.ts";
 
-/** @throws Error with the message of an answer that is a refusal */
+/** Returns the answer. @throws UsageError with the message of a refusal; Error if there is no answer */
 export async function accepted(answer: ReturnType<Control>): Promise<Response> {
   let response: Response;
   try {

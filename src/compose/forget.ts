@@ -51,7 +51,7 @@ const SWEEPS_MAX = 5;
 
 /**
  * Erases a subject from all stores. Repeat the call if it fails: what was erased stays erased.
- * @throws Fault if there is no such subject, or it must not be erased; Error if something is left
+ * @throws Fault as `TraceFinder.find`, or if the subject must not be erased; Error if something is left
  */
 export async function forget(parts: ForgetParts, { kind, id, project }: ForgetRequest): Promise<Receipt> {
   const { traces, clock } = parts;

@@ -57,7 +57,7 @@ export function openStorage(options: StorageOptions, closers: Closers): Promise<
 
 /**
  * Opens the database, which other nodes may use too, and locks the data directory, until `closers` run.
- * @throws DatabaseError, StoreError or NativeError with a sentence for the operator
+ * @throws DatabaseError, StoreError or NativeError if the database or the directory cannot be used
  */
 async function openPostgresStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
   const { config, onDeliveries, clock, log } = options;

@@ -1,5 +1,5 @@
-// Makes one memory of a conversation: a JSON list of messages, which Mneme reads turn by turn. JSON keeps messages
-// apart whose text looks like the beginning of another one.
+// Makes one memory of a conversation: a JSON list of messages, which Mneme reads turn by turn. In plain text, a message
+// that contains something like the beginning of another one would be split.
 
 import { storable, timeOf } from "./mapping.ts";
 

@@ -1,4 +1,4 @@
-// Opens what an import is given on disk: a file (plain, .gz or a ZIP archive) or a folder, and reads its records.
+// Reads the records of an export on disk: a file (plain, .gz or a ZIP archive) or a folder.
 
 import { closeSync, createReadStream, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";

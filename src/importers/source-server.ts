@@ -6,7 +6,7 @@ import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { type CallSource, type Importer, SourceError, type SourceRecord } from "./imported.ts";
 import { readJsonItems } from "./json-items.ts";
 
-/** Timeout of a page, in milliseconds. Some servers compute a page for long. */
+/** Timeout of a page, in milliseconds. Some servers need long to compute a page. */
 const PAGE_TIMEOUT_MS = 120_000;
 /** Maximum size of a page in bytes. */
 const PAGE_BYTES_MAX = 256 * 1024 * 1024;

@@ -88,8 +88,11 @@ export class IngestWorker {
   /** One promise per job in progress. It resolves when the job's result is stored. */
   readonly #processing = new Set<Promise<void>>();
   #wake: AbortController = new AbortController();
-  /** The last look for jobs, if it found none and nothing has happened since that could have made one. */
-  #vain: { readonly filter: string; readonly untilMs: number } | null = null;
+  /**
+   * The last search for jobs with this filter found none, and none is due before `untilMs` (Unix milliseconds) unless
+   * `wake` is called. null if there may be jobs.
+   */
+  #foundNone: { readonly filter: string; readonly untilMs: number } | null = null;
   #running: Promise<unknown> | null = null;
 
   constructor(parts: IngestParts) {
@@ -128,11 +131,11 @@ export class IngestWorker {
 
   /** Looks for jobs now, without waiting until the next known job is due. */
   wake(): void {
-    this.#vain = null;
+    this.#foundNone = null;
     this.#endSleep();
   }
 
-  /** Looks for jobs now, unless the last look found none and would find none again. */
+  /** Ends the sleep of the claim loop, which then looks for jobs unless it knows that there are none. */
   #endSleep(): void {
     this.#wake.abort();
   }
@@ -159,7 +162,7 @@ export class IngestWorker {
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController(); // before the claim, so that a wake during the claim ends the sleep after it
       try {
-        const canClaim = this.#capacity.hasRoomForJobs && this.#parts.hasSpace() && this.#vainForMs() === 0;
+        const canClaim = this.#capacity.hasRoomForJobs && this.#parts.hasSpace() && this.#noJobsForMs() === 0;
         const claimed = canClaim ? await this.#claim() : 0;
         if (claimed === 0) await clock.sleep(await this.#idleMs(), this.#wake.signal);
       } catch (err) {
@@ -173,21 +176,21 @@ export class IngestWorker {
   async #idleMs(): Promise<number> {
     if (!this.#parts.hasSpace()) return STORE_RETRY_MS;
     if (!this.#capacity.hasRoomForJobs) return SWEEP_MS;
-    const vainForMs = this.#vainForMs();
-    if (vainForMs > 0) return vainForMs;
+    const noJobsForMs = this.#noJobsForMs();
+    if (noJobsForMs > 0) return noJobsForMs;
     const { claimFilter } = this.#runner;
     const { signal } = this.#wake;
     const dueInMs = (await this.#parts.stores.jobs.nextJobInMs(claimFilter)) ?? SWEEP_MS;
     const idleMs = Math.min(Math.max(dueInMs, 1), this.#claimEveryMs);
     if (!signal.aborted)
-      this.#vain = { filter: JSON.stringify(claimFilter), untilMs: this.#parts.clock.now() + idleMs };
+      this.#foundNone = { filter: JSON.stringify(claimFilter), untilMs: this.#parts.clock.now() + idleMs };
     return idleMs;
   }
 
-  /** Milliseconds during which looking for jobs is in vain; 0 if there may be one. */
-  #vainForMs(): number {
-    if (this.#vain === null || this.#vain.filter !== JSON.stringify(this.#runner.claimFilter)) return 0;
-    return Math.min(Math.max(0, this.#vain.untilMs - this.#parts.clock.now()), this.#claimEveryMs);
+  /** Time in milliseconds during which no job is due; 0 if there may be one. */
+  #noJobsForMs(): number {
+    if (this.#foundNone === null || this.#foundNone.filter !== JSON.stringify(this.#runner.claimFilter)) return 0;
+    return Math.min(Math.max(0, this.#foundNone.untilMs - this.#parts.clock.now()), this.#claimEveryMs);
   }
 
   get #claimEveryMs(): number {

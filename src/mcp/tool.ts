@@ -37,7 +37,10 @@ interface Declared {
 
 /** A tool. */
 export interface Tool extends Declared {
-  /** @param args checked against `input` @throws OperationRefused; Fault */
+  /**
+   * @param args checked against `input`
+   * @throws OperationRefused if an operation answers with an error; Fault if an argument is not valid
+   */
   readonly run: (args: unknown, call: ToolCall) => Promise<Json>;
 }
 

@@ -12,7 +12,7 @@ import type { Eventually } from "../kit/eventually.ts";
 /** What a deletion still has to do. */
 export interface DeletionWork {
   readonly conditions: DeletionConditions;
-  /** Cursor of the list of memories where it goes on; null at the beginning. */
+  /** Cursor of the next page of the list of memories; null at the beginning. */
   readonly cursor: string | null;
 }
 
@@ -31,7 +31,7 @@ export interface DeletionStore {
   /** The work of a deletion in status `processing`; null if it has ended or does not exist. */
   work(projectId: ProjectId, id: DeletionId): Eventually<DeletionWork | null>;
   /**
-   * Notes that the deletion deleted `deleted` more memories. It goes on at `cursor`; with null, it is completed.
+   * Notes that the deletion deleted `deleted` more memories. It continues at `cursor`; with null, it is completed.
    * Returns null if it has ended or does not exist.
    */
   advance(

@@ -47,7 +47,7 @@ export interface OutboundSender {
 
 /** A page that was fetched. */
 export interface FetchedPage {
-  /** Where it comes from, after redirects. */
+  /** Its URL after redirects. */
   readonly url: string;
   /** The media type that its server names, in lower case, without parameters; null if it names none. */
   readonly mediaType: string | null;

@@ -1,6 +1,6 @@
-// Deletions by conditions: counts what matches, begins a deletion, and carries deletions on in the background, also
-// after a restart. Each step deletes the matching memories of one page of the list in one transaction, with its place,
-// so that a step happens once whatever stops the server.
+// Deletions by conditions: counts what matches, begins a deletion, and continues deletions in the background, even
+// after a restart. A step is one transaction, which deletes the matching memories of one page of the list and stores
+// the cursor of the next page. So each step happens exactly once, even if the server is killed.
 
 import type { Deletion, DeletionConditions } from "../domain/deletion.ts";
 import { Fault, invariant } from "../domain/fault.ts";
@@ -20,16 +20,16 @@ import { hideAfterCommit } from "./memories.ts";
 
 /** Memories that one step looks at: it takes about 10 ms if it deletes them all. */
 const STEP_MEMORIES = 200;
-/** Rest between two steps, so that requests run between them. */
+/** Pause between two steps in milliseconds, so that requests run between them. */
 const REST_MS = 5;
-/** Deletions that take turns. */
+/** Maximum number of deletions that take turns. The others wait until one of these has ended. */
 const TURNS = 8;
-/** Longest time until a deletion of a node that ended is carried on by another one, in milliseconds. */
+/** Maximum time in milliseconds until another node continues the deletion of a node that has stopped. */
 const POLL_MS = 10_000;
 /** Attempts of one step in a row before the deletion fails, and the pauses between them, in milliseconds. */
 const ATTEMPTS_MAX = 6;
 const PAUSE_FIRST_MS = 500;
-/** How long a deletion that has ended can be read. */
+/** How long a deletion that has ended can be read, in milliseconds. */
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** What the service needs. */
@@ -56,12 +56,12 @@ export class DeletionService {
     this.#parts = parts;
   }
 
-  /** Starts to carry on deletions that are in progress. */
+  /** Starts to continue the deletions in progress. */
   start(): void {
     this.#running ??= this.#loop();
   }
 
-  /** Stops after the current step. The next start goes on. */
+  /** Stops after the current step. The next start continues. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake.abort();
@@ -88,10 +88,10 @@ export class DeletionService {
   }
 
   /**
-   * Begins a deletion, and does its first step: up to 200 memories of the scope are looked at, so that a small deletion
-   * is complete with the transaction.
+   * Begins a deletion, and does its first step, which looks at up to 200 memories of the scope. So a small deletion is
+   * complete when the transaction is.
    * @param matched number of memories that match, from `count`
-   * @param isExact refuses a deletion that is complete at once if another number was deleted than `matched`
+   * @param isExact refuses a deletion that is complete after its first step but did not delete `matched` memories
    * @throws Fault `overloaded` if the project has too many deletions in progress; `invalid_state` because of `isExact`
    */
   async begin(

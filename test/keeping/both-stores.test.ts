@@ -1,5 +1,5 @@
-// The commands that keep data work on both stores: export and import, backup and restore, forget, verify and reindex,
-// through a running server and without one. An export is the same file, whichever store has the project.
+// Commands on the embedded store and on PostgreSQL: export and import, backup and restore, forget, verify and reindex,
+// with a running server and without one. The export of a project is the same file from both stores.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -19,8 +19,8 @@ import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "./project-index.t
 import { StoreError } from "./store-error.ts";
 
 /**
- * Erasing texts rests for this multiple of its duration above the milliseconds. With a sweep every 30 seconds, it takes
- * at most about a sixth of the time. Writes run between its steps.
+ * If erasing texts takes longer than REST_AFTER_MS, it rests for REST_FACTOR times the excess. With a sweep every 30
+ * seconds, it takes at most about a sixth of the time. Writes run between its steps.
  */
 const REST_FACTOR = 5;
 const REST_AFTER_MS = 5_000;

@@ -35,8 +35,8 @@ export class StoreError extends Error {
 }
 
 /**
- * Returns the Fault for a full disk, and for a file that is closed, since waiting can help. Returns null for other
- * errors: callers learn nothing of them.
+ * Returns the Fault for a full disk, and for a store that is closed to changes: a repeated request may succeed later.
+ * Returns null for other errors, whose details callers must not see.
  */
 export function faultOfStore(error: unknown): Fault | null {
   if (!(error instanceof StoreError)) return null;

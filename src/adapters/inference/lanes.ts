@@ -47,7 +47,7 @@ export interface LanesOptions {
   readonly lanes?: number;
   /** Runtime of the models. Default `auto`. */
   readonly runtime?: ModelRuntime;
-  /** Whether lanes load the reranker when they start, and not when it is needed. Default: yes. */
+  /** Whether lanes load the reranker at their start instead of at its first use. Default: yes. */
   readonly preloadsReranker?: boolean;
   /** Resident memory in bytes above which a lane is replaced. Default 768 MiB. */
   readonly memoryBytesMax?: number;

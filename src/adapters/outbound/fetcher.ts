@@ -1,5 +1,5 @@
-// Fetches what a caller of the API names by its URL, in bounded time and size. Connects only to addresses that guard.ts
-// has just checked, also after each redirect.
+// Fetches a page or file from a URL that a caller of the API names, within limits of time and size. Connects only to
+// addresses that guard.ts has just checked, also after each redirect.
 
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -26,7 +26,7 @@ const HEADERS = {
   "accept-encoding": "gzip, deflate, br",
   "user-agent": "Mneme",
 };
-/** Makes what decompresses a body, by the value of the header `Content-Encoding`. */
+/** Creates a decompressor, by the value of the header `Content-Encoding`. */
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
   gzip: createGunzip,
   "x-gzip": createGunzip,
@@ -79,7 +79,7 @@ export function createOutboundFetcher({
   };
 }
 
-/** The first answer that is no redirect, and where it comes from. */
+/** Follows redirects. Returns the first successful response and its address. @throws FetchFailed; UnsafeTarget */
 async function follow(
   url: string,
   admission: Required<Admission>,
@@ -175,7 +175,7 @@ function toFault(error: unknown, isRedirected: boolean): unknown {
     return new Fault("unsafe_url", `${which} ${error.message}.`, { param: "url", cause: error });
   }
   if (error instanceof FetchFailed) return failed(error.message, error);
-  // what the system or the decompressor reports; faults of the caller's `write` pass
+  // Errors of the connection and the decompressor have a code. All others come from the caller's `write`.
   if (error instanceof Fault || !(error instanceof Error) || !("code" in error)) return error;
   if (
     String(error.code).startsWith("Z_") ||

@@ -45,7 +45,7 @@ const INSERT = `WITH given AS (
   )
   SELECT made.* FROM made`;
 
-// of drafts, those whose pair of user and externalId a memory has, even if it has expired
+// positions of the drafts whose pair of user and externalId belongs to a memory, even to an expired one
 const TAKEN = `SELECT given.position FROM unnest($userIds::text[], $externalIds::text[]) WITH ORDINALITY
     AS given (user_id, external_id, position)
   LEFT JOIN users ON users.project_key = $projectKey AND users.id = given.user_id
@@ -124,7 +124,7 @@ export class MemoryIntake {
     return externalId === undefined ? null : this.changes.holderOf(projectId, userId, externalId);
   }
 
-  /** The pairs of user and externalId of drafts that memories have. */
+  /** Names (`pairOf`) of the pairs of user and externalId that belong to memories already. */
   async #taken(projectKey: bigint, drafts: readonly MemoryDraft[]): Promise<Set<string>> {
     const named = drafts.filter(({ externalId }) => externalId !== undefined);
     if (named.length === 0) return new Set();

@@ -47,7 +47,7 @@ export function refuseServer(where: string, { version, encoding, isStandby }: Se
 
 /**
  * Checks the server and applies the missing migrations in one transaction. Returns the id of the database.
- * @throws DatabaseError with a sentence for the operator
+ * @throws DatabaseError if the database cannot be used
  */
 export async function prepareDatabase(client: Client): Promise<string> {
   const connection = await client.begin("BEGIN");
@@ -69,7 +69,7 @@ export async function prepareDatabase(client: Client): Promise<string> {
 
 /**
  * Checks the server and the version of the tables, and changes nothing. Returns the id of the database.
- * @throws DatabaseError with a sentence for the operator, also if the database has other tables than this version makes
+ * @throws DatabaseError if the database cannot be used, or has the tables of another version
  */
 export async function readDatabase(client: Client): Promise<string> {
   const [row] = (await client.read(SERVER, [])).rows;

@@ -9,13 +9,13 @@ import type { Session } from "./session.ts";
 
 const USED = "SELECT plan, documents, storage_bytes FROM projects WHERE project_key = $projectKey";
 
-/** What is left of a plan. */
+/** Quota of a project during a transaction: see `ProjectQuotas.room`. */
 interface QuotaRoom {
   /** The Fault if a further change by `growth` would exceed the plan, apart from expired memories. */
   refusal(growth: StoredAmount): Promise<Fault | null>;
   /** Counts a change that will be stored. */
   take(growth: StoredAmount): void;
-  /** Forgets what was taken, because it is stored now. */
+  /** Forgets the counted changes, because they are stored now. */
   readAgain(): void;
 }
 
@@ -38,9 +38,10 @@ export class ProjectQuotas {
   }
 
   /**
-   * What is left of the plan, for several changes in one transaction: `take` counts what the database does not know
-   * yet. If `refusal` refuses, the caller stores what it took and asks `ProjectQuotas.refusal`.
-   * @param now what is stored
+   * Checks several changes of one transaction that are stored later, together. `take` counts a change until it is
+   * stored. After a refusal, the caller stores the changes that it took and asks `ProjectQuotas.refusal`, which makes
+   * room by recording expired memories.
+   * @param now plan and stored amount of the project
    */
   room(projectKey: bigint, now: UsedRow): QuotaRoom {
     let used: UsedRow | null = now;

@@ -20,9 +20,9 @@ export interface Session {
   /** Returns the first row, or null if there is none. */
   get<Row>(sql: string, params?: Bindings): Promise<Row | null>;
   /**
-   * Returns the row whose column `asked` is `key`, or null. `sql` selects such rows for all of `$keys`; callers at the
-   * same time may share a statement. Its other parameters are those of the last caller, so they are times, or the same
-   * for all.
+   * Returns the row whose column `asked` is `key`, or null. `sql` selects the rows of all `$keys`, because concurrent
+   * callers share one statement. It runs with the other parameters of the last caller, so these must not differ between
+   * callers, except for the current time.
    */
   getShared<Row>(sql: string, key: string | bigint, params?: Bindings): Promise<Row | null>;
   /** Returns the number of changed rows. */

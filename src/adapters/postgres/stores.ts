@@ -72,7 +72,7 @@ export interface PostgresStores extends Stores {
 
 /**
  * Connects to the database and applies the missing migrations.
- * @throws DatabaseError with a sentence for the operator
+ * @throws DatabaseError if the database cannot be used
  */
 export async function openPostgresStores(options: PostgresStoreOptions): Promise<PostgresStores> {
   const { url, onEffectFailure, answerMsMax, transactionMsMax, nodeId = "", ...surroundings } = options;

@@ -1,5 +1,6 @@
-// Stores what the `add` of mem0 sends. With `infer: false` each message becomes a memory, as there. Otherwise mem0 lets
-// a language model write short facts; Mneme stores the messages themselves, as one memory that is read turn by turn.
+// Stores the messages of mem0's `add`. With `infer: false`, each message becomes a memory, as in mem0. Otherwise mem0
+// lets a language model write short facts; Mneme stores the messages as they are, in one memory that is read turn by
+// turn.
 
 import type { Json, Operations } from "../../api/operation-calls.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -30,7 +31,7 @@ const FIELDS = [
   "expiration_date",
   "categories",
 ] as const;
-/** They shape what mem0's language model extracts, or name the only form of the answer that there is. */
+/** Fields without effect: they shape what mem0's language model extracts, or choose a form of the answer. */
 const IGNORED = [
   "custom_categories",
   "custom_instructions",
@@ -60,7 +61,7 @@ interface Message {
 
 /**
  * Stores the messages of a request.
- * @throws Fault; OperationRefused
+ * @throws Fault `invalid_request`; OperationRefused if the API refuses the only memory, or the whole batch
  */
 export async function addMemories(body: unknown, principal: Principal, operations: Operations): Promise<Added> {
   const fields = fieldsOf(body, FIELDS, IGNORED);
@@ -86,7 +87,7 @@ export async function addMemories(body: unknown, principal: Principal, operation
   };
 }
 
-/** What became of messages. */
+/** Result of adding messages. */
 export interface Added {
   /** Memories of the API. */
   readonly memories: readonly Json[];

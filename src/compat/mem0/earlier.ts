@@ -1,5 +1,5 @@
-// Requests of mem0's earlier clients (2.x for JavaScript), which name entities beside the filters or in the query, as
-// requests of today's.
+// Converts requests of mem0's earlier clients (2.x for JavaScript) to those of current clients. The earlier ones name
+// entities beside the filters or in the query.
 
 import { isRecord } from "../../kit/record.ts";
 import { entitiesOf } from "./adding.ts";

@@ -51,7 +51,7 @@ type RunList = (call: Mem0Call) => Promise<{ readonly results: readonly Json[] }
 const BASE = `${COMPATIBLE_PREFIX}mem0`;
 /** How long `add` waits until its memories are searchable, in milliseconds. */
 const SEARCHABLE_TIMEOUT_MS = 10_000;
-/** How long the deletion of many memories is waited for, and the time between two looks, in milliseconds. */
+/** Maximum time to wait for the deletion of many memories, and the polling interval, in milliseconds. */
 const DELETED_TIMEOUT_MS = 30_000;
 const JOB_POLL_MS = 100;
 const PAGE_ITEMS_DEFAULT = 100;
@@ -61,7 +61,7 @@ const RESULTS_DEFAULT = 10;
 const BATCH_MAX = 100;
 /** Maximum number of users that are listed. */
 const USERS_MAX = 10_000;
-/** Parameters that clients of some versions add to every request. A key decides about the project. */
+/** Parameters that some clients add to every request. They have no effect, because the key determines the project. */
 const EVERYWHERE = ["org_id", "project_id", "org_name", "project_name"] as const;
 
 /** The endpoints of mem0's API. */
@@ -73,7 +73,7 @@ export function mem0Endpoints(parts: Mem0Parts): readonly ProtocolEndpoint[] {
     posts("/v3/memories/add/", "add", (call) => add(call, parts)),
     posts("/v3/memories/search/", "search", search),
     posts("/v3/memories/", "getAll", getAll),
-    // those of earlier clients, whose answers are lists without an envelope
+    // routes of earlier clients, which expect lists without an envelope
     posts("/v1/memories/", "add", async (call) => (await add(call, parts)).results),
     ...["v1", "v2"].map((version) => posts(`/${version}/memories/search/`, "search", earlierSearch)),
     posts("/v2/memories/", "getAll", (call) => earlierList({ ...call, body: withEntitiesInFilters(call.body) })),
@@ -350,7 +350,7 @@ async function deleteAll({ query, principal, operations, request }: Mem0Call, { 
   return { message: isDone ? "Memories deleted successfully!" : "The memories are being deleted." };
 }
 
-/** Deletes the memories of entities, or of a confined key's user; waits for the end, but not for long. */
+/** Deletes the memories of entities, or of a confined key's user. Waits up to DELETED_TIMEOUT_MS for the end. */
 async function deleteOf(
   entities: Entities,
   { userId }: Mem0Call["principal"],

@@ -13,7 +13,8 @@ const READ_MAX = 10_000;
 
 /**
  * The memories that match, newest first.
- * @throws Fault `invalid_filter`; `invalid_request` if too many memories have to be read; OperationRefused
+ * @throws Fault `invalid_filter`; `invalid_request` if too many memories have to be read; OperationRefused if the list
+ *   of the API answers with an error
  */
 export async function* matching(selection: Selection, operations: Operations): AsyncGenerator<Json> {
   const filter = parseFilter(selection.filter);

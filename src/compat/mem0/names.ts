@@ -1,10 +1,11 @@
-// How names of mem0 are called in Mneme. mem0's memories belong to up to four entities: user, agent, run and app.
+// Names of mem0, and the fields of Mneme that they stand for. A memory of mem0 belongs to up to four entities: user,
+// agent, run and app.
 
 import { Fault } from "../../domain/fault.ts";
 import { nearestName } from "../../kit/nearest.ts";
 import { isRecord } from "../../kit/record.ts";
 
-/** Member of a memory's metadata with what mem0 knows of it and a memory has no field for. Importers use it too. */
+/** Member of the metadata that holds mem0's fields without a counterpart. The importer of mem0 uses the same name. */
 export const DETAILS = "mem0";
 
 /** mem0's names of entities, and the fields of a memory that hold them. An app has no field; see `DETAILS`. */

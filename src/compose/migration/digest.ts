@@ -2,7 +2,7 @@
 
 import type { FilledPart } from "../../domain/store-copy.ts";
 
-/** Tables that two stores with the same data need not share: numbers, and the progress of a copy. */
+/** Tables that may differ in stores with the same data: counters, and the progress of a copy. */
 const NOT_COMPARED = [
   ...["rows sequences", "rows sqlite_sequence", "rows store", "texts store", "texts meta"],
   ...["rows restoring_progress", "rows restoring_triggers"],

@@ -28,7 +28,7 @@ export interface Moved {
   readonly bytes: number;
 }
 
-/** Counts the bytes of a move, limits their rate, and tells the progress. */
+/** Counts the bytes of a move, limits their rate, and reports the progress. */
 export class MovePace {
   readonly #limit: RateLimit;
   #bytes = 0;

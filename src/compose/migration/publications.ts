@@ -20,7 +20,7 @@ const REST_MS = 1;
 /** A publication without its bytes. */
 export interface PublicationLine {
   readonly type: "publication";
-  /** Where to go on after it: `<project>/<memory key>`. */
+  /** Where reading continues after it: `<project>/<memory key>`. */
   readonly place: string;
   readonly memory_key: string;
   readonly first_chunk_key: string;

@@ -8,7 +8,7 @@ import { accepted } from "../accepted.ts";
 import { storeLayout } from "./layout.ts";
 import { openSourceDirectory } from "./source-directory.ts";
 
-/** Allows changes of a database again. @throws DatabaseError with one sentence */
+/** Allows changes of a database again. @throws DatabaseError if it cannot be used */
 export async function reopenDatabase(url: string): Promise<void> {
   const database = await MovedDatabase.openSource(url, storeLayout());
   try {
@@ -18,7 +18,7 @@ export async function reopenDatabase(url: string): Promise<void> {
   }
 }
 
-/** Allows changes of a data directory again. @throws UsageError, StoreError or NativeError with one sentence */
+/** Allows changes of a data directory again. @throws UsageError, StoreError or NativeError if it cannot be opened */
 export async function reopenDirectory(config: Config, clock: Clock, log: Log): Promise<void> {
   const directory = await openSourceDirectory(config, clock, log);
   try {

@@ -26,8 +26,8 @@ const LAST_PUBLICATION = "last publication";
 
 /**
  * Moves everything from the database at `url` to the data directory of `config`.
- * @throws UsageError, DatabaseError, StoreError or Error with one sentence; then the source stays closed to changes,
- *   and another call continues the move
+ * @throws UsageError, DatabaseError, StoreError or Error with a message for the operator; then the source stays closed
+ *   to changes, and another call continues the move
  */
 export async function moveToDirectory(config: Config, url: string, log: Log, options: MoveOptions): Promise<Moved> {
   const { dataDir, modelsDir } = config;

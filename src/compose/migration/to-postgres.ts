@@ -16,8 +16,8 @@ const BATCH_BYTES = 2 * 1024 * 1024;
 
 /**
  * Moves everything from a data directory to the database at `url`.
- * @throws UsageError, DatabaseError or Error with one sentence; then the source stays closed to changes, and another
- *   call continues the move
+ * @throws UsageError, DatabaseError or Error with a message for the operator; then the source stays closed to changes,
+ *   and another call continues the move
  */
 export async function moveToPostgres(control: Control, url: string, options: MoveOptions): Promise<Moved> {
   const database = await MovedDatabase.openTarget(url, storeLayout());

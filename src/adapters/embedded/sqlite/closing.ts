@@ -7,7 +7,7 @@ import { CLOSED_MESSAGE } from "./errors.ts";
 const PREFIX = "mneme_closed";
 /** The table of commit numbers, which every transaction changes. */
 const OPEN = "store";
-/** Queries are answered, and not counted. */
+/** Changes of this table are ignored instead of refused: queries are answered, but not counted. */
 const UNCOUNTED = "monthly_usage";
 
 const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> '${OPEN}'`;

@@ -73,7 +73,7 @@ export interface SqliteStores extends Stores {
   snapshot<T>(alongside: () => Promise<T>): Promise<readonly [SqliteDatabase, T]>;
   /** Runs `write` on the writing connection in one transaction, when its turn comes. It must take milliseconds. */
   write<T>(write: (database: SqliteDatabase) => T): Eventually<T>;
-  /** Has what imports left erased that ended without a word, such as by a crash. The caller has the lock. */
+  /** Marks the projects of imports that a crash ended as removed, so that they are erased. The caller has the lock. */
   giveUpImports(): void;
   /** Like `write`, but `work` may wait for other things; then other writers wait too. */
   writeLong<T>(work: (database: SqliteDatabase) => Promise<T>): Promise<T>;

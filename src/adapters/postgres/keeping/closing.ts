@@ -12,13 +12,13 @@ const FUNCTION = "mneme_refuse_change";
 const TRIGGER = "mneme_closed";
 
 /**
- * Tables that stay open: what nodes agree on for a minute, the files of uploads whose memories are refused, and the
- * progress of a move.
+ * Tables that can still be changed: short-lived agreements of nodes, files of uploads, whose memories are refused
+ * afterwards, and the progress of a move.
  */
 const OPEN = `'mneme_store', 'mneme_migration', 'kept_files', 'rate_windows', 'rate_slots', 'request_flights',
   'query_reservations', 'node_tasks'`;
 
-/** Queries are answered, and not counted. */
+/** Changes of this table are ignored instead of refused: queries are answered, but not counted. */
 const UNCOUNTED = "monthly_usage";
 const NOT_COUNTED_FUNCTION = "mneme_skip_change";
 

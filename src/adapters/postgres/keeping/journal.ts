@@ -35,7 +35,7 @@ export async function refuseUnfinishedMove(client: Client): Promise<void> {
 }
 
 /**
- * Begins a move into the database, or goes on with it.
+ * Begins a move into the database, or continues it.
  * @throws DatabaseError `unfinished` if other stores are being moved into it, `not_empty` if it has data
  */
 export async function beginMove(client: Client, sourceId: string): Promise<MoveProgress> {

@@ -1,4 +1,4 @@
-// Copies data out of the database and back into it, checks and repairs it. It works beside the nodes.
+// Exports, imports, copies, checks and repairs the data of the database. Nodes can run at the same time.
 
 import { Fault } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -84,7 +84,7 @@ export class PostgresKeeper implements StoreKeeper {
     return importProject({ write: writeRows(client), hidden, files, clock, newWebhookSecret }, records);
   }
 
-  /** Has what imports left erased whose process was killed. */
+  /** Marks the projects of imports whose process was killed as removed, so that what they stored is erased. */
   async giveUpImports(): Promise<void> {
     const now = this.parts.clock.now();
     const since = IMPORT_MS_MAX - now;

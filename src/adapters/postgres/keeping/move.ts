@@ -30,7 +30,7 @@ export class MovedDatabase {
 
   /**
    * Opens a database that gets data. Creates its tables.
-   * @throws DatabaseError with a sentence for the operator
+   * @throws DatabaseError if it cannot be used
    */
   static async openTarget(url: string, layout: StoreLayout): Promise<MovedDatabase> {
     return MovedDatabase.#open(url, layout, prepareDatabase);
@@ -38,7 +38,7 @@ export class MovedDatabase {
 
   /**
    * Opens a database that has data. Does not change it.
-   * @throws DatabaseError with a sentence for the operator, also if its tables are those of another version
+   * @throws DatabaseError if it cannot be used, or has the tables of another version
    */
   static async openSource(url: string, layout: StoreLayout): Promise<MovedDatabase> {
     return MovedDatabase.#open(url, layout, async (client) => {
@@ -82,12 +82,12 @@ export class MovedDatabase {
     return refuseData(this.client);
   }
 
-  /** Begins a move into the database, or goes on with it. @throws DatabaseError `unfinished` or `not_empty` */
+  /** Begins a move into the database, or continues it. @throws DatabaseError `unfinished` or `not_empty` */
   begin(sourceId: string): Promise<MoveProgress> {
     return beginMove(this.client, sourceId);
   }
 
-  /** What writes the parts of a copy. */
+  /** Creates the writer of the parts of a copy. */
   writer(): Promise<CopyWriter> {
     return CopyWriter.open(this.client, this.layout.tables);
   }

@@ -159,7 +159,7 @@ class ProjectImport {
     return { projectId: project.id, records: this.#records };
   }
 
-  /** Has everything that was stored erased, by the server that runs or by the next one that starts. */
+  /** Marks the project as removed. The server that runs, or the next one that starts, erases what was stored. */
   async giveUp(): Promise<void> {
     await this.#file?.incoming?.discard();
     const project = this.#project;

@@ -91,7 +91,8 @@ export class TraceFinder {
 
   /**
    * @param project id or name of the project of a memory or user; null: the default project
-   * @throws Fault if there is no such subject
+   * @throws Fault `project_not_found`, `user_not_found` or `memory_not_found`; `invalid_request` for the name of
+   *   several projects
    */
   async find(kind: SubjectKind, id: string, project: string | null): Promise<Subject> {
     return this.write(async (rows) => {
@@ -160,9 +161,7 @@ export class TraceFinder {
     });
   }
 
-  /**
-   * Erases the row of a user and the keys that are confined to it. Its memories, chats and events are erased before.
-   */
+  /** Erases the row of a user and the keys confined to the user. Erase the memories, chats and events before. */
   async eraseUser({ userKey: user, projectKey: project, id }: Subject): Promise<void> {
     await this.write(async (rows) => {
       for (const table of ["api_keys", "idempotency_records"]) {
