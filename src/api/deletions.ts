@@ -1,4 +1,4 @@
-// The operations that delete memories by conditions, and read how far a deletion is.
+// The operations that delete memories by conditions, and read the progress of a deletion.
 
 import type { DeletionConditions } from "../domain/deletion.ts";
 import { Fault } from "../domain/fault.ts";
@@ -44,7 +44,7 @@ export function deletionOperations(deletions: DeletionService): readonly Operati
     operation({
       name: "getJob",
       group: "Memories",
-      summary: "Read how far a deletion is. It can be read for 7 days after its end.",
+      summary: "Read the progress of a deletion. It can be read for 7 days after its end.",
       method: "GET",
       path: "/v1/jobs/:id",
       scope: "memories:write",

@@ -12,7 +12,10 @@ export const DeleteMemories = Body({
   filters: Type.Optional(Filters),
   dryRun: Optional(Type.Boolean({ default: false, description: "true: only count the memories that match" })),
   matched: Optional(
-    Type.Integer({ minimum: 0, description: "answer of a dry run: if another number matches now, nothing is deleted" }),
+    Type.Integer({
+      minimum: 0,
+      description: "number from a dry run: if another number matches now, nothing is deleted",
+    }),
   ),
 });
 /** A checked body of deleteMemories. */

@@ -45,7 +45,7 @@ const attributes = {
   ),
   tags: Optional(
     Type.Array(Text({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
-      description: `at most ${LIMITS.tagsPerMemory}; default: extracted from the text`,
+      description: `at most ${LIMITS.tagsPerMemory} tags; default: tags extracted from the text`,
     }),
   ),
   metadata: Optional(Metadata),
@@ -73,7 +73,7 @@ export const CreateMemoryFromUrl = Body({
   url: Text({
     minLength: 1,
     maxLength: LIMITS.webhookUrlCharacters,
-    description: "http or https, of a page or file in a format that uploads have",
+    description: "http or https URL of a page or file; the formats are those of uploads",
   }),
   ...attributes,
 });
@@ -205,7 +205,7 @@ export const Memory = Type.Object(
         filename: Text(),
         media_type: Text(),
         bytes: Type.Integer(),
-        url: Type.Optional(Text({ description: "where the server fetched it" })),
+        url: Type.Optional(Text({ description: "URL from which the server fetched it" })),
       }),
     ),
     chunk_count: Type.Optional(Type.Integer({ description: "present when completed" })),

@@ -145,7 +145,7 @@ export const retryMemory = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Read how far a deletion is. It can be read for 7 days after its end.
+ * Read the progress of a deletion. It can be read for 7 days after its end.
  *
  * Requires the scope `memories:write`. A key that is confined to one user may call it, for that user only.
  *

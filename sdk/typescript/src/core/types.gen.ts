@@ -463,7 +463,7 @@ export type Memory = {
         media_type: string;
         bytes: number;
         /**
-         * where the server fetched it
+         * URL from which the server fetched it
          */
         url?: string;
     } | null;
@@ -601,7 +601,7 @@ export type MemoryWithoutContent = {
         media_type: string;
         bytes: number;
         /**
-         * where the server fetched it
+         * URL from which the server fetched it
          */
         url?: string;
     } | null;
@@ -1167,7 +1167,7 @@ export type DeleteMemoriesData = {
          */
         dryRun?: boolean | null;
         /**
-         * answer of a dry run: if another number matches now, nothing is deleted
+         * number from a dry run: if another number matches now, nothing is deleted
          */
         matched?: number | null;
     };
@@ -1330,7 +1330,7 @@ export type CreateMemoryData = {
          */
         type?: string | null;
         /**
-         * at most 50; default: extracted from the text
+         * at most 50 tags; default: tags extracted from the text
          */
         tags?: Array<string> | null;
         /**
@@ -1658,7 +1658,7 @@ export type UpdateMemoryData = {
          */
         type?: string | null;
         /**
-         * at most 50; default: extracted from the text
+         * at most 50 tags; default: tags extracted from the text
          */
         tags?: Array<string> | null;
         /**
@@ -2077,7 +2077,7 @@ export type UploadMemoryResponse = UploadMemoryResponses[keyof UploadMemoryRespo
 export type CreateMemoryFromUrlData = {
     body: {
         /**
-         * http or https, of a page or file in a format that uploads have
+         * http or https URL of a page or file; the formats are those of uploads
          */
         url: string;
         /**
@@ -2089,7 +2089,7 @@ export type CreateMemoryFromUrlData = {
          */
         type?: string | null;
         /**
-         * at most 50; default: extracted from the text
+         * at most 50 tags; default: tags extracted from the text
          */
         tags?: Array<string> | null;
         /**

@@ -354,7 +354,7 @@ class AsyncMemories:
         return job
 
     async def job(self, id: str, **options: Unpack[CallOptions]) -> Job:  # noqa: A002 name of the API
-        """Read how far a deletion is."""
+        """Read the progress of a deletion."""
         return await self._transport.call(get_job.request(id), Job.from_dict, _call_options(options))
 
     async def retry(

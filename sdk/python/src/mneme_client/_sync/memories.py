@@ -349,7 +349,7 @@ class Memories:
         return job
 
     def job(self, id: str, **options: Unpack[CallOptions]) -> Job:  # noqa: A002 name of the API
-        """Read how far a deletion is."""
+        """Read the progress of a deletion."""
         return self._transport.call(get_job.request(id), Job.from_dict, _call_options(options))
 
     def retry(

@@ -18,7 +18,7 @@ class MemoryWithoutContentSourceType0:
         filename (str):
         media_type (str):
         bytes_ (int):
-        url (str | Unset): where the server fetched it
+        url (str | Unset): URL from which the server fetched it
     """
 
     filename: str

@@ -1,4 +1,4 @@
-"""Read how far a deletion is. It can be read for 7 days after its end."""
+"""Read the progress of a deletion. It can be read for 7 days after its end."""
 
 from __future__ import annotations
 
