@@ -3,9 +3,9 @@
 // detected correctly. `bun bench/extraction.ts --help` lists the flags.
 
 import { join } from "node:path";
-import { readLines } from "../src/cli/lines.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
+import { readLines } from "../src/kit/lines.ts";
 import { stopWordsOf } from "../src/kit/stop-words.ts";
 import { detectLanguage } from "../src/preparation/language.ts";
 import { prepare } from "../src/preparation/prepare.ts";

@@ -8,12 +8,12 @@
 
 import { resolve } from "node:path";
 import { Client } from "../src/cli/client.ts";
-import { readLines } from "../src/cli/lines.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import type { MemoryKey } from "../src/domain/ids.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { readLines } from "../src/kit/lines.ts";
 import { isRecord } from "../src/kit/record.ts";
 import { seeded } from "../test/support/seeded.ts";
 import { ask, type Search, type SearchReply } from "./lib/ask.ts";

@@ -1,9 +1,9 @@
 // Documents of a BEIR corpus, and the time that a server takes to make them searchable.
 
 import { Client } from "../../src/cli/client.ts";
-import { readLines } from "../../src/cli/lines.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { readLines } from "../../src/kit/lines.ts";
 import type { RunningServer } from "../../test/support/server.ts";
 
 /** Interval between two looks whether all memories are completed. */

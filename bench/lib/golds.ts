@@ -2,8 +2,8 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readLines } from "../../src/cli/lines.ts";
 import { fold } from "../../src/kit/fold.ts";
+import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 import { queriesFile } from "./collection.ts";
 

@@ -2,8 +2,8 @@
 
 import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { readLines } from "../../src/cli/lines.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 import { collectionContent, ingestCollection, ingestLines, type ServerContent, serve } from "./served-collection.ts";
 

@@ -1,36 +1,13 @@
-// 95 % intervals of means over questions, by percentile bootstrap (Efron 1979): questions are resampled with
-// replacement, and the interval is the middle 95 % of the resampled means. Pure and seeded: equal figures give equal
-// intervals.
+// 95 % intervals of differences and of figures that are not means; src/bench/intervals.ts has those of means.
 
-import { seeded } from "../../test/support/seeded.ts";
-import { mean, percentile } from "./metrics.ts";
+import { bootstrapInterval, type Interval, meanInterval } from "../../src/bench/intervals.ts";
+import { mean } from "./metrics.ts";
 
-/** 95 % interval. */
-export interface Interval {
-  readonly low: number;
-  readonly high: number;
-}
+export { type Interval, meanInterval };
 
 /** Mean difference of two rankings on the same questions, with its interval. */
 export interface Difference extends Interval {
   readonly mean: number;
-}
-
-/** Number of resamples. More of them would change the bounds by less than one unit of the third printed digit. */
-const RESAMPLES = 1_000;
-const SEED = 20_261_121;
-const TAIL = 0.025;
-
-/** The interval of the mean of `values`; NaN bounds for no values. */
-export function meanInterval(values: readonly number[]): Interval {
-  if (values.length === 0) return { low: Number.NaN, high: Number.NaN };
-  const chance = seeded(SEED);
-  const means = Array.from({ length: RESAMPLES }, () => {
-    let sum = 0;
-    for (let draw = 0; draw < values.length; draw++) sum += values[Math.floor(chance() * values.length)] ?? 0;
-    return sum / values.length;
-  });
-  return { low: percentile(TAIL, means), high: percentile(1 - TAIL, means) };
 }
 
 /**
@@ -43,11 +20,9 @@ export function resampledInterval<Item>(
   figure: (groups: readonly (readonly Item[])[]) => number,
 ): Interval {
   if (groups.some((group) => group.length === 0)) return { low: Number.NaN, high: Number.NaN };
-  const chance = seeded(SEED);
-  const draw = (group: readonly Item[]) =>
+  const draw = (group: readonly Item[], chance: () => number) =>
     group.map(() => group[Math.floor(chance() * group.length)]).filter((item) => item !== undefined);
-  const figures = Array.from({ length: RESAMPLES }, () => figure(groups.map(draw)));
-  return { low: percentile(TAIL, figures), high: percentile(1 - TAIL, figures) };
+  return bootstrapInterval((chance) => figure(groups.map((group) => draw(group, chance))));
 }
 
 /**

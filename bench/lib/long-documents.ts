@@ -3,9 +3,9 @@
 
 import { existsSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { readLines } from "../../src/cli/lines.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 
 /** Files below the folder `documents`. They are named after the projects that use them as test data. */

@@ -4,8 +4,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { memoryOfLine } from "../../src/cli/import.ts";
-import { readLines } from "../../src/cli/lines.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { readLines } from "../../src/kit/lines.ts";
 import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { ingestLines, type ServerContent } from "./served-collection.ts";
 

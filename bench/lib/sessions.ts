@@ -1,7 +1,7 @@
 // Reads a collection whose documents are single turns of conversations, and joins the turns of each session into one
 // memory.
 
-import { readLines } from "../../src/cli/lines.ts";
+import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 
 /** A session of a conversation as one memory, with the positions of its turns. */

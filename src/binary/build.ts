@@ -45,6 +45,7 @@ async function main(): Promise<number> {
     minify: { whitespace: true, syntax: true, identifiers: false },
     // The binary must not read settings from files that happen to be in its working directory.
     compile: { outfile: OUTPUT, autoloadDotenv: false, autoloadBunfig: false },
+    define: { "process.env.MNEME_BENCH_COMMIT": JSON.stringify(commit()) },
     plugins: [carryAssets(assets), carryConsole(await consoleSources()), loadLibrariesUnpacked],
     throw: false,
   });
@@ -56,6 +57,15 @@ async function main(): Promise<number> {
   const megabytes = Math.round(statSync(OUTPUT).size / MIB);
   process.stdout.write(`${OUTPUT}: ${megabytes} MiB in ${readableDuration(performance.now() - startedAt)}\n`);
   return 0;
+}
+
+// The commit for the results of `mneme bench`; an empty text outside of a checkout.
+function commit(): string {
+  const { success, stdout } = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], {
+    cwd: ROOT,
+    stderr: "ignore",
+  });
+  return success ? stdout.toString().trim() : "";
 }
 
 // The files to embed, by their target paths below the runtime folder. All libraries go into one folder, because they

@@ -3,10 +3,10 @@
 
 import { LIMITS } from "../domain/limits.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
+import { readLines } from "../kit/lines.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { BatchSender, type ImportSummary, Tally } from "./batch-sender.ts";
 import { Client } from "./client.ts";
-import { readLines } from "./lines.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
 /** Options of an import. */

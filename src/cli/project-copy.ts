@@ -19,10 +19,10 @@ import {
 } from "../domain/project-export.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
+import { readLines } from "../kit/lines.ts";
 import { createLog } from "../kit/log.ts";
 import { isRecord } from "../kit/record.ts";
 import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
-import { readLines } from "./lines.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
 /** Help for the flags of export, as `[flag, description]`. */

@@ -137,6 +137,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         : runAccountsCommand("models", argv, distribution),
     help: async () => [...(await import("./accounts.ts")).accountsHelp("models"), "", ...alignRows([MODEL_CHECK_HELP])],
   },
+  bench: {
+    summary: "Measure latency, throughput and quality on this machine, with a server of its own",
+    run: runBench,
+    flags: [{ title: "bench", rows: async () => (await import("./bench.ts")).BENCH_HELP }],
+  },
   version: { summary: "Print the version", run: runVersion },
   help: { summary: "Print this help", run: runHelp },
   child: { summary: null, run: runChild },
@@ -259,6 +264,17 @@ async function runHook(argv: readonly string[]): Promise<number> {
   const { hookCommand, readHookInput } = await import("./hook.ts");
   const text = await hookCommand(argv, process.env, await readHookInput());
   return text === "" ? 0 : print([text]);
+}
+
+async function runBench(argv: readonly string[], distribution: Distribution): Promise<number> {
+  if (argv[0] === "server") {
+    // the hidden command with which a benchmark starts its server, which must not outlive it
+    (await import("../children/parent-death.ts")).dieWithParent();
+    return runServe(argv.slice(1), distribution);
+  }
+  const { benchCommand } = await import("./bench.ts");
+  await Bun.write(Bun.stdout, `${await benchCommand(argv, startOf(distribution))}\n`);
+  return 0;
 }
 
 async function runAccountsCommand(

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, RequestRefused } from "../../src/cli/client.ts";
 import { memoryOfLine, parseImportOptions } from "../../src/cli/import.ts";
-import { readLines } from "../../src/cli/lines.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { readLines } from "../../src/kit/lines.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-import-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -32,6 +32,7 @@ describe("commands", () => {
       ["mcp", ["--url URL"]],
       ["connect", ["--hooks", "--write"]],
       ["hook", ["--url URL"]],
+      ["bench", ["--compare FILE", "bench modes"]],
     ];
     for (const [command, flags] of cases) {
       const { exitCode, stdout, stderr } = runMneme([command, "--help"], folder);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { corpusFile, type JudgedQuery, readJudgedQueries } from "../../bench/lib/collection.ts";
 import { type Judgements, mean, recallAt } from "../../bench/lib/metrics.ts";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
-import { readLines } from "../../src/cli/lines.ts";
+import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 import { detectLanguage } from "../../src/preparation/language.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";

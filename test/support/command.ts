@@ -31,11 +31,12 @@ export async function startMneme(
   argv: readonly string[],
   workingDirectory: string,
   environment: Readonly<Record<string, string>> = {},
+  timeoutMs = TIMEOUT_MS,
 ): Promise<Ended> {
   const child = Bun.spawn(commandOf(argv), {
     cwd: workingDirectory,
     env: environmentWith(environment),
-    timeout: TIMEOUT_MS,
+    timeout: timeoutMs,
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -1,12 +1,3 @@
-// A seeded random generator; failing tests print the seed.
+// The seeded random generator, for tests and benches; failing tests print the seed.
 
-/** Numbers in 0..1 that depend only on the seed (mulberry32, public domain). */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b_79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+export { seeded } from "../../src/bench/seeded.ts";

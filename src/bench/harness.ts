@@ -1,0 +1,94 @@
+// Runs a benchmark: a temporary data directory with a server of its own, the bare models, the passages, and at the end
+// the result with machine and versions.
+
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BareModels } from "../compose/bare-models.ts";
+import type { Config } from "../config.ts";
+import type { ModeName } from "../domain/ranking.ts";
+import { isoTime, systemClock } from "../kit/clock.ts";
+import { createLog } from "../kit/log.ts";
+import type { StartPlace } from "../kit/setting.ts";
+import { theseVersions, thisMachine } from "./machine.ts";
+import type { Workload } from "./passages.ts";
+import { type Cell, type Findings, type Result, SCHEMA_VERSION } from "./result.ts";
+import type { Run, ShowProgress } from "./run.ts";
+import { startBenchServer } from "./server.ts";
+import { Target } from "./target.ts";
+
+/** A benchmark that the harness can run. */
+export interface Benchmark {
+  readonly name: string;
+  /** Whether the passages are stored before `measure`. */
+  readonly fills: boolean;
+  readonly measure: (run: Run) => Promise<Findings>;
+}
+
+/** What a run needs from its caller. */
+export interface HarnessStart {
+  readonly place: StartPlace;
+  /** Settings of models and lanes. */
+  readonly configFor: (dataDir: string, place: StartPlace) => Config;
+  readonly unpack: ((config: Config) => Promise<void>) | undefined;
+  /** Program and arguments that start a server. */
+  readonly command: readonly string[];
+  /** Settings of the server as environment variables. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly workload: Workload;
+  readonly modes: readonly ModeName[];
+  readonly seed: number;
+  readonly seconds: number;
+  /** Options that change the figures, for the result. */
+  readonly options: Readonly<Record<string, Cell>>;
+  readonly progress: ShowProgress;
+}
+
+/**
+ * Runs a benchmark and removes everything that it stored.
+ * @throws Error if the server cannot be started, or refuses or fails what the benchmark needs
+ */
+export async function runBenchmark({ name, fills, measure }: Benchmark, start: HarnessStart): Promise<Result> {
+  const startedAt = performance.now();
+  const startedTime = isoTime(systemClock.now());
+  const folder = mkdtempSync(join(tmpdir(), "mneme-bench-"));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
+  await using closing = new AsyncDisposableStack();
+  closing.defer(() => {
+    process.off("exit", remove);
+    remove();
+  });
+  const dataDir = join(folder, "data");
+  mkdirSync(dataDir);
+  const { progress, workload } = start;
+  progress("starting", 0, "server and models");
+  const config = start.configFor(dataDir, { ...start.place, workingDirectory: folder });
+  await start.unpack?.(config);
+  const bare = await bareModels(config);
+  closing.defer(() => bare.close());
+  const { command, environment, modes, seed, seconds } = start;
+  const server = await startBenchServer({ command, dataDir, environment });
+  closing.defer(() => server.stop());
+  const target = new Target(server.url, server.key);
+  if (fills) await target.fill(workload.passages, (share, note) => progress("storing passages", share, note));
+  const findings = await measure({ server, target, bare, workload, modes, seed, seconds, progress });
+  const { embedder, reranker } = bare;
+  return {
+    schema_version: SCHEMA_VERSION,
+    benchmark: name,
+    started_at: startedTime,
+    seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+    machine: thisMachine(),
+    versions: theseVersions(),
+    models: { embedder: embedder.id, fingerprint: embedder.fingerprint, reranker },
+    options: { data: workload.name, passages: workload.passages.length, lanes: config.lanes, ...start.options },
+    ...findings,
+  };
+}
+
+// Loaded late, because the single binary first unpacks the libraries that the models need.
+async function bareModels(config: Config): Promise<BareModels> {
+  const { startBareModels } = await import("../compose/bare-models.ts");
+  return startBareModels({ config, log: createLog("warn") });
+}

@@ -1,0 +1,31 @@
+// What a benchmark stores and asks.
+
+import type { JsonRecord } from "../kit/record.ts";
+import type { Judgements } from "./metrics.ts";
+
+/** A memory to store. */
+export interface Passage {
+  readonly id: string;
+  readonly title: string | null;
+  readonly content: string;
+  readonly userId: string | null;
+  readonly metadata: JsonRecord;
+}
+
+/** A question to ask. */
+export interface Question {
+  readonly id: string;
+  readonly text: string;
+  /** Whose memories are searched; null if all are. */
+  readonly userId: string | null;
+  /** Ids of the passages that answer it; empty if unknown. */
+  readonly judgements: Judgements;
+}
+
+/** Passages and questions of a run. */
+export interface Workload {
+  /** Short name, such as `generated` or the name of a folder. */
+  readonly name: string;
+  readonly passages: readonly Passage[];
+  readonly questions: readonly Question[];
+}

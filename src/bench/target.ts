@@ -1,0 +1,194 @@
+// The server as a benchmark sees it: single requests with their times, storing passages, searches with their stages.
+
+import type { ModeName } from "../domain/ranking.ts";
+import { systemClock } from "../kit/clock.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
+import type { Passage, Question } from "./passages.ts";
+
+/** Maximum number of memories of one request, a limit of the API. */
+const BATCH = 100;
+/** Number of times that storing a corpus shows its progress. */
+const PROGRESS_STEPS = 200;
+/** Interval between two looks whether stored passages are searchable. */
+const POLL_MS = 50;
+const REQUEST_TIMEOUT_MS = 120_000;
+const BUSY_WAIT_MS = 500;
+
+/** An answer with its time. */
+export interface Reply {
+  /** HTTP status; 0 if the connection failed. */
+  readonly status: number;
+  readonly body: JsonRecord;
+  /** Time from sending until the whole body was read, in milliseconds. */
+  readonly ms: number;
+}
+
+/** A found passage. */
+export interface Hit {
+  readonly memoryId: string;
+  /** Id of the stored passage; an empty text if the benchmark did not store it. */
+  readonly passage: string;
+  readonly content: string;
+  readonly title: string | null;
+  /** Position of the passage's first code point in its memory. */
+  readonly start: number;
+  readonly cosine: number | null;
+  readonly isReranked: boolean;
+}
+
+/** The answer to a search. */
+export interface Asked {
+  readonly status: number;
+  readonly ms: number;
+  readonly hits: readonly Hit[];
+  /** Stages of the search in order. */
+  readonly stages: readonly { readonly name: string; readonly ms: number }[];
+}
+
+/** Options of a search. */
+export interface AskOptions {
+  readonly mode: ModeName;
+  readonly limit?: number;
+  readonly filters?: JsonRecord;
+}
+
+/** A server, and the ids that it gave to the stored passages. */
+export class Target {
+  readonly #passageOf = new Map<string, string>();
+
+  constructor(
+    readonly url: string,
+    readonly key: string,
+  ) {}
+
+  /** Sends one request, without retries. */
+  async call(method: "GET" | "POST", path: string, body?: unknown): Promise<Reply> {
+    const text = body === undefined ? null : JSON.stringify(body);
+    const startedAt = performance.now();
+    try {
+      const response = await fetch(`${this.url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${this.key}`,
+          ...(text === null ? {} : { "content-type": "application/json" }),
+        },
+        ...(text === null ? {} : { body: text }),
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      });
+      const answer = await response.text();
+      const ms = performance.now() - startedAt;
+      const value: unknown = answer === "" ? {} : JSON.parse(answer);
+      return { status: response.status, body: isRecord(value) ? value : {}, ms };
+    } catch {
+      return { status: 0, body: {}, ms: performance.now() - startedAt };
+    }
+  }
+
+  /** Searches, with stages and signals. */
+  async ask({ text, userId }: Question, { mode, limit = 10, filters }: AskOptions): Promise<Asked> {
+    const { status, body, ms } = await this.call("POST", "/v1/memories/search", {
+      ...{ query: text, mode, limit, explain: true },
+      ...(userId === null ? {} : { userId }),
+      ...(filters === undefined ? {} : { filters }),
+    });
+    const explain = isRecord(body.explain) ? body.explain : {};
+    const stages = records(explain.stages).map(({ name, ms: stageMs }) => ({
+      name: String(name),
+      ms: Number(stageMs),
+    }));
+    return { status, ms, hits: records(body.results).map((result) => this.#hitOf(result)), stages };
+  }
+
+  /**
+   * Stores passages in one request and returns the ids of their memories, in order. Waits while the server is busy.
+   * @throws Error if the server refuses one of them
+   */
+  async store(passages: readonly Passage[]): Promise<readonly string[]> {
+    const memories = passages.map(({ id, title, content, userId, metadata }) => ({
+      ...{ externalId: id, content, metadata },
+      ...(title === null ? {} : { title: title.slice(0, 1_000) }),
+      ...(userId === null ? {} : { userId }),
+    }));
+    for (;;) {
+      const { status, body } = await this.call("POST", "/v1/memories/batch", { memories });
+      if (status === 503 || status === 429) {
+        await systemClock.sleep(BUSY_WAIT_MS);
+        continue;
+      }
+      const items = records(body.data);
+      return passages.map(({ id }, at) => {
+        const memory = items[at]?.memory;
+        if (!isRecord(memory)) throw new Error(`The server refused passage ${id}: ${refusalOf(items[at] ?? body)}`);
+        this.#passageOf.set(String(memory.id), id);
+        return String(memory.id);
+      });
+    }
+  }
+
+  /** Stores all passages and waits until they are searchable. @returns the time that this took, in milliseconds */
+  async fill(passages: readonly Passage[], onProgress: (share: number, note: string) => void): Promise<number> {
+    const startedAt = performance.now();
+    let sent = 0;
+    const ids: string[] = [];
+    while (sent < passages.length) {
+      const batch = passages.slice(sent, sent + BATCH);
+      ids.push(...(await this.store(batch)));
+      sent += batch.length;
+      onProgress((0.1 * sent) / passages.length, `${sent} of ${passages.length} sent`);
+    }
+    // memories are completed in about the order in which they were sent, so some of them show the progress
+    const step = Math.ceil(ids.length / PROGRESS_STEPS);
+    for (let at = step - 1; at < ids.length; at += step) {
+      await this.untilSearchable(ids[at] ?? "", POLL_MS);
+      onProgress(0.1 + (0.9 * (at + 1)) / ids.length, `${at + 1} of ${ids.length} searchable`);
+    }
+    await this.#untilSettled();
+    return performance.now() - startedAt;
+  }
+
+  /** Waits until a memory is completed; returns its number of chunks. @throws Error if its processing failed */
+  async untilSearchable(id: string, pollMs: number): Promise<number> {
+    for (;;) {
+      const { status, body } = await this.call("GET", `/v1/memories/${id}`);
+      if (status !== 200) throw new Error(`The server answered ${status} for memory ${id}.`);
+      if (body.status === "completed") return Number(body.chunk_count);
+      if (body.status === "failed") throw new Error(`The server could not process memory ${id}.`);
+      await systemClock.sleep(pollMs);
+    }
+  }
+
+  /** Waits until nothing is being processed. @throws Error if a memory failed */
+  async #untilSettled(): Promise<void> {
+    for (;;) {
+      const { body } = await this.call("GET", "/v1/memories?status=processing&limit=1");
+      if (records(body.data).length === 0) break;
+      await systemClock.sleep(POLL_MS);
+    }
+    const { body } = await this.call("GET", "/v1/memories?status=failed&limit=1");
+    const [failed] = records(body.data);
+    if (failed !== undefined) throw new Error(`The server could not process memory ${String(failed.externalId)}.`);
+  }
+
+  #hitOf(result: JsonRecord): Hit {
+    const metadata = isRecord(result.metadata) ? result.metadata : {};
+    const [memory, chunk] = [metadata._memory, metadata._chunk];
+    const explain = isRecord(result.explain) && isRecord(result.explain.signals) ? result.explain.signals : {};
+    return {
+      memoryId: String(result.memory_id),
+      passage: this.#passageOf.get(String(result.memory_id)) ?? "",
+      content: String(result.content),
+      title: isRecord(memory) && typeof memory.title === "string" ? memory.title : null,
+      start: isRecord(chunk) ? Number(chunk.start) : 0,
+      cosine: isRecord(explain.vector) ? Number(explain.vector.score) : null,
+      isReranked: explain.rerank !== undefined,
+    };
+  }
+}
+
+function refusalOf(item: JsonRecord): string {
+  return isRecord(item.error) ? String(item.error.message) : "it gave no reason";
+}
+
+function records(value: unknown): readonly JsonRecord[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}

@@ -1,0 +1,114 @@
+// What a benchmark stores and asks: passages and questions, generated or from files.
+
+import { existsSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { UsageError } from "../kit/flags.ts";
+import { readLines } from "../kit/lines.ts";
+import { isRecord } from "../kit/record.ts";
+import { corpusFile, judgementsFile, queriesFile, readJudgedQueries, readQueries } from "./beir.ts";
+import { generatedPassage, generatedQuestion } from "./generated-corpus.ts";
+import type { Passage, Question, Workload } from "./passages.ts";
+import { seeded } from "./seeded.ts";
+
+/** How large a workload is to be. */
+export interface WorkloadSize {
+  /** Maximum number of passages; null: all of the file. */
+  readonly passagesMax: number | null;
+  readonly questionsMax: number;
+  readonly seed: number;
+}
+
+/** Number of passages of a generated corpus if none is given. */
+export const PASSAGES_DEFAULT = 2_000;
+/** Number of words at the beginning of a passage that serve as a question if a file has no questions. */
+const OPENING_WORDS = 12;
+
+/** Generates passages, and questions about passages that are drawn from them. */
+export function generatedWorkload({ passagesMax, questionsMax, seed }: WorkloadSize): Workload {
+  const count = passagesMax ?? PASSAGES_DEFAULT;
+  const chance = seeded(seed);
+  return {
+    name: "generated",
+    passages: Array.from({ length: count }, (_, n) => generatedPassage(seed, n)),
+    questions: Array.from({ length: questionsMax }, () => generatedQuestion(seed, Math.floor(chance() * count))),
+  };
+}
+
+/**
+ * Reads a BEIR folder, or a JSONL file (.gz) of passages. A file has no questions, so the openings of its passages are
+ * asked.
+ * @throws UsageError if it does not exist, or is something else
+ */
+export async function workloadFrom(path: string, size: WorkloadSize): Promise<Workload> {
+  if (!existsSync(path)) throw new UsageError(`${path} does not exist.`);
+  const isFolder = statSync(path).isDirectory();
+  const file = isFolder ? corpusFile(path) : path;
+  if (!existsSync(file)) throw new UsageError(`${path} has no corpus.jsonl or corpus.jsonl.gz.`);
+  const passages = await readPassages(file, size.passagesMax);
+  if (passages.length === 0) throw new UsageError(`${file} has no passages.`);
+  const questions = isFolder ? await questionsOf(path, passages, size) : openings(passages, size);
+  if (questions.length === 0) throw new UsageError(`${path} has no questions.`);
+  return { name: basename(path).replace(/\.jsonl(\.gz)?$/, ""), passages, questions };
+}
+
+/** Reads passages. @throws UsageError with the line that is none */
+async function readPassages(file: string, countMax: number | null): Promise<readonly Passage[]> {
+  const passages: Passage[] = [];
+  for await (const { text, number } of readLines(file)) {
+    if (passages.length === countMax) break;
+    const passage = passageOfLine(text, `${file}: line ${number}`);
+    if (passage.content.trim() !== "") passages.push(passage); // some collections have documents without text
+  }
+  return passages;
+}
+
+function passageOfLine(text: string, place: string): Passage {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new UsageError(`${place} is not valid JSON.`, { cause });
+  }
+  if (!isRecord(value)) throw new UsageError(`${place} is not a JSON object.`);
+  const content = value.text ?? value.content;
+  if (typeof content !== "string") throw new UsageError(`${place} has no text in "text" or "content".`);
+  const metadata = isRecord(value.metadata) ? value.metadata : {};
+  const id = value._id ?? value.id ?? value.externalId ?? place;
+  return {
+    id: String(id),
+    title: typeof value.title === "string" && value.title !== "" ? value.title : null,
+    content,
+    userId: typeof metadata.userId === "string" ? metadata.userId : null,
+    metadata,
+  };
+}
+
+async function questionsOf(
+  folder: string,
+  passages: readonly Passage[],
+  { questionsMax }: WorkloadSize,
+): Promise<readonly Question[]> {
+  if (!existsSync(queriesFile(folder))) throw new UsageError(`${folder} has no queries.jsonl or queries.jsonl.gz.`);
+  if (existsSync(judgementsFile(folder, "test"))) {
+    const stored = new Set(passages.map(({ id }) => id));
+    const judged = await readJudgedQueries(folder, "test");
+    return judged
+      .filter(({ judgements }) => [...judgements.keys()].some((id) => stored.has(id)))
+      .slice(0, questionsMax);
+  }
+  const questions: Question[] = [];
+  for await (const query of readQueries(queriesFile(folder))) {
+    if (questions.length === questionsMax) break;
+    questions.push({ ...query, judgements: new Map() });
+  }
+  return questions;
+}
+
+function openings(passages: readonly Passage[], { questionsMax, seed }: WorkloadSize): readonly Question[] {
+  const chance = seeded(seed);
+  return Array.from({ length: questionsMax }, (_, at) => {
+    const passage = passages[Math.floor(chance() * passages.length)] as Passage;
+    const text = passage.content.split(/\s+/).slice(0, OPENING_WORDS).join(" ");
+    return { id: `opening-${at}`, text, userId: passage.userId, judgements: new Map([[passage.id, 1]]) };
+  });
+}

@@ -1,0 +1,275 @@
+// `mneme bench`: measures speed and quality on this machine with a server of its own. src/bench/ measures; this file
+// reads the command line, shows tables, and writes the files.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { chartSvg } from "../bench/chart.ts";
+import { compareResults } from "../bench/compare.ts";
+import { type Benchmark, runBenchmark } from "../bench/harness.ts";
+import { benchIngest } from "../bench/ingest.ts";
+import { benchLoad } from "../bench/load.ts";
+import { benchModes } from "../bench/modes.ts";
+import type { Workload } from "../bench/passages.ts";
+import { benchQuality } from "../bench/quality.ts";
+import { cellsOf, headerOf, markdownOf, originOf, withoutEmptyColumns } from "../bench/report.ts";
+import { parseResult, type Result, type Table } from "../bench/result.ts";
+import { generatedWorkload, PASSAGES_DEFAULT, workloadFrom } from "../bench/workload.ts";
+import { programCommand } from "../children/command.ts";
+import { parseConfig, SETTINGS } from "../config.ts";
+import { MODE_NAMES, type ModeName } from "../domain/ranking.ts";
+import { parseCommandLine, UsageError } from "../kit/flags.ts";
+import { didYouMean } from "../kit/nearest.ts";
+import type { CommandStart } from "./command-start.ts";
+import { alignRows, Progress } from "./terminal.ts";
+
+interface BenchmarkCommand extends Benchmark {
+  readonly summary: string;
+  /** Name of the positional argument with the data; absent if there is none. With it, all questions are asked. */
+  readonly input?: string;
+}
+
+const BENCHMARKS: readonly BenchmarkCommand[] = [
+  {
+    name: "modes",
+    summary: "Latency of each mode and stage, idle and while memories are ingested",
+    fills: true,
+    measure: benchModes,
+  },
+  {
+    name: "load",
+    summary: "Questions per second of each mode, and latency at 25 to 110 % of it",
+    fills: true,
+    measure: benchLoad,
+  },
+  {
+    name: "ingest",
+    summary: "Chunks per second, and time until a memory is searchable",
+    fills: false,
+    measure: benchIngest,
+  },
+  {
+    name: "quality",
+    summary: "nDCG@10, R@5, R@10 and MRR of each mode; quality FOLDER in BEIR format",
+    fills: true,
+    measure: benchQuality,
+    input: "FOLDER",
+  },
+];
+
+/** Settings of the server that come from flags and the environment. All others have their defaults. */
+const TAKEN_SETTINGS = [SETTINGS.embedder, SETTINGS.lanes, SETTINGS.modelsDir, SETTINGS.modelRuntime];
+/** Variables of the environment that any program needs, or that say where this program keeps its files. */
+const TAKEN_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "XDG_CACHE_HOME", "MNEME_CACHE_DIR", "MNEME_NATIVE_PATH"];
+const QUESTIONS_DEFAULT = 200;
+const PASSAGES_MAX = 10_000_000;
+const QUESTIONS_MAX = 100_000;
+/** Duration of one measurement under load. */
+const SECONDS_DEFAULT = 5;
+const SECONDS_MAX = 600;
+const SEED_MAX = 2 ** 31;
+
+/** Help for bench, as `[flag, description]`. */
+export const BENCH_HELP: readonly (readonly [string, string])[] = [
+  ...BENCHMARKS.map(({ name, summary }) => [`bench ${name}`, summary] as const),
+  ["--passages NUMBER", `Number of passages to store (default: ${PASSAGES_DEFAULT}, or all of --data)`],
+  ["--questions NUMBER", `Maximum number of questions (default: ${QUESTIONS_DEFAULT}; all of quality)`],
+  ["--data PATH", "BEIR folder, or JSONL file (.gz) of passages (default: a generated corpus)"],
+  ["--seed NUMBER", "Seed of the generated corpus (default: 1)"],
+  ["--mode NAMES", `Modes, separated by commas (default: ${MODE_NAMES.join(",")})`],
+  ["--seconds NUMBER", `Duration of one measurement of load (default: ${SECONDS_DEFAULT})`],
+  ["--out FOLDER", "Folder for the JSON, Markdown and SVG files (default: the working directory)"],
+  ["--compare FILE", "Also print the ratios to an earlier JSON file"],
+  ["--json", "Print the result as JSON instead of tables"],
+  ...TAKEN_SETTINGS.map(
+    ({ flag, placeholder }) => [`${flag} ${placeholder}`, "Setting of the server, as for serve"] as const,
+  ),
+];
+
+/** Runs `mneme bench`; returns the text to print. @throws UsageError for a wrong command line; Error */
+export async function benchCommand(argv: readonly string[], start: CommandStart): Promise<string> {
+  const [name, ...rest] = argv;
+  const names = BENCHMARKS.map((known) => known.name);
+  const benchmark = BENCHMARKS.find((known) => known.name === name);
+  if (benchmark === undefined) {
+    const wrong = name === undefined || name.startsWith("-") ? "Missing benchmark." : `Unknown benchmark ${name}.`;
+    throw new UsageError(`${wrong}${didYouMean(name ?? "", names)} There are ${names.join(", ")}.`);
+  }
+  const { flags, positionals } = parseCommandLine(rest, {
+    ...{ "--passages": "value", "--questions": "value", "--data": "value", "--seed": "value", "--mode": "value" },
+    "--seconds": "value",
+    ...{ "--out": "value", "--compare": "value", "--json": "switch" },
+    ...Object.fromEntries(TAKEN_SETTINGS.map(({ flag }) => [flag ?? "", "value"] as const)),
+  });
+  const data = dataOf(benchmark, positionals, flags);
+  // everything that can be wrong is checked before minutes of work
+  const compared = earlierResult(flags.get("--compare"), start.place.workingDirectory);
+  const modes = modesOf(flags.get("--mode"));
+  const seed = wholeNumber(flags, "--seed", 0, SEED_MAX) ?? 1;
+  const seconds = wholeNumber(flags, "--seconds", 1, SECONDS_MAX) ?? SECONDS_DEFAULT;
+  const out = resolve(start.place.workingDirectory, flags.get("--out") ?? ".");
+  mkdirSync(out, { recursive: true });
+  const taken = takenSettings(flags, start.environment);
+  const workload = await workloadOf(benchmark, data, flags, seed, start.place.workingDirectory);
+  const display = new Display();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+  const result = await runBenchmark(benchmark, {
+    place: start.place,
+    configFor: (dataDir, place) => parseConfig([], { ...taken, MNEME_DATA_DIR: dataDir }, place),
+    unpack: start.unpack,
+    command: [...programCommand(), "bench", "server"],
+    environment: {
+      ...takenVariables(start.environment),
+      ...taken,
+      ...{ MNEME_HOST: "127.0.0.1", MNEME_PORT: "0", MNEME_RATE_LIMITS: "off", MNEME_LOG_LEVEL: "warn" },
+    },
+    workload,
+    modes,
+    seed,
+    seconds,
+    options: { seed, seconds, questions: workload.questions.length, modes: modes.join(",") },
+    progress: (label, share, note) => display.show(label, share, note),
+  });
+  display.end();
+  const files = writeFiles(out, result);
+  if (flags.has("--json")) return JSON.stringify(result, null, 2);
+  return [...screenOf(result), ...comparedLines(compared, result), "", `Written: ${files.join(", ")}`].join("\n");
+}
+
+/** Shows the progress of the step that runs. */
+class Display {
+  #label = "";
+  #progress: Progress | null = null;
+
+  show(label: string, share: number, note: string): void {
+    if (label !== this.#label) {
+      this.end();
+      this.#label = label;
+      this.#progress = new Progress(`${label}:`);
+    }
+    if (share < 1) this.#progress?.show(share, note);
+    else this.#progress?.finish(`${label}: ${note}`);
+  }
+
+  end(): void {
+    this.#progress?.clear();
+    this.#label = "";
+  }
+}
+
+function screenOf(result: Result): readonly string[] {
+  const { machine, versions } = originOf(result);
+  return [
+    `mneme bench ${result.benchmark}, ${Math.round(result.seconds)} s`,
+    machine,
+    versions,
+    ...result.tables.flatMap((table) => ["", ...tableLines(table)]),
+    "",
+    ...result.notes,
+  ];
+}
+
+function tableLines(table: Table): readonly string[] {
+  const shown = withoutEmptyColumns(table);
+  return [`${table.title}:`, ...alignRows([headerOf(shown), ...cellsOf(shown)], true)];
+}
+
+function comparedLines(earlier: Result | null, result: Result): readonly string[] {
+  if (earlier === null) return [];
+  const { warnings, tables } = compareResults(earlier, result);
+  const header = `Compared with the run of ${earlier.started_at} (${originOf(earlier).versions}):`;
+  return [
+    "",
+    header,
+    ...warnings.map((warning) => `Warning: ${warning}`),
+    ...tables.flatMap((table) => ["", ...tableLines(table)]),
+  ];
+}
+
+function writeFiles(folder: string, result: Result): readonly string[] {
+  const stem = `mneme-bench-${result.benchmark}-${result.started_at.slice(0, 19).replace(/[:-]/g, "").replace("T", "-")}`;
+  const { machine, versions } = originOf(result);
+  const contents = {
+    json: `${JSON.stringify(result, null, 2)}\n`,
+    md: markdownOf(result, `${stem}.svg`),
+    svg: chartSvg(result.chart, [machine, versions]),
+  };
+  return Object.entries(contents).map(([extension, content]) => {
+    const path = join(folder, `${stem}.${extension}`);
+    writeFileSync(path, content);
+    return path;
+  });
+}
+
+function earlierResult(file: string | undefined, folder: string): Result | null {
+  if (file === undefined) return null;
+  const path = resolve(folder, file);
+  if (!existsSync(path)) throw new UsageError(`${path} does not exist.`);
+  return parseResult(readFileSync(path, "utf8"), path);
+}
+
+/** The file or folder with the data; undefined for a generated corpus. @throws UsageError */
+function dataOf(
+  { name, input }: BenchmarkCommand,
+  [given, surplus]: readonly string[],
+  flags: ReadonlyMap<string, string>,
+): string | undefined {
+  const unexpected = input === undefined ? given : surplus;
+  if (unexpected !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(unexpected)}.`);
+  if (input === undefined) return flags.get("--data");
+  if (flags.has("--data")) throw new UsageError(`bench ${name} takes its data as ${input}, not from --data.`);
+  if (given === undefined) throw new UsageError(`Missing ${input}. Usage: mneme bench ${name} ${input}`);
+  return given;
+}
+
+function workloadOf(
+  { input }: BenchmarkCommand,
+  data: string | undefined,
+  flags: ReadonlyMap<string, string>,
+  seed: number,
+  folder: string,
+): Promise<Workload> | Workload {
+  const questionsDefault = input === undefined ? QUESTIONS_DEFAULT : QUESTIONS_MAX;
+  const size = {
+    passagesMax: wholeNumber(flags, "--passages", 1, PASSAGES_MAX),
+    questionsMax: wholeNumber(flags, "--questions", 1, QUESTIONS_MAX) ?? questionsDefault,
+    seed,
+  };
+  return data === undefined ? generatedWorkload(size) : workloadFrom(resolve(folder, data), size);
+}
+
+function modesOf(names: string | undefined): readonly ModeName[] {
+  return (names?.split(",") ?? MODE_NAMES).map((name) => {
+    const mode = MODE_NAMES.find((known) => known === name);
+    if (mode === undefined) throw new UsageError(`There is no mode ${name}; there are ${MODE_NAMES.join(", ")}.`);
+    return mode;
+  });
+}
+
+function wholeNumber(flags: ReadonlyMap<string, string>, flag: string, least: number, most: number): number | null {
+  const text = flags.get(flag);
+  if (text === undefined) return null;
+  const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new UsageError(`${flag} must be an integer from ${least} to ${most}, not ${JSON.stringify(text)}.`);
+}
+
+// A server of a benchmark must never reach the data of another one, so no other setting is taken over.
+function takenSettings(
+  flags: ReadonlyMap<string, string>,
+  environment: CommandStart["environment"],
+): Readonly<Record<string, string>> {
+  const taken = TAKEN_SETTINGS.flatMap(({ flag, environment: name }) => {
+    const value = flags.get(flag ?? "") ?? environment[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(taken);
+}
+
+function takenVariables(environment: CommandStart["environment"]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    TAKEN_VARIABLES.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}

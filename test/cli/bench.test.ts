@@ -1,0 +1,191 @@
+// `mneme bench` as a user runs it: wrong command lines, and a small run of each benchmark whose figures must be real.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseResult, type Result } from "../../src/bench/result.ts";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
+import { runMneme, startMneme } from "../support/command.ts";
+import { svgProblems } from "../support/well-formed.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-bench-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A run takes seconds, but a busy machine takes much longer. */
+const RUN_TIMEOUT_MS = 170_000;
+/** Runs a benchmark in a folder of its own; returns its result and its screen. */
+async function bench(
+  name: string,
+  ...flags: readonly string[]
+): Promise<{ result: Result; screen: string; files: string[] }> {
+  const out = mkdtempSync(join(folder, `${name}-`));
+  const argv = ["bench", name, "--out", out, ...flags];
+  const temporary = mkdtempSync(join(folder, "tmp-"));
+  const { exitCode, stdout, stderr } = await startMneme(argv, folder, { TMPDIR: temporary }, RUN_TIMEOUT_MS);
+  expect({ exitCode, stderr: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(readdirSync(temporary)).toEqual([]); // the data directory is gone
+  const files = readdirSync(out).sort();
+  const [json, markdown, svg] = files.map((file) => readFileSync(join(out, file), "utf8"));
+  expect(files.map((file) => file.split(".").at(-1))).toEqual(["json", "md", "svg"]);
+  const result = parseResult(json ?? "", name);
+  expect(svgProblems(svg ?? "")).toEqual([]);
+  for (const { title } of result.tables) expect(markdown).toContain(`## ${title}\n`);
+  for (const { title } of result.tables) expect(stdout).toContain(`${title}:\n`);
+  expect(result.benchmark).toBe(name);
+  expect(result.machine.cores).toBeGreaterThan(0);
+  expect(result.models.fingerprint).not.toBe("");
+  return { result, screen: stdout, files: files.map((file) => join(out, file)) };
+}
+
+function rows(result: Result, table: string): Result["tables"][number]["rows"] {
+  return result.tables.find(({ name }) => name === table)?.rows ?? [];
+}
+
+describe("a wrong command line is refused before anything is measured", () => {
+  const cases: readonly (readonly [argv: readonly string[], message: string])[] = [
+    [[], "Missing benchmark. There are modes"],
+    [["mods"], "Unknown benchmark mods. Did you mean modes? There are modes"],
+    [["modes", "--pasages", "1"], "Unknown flag --pasages. Did you mean --passages?"],
+    [["modes", "--passages", "0"], '--passages must be an integer from 1 to 10000000, not "0".'],
+    [["modes", "--questions", "many"], '--questions must be an integer from 1 to 100000, not "many".'],
+    [["modes", "--mode", "slow"], "There is no mode slow; there are fast, hybrid, balanced, precise."],
+    [["modes", "--data", "none"], "/none does not exist."],
+    [["modes", "--compare", "none.json"], "/none.json does not exist."],
+    [["modes", "--compare", "bad.json"], "/bad.json is not a result of mneme bench."],
+    [["modes", "extra"], 'Unexpected argument "extra".'],
+    [["quality"], "Missing FOLDER. Usage: mneme bench quality FOLDER"],
+    [["quality", "a", "b"], 'Unexpected argument "b".'],
+    [["quality", "a", "--data", "b"], "bench quality takes its data as FOLDER, not from --data."],
+    [["quality", "none"], "/none does not exist."],
+    [["load", "--seconds", "0"], '--seconds must be an integer from 1 to 600, not "0".'],
+    [["modes", "--lanes", "0"], 'MNEME_LANES must be an integer from 1 to 8, not "0".'],
+  ];
+  writeFileSync(join(folder, "bad.json"), "{}");
+  for (const [argv, message] of cases) {
+    test(argv.join(" ") || "no benchmark", () => {
+      const { exitCode, stdout, stderr } = runMneme(["bench", ...argv], folder);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+      expect(stderr).toContain(message);
+      expect(stderr.trim().split("\n").at(-1)).toStartWith("mneme: ");
+    });
+  }
+});
+
+const SMALL = ["--passages", "30", "--questions", "3"];
+
+test(
+  "modes measures each mode, idle and under ingestion, beside the models alone",
+  async () => {
+    const { result, files } = await bench("modes", ...SMALL);
+    const latency = rows(result, "latency");
+    expect(latency.map(({ mode, load }) => `${mode} ${load}`).sort()).toEqual(
+      MODE_NAMES.flatMap((mode) => [`${mode} idle`, `${mode} ingest`]).sort(),
+    );
+    for (const row of latency) {
+      expect(row).toMatchObject({ questions: 3, failed: 0, found: 1 });
+      const [p50, p95, p99, limit] = [row.p50, row.p95, row.p99, row.limit_p50].map(Number);
+      expect([Number(p50) > 0, Number(p50) <= Number(p95), Number(p95) <= Number(p99), Number(limit) > 0]).toEqual([
+        ...[true, true, true, true],
+      ]);
+      expect(Number(row.ingest_rate) > 0).toBe(row.load === "ingest");
+    }
+    const stages = rows(result, "stages");
+    const stagesOf = (mode: string) => new Set(stages.filter((row) => row.mode === mode).map(({ stage }) => stage));
+    expect(stagesOf("fast").has("rerank")).toBeFalse();
+    expect(stagesOf("precise").has("rerank")).toBeTrue();
+    for (const mode of MODE_NAMES)
+      for (const stage of ["embed", "vector", "rest"]) expect(stagesOf(mode)).toContain(stage);
+
+    const other = { ...result, machine: { ...result.machine, cpu: "Another" } };
+    const [json = ""] = files;
+    writeFileSync(json, JSON.stringify(other));
+    const { screen } = await bench(
+      "modes",
+      "--passages",
+      "20",
+      "--questions",
+      "2",
+      "--mode",
+      "fast",
+      "--compare",
+      json,
+    );
+    expect(screen).toContain(
+      "Warning: The machines differ, so ratios tell little about the program. CPU: Another then, ",
+    );
+    expect(screen).toContain("Warning: The options differ. passages: 30 then, 20 now");
+    expect(screen).toContain("Latency of a search, now / then:\n");
+  },
+  2 * RUN_TIMEOUT_MS,
+);
+
+test(
+  "load measures closed and open loops beside the models alone",
+  async () => {
+    const { result } = await bench("load", ...SMALL, "--mode", "fast", "--seconds", "1");
+    const [capacity] = rows(result, "capacity");
+    expect(capacity?.mode).toBe("fast");
+    expect(Number(capacity?.capacity)).toBeGreaterThan(1);
+    expect(Number(capacity?.limit)).toBeGreaterThan(1);
+    const [closed, open] = [rows(result, "closed"), rows(result, "open")];
+    expect(closed.map(({ clients }) => clients)).toEqual([1, 4, 16, 64]);
+    expect(open.map(({ load }) => load)).toEqual([25, 50, 75, 90, 100, 110]);
+    for (const row of [...closed, ...open]) {
+      expect(Number(row.answers)).toBeGreaterThan(0);
+      expect(Number(row.p50)).toBeGreaterThan(0);
+    }
+    // arrivals are scheduled, so their number does not depend on the answers
+    for (const { offered, answers, failed } of open) {
+      expect(Math.abs(Number(answers) + Number(failed) - Math.floor(Number(offered)))).toBeLessThanOrEqual(1);
+    }
+  },
+  2 * RUN_TIMEOUT_MS,
+);
+
+test(
+  "ingest measures chunks per second beside the bare embedder, and single memories",
+  async () => {
+    const { result } = await bench("ingest", "--passages", "45", "--questions", "1");
+    const throughput = rows(result, "throughput");
+    expect(throughput.map(({ round }) => round)).toEqual([1, 2, 3]);
+    for (const { chunks, stored, limit } of throughput) {
+      expect(Number(chunks)).toBeGreaterThanOrEqual(15);
+      expect([Number(stored) > 0, Number(limit) > 0]).toEqual([true, true]);
+    }
+    const single = rows(result, "searchable");
+    expect(single.map(({ load }) => load)).toEqual(["idle", "under ingestion"]);
+    for (const { p50, p95 } of single) expect(Number(p95)).toBeGreaterThanOrEqual(Number(p50));
+  },
+  2 * RUN_TIMEOUT_MS,
+);
+
+test(
+  "quality measures rankings on the judged questions of a folder",
+  async () => {
+    const beir = join(folder, "kitchen");
+    mkdirSync(join(beir, "qrels"), { recursive: true });
+    const texts = [
+      "The kettle boils at a hundred degrees.",
+      "Bees sleep in winter.",
+      "The train to Riga leaves at noon.",
+    ];
+    const lines = (values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
+    writeFileSync(join(beir, "corpus.jsonl"), lines(texts.map((text, at) => ({ _id: `d${at}`, text }))));
+    const questions = ["When does the kettle boil?", "What do bees do in winter?", "When does the train leave?"];
+    writeFileSync(join(beir, "queries.jsonl"), lines(questions.map((text, at) => ({ _id: `q${at}`, text }))));
+    // the answer to the third question is judged to be a passage about something else
+    writeFileSync(join(beir, "qrels/test.tsv"), "query-id\tcorpus-id\tscore\nq0\td0\t1\nq1\td1\t1\nq2\td0\t1\n");
+    const { result } = await bench("quality", beir);
+    const quality = rows(result, "quality");
+    expect(quality.map(({ mode }) => mode)).toEqual([...MODE_NAMES]);
+    for (const { questions: asked, ndcg, mrr } of quality) {
+      expect(asked).toBe(3);
+      // two of three answers are first, and the third is second or third
+      expect(Number(ndcg)).toBeGreaterThan(2 / 3);
+      expect(Number(ndcg)).toBeLessThan(0.9);
+      expect(Number(mrr)).toBeLessThan(0.9);
+    }
+  },
+  2 * RUN_TIMEOUT_MS,
+);
