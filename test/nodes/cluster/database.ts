@@ -97,13 +97,15 @@ export class DatabaseCluster {
     }
   }
 
-  /** Waits until there is a primary with two standbys, of which one is synchronous. */
+  /** Waits until there is a primary, and Patroni has noted both standbys as ones that may replace it. */
   async untilWhole(): Promise<void> {
     const isWhole = async () => {
-      const members = await Promise.all(this.#servers.map(({ address }) => stateOf(address)));
-      const primaries = members.filter((state) => state?.role === "primary" && state.state === "running");
-      const standbys = members.filter((state) => state?.role === "replica" && state.replication_state === "streaming");
-      return primaries.length === 1 && standbys.length === SERVERS - 1;
+      const views = await Promise.all(this.#servers.map(({ address }) => membersAsSeenBy(address)));
+      return views.every((members) => {
+        const ready = (role: string, state: string) =>
+          members.filter((member) => member.role === role && member.state === state).length;
+        return ready("leader", "running") === 1 && ready("quorum_standby", "streaming") === SERVERS - 1;
+      });
     };
     await until("the cluster is whole", isWhole, START_MS);
   }
@@ -246,7 +248,16 @@ export function freePort(): number {
 interface PatroniState {
   readonly role: string;
   readonly state: string;
-  readonly replication_state?: string;
+}
+
+/** The members of the cluster as Patroni on this server sees them; none if it does not answer. */
+async function membersAsSeenBy(address: string): Promise<readonly PatroniState[]> {
+  try {
+    const response = await fetch(`http://${address}:8008/cluster`, { signal: AbortSignal.timeout(1_000) });
+    return ((await response.json()) as { readonly members: readonly PatroniState[] }).members;
+  } catch {
+    return []; // it does not run, or cannot be reached
+  }
 }
 
 async function stateOf(address: string): Promise<PatroniState | null> {
