@@ -13,7 +13,7 @@ import { seeded } from "../../support/seeded.ts";
 import { startServer } from "../../support/server.ts";
 import { ENGLISH } from "../../support/shipped-models.ts";
 import { until } from "../../support/until.ts";
-import { receiveWebhooks } from "../../support/webhook-receiver.ts";
+import { type Received, receiveWebhooks } from "../../support/webhook-receiver.ts";
 import { Pair } from "../pair.ts";
 import { DatabaseCluster, freePort, lanesOf } from "./database.ts";
 import { clusterMissing } from "./parts.ts";
@@ -31,6 +31,8 @@ const FROZEN_MS = 30_000;
 const RECOVERY_MS = 120_000;
 const ROUND_MS = 400_000;
 const READ_EVERY_MS = 100;
+/** Maximum time from the start of an attempt to deliver until it is recorded. */
+const UNRECORDED_MS = 15_000;
 
 const skipped = ROUNDS > 0 ? clusterMissing() : "set MNEME_TEST_CLUSTER=5, which takes about an hour";
 
@@ -144,6 +146,19 @@ function gapOf(times: readonly number[], from: number, end: number): number {
   return Math.max(...points.slice(1).map((at, index) => at - (points[index] ?? at)));
 }
 
+/**
+ * How many deliveries were sent again. Those that a node may have sent just before it was killed, without recording it,
+ * do not count: the other node sends them again under the same id when their claims run out.
+ */
+function repeatedDeliveries(received: readonly Received[], nodeKilledAt: readonly number[]): number {
+  const attempts = Map.groupBy(received, ({ id }) => id);
+  return [...attempts.values()].reduce((sum, [first, ...others]) => {
+    const at = Number(first?.headers.get("webhook-timestamp")) * 1_000;
+    const mayBeUnrecorded = nodeKilledAt.some((killedAt) => at > killedAt - UNRECORDED_MS && at <= killedAt);
+    return mayBeUnrecorded ? sum : sum + others.length;
+  }, 0);
+}
+
 describe.skipIf(skipped !== null)(`a cluster (${skipped ?? `MNEME_TEST_SEED=${SEED}`})`, () => {
   test(
     `${ROUNDS} times each of ${FAULTS.length} faults loses nothing`,
@@ -167,6 +182,7 @@ describe.skipIf(skipped !== null)(`a cluster (${skipped ?? `MNEME_TEST_SEED=${SE
         });
       const pair = new Pair(random, start, true);
       const table: string[] = [];
+      const nodeKilledAt: number[] = [];
       try {
         await pair.startMissing();
         const hook = { url: receiver.url("/hook"), events: ["memory.deleted", "memory.completed"] };
@@ -206,14 +222,12 @@ describe.skipIf(skipped !== null)(`a cluster (${skipped ?? `MNEME_TEST_SEED=${SE
           const enough = oracle.acknowledged + changes;
           await until("changes are acknowledged", () => oracle.acknowledged >= enough, RECOVERY_MS);
         };
-        const repeated = () => {
-          const ids = receiver.at("/hook").map(({ id }) => id);
-          return ids.length - new Set(ids).size;
-        };
+        const repeated = () => repeatedDeliveries(receiver.at("/hook"), nodeKilledAt);
         const [before, repeatedBefore] = [receiver.at("/hook").length, repeated()];
         try {
           await acknowledged(CHANGES);
           const struckAt = performance.now();
+          if (name.includes("node")) nodeKilledAt.push(systemClock.now());
           const repair = await strike(cluster, pair);
           if (lastsMs === undefined) await acknowledged(CHANGES);
           else await until("it has lasted", () => performance.now() - struckAt > lastsMs, 2 * lastsMs);
@@ -229,9 +243,8 @@ describe.skipIf(skipped !== null)(`a cluster (${skipped ?? `MNEME_TEST_SEED=${SE
             expect(`${name}: ${textOf(await oracle.check(node, { searchesMax: SEARCHES_MAX }))}`).toBe(`${name}: `);
           }
           expect(pair.stale).toEqual([]);
-          // a node that is killed between a delivery and its record leaves one that is sent again, under the same id
           const twice = repeated() - repeatedBefore;
-          if (!name.includes("node")) expect(`${name}: ${twice} delivered twice`).toBe(`${name}: 0 delivered twice`);
+          expect(`${name}: ${twice} delivered twice`).toBe(`${name}: 0 delivered twice`);
           const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
           const [writes, reads] = [gapOf(pair.acknowledgedAt, struckAt, end), gapOf(reader.answeredAt, struckAt, end)];
           return `${round} ${name}: write gap ${seconds(writes)}, read gap ${seconds(reads)}${keepsDatabase ? " (database kept)" : ""}, ${receiver.at("/hook").length - before} deliveries, ${twice} twice`;
