@@ -168,15 +168,13 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   if (config.role !== "api") changer.start();
 
   const deletions = new DeletionService({
-    ...{
-      memories: stores.memories,
-      deletions: stores.deletions,
-      transactions: storage.transactions,
-      index,
-      clock,
-      log,
-    },
+    memories: stores.memories,
+    deletions: stores.deletions,
+    transactions: storage.transactions,
+    index,
     wakeIngest: () => worker.wake(),
+    clock,
+    log,
   });
   closers.add(() => deletions.stop());
   deletions.start();

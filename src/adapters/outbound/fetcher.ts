@@ -132,9 +132,10 @@ async function readBody(
   bytesMax: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { "content-encoding": encoding = "identity", "content-length": length } = answer.headers;
-  const decoder = DECODERS[encoding.trim().toLowerCase()];
-  if (decoder === undefined && encoding.trim().toLowerCase() !== "identity") {
+  const { "content-encoding": header = "identity", "content-length": length } = answer.headers;
+  const encoding = header.trim().toLowerCase();
+  const decoder = DECODERS[encoding];
+  if (decoder === undefined && encoding !== "identity") {
     throw new FetchFailed("its body has an encoding that is not supported");
   }
   let received = 0;
