@@ -121,7 +121,7 @@ export const SETTINGS = {
   indexMemoryMax: setting<number | null>(
     "index-memory-max",
     "SIZE",
-    "Memory of a node's open indexes with PostgreSQL, such as `4GiB`; those that were not used for longest are closed",
+    "Memory of a node's open indexes with PostgreSQL, such as `4GiB`; the least recently used ones are closed",
     bytesOrNone(1),
   ),
   drainMs: setting<number>(

@@ -1,5 +1,5 @@
 // `mneme migrate`: what is moved to PostgreSQL and back is the same in every row, and gives the same answers; a move
-// that was killed goes on; the source can be read meanwhile, and not changed; wrong sources and targets are refused.
+// that was killed continues; during a move the source can be read, not changed; wrong sources and targets are refused.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// MNEME_INDEX_MEMORY_MAX: a node closes the projects that were not used for longest, never one in use, and opens them
-// again with everything that was committed meanwhile.
+// MNEME_INDEX_MEMORY_MAX: a node closes the least recently used projects, never one in use, and opens them again with
+// everything that was committed meanwhile.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";

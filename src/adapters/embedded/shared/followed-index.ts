@@ -96,7 +96,7 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
     return index;
   }
 
-  /** Closes the projects that were not used for longest until the others are within the limit. */
+  /** Closes the least recently used projects until the others are within the limit. */
   #trim(): void {
     const { memoryMax, log } = this.#parts;
     if (memoryMax === null || this.#isTrimming) return;
