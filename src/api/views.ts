@@ -172,6 +172,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
       userId: memory.userId,
       language: memory.language,
       created_at: isoTime(memory.createdAt),
+      updated_at: isoTime(memory.updatedAt),
       occurred_at: isoTimeOrNull(memory.occurredAt),
       agentId: memory.agentId,
       sessionId: memory.sessionId,

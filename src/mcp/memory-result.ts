@@ -72,6 +72,8 @@ const MEMORY_FIELDS = [
   "externalId",
   "language",
 ] as const;
+/** Fields of a memory that a model needs to judge a passage. */
+const PASSAGE_FIELDS = MEMORY_FIELDS.filter((field) => field !== "updated_at");
 const PLACE_FIELDS = ["page", "slide", "sheet", "headings", "speaker", "date"] as const;
 
 /** A memory of the API as tools show it. */
@@ -93,7 +95,7 @@ export function passageResult(result: Json): PassageResult {
     memory_id: result.memory_id,
     content: result.content,
     score: result.score,
-    ...present(_memory as Json, MEMORY_FIELDS),
+    ...present(_memory as Json, PASSAGE_FIELDS),
     ...present({ metadata }, MEMORY_FIELDS),
     ...(Object.keys(place).length > 0 && { place }),
   } as PassageResult;

@@ -62,6 +62,7 @@ describe("200", () => {
           userId: "ada",
           language: "en",
           created_at: expect.stringMatching(/Z$/),
+          updated_at: expect.stringMatching(/Z$/),
           occurred_at: null,
           agentId: null,
           sessionId: null,

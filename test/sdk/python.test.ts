@@ -140,10 +140,19 @@ describe.skipIf(python === null)(`Python's clients${withPython}`, () => {
   });
 });
 
-test.skipIf(python === null)(`LangChain's own suite for retrievers passes${withPython}`, async () => {
+test.skipIf(python === null).each([
+  ["LangChain's own suite for retrievers passes", "python_langchain.py", 8],
+  [
+    "LangGraph's store does what its store in memory does, and LangChain's suites for stores pass",
+    "python_langgraph.py",
+    33,
+  ],
+  ["LlamaIndex retrieves and remembers", "python_llama_index.py", 7],
+] as const)(`%s${withPython}`, async (_, program, testsMin) => {
   await using running = await startServer();
-  const output = await outputOf(join(ROOT, "test/sdk/python_langchain.py"), environmentOf(running));
-  expect(JSON.parse(output.trim().split("\n").at(-1) ?? "").passed).toBeGreaterThanOrEqual(8);
+  const output = await outputOf(join(ROOT, "test/sdk", program), environmentOf(running));
+  const [, counted = "{}"] = /^(\{"passed": \d+\})$/m.exec(output) ?? [];
+  expect(JSON.parse(counted).passed).toBeGreaterThanOrEqual(testsMin);
 });
 
 test("the package has the server's version, and only the dependencies that it needs", () => {

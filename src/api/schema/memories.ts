@@ -274,6 +274,7 @@ const ResultMemory = Type.Object(
     language: Nullable(Text()),
     created_at: Time,
     // a chat keeps the sources of its messages as they were, also those of a version without these fields
+    updated_at: Type.Optional(Time),
     occurred_at: Type.Optional(Nullable(Time)),
     agentId: Type.Optional(Nullable(Text())),
     sessionId: Type.Optional(Nullable(Text())),

@@ -1,19 +1,23 @@
-"""A retriever for LangChain. Needs langchain-core: `pip install 'mneme-client[langchain]'`."""
+"""A retriever and a key-value store for LangChain: `pip install 'mneme-client[langchain]'`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Optional
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.stores import BaseStore
+from langgraph.store.base import GetOp, PutOp
 from pydantic import ConfigDict, Field
 
 from ._async.client import AsyncMneme
 from ._sync.client import Mneme
 from .core.models.search_result import SearchResult
 from .core.types import UNSET
+from .langgraph import MnemeStore
 
 
 class MnemeRetriever(BaseRetriever):
@@ -85,3 +89,37 @@ def _document(result: SearchResult) -> Document:
             "chunk": metadata.chunk.to_dict(),
         },
     )
+
+
+class MnemeKeyValueStore(BaseStore[str, Any]):
+    """Keeps JSON values by key, each in a memory that no search with a query finds.
+
+    `namespace` keeps the keys of several stores apart.
+    """
+
+    def __init__(
+        self, client: Mneme | None = None, *, user_id: str | None = None, namespace: Sequence[str] = ("values",)
+    ) -> None:
+        self._store = MnemeStore(client, user_id=user_id)
+        self._namespace = tuple(namespace)
+
+    def mget(self, keys: Sequence[str]) -> list[Any]:
+        """The values of the keys; None for a key without one."""
+        items = self._store.batch([GetOp(self._namespace, key) for key in keys])
+        return [None if item is None else item.value["value"] for item in items]
+
+    def mset(self, key_value_pairs: Sequence[tuple[str, Any]]) -> None:
+        """Store values, each under its key."""
+        self._store.batch(
+            [PutOp(self._namespace, key, {"value": value}, index=False) for key, value in key_value_pairs]
+        )
+
+    def mdelete(self, keys: Sequence[str]) -> None:
+        """Delete values. Keys without a value do not matter."""
+        self._store.batch([PutOp(self._namespace, key, None) for key in keys])
+
+    def yield_keys(self, *, prefix: Optional[str] = None) -> Iterator[str]:  # noqa: UP045
+        """All keys, or those that begin with `prefix`."""
+        for item in self._store.search(self._namespace, limit=sys.maxsize):
+            if item.namespace == self._namespace and item.key.startswith(prefix or ""):
+                yield item.key

@@ -888,6 +888,10 @@ export type ResultMemory = {
     /**
      * ISO 8601, UTC
      */
+    updated_at?: string;
+    /**
+     * ISO 8601, UTC
+     */
     occurred_at?: string | null;
     agentId?: string | null;
     sessionId?: string | null;

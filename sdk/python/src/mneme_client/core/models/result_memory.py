@@ -23,6 +23,7 @@ class ResultMemory:
         user_id (None | str):
         language (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
+        updated_at (datetime.datetime | Unset): ISO 8601, UTC
         occurred_at (datetime.datetime | None | Unset): ISO 8601, UTC
         agent_id (None | str | Unset):
         session_id (None | str | Unset):
@@ -34,6 +35,7 @@ class ResultMemory:
     user_id: None | str
     language: None | str
     created_at: datetime.datetime
+    updated_at: datetime.datetime | Unset = UNSET
     occurred_at: datetime.datetime | None | Unset = UNSET
     agent_id: None | str | Unset = UNSET
     session_id: None | str | Unset = UNSET
@@ -60,6 +62,10 @@ class ResultMemory:
         language = self.language
 
         created_at = self.created_at.isoformat()
+
+        updated_at: str | Unset = UNSET
+        if not isinstance(self.updated_at, Unset):
+            updated_at = self.updated_at.isoformat()
 
         occurred_at: None | str | Unset
         if isinstance(self.occurred_at, Unset):
@@ -93,6 +99,8 @@ class ResultMemory:
                 "created_at": created_at,
             }
         )
+        if updated_at is not UNSET:
+            field_dict["updated_at"] = updated_at
         if occurred_at is not UNSET:
             field_dict["occurred_at"] = occurred_at
         if agent_id is not UNSET:
@@ -151,6 +159,13 @@ class ResultMemory:
 
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
+        _updated_at = d.pop("updated_at", UNSET)
+        updated_at: datetime.datetime | Unset
+        if isinstance(_updated_at, Unset):
+            updated_at = UNSET
+        else:
+            updated_at = datetime.datetime.fromisoformat(_updated_at.replace("Z", "+00:00"))
+
         def _parse_occurred_at(data: object) -> datetime.datetime | None | Unset:
             if data is None:
                 return data
@@ -193,6 +208,7 @@ class ResultMemory:
             user_id=user_id,
             language=language,
             created_at=created_at,
+            updated_at=updated_at,
             occurred_at=occurred_at,
             agent_id=agent_id,
             session_id=session_id,
