@@ -1,17 +1,9 @@
-// Memory of a server and its child processes, from /proc (Linux only).
+// Memory of processes by kind, and which process listens on a port, from /proc (Linux only).
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { ifAlive, processIds, processTree } from "../../src/bench/processes.ts";
 
-/** A process and its memory. */
-export interface ProcessMemory {
-  readonly pid: number;
-  /** The last arguments of its command line, which distinguish the kinds of child processes. */
-  readonly name: string;
-  /** Resident set size in bytes. */
-  readonly rssBytes: number;
-}
-
-const PAGE_BYTES = 4096;
+export { processTree };
 
 /** JavaScriptCore reserves address ranges of at least this size for its heaps; nobody else does. */
 const HEAP_RANGE_BYTES_MIN = 512 * 1024 * 1024;
@@ -53,49 +45,7 @@ export function listenerOf(port: number): number | null {
   return null;
 }
 
-/** A process and all its descendants. */
-export function processTree(root: number): readonly ProcessMemory[] {
-  const parents = new Map(processIds().map((pid) => [pid, parentOf(pid)]));
-  const family = [root];
-  // The loop adds children to the list that it iterates, so that children of children are found too.
-  for (const member of family) for (const [pid, parent] of parents) if (parent === member) family.push(pid);
-  return family.flatMap((pid) => memoryOf(pid) ?? []);
-}
-
-function processIds(): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-}
-
-// Returns `fallback` if the process ends while it is inspected.
-function ifAlive<Value>(inspect: () => Value, fallback: Value): Value {
-  try {
-    return inspect();
-  } catch {
-    return fallback;
-  }
-}
-
-function parentOf(pid: number): number | null {
-  return ifAlive(() => {
-    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1) ?? "";
-    return Number(afterName.split(" ")[1]);
-  }, null);
-}
-
 function openFiles(pid: number): string[] {
   const names = ifAlive(() => readdirSync(`/proc/${pid}/fd`), []);
   return names.map((name) => ifAlive(() => readlinkSync(`/proc/${pid}/fd/${name}`), ""));
-}
-
-function memoryOf(pid: number): ProcessMemory | null {
-  return ifAlive(() => {
-    const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
-    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8")
-      .split("\0")
-      .filter((word) => word !== "");
-    const at = words.findIndex((word) => word === "child" || word === "serve");
-    return { pid, name: words.slice(at, at + 2).join(" "), rssBytes: pages * PAGE_BYTES };
-  }, null);
 }

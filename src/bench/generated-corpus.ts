@@ -53,6 +53,8 @@ const FILLERS: readonly ((draw: Draw) => string)[] = [
   (draw) =>
     `Two people from ${draw(COMPANIES)} ${draw(BRANCHES)} visited the site and took photographs of the ${draw(THINGS)}.`,
 ];
+/** Number of values of `metadata.part`, which are equally frequent. */
+export const GENERATED_PARTS = 1_000;
 const FILLERS_MAX = 7;
 /** Passages have numbers from 0; their seeds are far apart, so that neighbours are unlike. */
 const STRIDE = 0x9e37_79b1;
@@ -71,7 +73,8 @@ export function generatedPassage(seed: number, n: number): Passage {
     title: fact.title,
     content,
     userId: null,
-    metadata: { part: n % 1000, topic: fact.topic },
+    type: null,
+    metadata: { part: n % GENERATED_PARTS, topic: fact.topic },
   };
 }
 
@@ -79,7 +82,7 @@ export function generatedPassage(seed: number, n: number): Passage {
 export function generatedQuestion(seed: number, n: number): Question {
   const { fact } = drawFact(seed, n);
   const id = `generated-${n}`;
-  return { id: `question-${n}`, text: fact.question, userId: null, judgements: new Map([[id, 1]]) };
+  return { id: `question-${n}`, text: fact.question, userId: null, asOf: null, judgements: new Map([[id, 1]]) };
 }
 
 function drawFact(seed: number, n: number) {

@@ -11,7 +11,7 @@ import { isoTime, systemClock } from "../kit/clock.ts";
 import { createLog } from "../kit/log.ts";
 import type { StartPlace } from "../kit/setting.ts";
 import { theseVersions, thisMachine } from "./machine.ts";
-import type { Workload } from "./passages.ts";
+import type { Passage, Workload } from "./passages.ts";
 import { type Cell, type Findings, type Result, SCHEMA_VERSION } from "./result.ts";
 import type { Run, ShowProgress } from "./run.ts";
 import { startBenchServer } from "./server.ts";
@@ -44,6 +44,9 @@ export interface HarnessStart {
   readonly progress: ShowProgress;
 }
 
+/** Length of the random part of the server's key. */
+const KEY_BYTES = 32;
+
 /**
  * Runs a benchmark and removes everything that it stored.
  * @throws Error if the server cannot be started, or refuses or fails what the benchmark needs
@@ -68,11 +71,21 @@ export async function runBenchmark({ name, fills, measure }: Benchmark, start: H
   const bare = await bareModels(config);
   closing.defer(() => bare.close());
   const { command, environment, modes, seed, seconds } = start;
-  const server = await startBenchServer({ command, dataDir, environment });
+  const key = `ctx_${Buffer.from(crypto.getRandomValues(new Uint8Array(KEY_BYTES))).toString("base64url")}`;
+  const startServer = () => startBenchServer({ command, dataDir, key, environment });
+  let server = await startServer();
   closing.defer(() => server.stop());
-  const target = new Target(server.url, server.key);
-  if (fills) await target.fill(workload.passages, (share, note) => progress("storing passages", share, note));
-  const findings = await measure({ server, target, bare, workload, modes, seed, seconds, progress });
+  const target = new Target(server.url, key);
+  const restart = async () => {
+    await server.stop();
+    server = await startServer();
+    target.url = server.url;
+    return server;
+  };
+  const { passages } = workload;
+  const passageAt = (n: number) => passages[n] as Passage;
+  if (fills) await target.fill(passages.length, passageAt, (share, note) => progress("storing passages", share, note));
+  const findings = await measure({ server, restart, dataDir, target, bare, workload, modes, seed, seconds, progress });
   const { embedder, reranker } = bare;
   return {
     schema_version: SCHEMA_VERSION,
@@ -82,7 +95,7 @@ export async function runBenchmark({ name, fills, measure }: Benchmark, start: H
     machine: thisMachine(),
     versions: theseVersions(),
     models: { embedder: embedder.id, fingerprint: embedder.fingerprint, reranker },
-    options: { data: workload.name, passages: workload.passages.length, lanes: config.lanes, ...start.options },
+    options: { data: workload.name, lanes: config.lanes, ...start.options },
     ...findings,
   };
 }

@@ -4,6 +4,7 @@
 import { barChart } from "./chart.ts";
 import { generatedPassage } from "./generated-corpus.ts";
 import { mean } from "./metrics.ts";
+import type { Passage } from "./passages.ts";
 import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from "./result.ts";
 import { BackgroundIngest, bareIngestRate, percentiles, type Run } from "./run.ts";
 
@@ -31,7 +32,11 @@ export async function benchIngest(run: Run): Promise<Findings> {
     if (round === 1) await bareIngestRate(bare, chunks.slice(0, WARM_UP_CHUNKS));
     // The embedder is measured before and after the server, so that a machine whose speed drifts favours neither.
     const before = await bareIngestRate(bare, chunks);
-    const ms = await target.fill(passages, (share, note) => progress(label, share, note));
+    const ms = await target.fill(
+      passages.length,
+      (n) => passages[n] as Passage,
+      (share, note) => progress(label, share, note),
+    );
     progress(label, 0.99, "bare embedder");
     const limit = figure(mean([before, await bareIngestRate(bare, chunks)]));
     const stored = figure((chunks.length / ms) * 1_000);

@@ -13,9 +13,9 @@ import {
   bareIngestRate,
   bareQuestions,
   foundShare,
-  healthTimes,
   percentiles,
   type Run,
+  readTimes,
 } from "./run.ts";
 import type { Asked } from "./target.ts";
 
@@ -64,7 +64,7 @@ export async function benchModes(run: Run): Promise<Findings> {
   for (const mode of run.modes) ofMode.set(mode, await bareQuestions(run, mode));
   const chunks = (await run.bare.chunkTexts(run.workload.passages.slice(0, 500))).flat();
   for (const load of ["idle", "ingest"] as const) {
-    const health = await withIngest(run, load, () => healthTimes(run, 100));
+    const read = await withIngest(run, load, () => readTimes(run, 100));
     for (const mode of run.modes) {
       const { value: answers, rate } = await withIngest(run, load, () => askAll(run, mode, load));
       const bare = await withBareIngest(run, load, chunks, () => askAllBare(run, mode, ofMode.get(mode) ?? []));
@@ -79,7 +79,7 @@ export async function benchModes(run: Run): Promise<Findings> {
         failed: answers.filter(({ status }) => status !== 200).length,
         ingest_rate: rate === null ? null : figure(rate),
       });
-      stages.push(...stageRows(mode, load, answers, bare, health.value));
+      stages.push(...stageRows(mode, load, answers, bare, read.value));
       run.progress(`${mode}, ${load}`, 1, `p50 ${times.p50} ms, limit ${limit.p50} ms`);
     }
   }
@@ -101,7 +101,7 @@ export async function benchModes(run: Run): Promise<Findings> {
     }),
     notes: [
       "One caller asks one question after the other over HTTP, with `explain`, which the stages need.",
-      "The limit is the time that the embedder, and in balanced and precise the reranker, take for the same questions and passages without a server. The limit of the stage `rest` is `GET /health`.",
+      "The limit is the time that the embedder, and in balanced and precise the reranker, take for the same questions and passages without a server. The limit of the stage `rest` (HTTP, authentication, checks, JSON) is reading a memory by its id.",
       "`ingest` means that memories are stored all the time; for the limit, the bare embedder embeds chunks meanwhile.",
       "`found@10` is the share of questions whose answer is among ten results.",
     ],
@@ -168,11 +168,11 @@ function stageRows(
   load: Load,
   answers: readonly Answer[],
   bare: BareTimes,
-  health: readonly number[],
+  read: readonly number[],
 ): readonly Row[] {
   const wholeMs = sum(answers.map(({ ms }) => ms));
   const rest = answers.map(({ ms, stages }) => ms - sum(stages.map((stage) => stage.ms)));
-  const limitOf: Readonly<Record<string, readonly number[]>> = { embed: bare.embed, rerank: bare.rerank, rest: health };
+  const limitOf: Readonly<Record<string, readonly number[]>> = { embed: bare.embed, rerank: bare.rerank, rest: read };
   return [...STAGE_NAMES, "rest"].flatMap((stage) => {
     const named = answers.flatMap(({ stages }) => stages.filter(({ name }) => name === stage).map(({ ms }) => ms));
     const times = stage === "rest" ? rest : named;

@@ -10,6 +10,8 @@ export interface Passage {
   readonly content: string;
   readonly userId: string | null;
   readonly metadata: JsonRecord;
+  /** Type of the memory, such as `conversation`; null: the server finds one. */
+  readonly type: string | null;
 }
 
 /** A question to ask. */
@@ -18,6 +20,8 @@ export interface Question {
   readonly text: string;
   /** Whose memories are searched; null if all are. */
   readonly userId: string | null;
+  /** Time from which the question is asked, ISO 8601; null: now. */
+  readonly asOf: string | null;
   /** Ids of the passages that answer it; empty if unknown. */
   readonly judgements: Judgements;
 }

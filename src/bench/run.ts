@@ -17,6 +17,9 @@ export type ShowProgress = (label: string, share: number, note: string) => void;
 /** The parts of a run. */
 export interface Run {
   readonly server: BenchServer;
+  /** Stops the server and starts it again on the same data. */
+  readonly restart: () => Promise<BenchServer>;
+  readonly dataDir: string;
   readonly target: Target;
   readonly bare: BareModels;
   readonly workload: Workload;
@@ -161,12 +164,14 @@ export async function bareIngestRate(
   return (done / (performance.now() - startedAt)) * 1000;
 }
 
-/** The times of `GET /health`, the shortest path of a request, in milliseconds. */
-export async function healthTimes({ target }: Run, count: number): Promise<readonly number[]> {
+/** The times of reading a memory by its id, in milliseconds: a request with everything but the search. */
+export async function readTimes({ target, workload }: Run, count: number): Promise<readonly number[]> {
+  const [question] = workload.questions;
+  const { hits } = question === undefined ? { hits: [] } : await target.ask(question, { mode: "fast" });
   const times: number[] = [];
   for (let n = 0; n < count + WARM_UP; n++) {
-    const { ms } = await target.call("GET", "/health");
-    if (n >= WARM_UP) times.push(ms);
+    const { ms, status } = await target.call("GET", `/v1/memories/${hits[0]?.memoryId ?? "none"}`);
+    if (n >= WARM_UP && status === 200) times.push(ms);
   }
   return times;
 }

@@ -7,7 +7,6 @@ import { systemClock } from "../kit/clock.ts";
 export interface BenchServer {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
-  readonly key: string;
   readonly pid: number;
   /** Time from the start of the process until `/ready` answered 200, in milliseconds. */
   readonly startMs: number;
@@ -20,6 +19,8 @@ export interface ServerStart {
   /** Program and arguments that start a server. */
   readonly command: readonly string[];
   readonly dataDir: string;
+  /** Admin key of the server. */
+  readonly key: string;
   /** Settings of the server, as environment variables. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -34,8 +35,7 @@ const OUTPUT_CHARACTERS_MAX = 4_000;
  * Starts a server and waits until it is ready. It ends with this process.
  * @throws Error with the server's last output if it does not become ready
  */
-export async function startBenchServer({ command, dataDir, environment }: ServerStart): Promise<BenchServer> {
-  const key = `ctx_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
+export async function startBenchServer({ command, dataDir, key, environment }: ServerStart): Promise<BenchServer> {
   const startedAt = performance.now();
   const child = Bun.spawn([...command], {
     // a folder without mneme.toml, so that no settings of another server apply
@@ -65,7 +65,7 @@ export async function startBenchServer({ command, dataDir, environment }: Server
   for (;;) {
     const url = /^listening on (http:\/\/\S+)$/m.exec(output)?.[1];
     if (url !== undefined && (await isReady(url))) {
-      return { url, key, pid: child.pid, startMs: performance.now() - startedAt, stop };
+      return { url, pid: child.pid, startMs: performance.now() - startedAt, stop };
     }
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
     if (hasEnded || performance.now() - startedAt > READY_TIMEOUT_MS) {

@@ -57,7 +57,8 @@ export class Target {
   readonly #passageOf = new Map<string, string>();
 
   constructor(
-    readonly url: string,
+    /** Address of the server, which may change when it starts again. */
+    public url: string,
     readonly key: string,
   ) {}
 
@@ -85,10 +86,11 @@ export class Target {
   }
 
   /** Searches, with stages and signals. */
-  async ask({ text, userId }: Question, { mode, limit = 10, filters }: AskOptions): Promise<Asked> {
+  async ask({ text, userId, asOf }: Question, { mode, limit = 10, filters }: AskOptions): Promise<Asked> {
     const { status, body, ms } = await this.call("POST", "/v1/memories/search", {
       ...{ query: text, mode, limit, explain: true },
       ...(userId === null ? {} : { userId }),
+      ...(asOf === null ? {} : { asOf }),
       ...(filters === undefined ? {} : { filters }),
     });
     const explain = isRecord(body.explain) ? body.explain : {};
@@ -104,9 +106,10 @@ export class Target {
    * @throws Error if the server refuses one of them
    */
   async store(passages: readonly Passage[]): Promise<readonly string[]> {
-    const memories = passages.map(({ id, title, content, userId, metadata }) => ({
+    const memories = passages.map(({ id, title, content, userId, metadata, type }) => ({
       ...{ externalId: id, content, metadata },
       ...(title === null ? {} : { title: title.slice(0, 1_000) }),
+      ...(type === null ? {} : { type }),
       ...(userId === null ? {} : { userId }),
     }));
     for (;;) {
@@ -125,16 +128,24 @@ export class Target {
     }
   }
 
-  /** Stores all passages and waits until they are searchable. @returns the time that this took, in milliseconds */
-  async fill(passages: readonly Passage[], onProgress: (share: number, note: string) => void): Promise<number> {
+  /**
+   * Stores passages and waits until they are searchable; returns the time that this took, in milliseconds.
+   * @param passageAt returns passage number 0, 1, …, `count - 1`
+   */
+  async fill(
+    count: number,
+    passageAt: (n: number) => Passage,
+    onProgress: (share: number, note: string) => void,
+  ): Promise<number> {
     const startedAt = performance.now();
     let sent = 0;
     const ids: string[] = [];
-    while (sent < passages.length) {
-      const batch = passages.slice(sent, sent + BATCH);
+    while (sent < count) {
+      const first = sent;
+      const batch = Array.from({ length: Math.min(BATCH, count - first) }, (_, at) => passageAt(first + at));
       ids.push(...(await this.store(batch)));
       sent += batch.length;
-      onProgress((0.1 * sent) / passages.length, `${sent} of ${passages.length} sent`);
+      onProgress((0.1 * sent) / count, `${sent} of ${count} sent`);
     }
     // memories are completed in about the order in which they were sent, so some of them show the progress
     const step = Math.ceil(ids.length / PROGRESS_STEPS);

@@ -23,15 +23,18 @@ export const PASSAGES_DEFAULT = 2_000;
 /** Number of words at the beginning of a passage that serve as a question if a file has no questions. */
 const OPENING_WORDS = 12;
 
-/** Generates passages, and questions about passages that are drawn from them. */
-export function generatedWorkload({ passagesMax, questionsMax, seed }: WorkloadSize): Workload {
-  const count = passagesMax ?? PASSAGES_DEFAULT;
+/** Generates passages, and questions about them. */
+export function generatedWorkload(size: WorkloadSize): Workload {
+  const count = size.passagesMax ?? PASSAGES_DEFAULT;
+  const passages = Array.from({ length: count }, (_, n) => generatedPassage(size.seed, n));
+  return { name: "generated", passages, questions: generatedQuestions({ ...size, passagesMax: count }) };
+}
+
+/** Generates questions about passages that are drawn from the first `passagesMax` ones. */
+export function generatedQuestions({ passagesMax, questionsMax, seed }: WorkloadSize): readonly Question[] {
   const chance = seeded(seed);
-  return {
-    name: "generated",
-    passages: Array.from({ length: count }, (_, n) => generatedPassage(seed, n)),
-    questions: Array.from({ length: questionsMax }, () => generatedQuestion(seed, Math.floor(chance() * count))),
-  };
+  const drawn = () => Math.floor(chance() * (passagesMax ?? PASSAGES_DEFAULT));
+  return Array.from({ length: questionsMax }, () => generatedQuestion(seed, drawn()));
 }
 
 /**
@@ -80,6 +83,7 @@ function passageOfLine(text: string, place: string): Passage {
     content,
     userId: typeof metadata.userId === "string" ? metadata.userId : null,
     metadata,
+    type: null,
   };
 }
 
@@ -92,14 +96,13 @@ async function questionsOf(
   if (existsSync(judgementsFile(folder, "test"))) {
     const stored = new Set(passages.map(({ id }) => id));
     const judged = await readJudgedQueries(folder, "test");
-    return judged
-      .filter(({ judgements }) => [...judgements.keys()].some((id) => stored.has(id)))
-      .slice(0, questionsMax);
+    const answerable = judged.filter(({ judgements }) => [...judgements.keys()].some((id) => stored.has(id)));
+    return answerable.slice(0, questionsMax).map((query) => ({ ...query, asOf: null }));
   }
   const questions: Question[] = [];
   for await (const query of readQueries(queriesFile(folder))) {
     if (questions.length === questionsMax) break;
-    questions.push({ ...query, judgements: new Map() });
+    questions.push({ ...query, asOf: null, judgements: new Map() });
   }
   return questions;
 }
@@ -109,6 +112,6 @@ function openings(passages: readonly Passage[], { questionsMax, seed }: Workload
   return Array.from({ length: questionsMax }, (_, at) => {
     const passage = passages[Math.floor(chance() * passages.length)] as Passage;
     const text = passage.content.split(/\s+/).slice(0, OPENING_WORDS).join(" ");
-    return { id: `opening-${at}`, text, userId: passage.userId, judgements: new Map([[passage.id, 1]]) };
+    return { id: `opening-${at}`, text, userId: passage.userId, asOf: null, judgements: new Map([[passage.id, 1]]) };
   });
 }

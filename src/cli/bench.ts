@@ -5,15 +5,25 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { chartSvg } from "../bench/chart.ts";
 import { compareResults } from "../bench/compare.ts";
+import { parseConversations } from "../bench/conversation-files.ts";
+import { benchFiltered } from "../bench/filtered.ts";
 import { type Benchmark, runBenchmark } from "../bench/harness.ts";
 import { benchIngest } from "../bench/ingest.ts";
 import { benchLoad } from "../bench/load.ts";
+import { benchConversations, conversationWorkload } from "../bench/memory-benchmarks.ts";
 import { benchModes } from "../bench/modes.ts";
 import type { Workload } from "../bench/passages.ts";
 import { benchQuality } from "../bench/quality.ts";
 import { cellsOf, headerOf, markdownOf, originOf, withoutEmptyColumns } from "../bench/report.ts";
 import { parseResult, type Result, type Table } from "../bench/result.ts";
-import { generatedWorkload, PASSAGES_DEFAULT, workloadFrom } from "../bench/workload.ts";
+import { benchScale } from "../bench/scale.ts";
+import {
+  generatedQuestions,
+  generatedWorkload,
+  PASSAGES_DEFAULT,
+  type WorkloadSize,
+  workloadFrom,
+} from "../bench/workload.ts";
 import { programCommand } from "../children/command.ts";
 import { parseConfig, SETTINGS } from "../config.ts";
 import { MODE_NAMES, type ModeName } from "../domain/ranking.ts";
@@ -22,37 +32,94 @@ import { didYouMean } from "../kit/nearest.ts";
 import type { CommandStart } from "./command-start.ts";
 import { alignRows, Progress } from "./terminal.ts";
 
-interface BenchmarkCommand extends Benchmark {
+/** Number of memories of `scale` if none is given. */
+const SCALE_PASSAGES = 10_000;
+
+interface BenchmarkCommand {
+  readonly name: string;
   readonly summary: string;
-  /** Name of the positional argument with the data; absent if there is none. With it, all questions are asked. */
+  /** What it can measure; `generated` is the corpus with a seed, `input` a positional argument. */
+  readonly data: "any" | "generated" | "input";
+  /** Name of the positional argument in the help; absent if there is none. With it, all questions are asked. */
   readonly input?: string;
+  readonly fills: boolean;
+  readonly passagesDefault?: number;
+  /** Reads or generates the data. `path` is null for a generated corpus. */
+  readonly prepare: (path: string | null, size: WorkloadSize) => Promise<Prepared>;
+}
+
+interface Prepared {
+  readonly workload: Workload;
+  readonly measure: Benchmark["measure"];
 }
 
 const BENCHMARKS: readonly BenchmarkCommand[] = [
   {
     name: "modes",
     summary: "Latency of each mode and stage, idle and while memories are ingested",
+    data: "any",
     fills: true,
-    measure: benchModes,
+    prepare: preparing(benchModes),
   },
   {
     name: "load",
     summary: "Questions per second of each mode, and latency at 25 to 110 % of it",
+    data: "any",
     fills: true,
-    measure: benchLoad,
+    prepare: preparing(benchLoad),
   },
   {
     name: "ingest",
     summary: "Chunks per second, and time until a memory is searchable",
+    data: "any",
     fills: false,
-    measure: benchIngest,
+    prepare: preparing(benchIngest),
+  },
+  {
+    name: "filtered",
+    summary: "Searches within filters that admit 100 % to 0.1 % of the memories",
+    data: "generated",
+    fills: true,
+    prepare: preparing(benchFiltered),
+  },
+  {
+    name: "scale",
+    summary: `Latency, memory, disk and start with ${SCALE_PASSAGES.toLocaleString("en")} memories or more`,
+    data: "generated",
+    fills: false,
+    passagesDefault: SCALE_PASSAGES,
+    prepare: async (_path, size) => {
+      // passages are generated while they are stored, because a million of them would not fit into memory
+      const count = size.passagesMax ?? SCALE_PASSAGES;
+      const workload = {
+        name: "generated",
+        passages: [],
+        questions: generatedQuestions({ ...size, passagesMax: count }),
+      };
+      return { workload, measure: (run) => benchScale(run, count) };
+    },
   },
   {
     name: "quality",
-    summary: "nDCG@10, R@5, R@10 and MRR of each mode; quality FOLDER in BEIR format",
-    fills: true,
-    measure: benchQuality,
+    summary: "nDCG@10, R@5, R@10 and MRR of each mode on a BEIR folder",
+    data: "input",
     input: "FOLDER",
+    fills: true,
+    prepare: preparing(benchQuality),
+  },
+  {
+    name: "memory-benchmarks",
+    summary: "Evidence found in long conversations: LoCoMo or LongMemEval, by session and turn",
+    data: "input",
+    input: "FILE.json",
+    fills: true,
+    prepare: async (path, { questionsMax }) => {
+      const file = path ?? "";
+      if (!existsSync(file)) throw new UsageError(`${file} does not exist.`);
+      const conversations = parseConversations(readFileSync(file, "utf8"), file);
+      const workload = conversationWorkload(conversations, questionsMax);
+      return { workload, measure: (run) => benchConversations(run, conversations) };
+    },
   },
 ];
 
@@ -70,9 +137,11 @@ const SEED_MAX = 2 ** 31;
 
 /** Help for bench, as `[flag, description]`. */
 export const BENCH_HELP: readonly (readonly [string, string])[] = [
-  ...BENCHMARKS.map(({ name, summary }) => [`bench ${name}`, summary] as const),
-  ["--passages NUMBER", `Number of passages to store (default: ${PASSAGES_DEFAULT}, or all of --data)`],
-  ["--questions NUMBER", `Maximum number of questions (default: ${QUESTIONS_DEFAULT}; all of quality)`],
+  ...BENCHMARKS.map(
+    ({ name, input, summary }) => [`bench ${[name, input].filter(Boolean).join(" ")}`, summary] as const,
+  ),
+  ["--passages NUMBER", `Number of passages to store (default: ${PASSAGES_DEFAULT}; all of given data)`],
+  ["--questions NUMBER", `Maximum number of questions (default: ${QUESTIONS_DEFAULT}; all of a FOLDER or FILE)`],
   ["--data PATH", "BEIR folder, or JSONL file (.gz) of passages (default: a generated corpus)"],
   ["--seed NUMBER", "Seed of the generated corpus (default: 1)"],
   ["--mode NAMES", `Modes, separated by commas (default: ${MODE_NAMES.join(",")})`],
@@ -100,7 +169,7 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
     ...{ "--out": "value", "--compare": "value", "--json": "switch" },
     ...Object.fromEntries(TAKEN_SETTINGS.map(({ flag }) => [flag ?? "", "value"] as const)),
   });
-  const data = dataOf(benchmark, positionals, flags);
+  const data = dataOf(benchmark, positionals, flags, start.place.workingDirectory);
   // everything that can be wrong is checked before minutes of work
   const compared = earlierResult(flags.get("--compare"), start.place.workingDirectory);
   const modes = modesOf(flags.get("--mode"));
@@ -109,26 +178,35 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
   const out = resolve(start.place.workingDirectory, flags.get("--out") ?? ".");
   mkdirSync(out, { recursive: true });
   const taken = takenSettings(flags, start.environment);
-  const workload = await workloadOf(benchmark, data, flags, seed, start.place.workingDirectory);
+  const size = sizeOf(benchmark, flags, seed);
+  const { workload, measure } = await benchmark.prepare(data, size);
   const display = new Display();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
-  const result = await runBenchmark(benchmark, {
-    place: start.place,
-    configFor: (dataDir, place) => parseConfig([], { ...taken, MNEME_DATA_DIR: dataDir }, place),
-    unpack: start.unpack,
-    command: [...programCommand(), "bench", "server"],
-    environment: {
-      ...takenVariables(start.environment),
-      ...taken,
-      ...{ MNEME_HOST: "127.0.0.1", MNEME_PORT: "0", MNEME_RATE_LIMITS: "off", MNEME_LOG_LEVEL: "warn" },
+  const result = await runBenchmark(
+    { name: benchmark.name, fills: benchmark.fills, measure },
+    {
+      place: start.place,
+      configFor: (dataDir, place) => parseConfig([], { ...taken, MNEME_DATA_DIR: dataDir }, place),
+      unpack: start.unpack,
+      command: [...programCommand(), "bench", "server"],
+      environment: {
+        ...takenVariables(start.environment),
+        ...taken,
+        ...{ MNEME_HOST: "127.0.0.1", MNEME_PORT: "0", MNEME_RATE_LIMITS: "off", MNEME_LOG_LEVEL: "warn" },
+      },
+      workload,
+      modes,
+      seed,
+      seconds,
+      options: {
+        // scale has no list of passages
+        passages: workload.passages.length === 0 ? size.passagesMax : workload.passages.length,
+        questions: workload.questions.length,
+        ...{ seed, seconds, modes: modes.join(",") },
+      },
+      progress: (label, share, note) => display.show(label, share, note),
     },
-    workload,
-    modes,
-    seed,
-    seconds,
-    options: { seed, seconds, questions: workload.questions.length, modes: modes.join(",") },
-    progress: (label, share, note) => display.show(label, share, note),
-  });
+  );
   display.end();
   const files = writeFiles(out, result);
   if (flags.has("--json")) return JSON.stringify(result, null, 2);
@@ -207,34 +285,42 @@ function earlierResult(file: string | undefined, folder: string): Result | null 
   return parseResult(readFileSync(path, "utf8"), path);
 }
 
-/** The file or folder with the data; undefined for a generated corpus. @throws UsageError */
-function dataOf(
-  { name, input }: BenchmarkCommand,
-  [given, surplus]: readonly string[],
-  flags: ReadonlyMap<string, string>,
-): string | undefined {
-  const unexpected = input === undefined ? given : surplus;
-  if (unexpected !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(unexpected)}.`);
-  if (input === undefined) return flags.get("--data");
-  if (flags.has("--data")) throw new UsageError(`bench ${name} takes its data as ${input}, not from --data.`);
-  if (given === undefined) throw new UsageError(`Missing ${input}. Usage: mneme bench ${name} ${input}`);
-  return given;
+function preparing(measure: Benchmark["measure"]): BenchmarkCommand["prepare"] {
+  return async (path, size) => {
+    return { workload: path === null ? generatedWorkload(size) : await workloadFrom(path, size), measure };
+  };
 }
 
-function workloadOf(
-  { input }: BenchmarkCommand,
-  data: string | undefined,
+/** Path of the file or folder with the data; null for a generated corpus. @throws UsageError */
+function dataOf(
+  { name, data, input }: BenchmarkCommand,
+  [given, surplus]: readonly string[],
   flags: ReadonlyMap<string, string>,
-  seed: number,
   folder: string,
-): Promise<Workload> | Workload {
-  const questionsDefault = input === undefined ? QUESTIONS_DEFAULT : QUESTIONS_MAX;
-  const size = {
-    passagesMax: wholeNumber(flags, "--passages", 1, PASSAGES_MAX),
+): string | null {
+  const unexpected = data === "input" ? surplus : given;
+  if (unexpected !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(unexpected)}.`);
+  const named = flags.get("--data");
+  if (named !== undefined && data === "generated") {
+    throw new UsageError(`bench ${name} needs a generated corpus; it has no --data.`);
+  }
+  if (named !== undefined && data === "input") {
+    throw new UsageError(`bench ${name} takes its data as ${input}, not from --data.`);
+  }
+  if (data === "input" && given === undefined) {
+    throw new UsageError(`Missing ${input}. Usage: mneme bench ${name} ${input}`);
+  }
+  const path = given ?? named;
+  return path === undefined ? null : resolve(folder, path);
+}
+
+function sizeOf({ data, passagesDefault }: BenchmarkCommand, flags: ReadonlyMap<string, string>, seed: number) {
+  const questionsDefault = data === "input" ? QUESTIONS_MAX : QUESTIONS_DEFAULT;
+  return {
+    passagesMax: wholeNumber(flags, "--passages", 1, PASSAGES_MAX) ?? passagesDefault ?? null,
     questionsMax: wholeNumber(flags, "--questions", 1, QUESTIONS_MAX) ?? questionsDefault,
     seed,
   };
-  return data === undefined ? generatedWorkload(size) : workloadFrom(resolve(folder, data), size);
 }
 
 function modesOf(names: string | undefined): readonly ModeName[] {

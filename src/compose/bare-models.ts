@@ -4,6 +4,7 @@ import { createLanes } from "../adapters/inference/lanes.ts";
 import { embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
 import { createPreparationProcess } from "../adapters/preparation/preparation-process.ts";
 import type { Config } from "../config.ts";
+import { loadTokenizer } from "../kit/load-tokenizer.ts";
 import type { Log } from "../kit/log.ts";
 import type { EarlyExit } from "../ports/models.ts";
 import { PrepareFailure } from "../ports/preparer.ts";
@@ -31,6 +32,8 @@ export interface BareModels {
    * be prepared
    */
   readonly chunkTexts: (texts: readonly BareText[]) => Promise<readonly (readonly string[])[]>;
+  /** Number of tokens of a text, as the embedder counts them. */
+  readonly tokensOf: (text: string) => number;
   readonly close: () => Promise<void>;
 }
 
@@ -48,6 +51,7 @@ export async function startBareModels({ config, log }: { readonly config: Config
       log,
     });
     closers.add(() => preparer.close());
+    const tokenizer = loadTokenizer(description.tokenizer);
     await lanes.ready();
     const embedder = lanes.embedders.default;
     const reranker = lanes.rerankers.for(embedder);
@@ -69,6 +73,7 @@ export async function startBareModels({ config, log }: { readonly config: Config
           return prepared.chunks.map((chunk) => prepared.texts.embeddedText(chunk));
         });
       },
+      tokensOf: (text) => tokenizer.count(text),
       close: () => closers.close(),
     };
     return bare;

@@ -14,7 +14,7 @@ test("nDCG@10, recall and MRR are those of an oracle that tries all orders", () 
     const judgements = new Map(documents.map((id) => [id, Math.floor(chance() * 3)]));
     judgements.set("a", 1); // at least one is relevant
     const ranking = [...documents].sort(() => chance() - 0.5).slice(0, 1 + Math.floor(chance() * 6));
-    return { question: { id: `q${at}`, text: "", userId: null, judgements }, ranking };
+    return { question: { id: `q${at}`, text: "", userId: null, asOf: null, judgements }, ranking };
   });
   const expected = cases.map(({ question: { judgements }, ranking }) => {
     const relevant = documents.filter((id) => (judgements.get(id) ?? 0) > 0);

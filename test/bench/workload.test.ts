@@ -61,7 +61,9 @@ describe("a BEIR folder", () => {
       ["a", "T", "one"],
       ["b", null, "two"],
     ]);
-    expect(questions).toEqual([{ id: "q2", text: "second?", userId: null, judgements: new Map([["b", 2]]) }]);
+    expect(questions).toEqual([
+      { id: "q2", text: "second?", userId: null, asOf: null, judgements: new Map([["b", 2]]) },
+    ]);
   });
   test("loses the questions whose passages are left out", async () => {
     await expect(workloadFrom(beir, { ...SIZE, passagesMax: 1 })).rejects.toThrow("has no questions");

@@ -58,6 +58,9 @@ describe("a wrong command line is refused before anything is measured", () => {
     [["quality", "a", "b"], 'Unexpected argument "b".'],
     [["quality", "a", "--data", "b"], "bench quality takes its data as FOLDER, not from --data."],
     [["quality", "none"], "/none does not exist."],
+    [["filtered", "--data", "a"], "bench filtered needs a generated corpus; it has no --data."],
+    [["memory-benchmarks"], "Missing FILE.json. Usage: mneme bench memory-benchmarks FILE.json"],
+    [["memory-benchmarks", "bad.json"], "/bad.json is neither LoCoMo (conversation, qa) nor LongMemEval"],
     [["load", "--seconds", "0"], '--seconds must be an integer from 1 to 600, not "0".'],
     [["modes", "--lanes", "0"], 'MNEME_LANES must be an integer from 1 to 8, not "0".'],
   ];
@@ -186,6 +189,103 @@ test(
       expect(Number(ndcg)).toBeLessThan(0.9);
       expect(Number(mrr)).toBeLessThan(0.9);
     }
+  },
+  2 * RUN_TIMEOUT_MS,
+);
+
+test(
+  "filtered measures latency and recall within filters",
+  async () => {
+    const { result } = await bench("filtered", "--passages", "120", "--questions", "4", "--mode", "fast,hybrid");
+    const found = rows(result, "filtered");
+    expect(found.map(({ mode, share, memories }) => [mode, share, memories])).toEqual(
+      ["fast", "hybrid"].flatMap((mode) => [
+        [mode, 1, 120],
+        [mode, 0.1, 100],
+        [mode, 0.01, 10],
+        [mode, 0.001, 1],
+      ]),
+    );
+    for (const { outside, p50 } of found) {
+      expect(outside).toBe(0);
+      expect(Number(p50)).toBeGreaterThan(0);
+    }
+    for (const { mode, recall } of found) {
+      if (mode === "fast") expect(Number(recall)).toBeGreaterThan(0.95);
+      else expect(recall).toBeNull();
+    }
+  },
+  2 * RUN_TIMEOUT_MS,
+);
+
+test(
+  "scale measures size, start and latency at two sizes",
+  async () => {
+    const { result } = await bench("scale", "--passages", "60", "--questions", "3", "--mode", "fast");
+    const sizes = rows(result, "size");
+    expect(sizes.map(({ memories }) => memories)).toEqual([6, 60]);
+    for (const row of sizes) {
+      for (const key of ["ingest_rate", "start_s", "disk", "data"]) expect(Number(row[key])).toBeGreaterThan(0);
+      if (process.platform === "linux") expect(Number(row.memory)).toBeGreaterThan(50);
+    }
+    // a byte for each of 384 components, and at least 100 bytes of text
+    expect(Number(sizes[1]?.data)).toBeGreaterThan((60 * 484) / 2 ** 20);
+    expect(rows(result, "latency").map(({ memories, mode }) => [memories, mode])).toEqual([
+      [6, "fast"],
+      [60, "fast"],
+    ]);
+  },
+  2 * RUN_TIMEOUT_MS,
+);
+
+test(
+  "memory-benchmarks finds the evidence in a conversation by session and turn",
+  async () => {
+    const days = [
+      "The kettle broke.",
+      "I adopted a cat named Miso.",
+      "We fly to Riga.",
+      "My sister paints.",
+      "I sold the car.",
+      "I learn Greek.",
+    ];
+    const conversation = Object.fromEntries(
+      days.flatMap((text, at) => [
+        [`session_${at + 1}_date_time`, `1:56 pm on ${at + 1} May, 2023`],
+        [
+          `session_${at + 1}`,
+          [
+            { speaker: "Ada", dia_id: `D${at + 1}:1`, text: "Hello, how are you today?" },
+            { speaker: "Bo", dia_id: `D${at + 1}:2`, text },
+          ],
+        ],
+      ]),
+    );
+    const qa = [
+      { question: "What is the name of Bo's cat?", evidence: ["D2:2"], category: 4 },
+      { question: "Where does Bo fly to?", evidence: ["D3:2"], category: 4 },
+      { question: "What did Bo never say?", evidence: ["D3:2"], category: 5 },
+      { question: "What has no evidence?", evidence: [], category: 1 },
+    ];
+    const file = join(folder, "locomo.json");
+    writeFileSync(file, JSON.stringify([{ sample_id: "ada", conversation, qa }]));
+    const { result, screen } = await bench("memory-benchmarks", file, "--mode", "fast,precise");
+    const evidence = rows(result, "evidence");
+    expect(evidence.map(({ mode, questions }) => [mode, questions])).toEqual([
+      ["random order", 2],
+      ["fast", 2],
+      ["precise", 2],
+    ]);
+    expect(evidence[0]).toMatchObject({ session_recall_5: 0.8333, turn_recall_5: 0.4167 });
+    for (const row of evidence.slice(1)) {
+      expect(row).toMatchObject({ session_recall_5: 1, turn_recall_5: 1 });
+      expect(Number(row.context_tokens)).toBeGreaterThan(10);
+    }
+    // six sessions: ten of them are all
+    for (const row of evidence) expect(row.session_recall_10).toBeNull();
+    expect(screen).toContain("Warning: 2 of 2 questions are about users with at most 10 sessions.");
+    expect(screen).toContain("Left out: 1 questions (adversarial, has no answer).");
+    expect(screen).toContain("Left out: 1 questions (without evidence).");
   },
   2 * RUN_TIMEOUT_MS,
 );

@@ -1,0 +1,268 @@
+// `mneme bench memory-benchmarks`: finding the evidence for questions about long conversations, by session and by turn.
+// Guards against figures that look good by construction.
+
+import type { ModeName } from "../domain/ranking.ts";
+import { barChart } from "./chart.ts";
+import type { ConversationQuestion, Conversations, Session } from "./conversation-files.ts";
+import { mean, ndcgAt, recallAt } from "./metrics.ts";
+import type { Passage, Question, Workload } from "./passages.ts";
+import { type Cell, type Findings, figure, figureColumn, keyColumn } from "./result.ts";
+import { percentiles, type Run } from "./run.ts";
+import type { Hit } from "./target.ts";
+
+/** Passages that a language model would get as context. */
+const CONTEXT_PASSAGES = 10;
+/** Results per search: enough that ten different turns, and usually ten different sessions, are among them. */
+const RESULTS = 100;
+const DEPTHS = [5, 10] as const;
+/** Row of the figures that a random order is expected to have. */
+const RANDOM = "random order";
+
+type Row = Readonly<Record<string, Cell>>;
+
+/** A session as a memory, with the positions of its turns. */
+interface StoredSession {
+  readonly passage: Passage;
+  /** Ids of the turns with the code point at which each begins, ascending. */
+  readonly turns: readonly { readonly id: string; readonly start: number }[];
+}
+
+/** What one question got. */
+interface Answer {
+  readonly question: ConversationQuestion;
+  /** Different sessions and turns, best first. */
+  readonly sessions: readonly string[];
+  readonly turns: readonly string[];
+  readonly contextTokens: number;
+  readonly ms: number;
+}
+
+/** Number of sessions and turns that a user has. */
+interface UserSize {
+  readonly sessions: number;
+  readonly turns: number;
+}
+
+/** The sessions as memories, and the first questions with their users' sessions only. */
+export function conversationWorkload({ name, users, questions }: Conversations, questionsMax: number): Workload {
+  const asked = questions.slice(0, questionsMax);
+  const needed = new Set(asked.map(({ userId }) => userId));
+  const stored = [...users].flatMap(([userId, sessions]) =>
+    needed.has(userId) ? sessions.map((session) => storedSession(userId, session).passage) : [],
+  );
+  return {
+    name,
+    passages: stored.filter(({ content }) => content.trim() !== ""),
+    questions: asked.map(({ id, text, userId, asOf, turns }): Question => {
+      return { id, text, userId, asOf, judgements: new Map([...turns].map((turn) => [turn, 1])) };
+    }),
+  };
+}
+
+/** Measures all modes of a server that is filled with the sessions. */
+export async function benchConversations(run: Run, conversations: Conversations): Promise<Findings> {
+  const asked = new Set(run.workload.questions.map(({ id }) => id));
+  const questions = conversations.questions.filter(({ id }) => asked.has(id));
+  const sizes = new Map(
+    [...conversations.users].map(([user, sessions]) => [
+      user,
+      { sessions: sessions.length, turns: sessions.reduce((sum, { turns }) => sum + turns.length, 0) },
+    ]),
+  );
+  const overall: Row[] = [{ mode: RANDOM, ...randomFigures(questions, sizes) }];
+  const byCategory: Row[] = [];
+  for (const mode of run.modes) {
+    const answers = await askAll(run, mode, questions, turnsOfSessions(conversations));
+    overall.push({ mode, ...figuresOf(answers, sizes), ...costsOf(answers) });
+    for (const [category, group] of Map.groupBy(answers, ({ question }) => question.category)) {
+      byCategory.push({ mode, category, ...figuresOf(group, sizes) });
+    }
+    run.progress(mode, 1, `turn R@10 ${overall.at(-1)?.turn_recall_10}`);
+  }
+  const scoreColumns = [
+    figureColumn("questions", "questions", "", null),
+    ...DEPTHS.map((depth) => figureColumn(`session_recall_${depth}`, `session R@${depth}`, "", "higher")),
+    ...DEPTHS.map((depth) => figureColumn(`turn_recall_${depth}`, `turn R@${depth}`, "", "higher")),
+    figureColumn("turn_ndcg", "turn nDCG@10", "", "higher"),
+  ];
+  return {
+    tables: [
+      {
+        name: "evidence",
+        title: "Evidence found",
+        columns: [
+          ...[keyColumn("mode"), ...scoreColumns],
+          figureColumn("context_tokens", "tokens per context", "", "lower"),
+          figureColumn("p50", "p50", "ms", "lower"),
+          figureColumn("p95", "p95", "ms", "lower"),
+        ],
+        rows: overall,
+      },
+      {
+        name: "categories",
+        title: "Evidence found by kind of question",
+        columns: [keyColumn("mode"), keyColumn("category"), ...scoreColumns],
+        rows: byCategory,
+      },
+    ],
+    chart: barChart({
+      title: `Evidence found in ${conversations.name}`,
+      unit: "",
+      bars: overall.flatMap(({ mode, turn_recall_10, turn_ndcg }) => [
+        { name: String(mode), series: "turn R@10", value: numeric(turn_recall_10) },
+        { name: String(mode), series: "turn nDCG@10", value: numeric(turn_ndcg) },
+      ]),
+    }),
+    notes: notesOf(conversations, questions, sizes),
+  };
+}
+
+/**
+ * Recall and nDCG of answers. Session recall at a depth leaves the questions out whose user has no more sessions than
+ * that, because there every order would have a full score; null if no question is left. Turn figures leave out the
+ * questions for which the file names only sessions.
+ */
+export function figuresOf(answers: readonly Answer[], sizes: ReadonlyMap<string, UserSize>): Row {
+  const withTurns = answers.filter(({ question }) => question.turns.size > 0);
+  const turnFigure = (score: (answer: Answer) => number) => averaged(withTurns.map(score));
+  const sessionFigure = (depth: number) =>
+    averaged(
+      answers
+        .filter(({ question }) => isSessionDepthFair(question, depth, sizes))
+        .map(({ question, sessions }) => recallAt(depth, sessions, judgementsOf(question.sessions))),
+    );
+  return {
+    questions: answers.length,
+    ...Object.fromEntries(DEPTHS.map((depth) => [`session_recall_${depth}`, sessionFigure(depth)])),
+    ...Object.fromEntries(
+      DEPTHS.map((depth) => [
+        `turn_recall_${depth}`,
+        turnFigure(({ question, turns }) => recallAt(depth, turns, judgementsOf(question.turns))),
+      ]),
+    ),
+    turn_ndcg: turnFigure(({ question, turns }) => ndcgAt(10, turns, judgementsOf(question.turns))),
+  };
+}
+
+/** The expected figures of a random order, by the same rules. The expectation of nDCG is left out. */
+export function randomFigures(questions: readonly ConversationQuestion[], sizes: ReadonlyMap<string, UserSize>): Row {
+  const expected = (depth: number, sizeOf: (size: UserSize) => number, asked: readonly ConversationQuestion[]) =>
+    averaged(asked.map(({ userId }) => Math.min(1, depth / sizeOf(sizes.get(userId) ?? { sessions: 1, turns: 1 }))));
+  const withTurns = questions.filter(({ turns }) => turns.size > 0);
+  return {
+    questions: questions.length,
+    ...Object.fromEntries(
+      DEPTHS.flatMap((depth) => {
+        const fair = questions.filter((question) => isSessionDepthFair(question, depth, sizes));
+        return [
+          [`session_recall_${depth}`, expected(depth, ({ sessions }) => sessions, fair)],
+          [`turn_recall_${depth}`, expected(depth, ({ turns }) => turns, withTurns)],
+        ];
+      }),
+    ),
+  };
+}
+
+/** The turn that contains a passage, by the passage's first code point. */
+export function turnAt(turns: StoredSession["turns"], start: number): string | null {
+  return turns.findLast((turn) => turn.start <= start)?.id ?? null;
+}
+
+/** A session as one memory of type `conversation`: its date, then a line for each turn. */
+export function storedSession(userId: string, { id, date, turns }: Session): StoredSession {
+  const heading = date === "" ? "" : `[${date}]\n`;
+  let content = heading;
+  let points = [...heading].length;
+  const places = turns.map(({ id: turn, speaker, text }) => {
+    const line = `${speaker}: ${text.replace(/\s+/g, " ").trim()}\n`;
+    const place = { id: turn, start: points };
+    content += line;
+    points += [...line].length;
+    return place;
+  });
+  const passage = { id, title: null, content: turns.length === 0 ? "" : content, userId, metadata: {} };
+  return { passage: { ...passage, type: "conversation" }, turns: places };
+}
+
+async function askAll(
+  run: Run,
+  mode: ModeName,
+  questions: readonly ConversationQuestion[],
+  turnsOf: ReadonlyMap<string, StoredSession["turns"]>,
+): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  for (const [at, question] of questions.entries()) {
+    const asked = run.workload.questions[at];
+    if (asked === undefined) break;
+    const { hits, ms, status } = await run.target.ask(asked, { mode, limit: RESULTS });
+    if (status !== 200) throw new Error(`The server answered ${status} to question ${question.id}.`);
+    const turns = hits.map(({ passage, start }) => turnAt(turnsOf.get(passage) ?? [], start) ?? "");
+    answers.push({
+      ...{ question, ms, sessions: [...new Set(hits.map(({ passage }) => passage))], turns: [...new Set(turns)] },
+      contextTokens: contextTokens(run, hits),
+    });
+    run.progress(mode, at / questions.length, `${at} of ${questions.length} questions`);
+  }
+  return answers;
+}
+
+function contextTokens({ bare }: Run, hits: readonly Hit[]): number {
+  return hits.slice(0, CONTEXT_PASSAGES).reduce((sum, { content }) => sum + bare.tokensOf(content), 0);
+}
+
+function turnsOfSessions({ users }: Conversations): ReadonlyMap<string, StoredSession["turns"]> {
+  return new Map(
+    [...users].flatMap(([userId, sessions]) =>
+      sessions.map((session) => [session.id, storedSession(userId, session).turns] as const),
+    ),
+  );
+}
+
+function costsOf(answers: readonly Answer[]): Row {
+  const { p50, p95 } = percentiles(answers.map(({ ms }) => ms));
+  return { context_tokens: averaged(answers.map((answer) => answer.contextTokens)), p50, p95 };
+}
+
+function notesOf(
+  { leftOut }: Conversations,
+  questions: readonly ConversationQuestion[],
+  sizes: ReadonlyMap<string, UserSize>,
+): readonly string[] {
+  const unfair = DEPTHS.flatMap((depth) => {
+    const count = questions.filter((question) => !isSessionDepthFair(question, depth, sizes)).length;
+    return count === 0
+      ? []
+      : [
+          `Warning: ${count} of ${questions.length} questions are about users with at most ${depth} sessions. Session R@${depth} leaves them out, because any order would find everything there.`,
+        ];
+  });
+  const without = questions.filter(({ turns }) => turns.size === 0).length;
+  return [
+    "Each question is asked among the sessions of its own user. Recall is the share of the evidence that is found, not whether any of it is found (`recall_any`), which is nearly always 1 for questions with several pieces of evidence.",
+    `\`${RANDOM}\` is what a random order is expected to find: figures near it mean nothing.`,
+    `Latency is that of a search for ${RESULTS} results. A context has the ${CONTEXT_PASSAGES} best passages; its tokens are counted by the embedder's tokeniser.`,
+    ...unfair,
+    ...(without === 0 ? [] : [`${without} questions name sessions but no turns; the turn figures leave them out.`]),
+    ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${count} questions (${reason}).`),
+  ];
+}
+
+function isSessionDepthFair(
+  { userId }: ConversationQuestion,
+  depth: number,
+  sizes: ReadonlyMap<string, UserSize>,
+): boolean {
+  return (sizes.get(userId)?.sessions ?? 0) > depth;
+}
+
+function judgementsOf(ids: ReadonlySet<string>): ReadonlyMap<string, number> {
+  return new Map([...ids].map((id) => [id, 1]));
+}
+
+function averaged(values: readonly number[]): number | null {
+  return values.length === 0 ? null : figure(mean(values));
+}
+
+function numeric(cell: Cell | undefined): number | null {
+  return typeof cell === "number" ? cell : null;
+}

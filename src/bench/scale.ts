@@ -1,0 +1,130 @@
+// `mneme bench scale`: what grows with the number of memories: latency, memory, disk, and the time of a start.
+
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { rangeChart } from "./chart.ts";
+import { generatedPassage } from "./generated-corpus.ts";
+import { percentile } from "./metrics.ts";
+import { processTree } from "./processes.ts";
+import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from "./result.ts";
+import { askBare, bareQuestions, percentiles, type Run } from "./run.ts";
+
+/** The figures are taken at these shares of the corpus. */
+const SHARES = [0.1, 1];
+const MIB = 2 ** 20;
+/** Folder of the single binary's libraries and models in the data directory. */
+const RUNTIME = /^runtime-/;
+/** Space that the server keeps free for deletions. */
+const RESERVE = "reserve";
+
+type Row = Readonly<Record<string, Cell>>;
+
+/** Stores `count` generated passages in steps, and measures after each. */
+export async function benchScale(run: Run, count: number): Promise<Findings> {
+  const [sizes, latency]: [Row[], Row[]] = [[], []];
+  let stored = 0;
+  let textBytes = 0;
+  for (const memories of SHARES.map((share) => Math.max(1, Math.round(share * count)))) {
+    if (memories <= stored) continue;
+    const first = stored;
+    const passageAt = (n: number) => {
+      const passage = generatedPassage(run.seed, first + n);
+      textBytes += Buffer.byteLength(passage.content) + Buffer.byteLength(passage.title ?? "");
+      return passage;
+    };
+    const added = memories - first;
+    const label = `storing ${added} memories`;
+    const ms = await run.target.fill(added, passageAt, (share, note) => run.progress(label, share, note));
+    stored = memories;
+    // A start also brings the memory of the processes down to what the data takes.
+    run.progress("restarting", 0, "");
+    const server = await run.restart();
+    const rows = await latencies(run, memories);
+    latency.push(...rows);
+    const rss =
+      process.platform === "linux" ? processTree(server.pid).reduce((sum, { rssBytes }) => sum + rssBytes, 0) : null;
+    const dataMib = (textBytes + memories * run.bare.embedder.dimensions) / MIB;
+    const diskMib = figure(diskBytes(run.dataDir) / MIB);
+    sizes.push({
+      ...{ memories, ingest_rate: figure((added / ms) * 1_000), start_s: figure(server.startMs / 1_000) },
+      ...{ memory: rss === null ? null : figure(rss / MIB), disk: diskMib, data: figure(dataMib) },
+      disk_ratio: ratio(diskMib, figure(dataMib)),
+    });
+    run.progress(`${memories} memories`, 1, `p50 ${rows[0]?.p50} ms in ${rows[0]?.mode}`);
+  }
+  return {
+    tables: [
+      {
+        name: "size",
+        title: "Size and start",
+        columns: [
+          keyColumn("memories"),
+          figureColumn("ingest_rate", "stored", "memories/s", "higher"),
+          figureColumn("start_s", "start", "s", "lower"),
+          figureColumn("memory", "memory", "MiB", "lower"),
+          figureColumn("disk", "disk", "MiB", "lower"),
+          figureColumn("data", "limit", "MiB", null),
+          figureColumn("disk_ratio", "disk / limit", "", "lower"),
+        ],
+        rows: sizes,
+      },
+      {
+        name: "latency",
+        title: "Latency of a search",
+        columns: [
+          ...[keyColumn("memories"), keyColumn("mode"), figureColumn("p50", "p50", "ms", "lower")],
+          ...[figureColumn("p95", "p95", "ms", "lower"), figureColumn("p99", "p99", "ms", "lower")],
+          figureColumn("limit_p50", "limit p50", "ms", null),
+          figureColumn("ratio_p50", "p50 / limit", "", null),
+        ],
+        rows: latency,
+      },
+    ],
+    chart: rangeChart({
+      title: "Latency of a search by number of memories",
+      unit: "ms",
+      rows: latency.map((row) => ({
+        name: `${row.mode}, ${Number(row.memories).toLocaleString("en")}`,
+        points: [row.p50, row.p95, row.p99].map(Number),
+        limit: Number(row.limit_p50),
+      })),
+      legend: ["p50", "p95", "p99"],
+      limitName: "models alone, p50",
+    }),
+    notes: [
+      "Memory is that of the server and its child processes after a start and the searches, models included (Linux only). Disk is the data directory without unpacked libraries and reserved space. Start is the time from the start of the process until `/ready`.",
+      "The limit of a size is the UTF-8 texts and one byte per component of each vector. The limit of a latency is that of the models alone for the same questions and passages.",
+    ],
+  };
+}
+
+async function latencies(run: Run, memories: number): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  const { questions } = run.workload;
+  for (const mode of run.modes) {
+    const bareOnes = await bareQuestions(run, mode);
+    const times: number[] = [];
+    for (const [at, question] of questions.entries()) {
+      const { ms, status } = await run.target.ask(question, { mode });
+      if (status !== 200) throw new Error(`The server answered ${status} to question ${question.id}.`);
+      times.push(ms);
+      run.progress(`${mode}, ${memories} memories`, at / questions.length, `${at} of ${questions.length} questions`);
+    }
+    const limits: number[] = [];
+    for (const question of bareOnes) limits.push((await askBare(run.bare, mode, question)).ms);
+    const found = percentiles(times);
+    const limit = figure(percentile(0.5, limits));
+    rows.push({ memories, mode, ...found, limit_p50: limit, ratio_p50: ratio(Number(found.p50), limit) });
+  }
+  return rows;
+}
+
+function diskBytes(folder: string): number {
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) bytes += RUNTIME.test(entry.name) ? 0 : diskBytes(path);
+    else if (entry.isFile() && entry.name !== RESERVE) bytes += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  }
+  return bytes;
+}
