@@ -42,6 +42,8 @@ export interface HarnessStart {
   /** Options that change the figures, for the result. */
   readonly options: Readonly<Record<string, Cell>>;
   readonly progress: ShowProgress;
+  /** Resolves with the reason if the run is to end early. */
+  readonly interrupted: Promise<Error>;
 }
 
 /** Length of the random part of the server's key. */
@@ -49,7 +51,8 @@ const KEY_BYTES = 32;
 
 /**
  * Runs a benchmark and removes everything that it stored.
- * @throws Error if the server cannot be started, or refuses or fails what the benchmark needs
+ * @throws Error if the server cannot be started, or refuses or fails what the benchmark needs, or if the run is
+ *   interrupted
  */
 export async function runBenchmark({ name, fills, measure }: Benchmark, start: HarnessStart): Promise<Result> {
   const startedAt = performance.now();
@@ -84,8 +87,13 @@ export async function runBenchmark({ name, fills, measure }: Benchmark, start: H
   };
   const { passages } = workload;
   const passageAt = (n: number) => passages[n] as Passage;
-  if (fills) await target.fill(passages.length, passageAt, (share, note) => progress("storing passages", share, note));
-  const findings = await measure({ server, restart, dataDir, target, bare, workload, modes, seed, seconds, progress });
+  const work = async () => {
+    if (fills)
+      await target.fill(passages.length, passageAt, (share, note) => progress("storing passages", share, note));
+    return measure({ server, restart, dataDir, target, bare, workload, modes, seed, seconds, progress });
+  };
+  const findings = await Promise.race([work(), start.interrupted]);
+  if (findings instanceof Error) throw findings;
   const { embedder, reranker } = bare;
   return {
     schema_version: SCHEMA_VERSION,

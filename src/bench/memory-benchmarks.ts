@@ -238,7 +238,7 @@ function notesOf(
   });
   const without = questions.filter(({ turns }) => turns.size === 0).length;
   return [
-    "Each question is asked among the sessions of its own user. Recall is the share of the evidence that is found, not whether any of it is found (`recall_any`), which is nearly always 1 for questions with several pieces of evidence.",
+    "Each question is asked among the sessions of its own user. Recall is the share of the evidence that is found, not whether any of it is found (`recall_any`), which is easier.",
     `\`${RANDOM}\` is what a random order is expected to find: figures near it mean nothing.`,
     `Latency is that of a search for ${RESULTS} results. A context has the ${CONTEXT_PASSAGES} best passages; its tokens are counted by the embedder's tokeniser.`,
     ...unfair,

@@ -181,7 +181,6 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
   const size = sizeOf(benchmark, flags, seed);
   const { workload, measure } = await benchmark.prepare(data, size);
   const display = new Display();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
   const result = await runBenchmark(
     { name: benchmark.name, fills: benchmark.fills, measure },
     {
@@ -205,12 +204,30 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
         ...{ seed, seconds, modes: modes.join(",") },
       },
       progress: (label, share, note) => display.show(label, share, note),
+      interrupted: interruption(),
     },
   );
   display.end();
   const files = writeFiles(out, result);
   if (flags.has("--json")) return JSON.stringify(result, null, 2);
   return [...screenOf(result), ...comparedLines(compared, result), "", `Written: ${files.join(", ")}`].join("\n");
+}
+
+/** Signals within this time (in milliseconds) after the first one are the same: npx repeats them. */
+const SAME_SIGNAL_MS = 1_000;
+
+// Resolves at the first SIGINT or SIGTERM, so that the server stops and the data directory is removed. A clearly later
+// signal ends the process at once.
+function interruption(): Promise<Error> {
+  return new Promise((resolve) => {
+    let firstAtMs: number | null = null;
+    const onSignal = () => {
+      firstAtMs ??= performance.now();
+      if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(130);
+      resolve(new Error("Interrupted; nothing was written."));
+    };
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
+  });
 }
 
 /** Shows the progress of the step that runs. */

@@ -1,12 +1,13 @@
 // `mneme bench` as a user runs it: wrong command lines, and a small run of each benchmark whose figures must be real.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseResult, type Result } from "../../src/bench/result.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
-import { runMneme, startMneme } from "../support/command.ts";
+import { runMneme, spawnMneme, startMneme } from "../support/command.ts";
+import { until } from "../support/until.ts";
 import { svgProblems } from "../support/well-formed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-bench-test-"));
@@ -286,6 +287,22 @@ test(
     expect(screen).toContain("Warning: 2 of 2 questions are about users with at most 10 sessions.");
     expect(screen).toContain("Left out: 1 questions (adversarial, has no answer).");
     expect(screen).toContain("Left out: 1 questions (without evidence).");
+  },
+  2 * RUN_TIMEOUT_MS,
+);
+
+test(
+  "an interrupted run stops its server and leaves nothing behind",
+  async () => {
+    const temporary = mkdtempSync(join(folder, "interrupted-"));
+    const argv = ["bench", "modes", "--passages", "5000", "--out", temporary];
+    const child = spawnMneme(argv, folder, { TMPDIR: temporary });
+    const dataOf = () => readdirSync(temporary).flatMap((name) => (name.startsWith("mneme-bench-") ? [name] : []));
+    const isFilling = () => dataOf().some((name) => existsSync(join(temporary, name, "data/mneme.sqlite")));
+    await until("the server has opened its data directory", isFilling, RUN_TIMEOUT_MS);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(1);
+    expect(readdirSync(temporary)).toEqual([]);
   },
   2 * RUN_TIMEOUT_MS,
 );
