@@ -6,6 +6,7 @@ import { Client as EarlierClient } from "@modelcontextprotocol/sdk/client/index.
 import { StdioClientTransport as EarlierStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as EarlierHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as EarlierTransport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { recordRequests } from "./counted-requests.ts";
 import type { TestService } from "./service.ts";
 
 /** The clients: the current one with both revisions, and the one that was written for the earlier revision. */
@@ -121,5 +122,10 @@ export function listen({ service }: TestService): { readonly url: string; readon
     idleTimeout: 60,
     fetch: (request, server) => service.handle(request, () => server.requestIP(request)?.address ?? ""),
   });
-  return { url: `http://127.0.0.1:${server.port}`, stop: () => server.stop(true) };
+  const url = `http://127.0.0.1:${server.port}`;
+  const stop = async () => {
+    await recordRequests(async () => (await fetch(`${url}/metrics`)).text());
+    await server.stop(true);
+  };
+  return { url, stop };
 }

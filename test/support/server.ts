@@ -4,6 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { recordRequests } from "./counted-requests.ts";
 import { until } from "./until.ts";
 
 /** Options of a server. */
@@ -109,6 +110,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 
   const key = environmentFor(dataDir, options.environment ?? {}).MNEME_ADMIN_KEY ?? firstKey(stdout());
   const stop = async () => {
+    if (child.exitCode === null) await recordRequests(async () => (await fetch(`${url}/metrics`)).text());
     child.kill("SIGTERM");
     const killer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
     const exitCode = await child.exited;

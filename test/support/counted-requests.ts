@@ -1,0 +1,25 @@
+// Counts the requests that test servers answer, for the table of real clients in docs/measurements.md.
+
+import { appendFileSync } from "node:fs";
+
+/** File to which the counts are appended; undefined if nobody asked for them. */
+const FILE = process.env.MNEME_TEST_REQUESTS;
+/** Name of what tests ask to see whether the server is there, and of the metrics. */
+const PROBE = "page";
+
+/**
+ * Appends a line with the number of requests that a server has answered by operation, if MNEME_TEST_REQUESTS names a
+ * file.
+ * @param metricsOf returns the server's metrics page
+ */
+export async function recordRequests(metricsOf: () => Promise<string>): Promise<void> {
+  if (FILE === undefined) return;
+  const counts: Record<string, number> = {};
+  for (const [, operation = "", count] of (await metricsOf()).matchAll(
+    /^mneme_http_requests_total\{operation="(\w+)",[^}]*\} (\d+)$/gm,
+  )) {
+    if (operation !== PROBE) counts[operation] = (counts[operation] ?? 0) + Number(count);
+  }
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  appendFileSync(FILE, `${JSON.stringify({ total, counts })}\n`);
+}
