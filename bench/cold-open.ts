@@ -1,8 +1,8 @@
 // How long a node needs before it answers the first search of a large project: with an empty data folder, when it loads
-// the index from PostgreSQL, and after a restart. Also the size of a chunk in the database. The texts are real, the
-// stored vectors pseudo-random. `bun bench/cold-open.ts --help` lists the flags.
+// the index from PostgreSQL, and after a restart. Also the size of a chunk in the database. The texts are real; unless a
+// data directory is given, the vectors are pseudo-random. `bun bench/cold-open.ts --help` lists the flags.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
@@ -30,6 +30,8 @@ Measures the first search of a node on PostgreSQL with an empty data folder and 
 
   --passages FILE  passages, BEIR format (default: ${PASSAGES_FILE})
   --count N        use only the first N passages (default: all)
+  --data FOLDER    use the memories of this data directory instead: a copy is moved with \`mneme migrate\`
+  --rounds N       starts with an empty folder (default: 1)
   --record         write bench/results/cold-open.json`;
 const DATABASE = "mneme_bench";
 const BATCH = 256;
@@ -43,26 +45,36 @@ const random = seeded(20_261_123);
 async function main(): Promise<void> {
   const { flags } = parseCommandLine(process.argv.slice(2), {
     ...{ "--help": "switch", "--passages": "value", "--count": "value", "--record": "switch" },
+    ...{ "--data": "value", "--rounds": "value" },
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const count = Number(flags.get("--count") ?? Number.POSITIVE_INFINITY);
-  const documents = await readDocuments(flags.get("--passages") ?? PASSAGES_FILE, count);
+  const data = flags.get("--data");
   const server = await durablePostgresServer();
   await execute(server, `CREATE DATABASE ${DATABASE} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`);
   const url = databaseUrl(server, DATABASE);
-  const chunks = await fill(url, documents);
+  const memories =
+    data === undefined
+      ? await fill(url, await readDocuments(flags.get("--passages") ?? PASSAGES_FILE, count))
+      : await migrate(data, url);
+  const chunks = await countOf(url, "chunks");
   const bytes = await bytesPerChunk(url, chunks);
-  const dataDir = mkdtempSync(join(tmpdir(), "mneme-cold-open-"));
+  const folder = mkdtempSync(join(tmpdir(), "mneme-cold-open-"));
   try {
-    const open = () => startServer({ dataDir, environment: { MNEME_LOG_LEVEL: "warn", MNEME_STORE: url } });
     const rows: Row[] = [];
-    for (const start of ["empty folder", "restart", "restart"]) {
-      await using node = await open();
+    const starts = Array.from(
+      { length: Number(flags.get("--rounds") ?? 1) },
+      (_, round) => `empty folder ${round + 1}`,
+    );
+    for (const start of [...starts, "restart", "restart"]) {
+      const dataDir = join(folder, start === "restart" ? (starts.at(-1) ?? start) : start);
+      const environment = { MNEME_LOG_LEVEL: "warn", MNEME_STORE: url };
+      await using node = await startServer({ dataDir, environment });
       rows.push({ start, ready: seconds(node.startMs), firstSearch: seconds(await firstSearchMs(node)) });
     }
     const shown = rows.map(({ start, ready, firstSearch }) => [start, ready, firstSearch].map(String));
     const header = ["start", "s until ready", "s from there to the first answer"];
-    process.stdout.write(`${documents.length} memories, ${chunks} chunks\n`);
+    process.stdout.write(`${memories} memories, ${chunks} chunks\n`);
     process.stdout.write(`${alignRows([header, ...shown], true).join("\n")}\n`);
     process.stdout.write(`bytes per chunk in PostgreSQL: ${JSON.stringify(bytes)}\n`);
     process.stdout.write(
@@ -70,10 +82,10 @@ async function main(): Promise<void> {
         .map((load) => load.toFixed(1))
         .join(" ")}\n`,
     );
-    const written = rows.map((row): Row => ({ memories: documents.length, chunks, ...row, ...bytes }));
+    const written = rows.map((row): Row => ({ memories, chunks, ...row, ...bytes }));
     if (flags.has("--record")) process.stdout.write(`written to ${writeRows("cold-open", written)}\n`);
   } finally {
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -81,7 +93,7 @@ function seconds(ms: number): number {
   return Number((ms / 1000).toFixed(2));
 }
 
-/** Stores and completes the documents like a node, apart from its own index. Returns the number of chunks. */
+/** Stores and completes the documents like a node, apart from its own index. Returns their number. */
 async function fill(url: string, documents: readonly Document[]): Promise<number> {
   const stores = await openPostgresStores({
     ...{ url, clock: systemClock, newWebhookSecret },
@@ -93,13 +105,12 @@ async function fill(url: string, documents: readonly Document[]): Promise<number
     const project = await stores.accounts.defaultProject();
     await stores.accounts.changeProject(project, { plan: "enterprise" });
     const progress = new Progress("filling:");
-    let chunks = 0;
     for (let first = 0; first < documents.length; first += BATCH) {
       progress.show(first / documents.length, `${first} of ${documents.length} memories`);
-      chunks += await storeBatch(stores, project, documents.slice(first, first + BATCH));
+      await storeBatch(stores, project, documents.slice(first, first + BATCH));
     }
     progress.finish(`filled: ${documents.length} memories`);
-    return chunks;
+    return documents.length;
   } finally {
     await stores.close();
   }
@@ -107,7 +118,7 @@ async function fill(url: string, documents: readonly Document[]): Promise<number
 
 type ProjectId = Awaited<ReturnType<PostgresStores["accounts"]["defaultProject"]>>;
 
-async function storeBatch(stores: PostgresStores, project: ProjectId, batch: readonly Document[]): Promise<number> {
+async function storeBatch(stores: PostgresStores, project: ProjectId, batch: readonly Document[]): Promise<void> {
   const refused = (await stores.memories.accept(project, batch)).find((result) => result instanceof Error);
   if (refused !== undefined) throw refused;
   const jobs = await stores.jobs.claim({ jobs: BATCH, contentBytes: Number.MAX_SAFE_INTEGER, leaseMs: LEASE_MS });
@@ -130,7 +141,6 @@ async function storeBatch(stores: PostgresStores, project: ProjectId, batch: rea
   });
   await stores.shared.publish(keyed.map((each) => sharedMemory(project, each)));
   await stores.jobs.complete(ready.map(({ completion }) => completion));
-  return chunks;
 }
 
 /** Unit vectors, one after the other. */
@@ -142,6 +152,40 @@ function randomVectors(count: number, dimensions: number): Float32Array {
     for (let at = 0; at < dimensions; at++) vector[at] = (vector[at] ?? 0) / length;
   }
   return vectors;
+}
+
+/** Moves a copy of a data directory into the database, and prints the time. Returns the number of memories. */
+async function migrate(data: string, url: string): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "mneme-moved-"));
+  try {
+    cpSync(data, folder, { recursive: true });
+    const startedAt = performance.now();
+    const command = [
+      process.execPath,
+      join(import.meta.dir, "../src/main.ts"),
+      "migrate",
+      "--from",
+      folder,
+      "--to",
+      url,
+    ];
+    const { success } = Bun.spawnSync(command, { stdio: ["ignore", "inherit", "inherit"] });
+    if (!success) throw new Error("mneme migrate failed");
+    process.stdout.write(`moved in ${seconds(performance.now() - startedAt)} s\n`);
+    return await countOf(url, "memories");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function countOf(url: string, table: (typeof TABLES)[number]): Promise<number> {
+  const sql = new SQL({ url, max: 1 });
+  try {
+    const [row] = await sql.unsafe(`SELECT count(*)::float AS rows FROM ${table}`);
+    return row.rows;
+  } finally {
+    await sql.close();
+  }
 }
 
 /** Bytes of the tables with their indexes, per chunk. */

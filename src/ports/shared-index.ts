@@ -48,7 +48,7 @@ export interface LoadedPublication extends WantedPublication {
   readonly entities: KnownEntities;
   /** Vectors of those models that were asked for and are stored. */
   readonly vectors: readonly ModelVectors[];
-  /** The texts of the chunks of one part, unpacked at each call. */
+  /** The texts of the chunks of one part. All parts except the first are unpacked at each call. */
   part(number: number): readonly SharedChunkTexts[];
 }
 
@@ -99,7 +99,7 @@ export interface SharedIndex {
   replace(projectId: ProjectId, memories: readonly ReplacingMemory[]): Promise<ReadonlySet<MemoryKey>>;
   /**
    * The publications that are stored, with their vectors of these models. Those that were replaced or removed meanwhile
-   * are left out. Memory is needed for the packed texts and the vectors of all of them.
+   * are left out. Memory is needed for the packed texts, the first parts and the vectors of all of them.
    */
   publications(wanted: readonly WantedPublication[], models: readonly string[]): Promise<readonly LoadedPublication[]>;
   /** Adds vectors of another model to publications that still have these first chunks; the others are skipped. */

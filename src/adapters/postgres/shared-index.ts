@@ -235,8 +235,8 @@ export class PostgresSharedIndex implements SharedIndex {
         const parts = completeParts(vectors.get(fingerprint)?.get(each.memoryKey), each);
         return parts === null ? [] : [{ fingerprint, vectors: unpackVectors(parts) }];
       });
-      const { language, entities } = unpackTexts(packed[0] ?? new Uint8Array(0));
-      const part = (number: number) => unpackTexts(packed[number] ?? new Uint8Array(0)).chunks;
+      const { language, entities, chunks } = unpackTexts(packed[0] ?? new Uint8Array(0));
+      const part = (number: number) => (number === 0 ? chunks : unpackTexts(packed[number] ?? new Uint8Array(0)).chunks);
       return [{ ...each, language, entities, vectors: ofModels, part }];
     });
   }

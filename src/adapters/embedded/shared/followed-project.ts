@@ -5,7 +5,9 @@ import { Fault } from "../../../domain/fault.ts";
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import { within } from "../../../kit/eventually.ts";
+import { groupsWithin } from "../../../kit/groups.ts";
 import type { Log } from "../../../kit/log.ts";
+import { pipelined } from "../../../kit/pipelined.ts";
 import {
   type Hits,
   type IndexModel,
@@ -30,6 +32,26 @@ const OVERDUE = "the index is not up to date in time";
 const LIVE_MODEL = 0n as MemoryKey;
 
 type ChunkKeys = Pick<Hits, "chunkKeys" | "memoryKeys">;
+
+/** The committed states of some memories. */
+interface CommittedPage {
+  readonly memoryKeys: readonly MemoryKey[];
+  readonly states: readonly SharedState[];
+  /** Those whose publications this node has yet to load. */
+  readonly missing: readonly SharedState[];
+  /** The first publications of `missing`. */
+  readonly first: LoadedGroup;
+  /** The others. */
+  readonly groups: readonly (readonly WantedPublication[])[];
+}
+
+/** Publications to load at once. */
+interface LoadedGroup {
+  readonly wanted: readonly WantedPublication[];
+  /** Fingerprint of the live model when they were read. */
+  readonly live: string;
+  readonly found: readonly LoadedPublication[];
+}
 
 /** What following needs besides the parts of any index. */
 export interface FollowParts {
@@ -280,15 +302,27 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   async #applyAll(memoryKeys: readonly MemoryKey[]): Promise<void> {
     const again = memoryKeys.includes(LIVE_MODEL) ? await this.#followModel() : [];
     const keys = [...new Set([...again, ...memoryKeys])].filter((key) => key !== LIVE_MODEL);
-    for (let first = 0; first < keys.length; first += PAGE_MEMORIES) {
-      await this.#apply(keys.slice(first, first + PAGE_MEMORIES));
-    }
+    const pages = groupsWithin(keys, PAGE_MEMORIES, () => 1);
+    await pipelined(
+      pages,
+      (page) => this.#read(page),
+      (committed) => this.#applyRead(committed),
+    );
   }
 
   /** Brings these memories to their committed states. */
   async #apply(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    await this.#applyRead(await this.#read(memoryKeys));
+  }
+
+  async #read(memoryKeys: readonly MemoryKey[]): Promise<CommittedPage> {
     const states = await this.#follow.shared.states(this.id, memoryKeys);
     const missing = states.filter((state) => this.#isMissing(state));
+    const [first = [], ...groups] = loadingGroups(publicationsOf(missing));
+    return { memoryKeys, states, missing, first: await this.#readGroup(first), groups };
+  }
+
+  async #applyRead({ memoryKeys, states, missing, first, groups }: CommittedPage): Promise<void> {
     const [shown, gone] = [[] as VisibleMemory[], new Set<MemoryKey>(memoryKeys)];
     for (const state of states) {
       if (!state.isDeleted) gone.delete(state.memoryKey);
@@ -302,7 +336,13 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
       await super.retract(retracted);
       this.#hasRetracted = true;
     }
-    const lost = await this.#load(missing);
+    const lost = new Set<MemoryKey>(missing.map(({ memoryKey }) => memoryKey));
+    const load = async (group: LoadedGroup) => {
+      for (const memoryKey of await this.#loadGroup(group)) lost.delete(memoryKey);
+    };
+    await load(first);
+    await pipelined(groups, (group) => this.#readGroup(group), load);
+    if (lost.size > 0) await this.#reopen([...lost]);
     super.show(shown.filter(({ memoryKey }) => !lost.has(memoryKey)));
   }
 
@@ -310,20 +350,20 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     return visible !== null && chunkCount > 0 && this.firstChunks.get(memoryKey) !== firstChunkKey;
   }
 
-  /** Loads publications. Returns the memories that could not be loaded. */
-  async #load(missing: readonly SharedState[]): Promise<ReadonlySet<MemoryKey>> {
-    const lost = new Set<MemoryKey>(missing.map(({ memoryKey }) => memoryKey));
-    for (const wanted of loadingGroups(publicationsOf(missing))) {
-      const { live, building } = this.models();
-      const models = [live, building].flatMap((model) => model?.fingerprint ?? []);
-      const found = await this.#follow.shared.publications(wanted, models);
-      const isUsable = ({ vectors }: LoadedPublication) => vectors[0]?.fingerprint === live.fingerprint;
-      const usable = found.filter(isUsable);
-      for (const same of Map.groupBy(usable, ({ vectors }) => vectors.length).values()) await this.load(same);
-      for (const { memoryKey } of usable) lost.delete(memoryKey);
-    }
-    if (lost.size > 0) await this.#reopen([...lost]);
-    return lost;
+  async #readGroup(wanted: readonly WantedPublication[]): Promise<LoadedGroup> {
+    const { live, building } = this.models();
+    const models = [live, building].flatMap((model) => model?.fingerprint ?? []);
+    return { wanted, live: live.fingerprint, found: await this.#follow.shared.publications(wanted, models) };
+  }
+
+  /** Adds publications to the index of this node. Returns the memories that were loaded. */
+  async #loadGroup(group: LoadedGroup): Promise<readonly MemoryKey[]> {
+    const { live } = this.models();
+    // the model was changed after the publications were read
+    if (group.live !== live.fingerprint) return this.#loadGroup(await this.#readGroup(group.wanted));
+    const usable = group.found.filter(({ vectors }) => vectors[0]?.fingerprint === live.fingerprint);
+    for (const same of Map.groupBy(usable, ({ vectors }) => vectors.length).values()) await this.load(same);
+    return usable.map(({ memoryKey }) => memoryKey);
   }
 
   // A publication can be replaced while it is loaded. Then the row is not completed any more, and nothing is reopened.

@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test";
+import { pipelined } from "../../src/kit/pipelined.ts";
+
+/** Reads and uses numbers, and logs when each step begins and ends. Steps named in `failing` fail. */
+async function logged(items: readonly number[], failing: readonly string[] = []) {
+  const log: string[] = [];
+  const step = async (name: string) => {
+    log.push(`${name} begins`);
+    for (let turn = 0; turn < 10; turn++) await null;
+    if (failing.includes(name)) throw new Error(name);
+    log.push(`${name} ends`);
+  };
+  const ended = pipelined(
+    items,
+    async (item) => {
+      await step(`read ${item}`);
+      return item;
+    },
+    (item) => step(`use ${item}`),
+  );
+  const error = await ended.then(
+    () => null,
+    (reason: Error) => reason.message,
+  );
+  return { log, error };
+}
+
+test("the next item is read while one is used, and everything in order", async () => {
+  const { log, error } = await logged([1, 2, 3]);
+  expect(error).toBeNull();
+  expect(log.filter((line) => line.startsWith("use"))).toEqual(
+    [1, 2, 3].flatMap((item) => [`use ${item} begins`, `use ${item} ends`]),
+  );
+  for (const item of [1, 2]) {
+    expect(log.indexOf(`read ${item + 1} begins`)).toBeLessThan(log.indexOf(`use ${item} ends`));
+    expect(log.indexOf(`use ${item} ends`)).toBeLessThan(log.indexOf(`use ${item + 1} begins`));
+  }
+});
+
+test("at most one item is read ahead", async () => {
+  const { log } = await logged([1, 2, 3]);
+  expect(log.indexOf("read 3 begins")).toBeGreaterThan(log.indexOf("use 1 ends"));
+});
+
+test("after a failure nothing more begins, and what was being used has ended", async () => {
+  const ofRead = await logged([1, 2, 3], ["read 2"]);
+  expect(ofRead.error).toBe("read 2");
+  expect(ofRead.log).toContain("use 1 ends");
+  expect(ofRead.log).not.toContain("use 2 begins");
+  expect(ofRead.log).not.toContain("read 3 begins");
+  const ofUse = await logged([1, 2, 3], ["use 1"]);
+  expect(ofUse.error).toBe("use 1");
+  expect(ofUse.log).not.toContain("use 2 begins");
+  expect(ofUse.log).not.toContain("read 3 begins");
+});
+
+test("no items: nothing happens", async () => {
+  expect(await logged([])).toEqual({ log: [], error: null });
+});
