@@ -236,7 +236,8 @@ export class PostgresSharedIndex implements SharedIndex {
         return parts === null ? [] : [{ fingerprint, vectors: unpackVectors(parts) }];
       });
       const { language, entities, chunks } = unpackTexts(packed[0] ?? new Uint8Array(0));
-      const part = (number: number) => (number === 0 ? chunks : unpackTexts(packed[number] ?? new Uint8Array(0)).chunks);
+      const part = (number: number) =>
+        number === 0 ? chunks : unpackTexts(packed[number] ?? new Uint8Array(0)).chunks;
       return [{ ...each, language, entities, vectors: ofModels, part }];
     });
   }
