@@ -1,6 +1,6 @@
 // How long a node needs before it answers the first search of a large project: with an empty data folder, when it loads
-// the index from PostgreSQL, and after a restart. Also the size of a chunk in the database. The texts are real; unless a
-// data directory is given, the vectors are pseudo-random. `bun bench/cold-open.ts --help` lists the flags.
+// the index from PostgreSQL, and after a restart. Also the size of a chunk in the database. The texts are real. Without
+// a data directory the vectors are pseudo-random. `bun bench/cold-open.ts --help` lists the flags.
 
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";

@@ -1,3 +1,5 @@
+// Tests for pipelined.ts: the order of the results, how many are awaited at once, and failures.
+
 import { expect, test } from "bun:test";
 import { pipelined } from "../../src/kit/pipelined.ts";
 
