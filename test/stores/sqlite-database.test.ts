@@ -385,7 +385,7 @@ describe("a file of schema version 1", () => {
     ).toMatchObject([{ content: "text", memory: { id: "mem_2", metadata: { k: 1 } } }]);
     expect(store.retry(project, "mem_3" as MemoryId)?.state.status).toBe("processing");
     expect(store.accept(project, [{ content: "text", externalId: "e", userId: "u" }])).toMatchObject([
-      { outcome: "updated", memory: { id: "mem_1" } },
+      { outcome: "unchanged", memory: { id: "mem_1" } },
     ]);
     expect(new SqliteRetirementStore({ database, clock: systemClock }).purgeable(9)).toEqual([4n as MemoryKey]);
     expect(new SqliteAccountStore({ database, clock: systemClock }).authenticate(secret)).toMatchObject({

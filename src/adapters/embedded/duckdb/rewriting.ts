@@ -103,6 +103,17 @@ export async function* rewriteTables(
   // The bytes of rows that were removed meanwhile are left to the next call.
   if (changes.isNothingRemoved()) await connection.run(`DROP TABLE IF EXISTS ${MARKER}`);
   await connection.run("CHECKPOINT");
+  await cutFile(connection);
+}
+
+/**
+ * Removes the free blocks at the end of the file. The last checkpoint wrote its metadata there, because the fillers
+ * still had the blocks before. The next one writes them at the beginning, but does so only if there was a change.
+ */
+async function cutFile(connection: Statements): Promise<void> {
+  await connection.run(`CREATE TABLE ${FILLER}_0 (number UBIGINT)`);
+  await connection.run(`DROP TABLE ${FILLER}_0`);
+  await connection.run("CHECKPOINT");
 }
 
 /** Adds a comment to a filler, which the next checkpoint writes to the free blocks of metadata. */
