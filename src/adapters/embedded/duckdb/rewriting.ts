@@ -18,6 +18,8 @@ const METADATA_BLOCK_BYTES = 4_096;
 const METADATA_BLOCKS_MORE = 128;
 /** 64-bit numbers in a block of 256 KiB. */
 const NUMBERS_PER_BLOCK = 32_768;
+/** Number of checkpoints that may move the metadata away from the end of the file. */
+const CUTS_MAX = 3;
 /** Number of blocks that a step fills: 64 MiB. */
 const BLOCKS_PER_STEP = 256;
 /**
@@ -107,13 +109,17 @@ export async function* rewriteTables(
 }
 
 /**
- * Removes the free blocks at the end of the file. The last checkpoint wrote its metadata there, because the fillers
- * still had the blocks before. The next one writes them at the beginning, but does so only if there was a change.
+ * Removes free blocks at the end of the file. The last checkpoint wrote its metadata there, because the fillers still
+ * had the blocks before. The next ones move the metadata towards the beginning, but only if there was a change.
  */
 async function cutFile(connection: Statements): Promise<void> {
-  await connection.run(`CREATE TABLE ${FILLER}_0 (number UBIGINT)`);
-  await connection.run(`DROP TABLE ${FILLER}_0`);
-  await connection.run("CHECKPOINT");
+  for (let checkpoints = 0; checkpoints < CUTS_MAX; checkpoints++) {
+    const [[free] = []] = await connection.rows("SELECT free_blocks FROM pragma_database_size()");
+    if (Number(free) === 0) return;
+    await connection.run(`CREATE TABLE ${FILLER}_0 (number UBIGINT)`);
+    await connection.run(`DROP TABLE ${FILLER}_0`);
+    await connection.run("CHECKPOINT");
+  }
 }
 
 /** Adds a comment to a filler, which the next checkpoint writes to the free blocks of metadata. */
