@@ -74,7 +74,15 @@ export function base32(bytes: Uint8Array): string {
   return text;
 }
 
+/** Patterns of ids, by prefix. They are compiled once, because every request checks an id. */
+const PATTERNS = new Map<string, RegExp>();
+
 /** Whether `text` is a well-formed public id with this prefix. */
 export function isId(prefix: IdPrefix, text: string): boolean {
-  return text.startsWith(`${prefix}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(prefix.length + 1));
+  let pattern = PATTERNS.get(prefix);
+  if (pattern === undefined) {
+    pattern = new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`);
+    PATTERNS.set(prefix, pattern);
+  }
+  return pattern.test(text);
 }

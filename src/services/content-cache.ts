@@ -11,11 +11,20 @@ const UNIT_BYTES = 2;
 
 type Identity = Pick<Memory, "key" | "version">;
 
-/** A cache of contents by memory and version. When it is full, the least recently used contents are evicted. */
+interface Entry {
+  readonly version: number;
+  readonly content: string;
+  /** Whether it was read since it was stored or last passed over by an eviction. */
+  wasRead: boolean;
+}
+
+/**
+ * A cache of contents by memory and version. When it is full, the oldest contents are evicted; those that were read
+ * meanwhile count as new once ("second chance"). So a read only sets a flag, which costs less than moving an entry.
+ */
 export class ContentCache {
-  // A Map iterates in order of insertion, and a read inserts its entry again: the first entry is the least recently
-  // read one.
-  readonly #contents = new Map<MemoryKey, { readonly version: number; readonly content: string }>();
+  /** In order of age: a Map iterates in order of insertion. */
+  readonly #contents = new Map<MemoryKey, Entry>();
   readonly #bytesMax: number;
   #bytes = 0;
 
@@ -33,8 +42,7 @@ export class ContentCache {
   get({ key, version }: Identity): string | null {
     const cached = this.#contents.get(key);
     if (cached === undefined || cached.version !== version) return null;
-    this.#contents.delete(key);
-    this.#contents.set(key, cached);
+    cached.wasRead = true;
     return cached.content;
   }
 
@@ -42,11 +50,21 @@ export class ContentCache {
   put({ key, version }: Identity, content: string): void {
     this.forget(key);
     if (sizeOf(content) > this.#bytesMax * SHARE_MAX) return;
-    this.#contents.set(key, { version, content });
+    this.#contents.set(key, { version, content, wasRead: false });
     this.#bytes += sizeOf(content);
-    for (const oldest of this.#contents.keys()) {
+    this.#evict();
+  }
+
+  /** Drops contents until the rest is small enough. */
+  #evict(): void {
+    // Entries that get a second chance are moved to the end, where this iteration meets them again without the flag.
+    for (const [key, entry] of this.#contents) {
       if (this.#bytes <= this.#bytesMax) break;
-      this.forget(oldest);
+      if (entry.wasRead) {
+        entry.wasRead = false;
+        this.#contents.delete(key);
+        this.#contents.set(key, entry);
+      } else this.forget(key);
     }
   }
 
