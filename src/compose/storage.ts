@@ -42,7 +42,7 @@ import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
 
 /** Number of memories per page when a project is opened; other work continues between two pages. */
-const PAGE_MEMORIES = 500;
+const PAGE_MEMORIES = 1_000;
 
 /** The stores of record, the uploaded files, and a function that opens the index. */
 export interface Storage {
@@ -292,16 +292,18 @@ export async function verifyEach(
   return defects;
 }
 
-/** The memories of a project that searches may see, in pages. */
+/** The memories of a project that searches may see, in pages. The next page is read while one is used. */
 export async function* visiblePages(
   projectId: ProjectId,
   memories: Pick<MemoryStore, "visible">,
 ): AsyncGenerator<readonly VisibleMemory[]> {
-  let afterKey: MemoryKey | null = null;
-  for (;;) {
-    const page: readonly VisibleMemory[] = await memories.visible(projectId, { afterKey, limit: PAGE_MEMORIES });
+  const read = async (afterKey: MemoryKey | null) => memories.visible(projectId, { afterKey, limit: PAGE_MEMORIES });
+  let reading: Promise<readonly VisibleMemory[]> | null = read(null);
+  while (reading !== null) {
+    const page: readonly VisibleMemory[] = await reading;
+    const last = page.at(-1);
+    reading = page.length < PAGE_MEMORIES || last === undefined ? null : read(last.memoryKey);
+    void Promise.allSettled([reading]); // a caller that stops early does not get the failure of the next page
     if (page.length > 0) yield page;
-    if (page.length < PAGE_MEMORIES) return;
-    afterKey = page.at(-1)?.memoryKey ?? null;
   }
 }

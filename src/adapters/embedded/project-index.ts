@@ -44,7 +44,7 @@ import {
   withKeys,
 } from "./publication.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { type Showable, showable } from "./showable.ts";
+import { describable, type Showable, showable } from "./showable.ts";
 
 /** Options of `EmbeddedChunkIndex`. */
 export interface EmbeddedIndexParts {
@@ -275,9 +275,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   show(memories: readonly VisibleMemory[]): void {
-    if (memories.length === 0) return;
-    const attributes = memories.map((memory) => memory.attributes);
-    this.#native.show(...showable(memories), attributes);
+    if (memories.length > 0) this.#native.show(...showable(memories), describable(memories)[1]);
   }
 
   hide(memoryKeys: readonly MemoryKey[]): void {
@@ -407,15 +405,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   // Attributes of all memories are passed to the native core before any memory is shown, so that filters see every
-  // memory that is searchable.
+  // memory that is searchable. An empty index has nothing to show: all memories are incomplete, and whoever publishes
+  // them passes on their attributes.
   async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
+    const isEmpty = this.#native.stats().textChunks === 0;
     const described: Showable[] = [];
     for await (const memories of completed) {
-      const page = memories.map(({ memoryKey, userKey, expiresAt }) => ({ memoryKey, userKey, expiresAt }));
-      described.push(page);
-      const keys = BigUint64Array.from(page, (memory) => memory.memoryKey);
-      const attributes = memories.map((memory) => memory.attributes);
-      await this.#native.describe(keys, attributes);
+      described.push(memories.map(({ memoryKey, userKey, expiresAt }) => ({ memoryKey, userKey, expiresAt })));
+      if (!isEmpty) await this.#native.describe(...describable(memories));
     }
     const archived = await this.#parts.archive.chunkKeys(this.#id);
     const visible = new Set<bigint>(described.flatMap((page) => page.map((memory) => memory.memoryKey)));

@@ -8,10 +8,10 @@ import type { Page } from "../../domain/page.ts";
 import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../ports/memory-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
-import { toVisible } from "../rows/job.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { fingerprintOfFile } from "../rows/memory-file.ts";
-import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, VISIBLE_COLUMNS } from "../rows/sql.ts";
+import { type VisibleRow, visibleOf } from "../rows/visible.ts";
 import { MemoryChanges } from "./memory-change.ts";
 import { MemoryDeletion } from "./memory-deletion.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
@@ -33,7 +33,7 @@ const CONTENTS = `SELECT memories.memory_key, content FROM memories JOIN waiting
 // a long text that is kept in a file has no media type
 const TEXT_FILES = `SELECT memory_key, file AS name, encode(content_sha256, 'hex') AS sha256 FROM memories
   WHERE memory_key = ANY($keys::bigint[]) AND file IS NOT NULL AND media_type IS NULL AND ${LIVE}`;
-const VISIBLE = `SELECT ${MEMORY_COLUMNS} FROM memories
+const VISIBLE = `SELECT ${VISIBLE_COLUMNS} FROM memories
   WHERE project_key = ${OPEN_PROJECT} AND status = 'completed' AND ${LIVE} AND memory_key > $afterKey
   ORDER BY memory_key LIMIT $limit`;
 const MADE_FROM = `SELECT 1 AS found FROM memories
@@ -106,7 +106,7 @@ export class PostgresMemoryStore implements MemoryStore {
   ): Promise<readonly VisibleMemory[]> {
     // LIMIT NULL means no limit
     const params = { project: projectId, now: this.#now, afterKey: page.afterKey ?? 0n, limit: page.limit };
-    return (await this.session.all<MemoryRow>(VISIBLE, params)).map((row) => toVisible(toMemory(row)));
+    return (await this.session.all<VisibleRow>(VISIBLE, params)).map(visibleOf);
   }
 
   async counts(): Promise<Readonly<Record<MemoryStatus, number>>> {

@@ -13,9 +13,9 @@ import type {
   SharedState,
   WantedPublication,
 } from "../../ports/shared-index.ts";
-import { toVisible } from "../rows/job.ts";
-import { type MemoryRow, toMemory } from "../rows/memory.ts";
-import { MEMORY_COLUMNS, OPEN_PROJECT, PROJECT_KEY } from "../rows/sql.ts";
+import type { MemoryRow } from "../rows/memory.ts";
+import { OPEN_PROJECT, PROJECT_KEY, VISIBLE_COLUMNS } from "../rows/sql.ts";
+import { type VisibleRow, visibleOf } from "../rows/visible.ts";
 import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
 import { packTexts, packVectors, partsOf, unpackTexts, unpackVectors } from "./publication-parts.ts";
@@ -37,7 +37,8 @@ const CHANGES = `SELECT sequence, memory_key FROM project_changes
 // skips rows that another node removes
 const PRUNE = `DELETE FROM project_changes WHERE ctid = ANY(ARRAY(SELECT ctid FROM project_changes
   WHERE changed_at < now() - interval '1 day' LIMIT $limit FOR UPDATE SKIP LOCKED))`;
-const STATES = `SELECT ${MEMORY_COLUMNS}, memories.deleted_at, texts.first_chunk_key
+const STATES = `SELECT ${VISIBLE_COLUMNS}, memories.status, memories.chunk_count, memories.deleted_at,
+    texts.first_chunk_key
   FROM memories LEFT JOIN texts USING (memory_key)
   WHERE memories.memory_key = ANY($keys::bigint[]) AND project_key = ${PROJECT_KEY}`;
 // The locks last until the publication is committed, so no job loses its lease in between. They are taken in the order
@@ -83,7 +84,7 @@ const REMOVE_OTHER_MODELS = `DELETE FROM publication_vectors USING texts, vector
     AND vector_models.model_key = publication_vectors.model_key
     AND vector_models.fingerprint <> ALL($models::text[])`;
 
-interface StateRow extends MemoryRow {
+interface StateRow extends VisibleRow, Pick<MemoryRow, "status" | "chunk_count"> {
   readonly deleted_at: bigint | null;
   readonly first_chunk_key: bigint | null;
 }
@@ -152,7 +153,7 @@ export class PostgresSharedIndex implements SharedIndex {
       const isDeleted = row.deleted_at !== null;
       return {
         memoryKey: row.memory_key as MemoryKey,
-        visible: row.status === "completed" && !isDeleted ? toVisible(toMemory(row)) : null,
+        visible: row.status === "completed" && !isDeleted ? visibleOf(row) : null,
         isDeleted,
         chunkCount: Number(row.chunk_count),
         firstChunkKey: row.first_chunk_key as ChunkKey | null,

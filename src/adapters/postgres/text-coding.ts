@@ -19,7 +19,8 @@ export function decodedText(text: string): string {
 
 /** Converts the values of a row: texts are decoded, and bytes become a plain Uint8Array. */
 export function decodedRow(row: Record<string, unknown>): Record<string, unknown> {
-  for (const [name, value] of Object.entries(row)) {
+  for (const name in row) {
+    const value = row[name];
     if (typeof value === "string") row[name] = decodedText(value);
     else if (value instanceof Uint8Array) row[name] = new Uint8Array(value);
   }

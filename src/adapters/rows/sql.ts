@@ -9,6 +9,13 @@ export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memori
   memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at,
   memories.occurred_at, memories.agent_id, memories.session_id, memories.is_reindexed`;
 
+/** The columns that `visibleOf` needs. */
+export const VISIBLE_COLUMNS = `memories.memory_key, memories.id, memories.title, memories.type, memories.tags,
+  memories.language, memories.metadata, memories.user_key,
+  (SELECT users.id FROM users WHERE users.user_key = memories.user_key) AS user_id,
+  memories.external_id, memories.source, memories.created_at, memories.updated_at, memories.expires_at,
+  memories.occurred_at, memories.agent_id, memories.session_id`;
+
 /** Assignments of an UPDATE that put a memory to `processing` as a new version, claimable from `$now` on. */
 export const TO_WORK = `version = version + 1, status = 'processing', chunk_count = 0, error_code = NULL,
   error_message = NULL, attempts = 0, lease = NULL, claimable_at = $now, is_reindexed = 0`;

@@ -20,6 +20,7 @@ import type { LoadedPublication, SharedIndex, SharedState, WantedPublication } f
 import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "../project-index.ts";
 import { chunkKeysOf, loadingGroups, replacingMemory } from "../publication.ts";
+import { describable, showable } from "../showable.ts";
 
 /** Maximum time that a request waits until the index is up to date, in milliseconds. */
 const CURRENT_MS_MAX = 10_000;
@@ -80,6 +81,7 @@ export interface FollowParts {
  */
 export class FollowedProjectIndex extends EmbeddedProjectIndex {
   readonly id: ProjectId;
+  readonly #native: NativeIndex;
   readonly #follow: FollowParts;
   readonly #reserve: EmbeddedIndexParts["reserveChunkKeys"];
   readonly #log: Log;
@@ -105,6 +107,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   ) {
     super(id, native, parts, repairs);
     this.id = id;
+    this.#native = native;
     this.#follow = follow;
     this.#log = parts.log;
     this.#reserve = parts.reserveChunkKeys;
@@ -343,7 +346,14 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     await load(first);
     await pipelined(groups, (group) => this.#readGroup(group), load);
     if (lost.size > 0) await this.#reopen([...lost]);
-    super.show(shown.filter(({ memoryKey }) => !lost.has(memoryKey)));
+    await this.#showAll(shown.filter(({ memoryKey }) => !lost.has(memoryKey)));
+  }
+
+  /** Like `show` of the base class, for many memories: their attributes do not occupy the JavaScript thread. */
+  async #showAll(memories: readonly VisibleMemory[]): Promise<void> {
+    if (memories.length === 0) return;
+    await this.#native.describe(...describable(memories));
+    this.#native.show(...showable(memories));
   }
 
   #isMissing({ memoryKey, visible, chunkCount, firstChunkKey }: SharedState): boolean {
