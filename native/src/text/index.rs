@@ -105,8 +105,8 @@ impl TextIndex {
     /// call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         self.with_writer(|writer| {
-            // This is an iterator, so that only one document is in memory at a time. The terms of a document take a
-            // hundred times the memory of its text.
+            // This is an iterator, so that only one document is in memory at a time. The terms of a document take ten
+            // times the memory of its text.
             let documents = chunks.iter().map(|chunk| schema::document(chunk, &self.fields, &self.analyzer));
             let mut stemmings = self.snapshot().stemmings.clone();
             let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;

@@ -5,7 +5,7 @@ use tantivy::schema::document::{DeserializeError, DocumentDeserialize, DocumentD
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, OwnedValue, STORED, Schema, SchemaBuilder, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{PreTokenizedString, Token};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
 
 use crate::text::analysis::{Analyzer, Stemming};
 
@@ -18,6 +18,12 @@ pub(crate) const MEMORY_KEY: &str = "memory_key";
 pub(crate) const OWN_LENGTH: &str = "own_length";
 /// Name of the column with the number of terms in the context text.
 pub(crate) const CONTEXT_LENGTH: &str = "context_length";
+
+/// Name of the tokeniser of both text fields. It is part of the format on disk. Tantivy has a tokeniser with this name,
+/// which `register_tokenizer` replaces.
+const TOKENIZER: &str = "raw";
+/// Follows each term in the texts that Tantivy gets. No term contains it: a word ends before a line feed.
+const TERM_END: char = '\n';
 
 /// Value in the column `CONTEXT_LENGTH` for a chunk without a context text.
 pub(crate) const NO_CONTEXT: u32 = u32::MAX;
@@ -63,10 +69,8 @@ pub(crate) struct TextFields {
 /// positions, numeric columns, and three stored fields (passage, place, entity record).
 pub(crate) fn schema() -> (Schema, TextFields) {
     let mut builder = SchemaBuilder::new();
-    // `Analyzer` splits texts into terms, so Tantivy never uses its own tokeniser. A field must name an existing one,
-    // though.
     let postings = TextFieldIndexing::default()
-        .set_tokenizer("raw")
+        .set_tokenizer(TOKENIZER)
         .set_index_option(IndexRecordOption::WithFreqs)
         .set_fieldnorms(false);
     let indexed_text = TextOptions::default().set_indexing_options(postings);
@@ -91,12 +95,12 @@ pub(crate) fn document(chunk: &TextChunk<'_>, fields: &TextFields, analyzer: &An
     let mut document = TantivyDocument::new();
     let own = analyzer.document_terms(chunk.own, stemming);
     document.add_u64(fields.own_length, own.len() as u64);
-    document.add_pre_tokenized_text(fields.own, pre_tokenized(own));
+    document.add_text(fields.own, joined(&own));
     match chunk.context {
         Some(context) => {
             let context = analyzer.document_terms(context, stemming);
             document.add_u64(fields.context_length, context.len() as u64);
-            document.add_pre_tokenized_text(fields.context, pre_tokenized(context));
+            document.add_text(fields.context, joined(&context));
         }
         None => document.add_u64(fields.context_length, u64::from(NO_CONTEXT)),
     }
@@ -108,9 +112,60 @@ pub(crate) fn document(chunk: &TextChunk<'_>, fields: &TextFields, analyzer: &An
     (document, stemming)
 }
 
-fn pre_tokenized(terms: Vec<String>) -> PreTokenizedString {
-    let token = |(position, text)| Token { position, text, position_length: 1, ..Token::default() };
-    PreTokenizedString { text: String::new(), tokens: terms.into_iter().enumerate().map(token).collect() }
+/// Lets Tantivy split the texts of `document` into their terms. Tantivy passes lists of terms to its threads as JSON,
+/// which takes as long as the rest of the indexing.
+pub(crate) fn register_tokenizer(tokenizers: &TokenizerManager) {
+    tokenizers.register(TOKENIZER, JoinedTerms::default());
+}
+
+/// Joins terms to a text that `JoinedTerms` splits again.
+fn joined(terms: &[String]) -> String {
+    let mut text = String::with_capacity(terms.iter().map(|term| term.len() + TERM_END.len_utf8()).sum());
+    for term in terms {
+        debug_assert!(!term.contains(TERM_END), "a term contains a line feed");
+        text.push_str(term);
+        text.push(TERM_END);
+    }
+    text
+}
+
+/// Tokeniser for texts that `joined` made.
+#[derive(Clone, Default)]
+struct JoinedTerms {
+    token: Token,
+}
+
+impl Tokenizer for JoinedTerms {
+    type TokenStream<'text> = JoinedTermsStream<'text>;
+
+    fn token_stream<'text>(&'text mut self, text: &'text str) -> JoinedTermsStream<'text> {
+        self.token.reset();
+        JoinedTermsStream { rest: text, token: &mut self.token }
+    }
+}
+
+struct JoinedTermsStream<'text> {
+    rest: &'text str,
+    token: &'text mut Token,
+}
+
+impl TokenStream for JoinedTermsStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some((term, rest)) = self.rest.split_once(TERM_END) else { return false };
+        self.rest = rest;
+        self.token.text.clear();
+        self.token.text.push_str(term);
+        self.token.position = self.token.position.wrapping_add(1);
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
 }
 
 /// The entity record of a stored document; empty if it has none.
@@ -128,5 +183,44 @@ impl DocumentDeserialize for StoredEntityRecord {
             }
         }
         Ok(StoredEntityRecord(record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mneme_testing::Chance;
+
+    #[test]
+    fn the_tokeniser_returns_the_terms_of_any_text() {
+        let mut chance = Chance::new();
+        let (analyzer, mut tokenizer) = (Analyzer::default(), JoinedTerms::default());
+        let odd = [
+            "\n", "\r\n", "\0", "\u{85}", "\u{2028}", "\u{200d}", "\u{93c}", "'", " ", "a", "कि", "한국", "漢字", "é",
+            "3.5",
+        ];
+        for language in ["en", "hi", "und"] {
+            for _ in 0..2_000 {
+                let text: String = (0..chance.below(12)).map(|_| odd[chance.below(odd.len())]).collect();
+                let terms = analyzer.document_terms(&text, Stemming::for_language(language));
+                let joined = joined(&terms);
+                let mut stream = tokenizer.token_stream(&joined);
+                let mut found = Vec::new();
+                while stream.advance() {
+                    assert_eq!(stream.token().position, found.len());
+                    found.push(stream.token().text.clone());
+                }
+                assert_eq!(found, terms, "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_term_stays_a_term() {
+        let terms = ["", "a", ""].map(str::to_owned);
+        let (mut tokenizer, joined) = (JoinedTerms::default(), joined(&terms));
+        let mut stream = tokenizer.token_stream(&joined);
+        let found: Vec<String> = std::iter::from_fn(|| stream.advance().then(|| stream.token().text.clone())).collect();
+        assert_eq!(found, terms);
     }
 }

@@ -74,6 +74,7 @@ impl TextWriter {
         let files = TextDirectory::open(directory)?;
         let repairs = Vec::from_iter(files.rewrite_file_list()?);
         let index = Index::builder().schema(schema).settings(settings).open_or_create(files.clone())?;
+        schema::register_tokenizer(index.tokenizers());
         check(&index)?;
         files.remove_orphaned_files(&index.load_metas()?.list_segment_files())?;
         let reader = index
