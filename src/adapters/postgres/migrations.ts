@@ -377,10 +377,20 @@ CREATE INDEX deletions_by_project ON deletions (project_key);
 CREATE INDEX deletions_open ON deletions (deletion_key) WHERE status = 'processing';
 `;
 
+// The primary key serves the lists by tag. The index of the memories has one entry for all tags of a memory, so it
+// takes a quarter of the space of the primary key that it replaces.
+const TAG_INDEXES = `
+ALTER TABLE memory_tags DROP CONSTRAINT memory_tags_pkey;
+DROP INDEX memory_tags_by_tag;
+ALTER TABLE memory_tags ADD PRIMARY KEY (project_key, tag, memory_key);
+CREATE INDEX memory_tags_of_memory ON memory_tags (memory_key);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
   NODES_SCHEMA + COORDINATION_SCHEMA,
   AGENTS_AND_SESSIONS,
   DELETIONS,
+  TAG_INDEXES,
 ];
