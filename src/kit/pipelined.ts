@@ -1,4 +1,4 @@
-// Overlaps reading with using: while one item is used, the next one is read.
+// Overlaps work on items that come one after the other: reading with using, or the use of two items.
 
 /**
  * Reads the items one after the other, and uses what was read in the same order. The next item is read while the last
@@ -17,5 +17,20 @@ export async function pipelined<Item, Read>(
     }
   } finally {
     await using;
+  }
+}
+
+/** Calls `use` for each item, in order. The next call begins while the last one runs. Ends at the first failure. */
+export async function overlapped<Item>(items: AsyncIterable<Item>, use: (item: Item) => Promise<void>): Promise<void> {
+  let before: Promise<unknown> = Promise.resolve();
+  let last = before;
+  try {
+    for await (const item of items) {
+      [before, last] = [last, use(item)];
+      void Promise.allSettled([last]); // its failure is thrown below
+      await before;
+    }
+  } finally {
+    await Promise.all([before, last]);
   }
 }

@@ -1,7 +1,7 @@
-// Tests for pipelined.ts: the order of the results, how many are awaited at once, and failures.
+// Tests for pipelined.ts: the order of the results, how many run at once, and failures.
 
 import { expect, test } from "bun:test";
-import { pipelined } from "../../src/kit/pipelined.ts";
+import { overlapped, pipelined } from "../../src/kit/pipelined.ts";
 
 /** Reads and uses numbers, and logs when each step begins and ends. Steps named in `failing` fail. */
 async function logged(items: readonly number[], failing: readonly string[] = []) {
@@ -58,4 +58,43 @@ test("after a failure nothing more begins, and what was being used has ended", a
 
 test("no items: nothing happens", async () => {
   expect(await logged([])).toEqual({ log: [], error: null });
+});
+
+/** Uses the numbers 1 to `count`. Returns what began and ended, and the error. */
+async function overlappedLog(count: number, failing: number | null = null) {
+  const log: string[] = [];
+  const items = async function* () {
+    for (let item = 1; item <= count; item++) yield item;
+  };
+  const ended = overlapped(items(), async (item) => {
+    log.push(`${item} begins`);
+    for (let turn = 0; turn < 20; turn++) await null;
+    if (item === failing) throw new Error(`${item} failed`);
+    log.push(`${item} ends`);
+  });
+  const error = await ended.then(
+    () => null,
+    (reason: Error) => reason.message,
+  );
+  return { log, error };
+}
+
+test("two items are used at once, begun in order, and all have ended at the end", async () => {
+  const { log, error } = await overlappedLog(5);
+  expect(error).toBeNull();
+  const begun = [1, 2, 3, 4, 5].map((item) => log.indexOf(`${item} begins`));
+  const ended = [1, 2, 3, 4, 5].map((item) => log.indexOf(`${item} ends`));
+  expect(begun).toEqual(begun.toSorted((one, other) => one - other));
+  expect(ended).not.toContain(-1);
+  for (const at of [0, 1, 2, 3]) expect(begun[at + 1]).toBeLessThan(ended[at] ?? -1);
+  for (const at of [0, 1, 2]) expect(begun[at + 2]).toBeGreaterThan(ended[at] ?? -1);
+});
+
+test("a failed use is thrown, whichever it is, and nothing more begins", async () => {
+  for (const failing of [1, 2, 3, 4]) {
+    const { log, error } = await overlappedLog(4, failing);
+    expect(error).toBe(`${failing} failed`);
+    expect(log).not.toContain(`${failing + 2} begins`);
+  }
+  expect(await overlappedLog(0)).toEqual({ log: [], error: null });
 });

@@ -5,9 +5,10 @@
 //! Paths form a tree of keys and are not stored as joined texts. Metadata of 10 KiB may be nested so deeply that the
 //! texts of all its paths would take megabytes. Because of this depth, no function in this file recurses either.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::filters::dictionary::{
     Position, PostingList, SHARED, SortedIds, StoredValue, compare, kind_rank, min_sort_prefix, sort_prefix,
@@ -31,7 +32,7 @@ const MEMORY_TEST_COST: usize = 4;
 const LOOK_UPS_MAX: usize = 100_000;
 
 /// Whether a value is the whole value at a path, or an item of the array at that path.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Role {
     #[default]
     Whole,
@@ -70,6 +71,9 @@ struct EntryRange {
 pub struct AttributeIndex {
     paths: Slab<Path>,
     entries: Slab<Entry>,
+    /// Numbers of entries whose owner is `SHARED`, by the hash of path, value and role. Only for speed: an entry is
+    /// missing if another one has the same hash. Most values of a memory are ones that other memories have too.
+    shared_entries: FxHashMap<u64, u32>,
     /// Indexed by ordinal: numbers of the memory's entries, ascending.
     entries_of_memory: Vec<Box<[u32]>>,
     /// `created_at` of each ordinal, in ms since 1970; NaN if the memory has none. It is stored as a column because
@@ -88,6 +92,7 @@ impl Default for AttributeIndex {
         AttributeIndex {
             paths,
             entries: Slab::default(),
+            shared_entries: FxHashMap::default(),
             entries_of_memory: Vec::new(),
             created_at: Vec::new(),
             updated_at: Vec::new(),
@@ -149,7 +154,7 @@ impl AttributeIndex {
             if self.entries[number].memories.is_empty() {
                 let position = self.lower_bound(path, self.entries[number].value.value(), self.entries[number].role);
                 self.paths[path].sorted.remove(position);
-                self.entries.remove(number);
+                self.remove_entry(number);
                 self.prune(path);
             }
         }
@@ -329,6 +334,14 @@ impl AttributeIndex {
 
     /// Adds a value of a memory and returns the number of its entry.
     fn add_value(&mut self, ordinal: u32, path: u32, value: Value<'_>, role: Role) -> u32 {
+        let hash = hash_of(path, value, role);
+        if let Some(number) = self.shared_entries.get(&hash).copied() {
+            let entry = &mut self.entries[number];
+            if entry.path == path && entry.role == role && entry.value.value() == value {
+                entry.memories.insert(ordinal);
+                return number;
+            }
+        }
         let position = self.lower_bound(path, value, role);
         let known = self.entry_at(path, position, value, role);
         let number = known.unwrap_or_else(|| {
@@ -339,9 +352,18 @@ impl AttributeIndex {
         });
         if known.is_some() {
             self.paths[path].sorted.mark_shared(position);
+            self.shared_entries.insert(hash, number);
         }
         self.entries[number].memories.insert(ordinal);
         number
+    }
+
+    fn remove_entry(&mut self, number: u32) {
+        let Entry { value, role, path, .. } = self.entries.remove(number);
+        let hash = hash_of(path, value.value(), role);
+        if self.shared_entries.get(&hash) == Some(&number) {
+            self.shared_entries.remove(&hash);
+        }
     }
 
     fn add_memories_with(&self, path: u32, value: Value<'_>, role: Role, found: &mut MemorySet) {
@@ -408,6 +430,19 @@ impl AttributeIndex {
         }
         true
     }
+}
+
+fn hash_of(path: u32, value: Value<'_>, role: Role) -> u64 {
+    let mut hasher = FxHasher::default();
+    (path, role).hash(&mut hasher);
+    match value {
+        Value::Null => {}
+        Value::Boolean(value) => value.hash(&mut hasher),
+        Value::Number(value) => value.to_bits().hash(&mut hasher),
+        Value::Text(text) => text.hash(&mut hasher),
+        Value::Composite(fingerprint) => fingerprint.hash(&mut hasher),
+    }
+    hasher.finish()
 }
 
 fn column_matches(column: &[f64], ordinal: u32, condition: &Condition) -> bool {
@@ -491,8 +526,51 @@ mod tests {
         (0..40).for_each(|ordinal| index.forget(ordinal));
         assert_eq!((index.paths.len(), index.entries.len()), (2, 0));
         assert!(index.entries_of_memory.iter().all(|entries| entries.is_empty()));
+        assert!(index.shared_entries.is_empty());
         assert!(index.created_at.iter().all(|ms| ms.is_nan()));
         assert!(index.paths[ATTRIBUTES].children.is_none() && index.paths[METADATA].children.is_none());
+    }
+
+    #[test]
+    fn an_index_that_changed_selects_the_same_as_a_new_one() {
+        let mut chance = Chance::new();
+        let mut index = AttributeIndex::default();
+        let mut current = vec!["{}".to_owned(); 12];
+        let filters = [
+            at("n", r#"{"kind":"compares","operator":"$gte","number":"2"}"#),
+            at("n", r#"{"kind":"equals","scalars":[1],"composites":[]}"#),
+            at("n", r#"{"kind":"equals","scalars":[],"composites":[[1,2]]}"#),
+            at("t", r#"{"kind":"contains","text":"xy","scalars":["xy"],"composites":[]}"#),
+            at("t", r#"{"kind":"compares","operator":"$lt","text":"common prefix 2"}"#),
+            at("t", EXISTS),
+            format!(r#"{{"kind":"not","filter":{}}}"#, at("t", EXISTS)),
+        ];
+        for _ in 0..1_500 {
+            let ordinal = chance.below(current.len());
+            let n = ["0", "1", "2", "[1,2]", "[2,[1,2]]", "true", "\"1\""][chance.below(7)];
+            let t = ["\"xy\"", "\"axyb\"", "\"common prefix 1\"", "[\"common prefix 1\",\"common prefix 3\",\"xy\"]"];
+            let t = t[chance.below(4)];
+            current[ordinal] = match chance.below(4) {
+                0 => "{}".to_owned(),
+                1 => format!(r#"{{"metadata":{{"n":{n}}}}}"#),
+                _ => format!(r#"{{"metadata":{{"n":{n},"t":{t}}}}}"#),
+            };
+            if current[ordinal] == "{}" && chance.below(2) == 0 {
+                index.forget(ordinal as u32);
+            } else {
+                index.describe(ordinal as u32, &Json::parse(&current[ordinal]).expect("JSON"));
+            }
+            let new = index_of(&current.iter().map(String::as_str).collect::<Vec<_>>());
+            let known = index.entries_of_memory.len() as u32;
+            for filter in &filters {
+                let expected: Vec<u32> = select(&new, filter).into_iter().filter(|at| *at < known).collect();
+                assert_eq!(select(&index, filter), expected, "{filter} of {current:?}");
+            }
+            for (hash, number) in &index.shared_entries {
+                let Entry { value, role, path, .. } = &index.entries[*number];
+                assert_eq!(hash_of(*path, value.value(), *role), *hash);
+            }
+        }
     }
 
     #[test]

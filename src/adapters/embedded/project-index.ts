@@ -6,6 +6,7 @@ import type { Filter } from "../../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { Log } from "../../kit/log.ts";
+import { overlapped } from "../../kit/pipelined.ts";
 import type {
   AdmissibleSet,
   GraphHits,
@@ -410,10 +411,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     const isEmpty = this.#native.stats().textChunks === 0;
     const described: Showable[] = [];
-    for await (const memories of completed) {
+    await overlapped(completed, async (memories) => {
       described.push(memories.map(({ memoryKey, userKey, expiresAt }) => ({ memoryKey, userKey, expiresAt })));
       if (!isEmpty) await this.#native.describe(...describable(memories));
-    }
+    });
     const archived = await this.#parts.archive.chunkKeys(this.#id);
     const visible = new Set<bigint>(described.flatMap((page) => page.map((memory) => memory.memoryKey)));
     const found = await compare(this.#native, archived, visible);
