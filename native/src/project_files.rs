@@ -34,10 +34,21 @@ pub struct ProjectFiles {
     pub orphaned: Vec<String>,
 }
 
-/// Lists the files of a project.
+/// Lists the files of a project. Changes can be made meanwhile.
 pub fn list(directory: &Path, vectors: &VectorSets, text: &TextIndex) -> Result<ProjectFiles> {
+    let mut files = vectors.with_folders(|sets| list_vectors(directory, sets))?;
+    let (segments, orphaned) = text.files()?;
+    files.add(directory, format!("{TEXT_FOLDER}/{META}"));
+    let checked = segments.into_iter().map(|file| (format!("{TEXT_FOLDER}/{}", file.name), file.bytes));
+    files.checked.extend(checked.map(|(path, bytes)| CheckedFile { path, bytes: bytes.unwrap_or_default() }));
+    files.orphaned.extend(orphaned.into_iter().map(|name| format!("{TEXT_FOLDER}/{name}")));
+    files.orphaned.sort_unstable();
+    Ok(files)
+}
+
+/// Lists the project's own files and those of the given vector sets, the live one first.
+fn list_vectors(directory: &Path, sets: &[String]) -> Result<ProjectFiles> {
     let mut files = ProjectFiles::default();
-    let sets = vectors.folders();
     files.add(directory, SET_FILE.to_owned());
     for name in names(directory)? {
         if name != SET_FILE && name != TEXT_FOLDER && !sets.contains(&name) && !is_temporary(&name) {
@@ -59,12 +70,6 @@ pub fn list(directory: &Path, vectors: &VectorSets, text: &TextIndex) -> Result<
             }
         }
     }
-    let (segments, orphaned) = text.files()?;
-    files.add(directory, format!("{TEXT_FOLDER}/{META}"));
-    let checked = segments.into_iter().map(|file| (format!("{TEXT_FOLDER}/{}", file.name), file.bytes));
-    files.checked.extend(checked.map(|(path, bytes)| CheckedFile { path, bytes: bytes.unwrap_or_default() }));
-    files.orphaned.extend(orphaned.into_iter().map(|name| format!("{TEXT_FOLDER}/{name}")));
-    files.orphaned.sort_unstable();
     Ok(files)
 }
 

@@ -223,12 +223,16 @@ impl TextIndex {
     pub(crate) fn files(&self) -> Result<(Vec<SegmentFile>, Vec<String>)> {
         let snapshot = self.snapshot();
         let index = snapshot.searcher.index();
-        let managed = index.directory().list_managed_files();
         let entries = std::fs::read_dir(&self.directory)
             .map_err(|cause| Error::from_io(&format!("listing {}", self.directory.display()), &cause))?;
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let orphaned = names.filter(|name| !name.starts_with('.') && !managed.contains(Path::new(name)));
-        Ok((segment_files(index)?, orphaned.collect()))
+        let names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        // A merge can write and delete files meanwhile. Tantivy notes a new file before it creates it, so the notes are
+        // read after the folder; and it deletes a file before it forgets it, so a forgotten one must still exist.
+        let managed = index.directory().list_managed_files();
+        let is_orphaned = |name: &String| {
+            !name.starts_with('.') && !managed.contains(Path::new(name)) && self.directory.join(name).exists()
+        };
+        Ok((segment_files(index)?, names.into_iter().filter(is_orphaned).collect()))
     }
 
     /// Reads a file of the index and returns what is wrong with it. Changes can be made meanwhile.
@@ -242,10 +246,18 @@ impl TextIndex {
                 Err(other) => Err(other),
             };
         }
-        // The file may have been deleted by a merge since it was listed.
-        match segment_files(index)?.into_iter().find(|file| file.name == name) {
-            Some(file) => damage_of(index, &file),
-            None => Ok(None),
+        let file_of = || Ok::<_, Error>(segment_files(index)?.into_iter().find(|file| file.name == name));
+        let Some(file) = file_of()? else { return Ok(None) };
+        match damage_of(index, &file) {
+            Ok(None) => Ok(None),
+            // A merge may have deleted the file while it was read: then it no longer belongs to the last commit.
+            found => {
+                if file_of()?.is_some() {
+                    found
+                } else {
+                    Ok(None)
+                }
+            }
         }
     }
 
@@ -851,5 +863,31 @@ mod tests {
             let aside = std::fs::read_dir(home.path()).expect("listable").next().expect("set aside").expect("entry");
             std::fs::rename(aside.path(), &directory).expect("put back");
         }
+    }
+
+    #[test]
+    fn files_that_merges_write_and_delete_meanwhile_are_neither_orphaned_nor_damaged() {
+        let folder = TempDir::new("text-files");
+        let (index, _) = TextIndex::open(folder.path(), Arc::new(MemoryTable::default())).expect("opened");
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Each commit removes the only chunk of another segment, which starts a merge.
+                for round in 0..150 {
+                    index.publish(&[1], &[plain(round + 1, "calm water", "en")]).expect("published");
+                }
+                is_done.store(true, Ordering::Release);
+            });
+            while !is_done.load(Ordering::Acquire) {
+                let (files, orphaned) = index.files().expect("listed");
+                assert_eq!(orphaned, Vec::<String>::new());
+                for file in files {
+                    assert_eq!(index.damage_of(&file.name).expect("checked"), None, "{}", file.name);
+                }
+            }
+        });
+        std::fs::write(folder.path().join("note.txt"), "").expect("written");
+        assert_eq!(index.files().expect("listed").1, ["note.txt"]);
+        index.close();
     }
 }

@@ -137,9 +137,13 @@ impl VectorSets {
         self.opened().models.clone()
     }
 
-    /// Names of the folders of all sets, the live one first.
-    pub fn folders(&self) -> Vec<String> {
-        self.file().entries().map(|(_, entry)| entry.folder.clone()).collect()
+    /// Calls `look` with the names of the folders of all sets, the live one first. No folder is created or deleted
+    /// before `look` returns.
+    pub fn with_folders<T>(&self, look: impl FnOnce(&[String]) -> T) -> T {
+        let file = self.file();
+        self.wait_for_retiring();
+        let folders: Vec<String> = file.entries().map(|(_, entry)| entry.folder.clone()).collect();
+        look(&folders)
     }
 
     /// Reads a file of a set and returns what is wrong with it. Returns `None` for other files.
