@@ -137,13 +137,11 @@ impl VectorSets {
         self.opened().models.clone()
     }
 
-    /// Calls `look` with the names of the folders of all sets, the live one first. No folder is created or deleted
-    /// before `look` returns.
+    /// Calls `look` with the names of all sets' folders, the live one first. Meanwhile, none is created or deleted.
     pub fn with_folders<T>(&self, look: impl FnOnce(&[String]) -> T) -> T {
         let file = self.file();
         self.wait_for_retiring();
-        let folders: Vec<String> = file.entries().map(|(_, entry)| entry.folder.clone()).collect();
-        look(&folders)
+        look(&file.entries().map(|(_, entry)| entry.folder.clone()).collect::<Vec<_>>())
     }
 
     /// Reads a file of a set and returns what is wrong with it. Returns `None` for other files.
