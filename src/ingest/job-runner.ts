@@ -213,7 +213,7 @@ export class JobRunner {
     if (!(content instanceof PiecedText)) return null;
     const file = await files.begin();
     try {
-      for (const piece of content.pieces) await file.write(Buffer.from(piece, "utf8"));
+      for (const piece of content.pieces()) await file.write(Buffer.from(piece, "utf8"));
       return file;
     } catch (error) {
       await file.discard();

@@ -4,16 +4,34 @@
 /** A text that is read by ranges of UTF-16 code units. */
 export type AnyText = string | PiecedText;
 
+/** A piece of a text: a string, or UTF-8, which takes half of the memory if few characters are not ASCII. */
+type Piece = string | Utf8Piece;
+
+/** A piece in UTF-8 that does not end or begin within a character. */
+interface Utf8Piece {
+  readonly utf8: Uint8Array;
+  /** Number of UTF-16 code units. */
+  readonly length: number;
+}
+
+/** Makes a piece of at most some megabytes, of which each takes about 1 ms. */
+export function utf8Piece(utf8: Uint8Array): Utf8Piece {
+  return { utf8, length: codeUnitsOf(utf8) };
+}
+
 /** A text in pieces. Its methods are those of a string, for positions that are not negative. */
 export class PiecedText {
   readonly length: number;
   /** Length in UTF-8 bytes. */
   readonly bytes: number;
-  readonly #pieces: readonly string[];
+  readonly #pieces: readonly Piece[];
   /** Position of the first code unit of each piece. */
   readonly #starts: readonly number[];
+  /** The piece that was decoded last, because a text is mostly read from the beginning to the end. */
+  #decoded = { at: -1, text: "" };
 
-  constructor(pieces: readonly string[], bytes: number) {
+  /** @param pieces pieces that do not end or begin within a character */
+  constructor(pieces: readonly Piece[], bytes: number) {
     const starts: number[] = [];
     let length = 0;
     for (const piece of pieces) {
@@ -27,13 +45,13 @@ export class PiecedText {
   }
 
   /** The pieces in order. None ends or begins within a surrogate pair. */
-  get pieces(): readonly string[] {
-    return this.#pieces;
+  *pieces(): Generator<string> {
+    for (const piece of this.#pieces) yield stringOf(piece);
   }
 
   charCodeAt(position: number): number {
     const at = this.#pieceAt(position);
-    return this.#pieces[at]?.charCodeAt(position - (this.#starts[at] ?? 0)) ?? Number.NaN;
+    return this.#textOf(at).charCodeAt(position - (this.#starts[at] ?? 0));
   }
 
   slice(start: number, end = this.length): string {
@@ -41,9 +59,16 @@ export class PiecedText {
     for (let at = this.#pieceAt(start); at < this.#pieces.length; at++) {
       const pieceStart = this.#starts[at] ?? 0;
       if (pieceStart >= end) break;
-      text += this.#pieces[at]?.slice(Math.max(0, start - pieceStart), end - pieceStart) ?? "";
+      text += this.#textOf(at).slice(Math.max(0, start - pieceStart), end - pieceStart);
     }
     return text;
+  }
+
+  #textOf(at: number): string {
+    const piece = this.#pieces[at] ?? "";
+    if (typeof piece === "string") return piece;
+    if (this.#decoded.at !== at) this.#decoded = { at, text: stringOf(piece) };
+    return this.#decoded.text;
   }
 
   /** Index of the piece that contains a position; of the last piece for a position past the end. */
@@ -58,6 +83,51 @@ export class PiecedText {
   }
 }
 
+const UTF_8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+function stringOf(piece: Piece): string {
+  return typeof piece === "string" ? piece : UTF_8.decode(piece.utf8);
+}
+
+/** The highest bit of each byte of a word. */
+const HIGHEST = 0x80808080;
+
+/**
+ * Number of UTF-16 code units of a text in UTF-8: one for each byte that begins a character, and another one for each
+ * that begins a character of four bytes. Looks at four bytes at once.
+ */
+function codeUnitsOf(utf8: Uint8Array): number {
+  const aligned = utf8.byteOffset % 4 === 0 ? utf8 : Uint8Array.from(utf8);
+  const words = new Int32Array(aligned.buffer, aligned.byteOffset, aligned.length >>> 2);
+  let units = utf8.length;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? 0;
+    if ((word & HIGHEST) === 0) continue;
+    units -= bytesMarked(word & ~(word << 1)); // 10…: continues a character
+    units += bytesMarked(word & (word << 1) & (word << 2) & (word << 3)); // 1111…: begins one of four bytes
+  }
+  for (const byte of utf8.subarray(words.length * 4)) units += (byte >= 0xf0 ? 1 : 0) - (isContinuation(byte) ? 1 : 0);
+  return units;
+}
+
+/** Number of bytes of a word whose highest bit is set. */
+function bytesMarked(word: number): number {
+  return Math.imul((word & HIGHEST) >>> 7, 0x01010101) >>> 24;
+}
+
+/** Number of bytes of `utf8` up to the last complete character. */
+export function completeBytes(utf8: Uint8Array): number {
+  let first = utf8.length - 1;
+  while (first > 0 && utf8.length - first < 4 && isContinuation(utf8[first] ?? 0)) first -= 1;
+  const lead = utf8[first] ?? 0;
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return first + length > utf8.length ? first : utf8.length;
+}
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
 /** Maximum size, in UTF-8 bytes, of a text that `textOf` makes one string of. */
 const WHOLE_BYTES_MAX = 1_000_000;
 
@@ -67,8 +137,8 @@ export function textOf(pieces: readonly string[], bytes: number): AnyText {
 }
 
 /** The pieces of a text. */
-export function piecesOf(text: AnyText): readonly string[] {
-  return text instanceof PiecedText ? text.pieces : [text];
+export function piecesOf(text: AnyText): Iterable<string> {
+  return text instanceof PiecedText ? text.pieces() : [text];
 }
 
 /** Length of a text in UTF-8 bytes. */

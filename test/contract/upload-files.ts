@@ -64,6 +64,22 @@ export function uploadFilesContract(implementation: string, open: OpenUploadFile
       expect(existsSync(file.path)).toBe(false);
     });
 
+    test("a kept text is read back, wherever its characters lie; a damaged or missing one is not", async () => {
+      for (const start of ["", "x", "xx", "xxx"]) {
+        const text = `${start}${"\ufeff漢é😀 plain ".repeat(120_000)}`; // several pieces, cut within each character
+        const sha256 = new Bun.CryptoHasher("sha256").update(text).digest("hex");
+        const file = { name: await keep(text), sha256 };
+        const read = await files.readText(file);
+        if (typeof read === "string") throw new Error(read);
+        expect([read.length, read.bytes]).toEqual([text.length, Buffer.byteLength(text)]);
+        expect(read.slice(0) === text).toBe(true);
+        expect([...read.pieces()].join("") === text).toBe(true);
+        expect(read.slice(1_040_000, 1_060_000) === text.slice(1_040_000, 1_060_000)).toBe(true);
+        expect(await files.readText({ ...file, sha256: "0".repeat(64) })).toBe("damaged");
+        expect(await files.readText({ ...file, name: `${file.name}-2` })).toBe("missing");
+      }
+    });
+
     test("files that arrive at the same time do not mix", async () => {
       const arriving = await inTurn(["a", "b", "c"], () => files.begin());
       for (let round = 0; round < 20; round++) {

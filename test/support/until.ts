@@ -1,5 +1,8 @@
 // Waits until a condition is true, with a time limit. Tests use this instead of sleeping.
 
+/** Time limit in milliseconds. It is long because tests of many files share the processors. */
+const WAIT_MS = 45_000;
+
 /** Polling interval in milliseconds. */
 const LOOK_EVERY_MS = 20;
 
@@ -10,7 +13,7 @@ const LOOK_EVERY_MS = 20;
 export async function until<Value>(
   what: string,
   condition: () => Value | false | null | undefined | Promise<Value | false | null | undefined>,
-  timeoutMs = 20_000,
+  timeoutMs = WAIT_MS,
 ): Promise<Value> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -9,11 +9,11 @@ import { Fault, invariant } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { nullIfMissing } from "../../kit/if-missing.ts";
 import type { Log } from "../../kit/log.ts";
-import { PiecedText } from "../../kit/pieced-text.ts";
+import { completeBytes, PiecedText, utf8Piece } from "../../kit/pieced-text.ts";
 import { syncFolder } from "../../kit/sync-folder.ts";
 import type { IncomingFile, TextFile, UploadFiles } from "../../ports/upload-files.ts";
 
-/** Number of bytes of a text that are hashed and decoded at once. */
+/** Size of the pieces in which a text is read. */
 const READ_BYTES = 1024 * 1024;
 
 /** Retry hint for callers: a person has to free disk space first, which takes a while. */
@@ -91,20 +91,24 @@ class Spool implements HoldableFiles {
     const file = await open(this.pathOf(name), "r").catch(nullIfMissing);
     if (file === null) return "missing";
     try {
-      const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
       const hash = createHash("sha256");
-      const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
-      const pieces: string[] = [];
+      const pieces: ReturnType<typeof utf8Piece>[] = [];
+      let cut: Uint8Array = new Uint8Array(); // the beginning of a character that the last piece did not have whole
       for (let bytes = 0; ; ) {
-        const { bytesRead } = await file.read(buffer, 0, READ_BYTES, null);
+        const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+        buffer.set(cut);
+        const { bytesRead } = await file.read(buffer, cut.length, READ_BYTES - cut.length, null);
         if (bytesRead === 0) {
-          pieces.push(decoder.decode());
+          if (cut.length > 0) pieces.push(utf8Piece(cut));
           return hash.digest("hex") === sha256 ? new PiecedText(pieces, bytes) : "damaged";
         }
-        const piece = buffer.subarray(0, bytesRead);
-        hash.update(piece);
-        pieces.push(decoder.decode(piece, { stream: true }));
+        const filled = buffer.subarray(0, cut.length + bytesRead);
+        hash.update(filled.subarray(cut.length));
         bytes += bytesRead;
+        const complete = completeBytes(filled);
+        cut = Uint8Array.from(filled.subarray(complete));
+        const piece = filled.subarray(0, complete);
+        pieces.push(utf8Piece(complete < READ_BYTES / 2 ? Uint8Array.from(piece) : piece));
       }
     } finally {
       await file.close();
