@@ -272,9 +272,9 @@ function withPrefixes(
   );
   return {
     languages: inner.languages,
-    score: (query, texts, signal) => {
+    score: (query, texts, options) => {
       const read = texts.map((text) => prefixed.get(text) ?? text);
-      return inner.score(query, read, signal);
+      return inner.score(query, read, options);
     },
   };
 }

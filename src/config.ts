@@ -63,6 +63,8 @@ export interface Config {
   /** Maximum number of chunks per second while the model of a project changes; null: no limit. */
   readonly embedderChangeRate: number | null;
   readonly hnswMinChunks: number;
+  /** See `SearchAdmissionOptions.budgetFactor`. */
+  readonly searchBudget: number;
   /** Plan of new projects for which no plan is given. */
   readonly defaultPlan: Plan;
   readonly rateLimits: RateLimitTable;
@@ -200,6 +202,21 @@ export const SETTINGS = {
     "NUMBER",
     "Number of chunks in scope above which vector search uses HNSW instead of a scan",
     integer(1, 1_000_000_000, 1_000_000),
+  ),
+  searchBudget: setting<number>(
+    "search-budget",
+    "off|NUMBER",
+    "Factor of the times within which searches end while there are more than the server can answer (fast 100 ms, hybrid 150, balanced 300, precise 800); further searches are refused. `off`: they wait",
+    {
+      defaultValue: () => 1,
+      defaultText: "1",
+      expects: "`off` or a number from 0.1 to 100",
+      parse: (text) => {
+        if (text === "off") return Number.POSITIVE_INFINITY;
+        const factor = /^\d{1,3}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+        return factor >= 0.1 && factor <= 100 ? factor : undefined;
+      },
+    },
   ),
   defaultPlan: setting<Plan>(
     "default-plan",
@@ -382,6 +399,7 @@ export function parseConfig(
     lanes: read(SETTINGS.lanes),
     modelRuntime: read(SETTINGS.modelRuntime),
     embedderUpgrade: read(SETTINGS.embedderUpgrade),
+    searchBudget: read(SETTINGS.searchBudget),
     defaultPlan: read(SETTINGS.defaultPlan),
     embedderChangeRate: read(SETTINGS.embedderChangeRate),
     hnswMinChunks: read(SETTINGS.hnswMinChunks),

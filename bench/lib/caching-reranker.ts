@@ -2,7 +2,7 @@
 // pairs.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Reranker } from "../../src/ports/models.ts";
+import type { Reranker, ScoreOptions } from "../../src/ports/models.ts";
 
 /** Caches the logit of each (query, passage) pair, optionally in a file for later runs. */
 export class CachingReranker implements Reranker {
@@ -23,10 +23,11 @@ export class CachingReranker implements Reranker {
     if (this.#path !== null) writeFileSync(this.#path, JSON.stringify([...this.#known]));
   }
 
-  async score(query: string, passages: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+  // without a deadline, so that all passages are scored however slow the machine is
+  async score(query: string, passages: readonly string[], { signal }: ScoreOptions = {}): Promise<Float32Array> {
     const keyOf = (passage: string) => `${query}\n${passage}`;
     const unknown = passages.filter((passage) => !this.#known.has(keyOf(passage)));
-    const scores = unknown.length === 0 ? [] : await this.#inner.score(query, unknown, signal);
+    const scores = unknown.length === 0 ? [] : await this.#inner.score(query, unknown, { signal });
     for (const [at, passage] of unknown.entries()) this.#known.set(keyOf(passage), scores[at] ?? 0);
     return Float32Array.from(passages, (passage) => this.#known.get(keyOf(passage)) ?? 0);
   }

@@ -40,14 +40,13 @@ export function rerankerSentenceScorer({
     signal.throwIfAborted();
     if (reranker === null) return null;
     if (!isLanguageSupported(question, await languageOf(question), reranker.languages)) return null;
-    const deadline = AbortSignal.timeout(deadlineMs);
+    // An answer whose sentences are selected by words alone is better than no answer.
     try {
-      const logits = await reranker.score(question, sentences, AbortSignal.any([deadline, signal]));
-      return Array.from(logits, squashLogit);
+      const logits = await reranker.score(question, sentences, { signal, deadlineMs });
+      return logits.some(Number.isNaN) ? null : Array.from(logits, squashLogit);
     } catch (error) {
       signal.throwIfAborted();
-      // An answer whose sentences are selected by words alone is better than no answer.
-      if (deadline.aborted || isOutage(error)) return null;
+      if (isOutage(error)) return null;
       throw error;
     }
   };

@@ -6,6 +6,8 @@
 export interface Sent {
   /** Whether the request was answered as it should be; if not, it was refused, or the connection failed. */
   readonly isAnswered: boolean;
+  /** Time in milliseconds after which a refused client may try again; default: at once. */
+  readonly retryAfterMs?: number;
 }
 
 /** Time for load generators, in milliseconds. */
@@ -59,7 +61,10 @@ export async function openLoop(
   return { latencies, failed, perSecond: (latencies.length / (clock.now() - startedAt)) * 1_000 };
 }
 
-/** Lets `clients` send one request after the other for `seconds`. */
+/**
+ * Lets `clients` send one request after the other for `seconds`. A client that is refused waits as long as the answer
+ * says.
+ */
 export async function closedLoop(
   { clients, seconds }: { readonly clients: number; readonly seconds: number },
   send: (n: number) => Promise<Sent>,
@@ -73,9 +78,10 @@ export async function closedLoop(
   const client = async () => {
     while (clock.now() < endsAt) {
       const sentAt = clock.now();
-      const { isAnswered } = await send(next++);
+      const { isAnswered, retryAfterMs = 0 } = await send(next++);
       if (isAnswered) latencies.push(clock.now() - sentAt);
       else failed++;
+      if (retryAfterMs > 0) await clock.sleep(Math.min(retryAfterMs, Math.max(0, endsAt - clock.now())));
     }
   };
   await Promise.all(Array.from({ length: clients }, client));

@@ -2,6 +2,7 @@
 
 import type { ModeName } from "../domain/ranking.ts";
 import { systemClock } from "../kit/clock.ts";
+import { isRecord } from "../kit/record.ts";
 import { lineChart } from "./chart.ts";
 import { arrivalTimes, closedLoop, type LoadClock, type LoadResult, openLoop } from "./load-loops.ts";
 import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from "./result.ts";
@@ -9,7 +10,7 @@ import { askBare, bareQuestions, percentiles, type Run } from "./run.ts";
 
 const CLIENTS = [1, 4, 16, 64];
 /** Rates of the open loop as shares of the capacity. */
-const SHARES = [0.25, 0.5, 0.75, 0.9, 1, 1.1];
+const SHARES = [0.25, 0.5, 0.75, 0.9, 1, 1.1, 2];
 /** Bounds of p95 in milliseconds for which the throughput is given. */
 const BOUNDS_MS = [100, 300, 800];
 /** Concurrent callers of the bare models. */
@@ -122,7 +123,9 @@ function sender({ target, workload }: Run, mode: ModeName) {
     if (question === undefined) return { isAnswered: false };
     const { userId, text } = question;
     const body = { query: text, mode, limit: 10, ...(userId === null ? {} : { userId }) };
-    return { isAnswered: (await target.call("POST", "/v1/memories/search", body)).status === 200 };
+    const { status, body: answer } = await target.call("POST", "/v1/memories/search", body);
+    const error = isRecord(answer.error) ? answer.error : {};
+    return { isAnswered: status === 200, retryAfterMs: 1_000 * Number(error.retry_after_seconds ?? 0) };
   };
 }
 

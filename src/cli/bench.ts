@@ -63,7 +63,7 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
   },
   {
     name: "load",
-    summary: "Questions per second of each mode, and latency at 25 to 110 % of it",
+    summary: "Questions per second of each mode, and latency at 25 to 200 % of it",
     data: "any",
     fills: true,
     prepare: preparing(benchLoad),

@@ -61,7 +61,7 @@ export async function startBareModels({ config, log }: { readonly config: Config
       embedQuestion: (text) => embedder.embed([text], { purpose: "query", priority: "query" }),
       embedChunks: (texts) => embedder.embed(texts, { purpose: "passage", priority: "ingest" }),
       rerank: async (question, passages, earlyExit) => {
-        await reranker?.score(question, passages, undefined, undefined, earlyExit);
+        await reranker?.score(question, passages, { earlyExit });
       },
       chunkTexts: async (texts) => {
         const inputs = texts.map((text) => ({

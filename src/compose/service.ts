@@ -49,6 +49,7 @@ import { MemoryService } from "../services/memories.ts";
 import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
 import { SearchService } from "../services/search.ts";
+import type { SearchAdmission } from "../services/search-admission.ts";
 import { Settling } from "../services/settling.ts";
 import { UserService } from "../services/users.ts";
 import { WebhookService } from "../services/webhooks.ts";
@@ -58,7 +59,7 @@ import { type Control, createControl, type ServerActions } from "./control.ts";
 import { localCoordination } from "./coordination.ts";
 import { ensureAdminKey } from "./first-key.ts";
 import { forget } from "./forget.ts";
-import { declareGauges } from "./gauges.ts";
+import { createSearchAdmission, declareGauges } from "./gauges.ts";
 import { IndexUpkeep } from "./index-upkeep.ts";
 import { LocalCaller } from "./local-caller.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
@@ -207,6 +208,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
       releaseFreeMemory,
     ]),
   );
+  const admission = createSearchAdmission(config.searchBudget, metrics);
   const operations = createOperations(surroundings, {
     storage,
     coordination,
@@ -220,6 +222,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     wakeChanges: () => changer.wake(),
     wakeDispatcher,
     countDamagedTexts: (texts) => damagedReads("text").add(texts),
+    admission,
   });
   declareGauges(metrics, {
     memories: stores.memories,
@@ -431,6 +434,7 @@ function createOperations(
     readonly wakeChanges: () => void;
     readonly wakeDispatcher: () => void;
     readonly countDamagedTexts: (texts: number) => void;
+    readonly admission: SearchAdmission;
   },
 ): readonly Operation[] {
   const { index, models, model, guard, worker, wakeChanges, wakeDispatcher } = parts;
@@ -440,7 +444,7 @@ function createOperations(
   const wakeIngest = () => worker.wake();
 
   const searching = { index, memories, accounts, embedders, rerankers, languageOf: queryLanguage, clock };
-  const search = new SearchService(searching);
+  const search = new SearchService({ ...searching, admission: parts.admission });
   const answers = new AnswerService({
     search,
     accounts,

@@ -75,6 +75,8 @@ export interface StageRecord {
   readonly name: (typeof STAGE_NAMES)[number];
   readonly ms: number;
   readonly candidates: number;
+  /** Number of candidates that the stage left out because its deadline passed; absent if there are none. */
+  readonly skipped?: number;
 }
 
 /** The time that a question names. The preference for it is soft: it filters nothing. */

@@ -102,6 +102,18 @@ export interface EarlyExit {
   readonly fullTokensMax: number;
 }
 
+/** How to score passages. */
+export interface ScoreOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onBegin?: (() => void) | undefined;
+  /** Allows estimates instead of logits for some passages; an implementation may ignore it. */
+  readonly earlyExit?: EarlyExit | undefined;
+  /**
+   * Deadline in milliseconds from the call. After it, passages that are not scored yet get NaN. Default: none.
+   */
+  readonly deadlineMs?: number | undefined;
+}
+
 /** Scores the relevance of (query, passage) pairs. */
 export interface Reranker {
   /** BCP 47 tags of the languages that the model was made for. */
@@ -109,15 +121,8 @@ export interface Reranker {
   /**
    * Returns one logit per passage, in the order of the passages. Logits are unbounded; a larger one means more
    * relevant.
-   * @param earlyExit allows estimates instead of logits for some passages; an implementation may ignore it
    */
-  score(
-    query: string,
-    passages: readonly string[],
-    signal?: AbortSignal,
-    onBegin?: () => void,
-    earlyExit?: EarlyExit,
-  ): Promise<Float32Array>;
+  score(query: string, passages: readonly string[], options?: ScoreOptions): Promise<Float32Array>;
 }
 
 /** The installed rerankers. */

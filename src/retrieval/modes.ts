@@ -61,7 +61,7 @@ interface ModeConstants {
    */
   readonly rerankFullTokensMax: number;
   /**
-   * Deadline in milliseconds. After it, the search continues without the reranker, in the order of the hybrid scores.
+   * Deadline of the reranker in milliseconds. After it, the search continues with the passages that were read.
    */
   readonly rerankDeadlineMs: number;
 }

@@ -1,7 +1,7 @@
 // Reranking: chooses the texts that the reranker reads, calls it with a deadline, and blends its logits into the order.
 
 import { indexedText, turnText } from "../domain/chunk.ts";
-import { Fault, invariant } from "../domain/fault.ts";
+import { invariant } from "../domain/fault.ts";
 import type { Reranker } from "../ports/models.ts";
 import { isLanguageSupported } from "./coverage.ts";
 import type { GraphWalk } from "./graph-walk.ts";
@@ -10,8 +10,9 @@ import { blendRerank, type Candidate, earlyExitFor, NO_GRAPH, rerankedCount } fr
 import type { Search } from "./request.ts";
 
 /**
- * Reranks the candidates and returns them in their new order. If the reranker misses the mode's deadline, the order
- * stays the same and `explain` shows no rerank signal, because a late answer is worth less than one without reranking.
+ * Reranks the candidates and returns them in their new order. Passages that the reranker has not read by the mode's
+ * deadline are ranked as if it had no opinion on them, and get no rerank signal, because a late answer is worth less
+ * than one with less reranking. `explain` shows how many were read and how many skipped.
  */
 export async function rerank(
   { request, mode, watch }: Search,
@@ -30,23 +31,20 @@ export async function rerank(
     watch.lap("rerank", 0);
     return candidates;
   }
-  const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
-  const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
-  try {
-    const earlyExit = earlyExitFor(read, mode, graph);
-    const onBegin = () => watch.lap("queue", 1);
-    const logits = await reranker.score(request.query, texts.slice(0, readCount), signal, onBegin, earlyExit);
-    const logitOf = new Map(read.map(({ chunkKey }, position) => [chunkKey, logits[position] ?? Number.NaN]));
-    const firstBeyondBudget = readable[readCount];
-    const head = firstBeyondBudget === undefined ? deepest : deepest.slice(0, deepest.indexOf(firstBeyondBudget));
-    const headLogits = head.map(({ chunkKey }) => logitOf.get(chunkKey) ?? null);
-    return blendRerank(candidates, headLogits, mode, graph);
-  } catch (error) {
-    if (deadline.aborted && !(error instanceof Fault)) return candidates;
-    throw error;
-  } finally {
-    watch.lap("rerank", readCount);
-  }
+  const logits = await reranker.score(request.query, texts.slice(0, readCount), {
+    signal: request.signal,
+    onBegin: () => watch.lap("queue", 1),
+    earlyExit: earlyExitFor(read, mode, graph),
+    deadlineMs: mode.rerankDeadlineMs,
+  });
+  const scored = [...logits.entries()].filter(([, logit]) => !Number.isNaN(logit));
+  watch.lap("rerank", scored.length, readCount - scored.length);
+  if (scored.length === 0) return candidates;
+  const logitOf = new Map(scored.map(([position, logit]) => [read[position]?.chunkKey, logit]));
+  const firstBeyondBudget = readable[readCount];
+  const head = firstBeyondBudget === undefined ? deepest : deepest.slice(0, deepest.indexOf(firstBeyondBudget));
+  const headLogits = head.map(({ chunkKey }) => logitOf.get(chunkKey) ?? null);
+  return blendRerank(candidates, headLogits, mode, graph);
 }
 
 // A passage in a language that the reranker was not made for gets no logit: it would be too low.

@@ -7,23 +7,26 @@ import type { StageRecord } from "../domain/ranking.ts";
  * occurs for both models.
  */
 export class Stopwatch {
-  readonly #stages = new Map<StageRecord["name"], { ms: number; candidates: number }>();
+  readonly #stages = new Map<StageRecord["name"], Omit<StageRecord, "name">>();
   #last = performance.now();
 
-  /** Ends a stage, which began when the previous stage ended. */
-  lap(name: StageRecord["name"], candidates: number): void {
+  /**
+   * Ends a stage, which began when the previous stage ended.
+   * @param skipped see `StageRecord`
+   */
+  lap(name: StageRecord["name"], candidates: number, skipped = 0): void {
     const now = performance.now();
     const ms = (this.#stages.get(name)?.ms ?? 0) + now - this.#last;
-    this.#stages.set(name, { ms, candidates });
+    this.#stages.set(name, { ms, candidates, ...(skipped > 0 && { skipped }) });
     this.#last = now;
   }
 
   /** All stages so far, in the order in which they first ended; milliseconds with three decimals. */
   get stages(): StageRecord[] {
-    return [...this.#stages].map(([name, { ms, candidates }]) => ({
+    return [...this.#stages].map(([name, { ms, ...counts }]) => ({
       name,
       ms: Math.round(ms * 1000) / 1000,
-      candidates,
+      ...counts,
     }));
   }
 }

@@ -11,6 +11,7 @@ import type { Reranker } from "../ports/models.ts";
 import { admissibleSet, type Confinement, isWithin } from "../retrieval/admissible.ts";
 import type { RetrievalParts } from "../retrieval/request.ts";
 import { embedderOf, search } from "../retrieval/search.ts";
+import type { SearchAdmission } from "./search-admission.ts";
 
 /** A search as a caller requests it. */
 export interface SearchQuestion {
@@ -39,6 +40,7 @@ export type Confined = Pick<SearchQuestion, "userId" | "agentId" | "sessionId" |
 export type SearchServiceParts = RetrievalParts & {
   readonly memories: Pick<MemoryStore, "userKey">;
   readonly accounts: Pick<AccountStore, "project">;
+  readonly admission: SearchAdmission;
 };
 
 /** Searches of one project. */
@@ -51,13 +53,16 @@ export class SearchService {
 
   /**
    * Ranked passages. Stops when `signal` aborts.
-   * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded` if too many searches wait
-   *   for the models; `model_unavailable` if no lane can run
+   * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded` if the server has more
+   *   searches than it can answer in time; `model_unavailable` if no lane can run
    */
   async search(viewer: Viewer, question: SearchQuestion, signal: AbortSignal): Promise<Ranking> {
     const { userId: _user, agentId: _agent, sessionId: _session, ...request } = question;
     const mode = question.mode ?? (await this.#defaultMode(viewer));
-    return search(this.#parts, { ...request, mode, ...(await this.#confinementOf(viewer, question)), signal });
+    const confinement = await this.#confinementOf(viewer, question);
+    return this.#parts.admission.run({ mode, projectId: viewer.projectId }, () =>
+      search(this.#parts, { ...request, mode, ...confinement, signal }),
+    );
   }
 
   /** Whether a search limited in this way can find any memory. */

@@ -13,16 +13,18 @@ function reading(score: Reranker["score"], language = "en", deadlineMs = 60_000)
   return rerankerSentenceScorer({ reranker, languageOf: () => language, deadlineMs });
 }
 const unexpected = () => Promise.reject(new Error("the model must not be called"));
-/** A reranker that never answers and rejects when it is aborted, like a lane. */
-const never: Reranker["score"] = (_, __, signal) =>
-  new Promise((_resolve, reject) => {
+/** A reranker that scores nothing before its deadline and rejects when it is aborted, like a lane. */
+const never: Reranker["score"] = (_, passages, { signal, deadlineMs } = {}) =>
+  new Promise((resolve, reject) => {
     if (signal?.aborted) reject(signal.reason);
     signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+    if (deadlineMs !== undefined) AbortSignal.timeout(deadlineMs).onabort = () => resolve(noScores(passages.length));
   });
+const noScores = (count: number) => new Float32Array(count).fill(Number.NaN);
 
 test("any logits become scores of -1..1, in the order of the sentences", async () => {
-  const score = reading(async () => Float32Array.from([4, -8, 100, -Infinity, Number.NaN]));
-  expect(await score("Who?", ["a", "b", "c", "d", "e"], UNBOUND)).toEqual([0.5, -1, 1, -1, -1]);
+  const score = reading(async () => Float32Array.from([4, -8, 100, -Infinity]));
+  expect(await score("Who?", ["a", "b", "c", "d"], UNBOUND)).toEqual([0.5, -1, 1, -1]);
 });
 
 test("a question in an unsupported language gets no scores", async () => {
@@ -38,6 +40,8 @@ describe("there are no scores", () => {
 
   test("when the deadline passes", async () => {
     expect(await reading(never, "en", 1)("Who?", ["Ada."], UNBOUND)).toBeNull();
+    const half = reading(async () => Float32Array.from([4, Number.NaN]));
+    expect(await half("Who?", ["Ada.", "Bo."], UNBOUND)).toBeNull();
   });
   for (const code of ["model_unavailable", "overloaded"] as const) {
     test(`when the model is not available: ${code}`, async () => {

@@ -100,6 +100,17 @@ describe("the closed loop", () => {
     expect(latencies).toEqual(Array.from({ length: 40 }, () => 100));
     expect(perSecond).toBeCloseTo(40, 5);
   });
+  test("makes a refused client wait as long as the answer says, at most until the end", async () => {
+    const clock = new VirtualTime();
+    const sentAt: number[] = [];
+    const send = async () => {
+      sentAt.push(clock.now());
+      await clock.sleep(10);
+      return { isAnswered: false, retryAfterMs: 400 };
+    };
+    const { failed } = await closedLoop({ clients: 1, seconds: 1 }, send, clock);
+    expect([sentAt.map((at) => at - (sentAt[0] ?? 0)), failed, clock.now()]).toEqual([[0, 410, 820], 3, 1_000]);
+  });
 });
 
 test("the throughput within a bound is the highest without failures", () => {

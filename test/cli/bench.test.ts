@@ -134,7 +134,7 @@ test(
     expect(Number(capacity?.limit)).toBeGreaterThan(1);
     const [closed, open] = [rows(result, "closed"), rows(result, "open")];
     expect(closed.map(({ clients }) => clients)).toEqual([1, 4, 16, 64]);
-    expect(open.map(({ load }) => load)).toEqual([25, 50, 75, 90, 100, 110]);
+    expect(open.map(({ load }) => load)).toEqual([25, 50, 75, 90, 100, 110, 200]);
     for (const row of [...closed, ...open]) {
       expect(Number(row.answers)).toBeGreaterThan(0);
       expect(Number(row.p50)).toBeGreaterThan(0);

@@ -169,15 +169,29 @@ export function modelContracts(implementation: string, open: OpenModels): void {
 
     test("is not affected by an early exit that has room for all passages", async () => {
       const earlyExit = { priorScores: TEXTS.map((_, at) => at), fullTokensMax: 1_000_000 };
-      const logits = await reranker.score(QUERY, TEXTS, undefined, undefined, earlyExit);
+      const logits = await reranker.score(QUERY, TEXTS, { earlyExit });
       expectSameLogits(logits, await reranker.score(QUERY, TEXTS));
     });
 
     test("returns one logit per passage with an early exit, too", async () => {
       const earlyExit = { priorScores: TEXTS.map(() => 0), fullTokensMax: 1 };
-      const logits = await reranker.score(QUERY, TEXTS, undefined, undefined, earlyExit);
+      const logits = await reranker.score(QUERY, TEXTS, { earlyExit });
       expect(logits).toHaveLength(TEXTS.length);
       expect(logits.every(Number.isFinite)).toBe(true);
+    });
+  });
+
+  describe(`${implementation} as Reranker with a deadline`, () => {
+    const many = Array.from({ length: 200 }, (_, at) => `${"The tide turns twice a day. ".repeat(20)} ${at}`);
+
+    test("returns NaN for all passages if none is scored in time, and has room for others at once", async () => {
+      const logits = await reranker.score(QUERY, many, { deadlineMs: 0 });
+      expect([logits.length, logits.every(Number.isNaN)]).toEqual([many.length, true]);
+      expect((await reranker.score(QUERY, TEXTS)).every(Number.isFinite)).toBe(true);
+    });
+
+    test("returns all logits if there is time for all", async () => {
+      expectSameLogits(await reranker.score(QUERY, TEXTS, { deadlineMs: 60_000 }), await reranker.score(QUERY, TEXTS));
     });
   });
 
@@ -186,7 +200,7 @@ export function modelContracts(implementation: string, open: OpenModels): void {
       const events: string[] = [];
       await embedder.embed(TEXTS, { ...NOW, onBegin: () => events.push("embed begins") });
       events.push("embedded");
-      await reranker.score(QUERY, TEXTS, undefined, () => events.push("score begins"));
+      await reranker.score(QUERY, TEXTS, { onBegin: () => events.push("score begins") });
       expect(events).toEqual(["embed begins", "embedded", "score begins"]);
     });
 
@@ -196,7 +210,7 @@ export function modelContracts(implementation: string, open: OpenModels): void {
       const onBegin = () => events.push("begun");
       const gone = AbortSignal.abort(reason);
       expect(await errorOf(() => embedder.embed(TEXTS, { ...NOW, signal: gone, onBegin }))).toBe(reason);
-      expect(await errorOf(() => reranker.score(QUERY, TEXTS, gone, onBegin))).toBe(reason);
+      expect(await errorOf(() => reranker.score(QUERY, TEXTS, { signal: gone, onBegin }))).toBe(reason);
       const busy = Array.from({ length: 8 }, () => embedder.embed(["Retrieval finds. ".repeat(200)], NOW));
       const stop = new AbortController();
       const waiting = embedder.embed(TEXTS, { ...NOW, signal: stop.signal, onBegin });

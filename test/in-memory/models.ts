@@ -2,7 +2,15 @@
 // share of the query's words that occur in the passage. One call runs at a time; the others wait in a bounded queue.
 
 import { Fault } from "../../src/domain/fault.ts";
-import type { Embedder, Embedders, EmbedOptions, Priority, Reranker, Rerankers } from "../../src/ports/models.ts";
+import type {
+  Embedder,
+  Embedders,
+  EmbedOptions,
+  Priority,
+  Reranker,
+  Rerankers,
+  ScoreOptions,
+} from "../../src/ports/models.ts";
 import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
 import { type Delay, Delays } from "./delays.ts";
 
@@ -70,8 +78,11 @@ export class WordModels implements Embedder, Reranker {
     return this.#inTurn(priority, signal, onBegin, () => texts.map(count));
   }
 
-  score(query: string, passages: readonly string[], signal?: AbortSignal, onBegin?: () => void): Promise<Float32Array> {
+  score(query: string, passages: readonly string[], options: ScoreOptions = {}): Promise<Float32Array> {
+    const { signal, onBegin, deadlineMs = Number.POSITIVE_INFINITY } = options;
+    const startedAt = performance.now();
     return this.#inTurn("query", signal, onBegin, () => {
+      if (performance.now() - startedAt >= deadlineMs) return new Float32Array(passages.length).fill(Number.NaN);
       const asked = this.#words(query);
       return Float32Array.from(passages, (passage) => {
         const words = new Set(this.#words(passage));

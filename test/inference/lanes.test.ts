@@ -161,8 +161,7 @@ describe("early exit", () => {
   const passages = RERANKER_REFERENCE.slice(0, 10).map(({ passage }) => passage);
   const query = RERANKER_REFERENCE[0]?.query ?? "";
   const earlyExit = { priorScores: passages.map((_, index) => (index % 4 < 2 ? 100 : -100)), fullTokensMax: 500 };
-  const score = (lanes: TestLanes, earlyExit?: EarlyExit) =>
-    lanes.score(query, passages, undefined, undefined, earlyExit);
+  const score = (lanes: TestLanes, earlyExit?: EarlyExit) => lanes.score(query, passages, { earlyExit });
 
   test("runs the likeliest passages through all layers and estimates the others, if the lanes support it", async () => {
     const full = await score(shared);
@@ -433,6 +432,24 @@ describe("order", () => {
     await until("the query lane to help", () => lanes.status().lanes[0]?.inFlight === 1);
     abort.abort();
     await backlog;
+  });
+
+  test("a rerank ends at its deadline with the logits that are there, and the rest is not computed", async () => {
+    const lanes = await start({ lanes: 1 });
+    await lanes.ready();
+    const passages = Array<string>(200).fill(LONG);
+    const [whole] = await lanes.score("tide", passages.slice(0, 1));
+    // How much is ready by a deadline depends on the machine, so the deadline grows until something is.
+    for (let deadlineMs = 4; ; deadlineMs *= 1.5) {
+      const logits = await lanes.score("tide", passages, { deadlineMs });
+      const scored = logits.filter((logit) => !Number.isNaN(logit));
+      if (scored.length === 0) continue;
+      expect(scored.length).toBeLessThan(passages.length);
+      for (const logit of scored) expect(logit).toBeCloseTo(whole ?? 0, 3);
+      break;
+    }
+    await until("the lane to end the piece in progress", () => lanes.status().lanes[0]?.inFlight === 0);
+    expect(lanes.status().queryCalls).toBe(0);
   });
 
   test("an aborted call ends with its reason and is not computed", async () => {

@@ -105,12 +105,38 @@ describe("the query lane", () => {
     expect(taken(long, "query")).toHaveLength(4);
   });
 
-  test("keeps the order of queries and reranks", () => {
+  test("takes questions together and before reranks", () => {
     const schedule = new Schedule<UnitOwner>();
-    schedule.add([text(PERSON, "a", 10), rerank("r"), text(PERSON, "b", 10)]);
-    expect(taken(schedule, "query")).toEqual(["a"]);
+    schedule.add([rerank("r"), text(PERSON, "a", 10), rerank("s"), text(PERSON, "b", 10)]);
+    expect(taken(schedule, "query")).toEqual(["a", "b"]);
     expect(taken(schedule, "query")).toEqual(["r"]);
-    expect(taken(schedule, "query")).toEqual(["b"]);
+    expect(taken(schedule, "query")).toEqual(["s"]);
+    expect(taken(schedule, "query")).toBeNull();
+  });
+
+  test("takes a rerank after 16 questions, however many more there are", () => {
+    const schedule = new Schedule<UnitOwner>();
+    schedule.add([rerank("r"), rerank("s"), ...texts(PERSON, 40, 100)]);
+    const slices = Array.from({ length: 6 }, () => taken(schedule, "query") ?? []);
+    expect(slices.map((slice) => (slice.length === 1 ? slice[0] : slice.length))).toEqual([10, 10, "r", 10, 10, "s"]);
+    expect(taken(schedule, "query")).toBeNull();
+  });
+
+  test("drops and puts back reranks and questions", () => {
+    const schedule = new Schedule<UnitOwner>();
+    const other: UnitOwner = { ...PERSON };
+    const dropped = { ...rerank("dropped"), owner: other };
+    schedule.add([dropped, { ...text(PERSON, "dropped", 10), owner: other }, rerank("r"), text(PERSON, "a", 10)]);
+    expect(schedule.owners()).toEqual(new Set([PERSON, other]));
+    schedule.drop(other);
+    const a = schedule.take({ role: "query", inFlight: 0, tookQueryLast: false, isQuiet: true });
+    const r = schedule.take({ role: "query", inFlight: 0, tookQueryLast: false, isQuiet: true });
+    schedule.putBack([...(r?.units ?? []), ...(a?.units ?? [])]);
+    expect([taken(schedule, "query"), taken(schedule, "query"), taken(schedule, "query")]).toEqual([
+      ["a"],
+      ["r"],
+      null,
+    ]);
   });
 });
 

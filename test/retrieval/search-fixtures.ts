@@ -14,7 +14,7 @@ export type TestReranker = Pick<Reranker, "score"> & Partial<Pick<Reranker, "lan
 
 /** A reranker that gives all passages the same logit. */
 export const neutralReranker: TestReranker = {
-  score: async (_query, passages, _signal, onBegin) => {
+  score: async (_query, passages, { onBegin } = {}) => {
     onBegin?.();
     return new Float32Array(passages.length);
   },

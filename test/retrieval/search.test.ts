@@ -283,14 +283,26 @@ describe("changes while a search runs", () => {
   test("a reranker that misses its deadline is skipped: the order of hybrid scores stays, without the rerank signal", async () => {
     await store({ content: "A red kite." });
     const late: TestReranker = {
-      score: (_, __, signal) =>
-        new Promise((_resolve, reject) => {
-          signal?.addEventListener("abort", () => reject(signal.reason));
-        }),
+      score: async (_, passages, { deadlineMs } = {}) => {
+        expect(deadlineMs).toBe(MODES.balanced.rerankDeadlineMs);
+        return new Float32Array(passages.length).fill(Number.NaN);
+      },
     };
-    const { results } = await ask({}, late);
+    const { results, stages } = await ask({}, late);
     expect(results[0]?.text).toBe("A red kite.");
     expect(results[0]?.signals.rerank).toBeUndefined();
+    expect(stages).toContainEqual({ name: "rerank", ms: expect.any(Number), candidates: 0, skipped: 1 });
+  });
+
+  test("passages that were not read by the deadline get no rerank signal; explain counts them", async () => {
+    await store({ content: "A red kite." }, { content: "Another red kite." }, { content: "A third red kite." });
+    const half: TestReranker = {
+      score: async (_, passages) => Float32Array.from(passages, (text) => (text.includes("third") ? 6 : Number.NaN)),
+    };
+    const { results, stages } = await ask({}, half);
+    expect(results.length).toBe(3);
+    for (const { text, signals } of results) expect(signals.rerank !== undefined).toBe(text.includes("third"));
+    expect(stages).toContainEqual({ name: "rerank", ms: expect.any(Number), candidates: 1, skipped: 2 });
   });
 
   test("unavailable models cause an error, not a weaker ranking", async () => {
@@ -311,7 +323,7 @@ describe("changes while a search runs", () => {
     await store({ content: "A red kite." });
     const hangUp = new AbortController();
     const late: TestReranker = {
-      score: (_, __, signal) =>
+      score: (_, __, { signal } = {}) =>
         new Promise((_resolve, reject) => {
           signal?.addEventListener("abort", () => reject(signal.reason));
           hangUp.abort();

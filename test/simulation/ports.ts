@@ -161,7 +161,7 @@ export function simulatedModels(process: SimulatedProcess): { embedders: Embedde
       model !== undefined && id === model.id
         ? {
             languages: model.languages,
-            score: (query, passages, signal, onBegin) => asOutage(model.score(query, passages, signal, onBegin)),
+            score: (query, passages, options) => asOutage(model.score(query, passages, options)),
           }
         : null,
   };

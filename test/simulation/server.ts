@@ -11,6 +11,7 @@ import type { Transaction } from "../../src/ports/transactions.ts";
 import { MemoryService } from "../../src/services/memories.ts";
 import { ProjectModelService } from "../../src/services/project-models.ts";
 import { SearchService } from "../../src/services/search.ts";
+import { SearchAdmission } from "../../src/services/search-admission.ts";
 import { UserService } from "../../src/services/users.ts";
 import { Disk, InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
 import { emptyTables, type Tables } from "../in-memory/session.ts";
@@ -124,7 +125,8 @@ export class Server {
     this.memories = new MemoryService({ memories, retirement, files, index, log, wakeIngest });
     this.users = new UserService({ users, index, wakeIngest });
     const languageOf = () => "en";
-    this.search = new SearchService({ index, memories, accounts, embedders, rerankers, languageOf, clock });
+    const admission = new SearchAdmission({ budgetFactor: Number.POSITIVE_INFINITY });
+    this.search = new SearchService({ index, memories, accounts, embedders, rerankers, languageOf, clock, admission });
     const wakeChanges = () => this.#changer.wake();
     this.models = new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges });
   }

@@ -3,17 +3,12 @@
 // results, and children/ keeps the processes alive.
 
 import { childCommand } from "../../children/command.ts";
-import {
-  ChildFailure,
-  ChildGone,
-  type ChildState,
-  type SupervisedChild,
-  superviseChild,
-} from "../../children/supervisor.ts";
-import { Fault, invariant } from "../../domain/fault.ts";
+import { ChildGone, type ChildState, type SupervisedChild, superviseChild } from "../../children/supervisor.ts";
+import { invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
-import type { EarlyExit, Embedders, EmbedOptions, Priority, Rerankers } from "../../ports/models.ts";
+import type { Embedders, EmbedOptions, Priority, Rerankers, ScoreOptions } from "../../ports/models.ts";
 import { type Call, deliver, requestOf } from "./calls.ts";
+import { failureOf, overloaded, unavailable } from "./lane-faults.ts";
 import {
   type LaneHello,
   type LaneReply,
@@ -126,9 +121,6 @@ const EARLY_EXIT_LANES_MAX = 2;
 const DEATHS_MAX = 2;
 /** Number of failures in a row after which calls do not wait for a lane any more. */
 const FAILURES_HOPELESS = 3;
-/** Retry hint for callers when the queues are full. After this time there is usually room again. */
-const RETRY_AFTER_SECONDS = 2;
-
 /**
  * Starts the lanes and resolves before they are up. Calls wait until a lane is up.
  * @throws ModelFilesError if the default embedder or its reranker cannot be used
@@ -149,6 +141,8 @@ interface CallOptions {
   readonly width: number;
   readonly signal: AbortSignal | undefined;
   readonly onBegin: (() => void) | undefined;
+  /** After this time in milliseconds, the call ends with the values that are there, and NaN for the others. */
+  readonly deadlineMs?: number | undefined;
 }
 
 interface Lane {
@@ -227,12 +221,11 @@ class LaneGroup implements Lanes {
     { id: model, tokensMax }: RerankerDescription,
     query: string,
     passages: readonly string[],
-    signal?: AbortSignal,
-    onBegin?: () => void,
-    earlyExit?: EarlyExit,
+    { signal, onBegin, earlyExit, deadlineMs }: ScoreOptions = {},
   ): Promise<Float32Array> {
     invariant(passages.length <= QUERY_TEXTS_MAX, `a rerank had ${passages.length} passages`);
-    return this.call({ priority: "query", rows: passages.length, width: 1, signal, onBegin }, (owner) => {
+    const options = { priority: "query", rows: passages.length, width: 1, signal, onBegin, deadlineMs } as const;
+    return this.call(options, (owner) => {
       const queryTokens = estimateTokens(query, tokensMax);
       const tokens = passages.map((text) => Math.min(tokensMax, queryTokens + estimateTokens(text, tokensMax)));
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
@@ -303,15 +296,13 @@ class LaneGroup implements Lanes {
   /**
    * Queues the units of a call, or refuses it. Settles when all units are answered, a unit fails, or `signal` aborts.
    */
-  private async call(
-    { priority, share = "", tokensLeft = Number.POSITIVE_INFINITY, rows, width, signal, onBegin }: CallOptions,
-    unitsOf: (owner: Call) => readonly Unit<Call>[],
-  ): Promise<Float32Array> {
+  private async call(options: CallOptions, unitsOf: (owner: Call) => readonly Unit<Call>[]): Promise<Float32Array> {
+    const { priority, share = "", tokensLeft = Number.POSITIVE_INFINITY, rows, width, signal, onBegin } = options;
     signal?.throwIfAborted();
     if (rows === 0) return new Float32Array();
     this.admit(priority);
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
-    const output = new Float32Array(rows * width);
+    const output = new Float32Array(rows * width).fill(Number.NaN);
     const progress = { unitsLeft: 0, isSettled: false };
     const call: Call = { priority, share, tokensLeft, output, width, ...progress, resolve, reject, onBegin };
     const units = unitsOf(call);
@@ -319,11 +310,14 @@ class LaneGroup implements Lanes {
     if (priority === "query") this.queryStarted();
     const abort = () => this.fail(call, signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
+    const timer =
+      options.deadlineMs === undefined ? undefined : setTimeout(() => this.endEarly(call), options.deadlineMs);
     this.schedule.add(units);
     this.distribute();
     try {
       return await promise;
     } finally {
+      clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
       if (priority === "query") this.queryEnded();
     }
@@ -351,8 +345,7 @@ class LaneGroup implements Lanes {
         ? this.queryCalls >= this.queryCallsMax
         : this.schedule.ingestTokens() >= this.ingestTokensMax;
     if (!isFull) return;
-    const message = `Too much ${priority === "query" ? "search" : "ingest"} work is waiting for the models; try again later.`;
-    throw new Fault("overloaded", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    throw overloaded(priority);
   }
 
   /** Sends work to the lanes, the query lane first, until no lane can get more. */
@@ -405,6 +398,14 @@ class LaneGroup implements Lanes {
     call.isSettled = true;
     this.schedule.drop(call);
     call.reject(reason);
+  }
+
+  /** Ends a call with the values that are there. */
+  private endEarly(call: Call): void {
+    if (call.isSettled) return;
+    call.isSettled = true;
+    this.schedule.drop(call);
+    call.resolve(call.output);
   }
 
   private failAll(message: string): void {
@@ -480,19 +481,4 @@ function statusOf(lane: Lane): LaneStatus {
 /** The runtimes of a lane's models, such as `cpu-native and cpu`. */
 function providersOf(loaded: Lane["loaded"]): string {
   return [...new Set(loaded.values().map(({ provider }) => provider))].join(" and ");
-}
-
-function failureOf(error: unknown, model: string): unknown {
-  if (error instanceof ChildFailure && error.thrown === "ModelFilesError") {
-    return unavailable(`The model ${model} cannot be loaded.`, error.message);
-  }
-  if (!(error instanceof ChildGone)) return error;
-  return new Fault("internal_error", "The models failed on this input twice.", { cause: error });
-}
-
-function unavailable(message: string, cause: unknown = null): Fault {
-  return new Fault("model_unavailable", message, {
-    ...(cause !== null && { cause }),
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
 }

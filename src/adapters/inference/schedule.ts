@@ -3,6 +3,9 @@
 //
 // The rules:
 // - Query work, for which a person waits, has priority over ingest work.
+// - Texts of queries go before reranks, which take many times as long. So questions that arrive together are embedded
+//   together, and a search without reranking does not wait for those with it. At most `OVERTAKING_TEXTS_MAX` texts
+//   overtake a rerank.
 // - The query lane gets ingest work only while there are no queries, one small slice at a time. So the first query
 //   waits for one such slice at most, and the next queries for none.
 // - An ingest lane that is free gets query work, too. If both queues have work, it gets ingest work every second time,
@@ -104,10 +107,15 @@ const RULES: Readonly<Record<LaneRole, RoleRule>> = {
 /** Maximum number of queries in one slice. With more, the first one would wait too long for the last. */
 const QUERIES_TOGETHER_MAX = 16;
 const QUERY_TOKENS_MAX = 1024;
+/** Number of texts of queries after which a waiting piece of a rerank is next: about 50 ms of one core. */
+const OVERTAKING_TEXTS_MAX = 16;
 
-/** The two queues. The one of queries is first in, first out. */
+/** The two queues. In the one of queries, texts and reranks are each first in, first out. */
 export class Schedule<Owner extends UnitOwner> {
-  private queries: Unit<Owner>[] = [];
+  private queryTexts: Unit<Owner>[] = [];
+  private reranks: Unit<Owner>[] = [];
+  /** Number of texts of queries that were taken since the last piece of a rerank. */
+  private textsInRow = 0;
   private readonly ingest = new IngestQueue<Owner, Unit<Owner>>();
   private ingestTokensWaiting = 0;
 
@@ -119,35 +127,40 @@ export class Schedule<Owner extends UnitOwner> {
   /** Appends units to the queue of their priority. */
   add(units: readonly Unit<Owner>[]): void {
     for (const unit of units) {
-      if (unit.owner.priority === "query") this.queries.push(unit);
-      else this.ingest.add(unit);
+      if (unit.owner.priority === "ingest") this.ingest.add(unit);
+      else if (unit.op === "score") this.reranks.push(unit);
+      else this.queryTexts.push(unit);
     }
     this.ingestTokensWaiting += ingestTokensOf(units);
   }
 
   /** Puts units back at the front of their queue, in their order, after their lane died. */
   putBack(units: readonly Unit<Owner>[]): void {
-    this.queries.unshift(...units.filter((unit) => unit.owner.priority === "query"));
+    const queries = units.filter((unit) => unit.owner.priority === "query");
+    this.queryTexts.unshift(...queries.filter(({ op }) => op !== "score"));
+    this.reranks.unshift(...queries.filter(({ op }) => op === "score"));
     this.ingest.putBack(units.filter((unit) => unit.owner.priority === "ingest"));
     this.ingestTokensWaiting += ingestTokensOf(units);
   }
 
   /** Removes the waiting units of an owner whose call has ended. */
   drop(owner: Owner): void {
-    this.queries = this.queries.filter((unit) => unit.owner !== owner);
+    this.queryTexts = this.queryTexts.filter((unit) => unit.owner !== owner);
+    this.reranks = this.reranks.filter((unit) => unit.owner !== owner);
     this.ingestTokensWaiting -= ingestTokensOf(this.ingest.drop(owner));
   }
 
   /** The owners of all waiting units. */
   owners(): ReadonlySet<Owner> {
-    return new Set([...this.queries.map((unit) => unit.owner), ...this.ingest.owners()]);
+    const queries = [...this.queryTexts, ...this.reranks].map((unit) => unit.owner);
+    return new Set([...queries, ...this.ingest.owners()]);
   }
 
   /** Removes the slice that this lane should compute next and returns it; null if the lane should get no work now. */
   take(lane: LaneLoad): Slice<Owner> | null {
     const rule = RULES[lane.role];
     if (lane.inFlight >= rule.depth) return null;
-    const queriesWait = this.queries.length > 0;
+    const queriesWait = this.queryTexts.length + this.reranks.length > 0;
     // A busy lane gets no second slice while queries wait, so that it is free for them sooner.
     if (lane.inFlight > 0) return queriesWait ? null : this.takeIngest(rule);
     const isIngestTurn = rule.isShared && lane.tookQueryLast && this.ingest.isWaiting;
@@ -156,8 +169,12 @@ export class Schedule<Owner extends UnitOwner> {
   }
 
   private takeQueries(): Slice<Owner> | null {
-    const queue = { peek: () => this.queries[0], take: () => this.queries.shift() };
-    return takeSlice(queue, "query", QUERIES_TOGETHER_MAX, QUERY_TOKENS_MAX);
+    const isRerankTurn = this.textsInRow >= OVERTAKING_TEXTS_MAX && this.reranks.length > 0;
+    const units = isRerankTurn || this.queryTexts.length === 0 ? this.reranks : this.queryTexts;
+    const queue = { peek: () => units[0], take: () => units.shift() };
+    const slice = takeSlice(queue, "query", QUERIES_TOGETHER_MAX, QUERY_TOKENS_MAX);
+    this.textsInRow = slice === null || slice.op === "score" ? 0 : this.textsInRow + slice.units.length;
+    return slice;
   }
 
   private takeIngest(rule: RoleRule): Slice<Owner> | null {

@@ -343,7 +343,16 @@ export const SearchResults = Type.Object(
     explain: Type.Optional(
       Type.Object({
         mode: Mode,
-        stages: Type.Array(Type.Object({ name: Text(), ms: Type.Number(), candidates: Type.Integer() })),
+        stages: Type.Array(
+          Type.Object({
+            name: Text(),
+            ms: Type.Number(),
+            candidates: Type.Integer(),
+            skipped: Type.Optional(
+              Type.Integer({ description: "`rerank`: passages that it had not read when its deadline passed." }),
+            ),
+          }),
+        ),
         admissible: Type.Integer({ description: "memories that the key, the user and the filters admit" }),
         asOf: Time,
         time: Type.Optional(

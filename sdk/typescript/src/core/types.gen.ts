@@ -970,6 +970,10 @@ export type SearchResults = {
             name: string;
             ms: number;
             candidates: number;
+            /**
+             * `rerank`: passages that it had not read when its deadline passed.
+             */
+            skipped?: number;
         }>;
         /**
          * memories that the key, the user and the filters admit

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..types import UNSET, Unset
+
 T = TypeVar("T", bound="SearchResultsExplainStagesItem")
 
 
@@ -16,11 +18,13 @@ class SearchResultsExplainStagesItem:
         name (str):
         ms (float):
         candidates (int):
+        skipped (int | Unset): `rerank`: passages that it had not read when its deadline passed.
     """
 
     name: str
     ms: float
     candidates: int
+    skipped: int | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -29,6 +33,8 @@ class SearchResultsExplainStagesItem:
         ms = self.ms
 
         candidates = self.candidates
+
+        skipped = self.skipped
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -39,6 +45,8 @@ class SearchResultsExplainStagesItem:
                 "candidates": candidates,
             }
         )
+        if skipped is not UNSET:
+            field_dict["skipped"] = skipped
 
         return field_dict
 
@@ -51,10 +59,13 @@ class SearchResultsExplainStagesItem:
 
         candidates = d.pop("candidates")
 
+        skipped = d.pop("skipped", UNSET)
+
         search_results_explain_stages_item = cls(
             name=name,
             ms=ms,
             candidates=candidates,
+            skipped=skipped,
         )
 
         search_results_explain_stages_item.additional_properties = d

@@ -1,0 +1,195 @@
+// Decides whether the server begins a search or refuses it at once, so that searches beyond its capacity do not make
+// those slow that it can answer. docs/decisions/070-searches-beyond-capacity.md explains the rules.
+//
+// The work of searches is counted in units: about the time of a search in mode fast. How long a search takes per unit
+// in progress is measured on the searches that end, so the same rules fit any machine and any load beside the searches.
+
+import { Fault } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import { MODE_NAMES, type ModeName } from "../domain/ranking.ts";
+
+/** Time in milliseconds within which 95 % of a mode's searches should end, while the server has more than it can do. */
+const LATENCY_BUDGETS_MS: Readonly<Record<ModeName, number>> = {
+  fast: 100,
+  hybrid: 150,
+  balanced: 300,
+  precise: 800,
+};
+
+/** Work of a search, in whole and half units. Ratios of the times of single searches: docs/benchmarks.md. */
+const UNITS: Readonly<Record<ModeName, number>> = { fast: 1, hybrid: 1.5, balanced: 5, precise: 9 };
+
+/** So many searches are always let in, even on a machine on which one takes longer than its budget. */
+const ALWAYS_ADMITTED = 4;
+
+/**
+ * Searches beyond the budget wait for this time, in milliseconds, before any is refused, so a short burst is answered
+ * whole. Once the time is used up, there is no other burst until all of it has come back, ten times as slowly.
+ */
+const BURST_MS = 1_000;
+const BURST_REFILL = 0.1;
+
+/** Maximum number of searches in progress in a burst. Lanes refuse the 257th call. */
+const BURST_SEARCHES = 128;
+/** So many times its budget a search may take if its project has less than its share of the work in progress. */
+const SHARE_BUDGETS = 2;
+
+/** Weight of a new measurement in the moving averages. */
+const WEIGHT = 1 / 16;
+/** A measurement counts at most as this multiple of the average, because one search may wait for a cold disk. */
+const OUTLIER = 4;
+/** Milliseconds per unit, and its mean absolute deviation, before the first measurement. */
+const FIRST_UNIT_MS = 5;
+const FIRST_UNIT_MS_DEVIATION = 1;
+/** Mean absolute deviations above the average within which 95 % of the searches end. */
+const DEVIATIONS = 2.5;
+/** Share of a budget that predictions may use up. The rest is reserve, because predictions lag behind what changes. */
+const BUDGET_SHARE = 0.9;
+
+const RETRY_SECONDS_MAX = 30;
+
+/** What tells searches apart. */
+interface AskedSearch {
+  readonly mode: ModeName;
+  readonly projectId: ProjectId;
+}
+
+/** How searches are let in. */
+export interface SearchAdmissionOptions {
+  /** Multiplies all budgets; Infinity refuses nothing. */
+  readonly budgetFactor: number;
+  /** Called for each search that is refused. */
+  readonly countRefused?: (mode: ModeName) => void;
+  /** Time in milliseconds that never goes back. */
+  readonly now?: () => number;
+}
+
+/** What is known of the searches of a mode. */
+interface ModeState {
+  readonly units: number;
+  /** Number of searches in progress. */
+  searches: number;
+  /** Moving averages: milliseconds that a search takes per unit in progress, and the mean absolute deviation. */
+  unitMs: number;
+  unitMsDeviation: number;
+}
+
+/** Lets searches in while they can end within their budgets. */
+export class SearchAdmission {
+  readonly #options: SearchAdmissionOptions;
+  readonly #now: () => number;
+  readonly #modes = modeStates();
+  readonly #unitsOfProject = new Map<ProjectId, number>();
+  #burstLeftMs = BURST_MS;
+  #burstCheckedAt: number;
+  #isBurstUsedUp = false;
+  /** Whether the last search was beyond its budget. */
+  #isBeyond = false;
+
+  constructor(options: SearchAdmissionOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#burstCheckedAt = this.#now();
+  }
+
+  /** Number of searches in progress. */
+  get searches(): number {
+    return sumOf(this.#modes, ({ searches }) => searches);
+  }
+
+  /**
+   * Runs a search if it may begin. Failed and aborted searches are not measured.
+   * @throws Fault `overloaded` at once if it would probably take too long; and everything that `begin` throws
+   */
+  async run<Result>(search: AskedSearch, begin: () => Promise<Result>): Promise<Result> {
+    const mode = this.#modes[search.mode];
+    this.#admit(search);
+    const startedAt = this.#now();
+    this.#count(search, 1);
+    const units = this.#unitsFor(mode);
+    try {
+      const result = await begin();
+      measure(mode, (this.#now() - startedAt) / units);
+      return result;
+    } finally {
+      this.#count(search, -1);
+      this.#countBurst(this.#isBeyond && this.searches >= ALWAYS_ADMITTED);
+    }
+  }
+
+  #admit({ mode, projectId }: AskedSearch): void {
+    const budgetMs = LATENCY_BUDGETS_MS[mode] * this.#options.budgetFactor * BUDGET_SHARE;
+    const predictedMs = this.#predict(this.#modes[mode]);
+    const isBeyond = this.searches >= ALWAYS_ADMITTED && predictedMs > budgetMs;
+    this.#countBurst(isBeyond);
+    if (!isBeyond) return;
+    if (!this.#isBurstUsedUp && this.searches < BURST_SEARCHES) return;
+    if (this.#hasLessThanItsShare(projectId) && predictedMs <= budgetMs * SHARE_BUDGETS) return;
+    this.#options.countRefused?.(mode);
+    throw new Fault("overloaded", "The server has more searches than it can answer in time. Try again later.", {
+      retryAfterSeconds: Math.min(RETRY_SECONDS_MAX, Math.max(1, Math.ceil((predictedMs - budgetMs) / 1_000))),
+    });
+  }
+
+  /** Time in milliseconds that one more search of this mode would take, as far as 95 % of them go. */
+  #predict(mode: ModeState): number {
+    return (mode.unitMs + DEVIATIONS * mode.unitMsDeviation) * (this.#unitsFor(mode) + mode.units);
+  }
+
+  /**
+   * Units of the searches in progress, as a search of this mode meets them: one of a longer mode counts like one of its
+   * own, because short work overtakes long work in the lanes.
+   */
+  #unitsFor({ units }: ModeState): number {
+    return sumOf(this.#modes, (mode) => mode.searches * Math.min(mode.units, units));
+  }
+
+  /** Whether other projects have work in progress, and this one has less of it than an equal share. */
+  #hasLessThanItsShare(projectId: ProjectId): boolean {
+    const own = this.#unitsOfProject.get(projectId) ?? 0;
+    const projects = this.#unitsOfProject.size + (own === 0 ? 1 : 0);
+    return own < sumOf(this.#modes, ({ searches, units }) => searches * units) / projects;
+  }
+
+  #countBurst(isBeyond: boolean): void {
+    const now = this.#now();
+    const passedMs = now - this.#burstCheckedAt;
+    const change = this.#isBeyond ? -passedMs : passedMs * BURST_REFILL;
+    this.#burstLeftMs = Math.min(BURST_MS, Math.max(0, this.#burstLeftMs + change));
+    if (this.#burstLeftMs === 0) this.#isBurstUsedUp = true;
+    if (this.#burstLeftMs === BURST_MS) this.#isBurstUsedUp = false;
+    this.#burstCheckedAt = now;
+    this.#isBeyond = isBeyond;
+  }
+
+  #count({ mode, projectId }: AskedSearch, change: 1 | -1): void {
+    const state = this.#modes[mode];
+    state.searches += change;
+    const units = (this.#unitsOfProject.get(projectId) ?? 0) + change * state.units;
+    if (units > 0) this.#unitsOfProject.set(projectId, units);
+    else this.#unitsOfProject.delete(projectId);
+  }
+}
+
+function modeStates(): Readonly<Record<ModeName, ModeState>> {
+  const stateOf = (mode: ModeName): ModeState => ({
+    ...{ units: UNITS[mode], searches: 0 },
+    ...{ unitMs: FIRST_UNIT_MS, unitMsDeviation: FIRST_UNIT_MS_DEVIATION },
+  });
+  return {
+    fast: stateOf("fast"),
+    hybrid: stateOf("hybrid"),
+    balanced: stateOf("balanced"),
+    precise: stateOf("precise"),
+  };
+}
+
+function measure(mode: ModeState, unitMs: number): void {
+  const counted = Math.min(unitMs, mode.unitMs * OUTLIER);
+  mode.unitMsDeviation += WEIGHT * (Math.abs(counted - mode.unitMs) - mode.unitMsDeviation);
+  mode.unitMs += WEIGHT * (counted - mode.unitMs);
+}
+
+function sumOf(modes: Readonly<Record<ModeName, ModeState>>, value: (mode: ModeState) => number): number {
+  return MODE_NAMES.reduce((sum, name) => sum + value(modes[name]), 0);
+}
