@@ -1,0 +1,127 @@
+"""Its server with the model that the peers use, asked over HTTP. It reads title and text and embeds them itself. It
+returns passages, of which a long document has several, so 20 are requested to get 10 documents."""
+
+import http.client
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+from engine import CHECKOUT, LIMIT, MODEL_ID, Engine
+
+PASSAGES = 2 * LIMIT
+READY_SECONDS_MAX = 120
+
+
+class Peer(Engine):
+    MODES = ("fast", "hybrid", "balanced", "precise")
+    USES_VECTORS = False
+    MODEL = MODEL_ID
+
+    server: subprocess.Popen | None = None
+
+    def version(self):
+        """Version and commit. A `+` marks a checkout with changes."""
+        version = json.loads((CHECKOUT / "package.json").read_text())["version"]
+        git = ["git", "-C", str(CHECKOUT)]
+        command = [*git, "describe", "--always", "--dirty=+", "--abbrev=10"]
+        commit = subprocess.run(command, capture_output=True, text=True)
+        return f"{version} {commit.stdout.strip()}".strip()
+
+    def _command(self, *arguments):
+        return [os.environ["PEERS_BUN"], str(CHECKOUT / "src/main.ts"), *arguments]
+
+    def _start(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        key_file = self.folder / "key"
+        if not key_file.exists():
+            key_file.write_text("ctx_" + secrets.token_urlsafe(32))
+        self.key = key_file.read_text()
+        own = {name: value for name, value in os.environ.items() if not name.startswith("MNEME_")}
+        cache = {name: os.environ[name] for name in ("MNEME_CACHE_DIR", "MNEME_NATIVE_PATH") if name in os.environ}
+        self.environment = own | cache | {
+            "MNEME_ADMIN_KEY": self.key,
+            "MNEME_DATA_DIR": str(self.folder / "store"),
+            "MNEME_EMBEDDER": self.MODEL,
+            "MNEME_PORT": str(self.port),
+            "MNEME_RATE_LIMITS": "off",
+        }
+        with open(self.folder / "log", "ab") as log:
+            # the folder has no mneme.toml, so that no settings of another server apply
+            self.server = subprocess.Popen(
+                self._command("serve"), cwd=self.folder, env=self.environment, stdout=log, stderr=log
+            )
+        end = time.monotonic() + READY_SECONDS_MAX
+        while not self._is_ready():
+            if self.server.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"Mneme did not start: {(self.folder / 'log').read_text()[-500:]}")
+            time.sleep(0.02)
+
+    def _is_ready(self):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/ready", timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def build(self, passages, vectors):
+        self._start()
+        file = self.folder / "passages.jsonl"
+        with open(file, "w", encoding="utf-8") as out:
+            for passage in passages:
+                out.write(json.dumps({"_id": passage.id, "title": passage.title, "text": passage.text}) + "\n")
+        command = self._command("import", str(file), "--wait", "--url", f"http://127.0.0.1:{self.port}")
+        environment = self.environment | {"MNEME_API_KEY": self.key}
+        subprocess.run(command, cwd=self.folder, env=environment, check=True, stdout=sys.stderr)
+        file.unlink()
+
+    def open(self):
+        self._start()
+        self._connect()
+        self.names = {}
+        after = ""
+        while after is not None:
+            page = self._ask("GET", f"/v1/memories?status=completed&limit=100{after}")
+            self.names |= {memory["id"]: memory["externalId"] for memory in page["data"]}
+            after = f"&cursor={page['cursor']}" if page.get("cursor") else None
+
+    def _connect(self):
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port)
+
+    def _ask(self, method, path, body=None):
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"Mneme answered {answer.status}: {text[:300]!r}")
+        return json.loads(text)
+
+    def for_client(self):
+        other = object.__new__(type(self))
+        other.key, other.names, other.port = self.key, self.names, self.port
+        other._connect()
+        return other
+
+    def search(self, question, mode):
+        body = {"query": question, "mode": mode, "limit": PASSAGES}
+        found = self._ask("POST", "/v1/memories/search", body)
+        # a document has the rank of its best passage
+        return list(dict.fromkeys(self.names[row["memory_id"]] for row in found["results"]))[:LIMIT]
+
+    def servers(self):
+        return [self.server.pid]
+
+    def close(self):
+        if self.server is None:
+            return
+        self.server.send_signal(signal.SIGTERM)
+        self.server.wait()
+        self.server = None
