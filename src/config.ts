@@ -5,6 +5,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseTrustedProxies, type TrustedProxies } from "./account/client-address.ts";
 import { parseRateLimits, RATE_LIMITS, type RateLimitTable } from "./account/rate-limits.ts";
+import { GPU_MEMORY_MIN_MIB } from "./adapters/inference/gpu/gpu-target.ts";
+import { MODEL_PROVIDER, type ModelProvider } from "./adapters/inference/gpu/model-provider.ts";
 import { MODEL_RUNTIMES, type ModelRuntime } from "./adapters/inference/lane-protocol.ts";
 import { AllowList } from "./adapters/outbound/addresses.ts";
 import { parseOrigins } from "./api/cors.ts";
@@ -58,6 +60,11 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly lanes: number;
   readonly modelRuntime: ModelRuntime;
+  readonly modelProvider: ModelProvider;
+  /** Folder with onnxruntime's GPU libraries; null if there is none. */
+  readonly onnxruntimeDir: string | null;
+  /** Memory that a lane should take on its GPU at most, in bytes; null: as much as is useful. */
+  readonly gpuMemoryMax: number | null;
   /** Whether projects for which nobody chose a model get the default model. */
   readonly embedderUpgrade: EmbedderUpgrade;
   /** Maximum number of chunks per second while the model of a project changes; null: no limit. */
@@ -175,6 +182,24 @@ export const SETTINGS = {
     "NAME",
     "Model runtime: `auto` uses Mneme's own encoder where it is faster, `onnxruntime` always uses onnxruntime",
     oneOf(MODEL_RUNTIMES),
+  ),
+  modelProvider: setting<ModelProvider>(
+    "model-provider",
+    "NAME",
+    "What computes the models: `cpu`; `cuda:0` or `cuda:0,1`: these GPUs; `auto`: a GPU if it can be used. See docs/gpu.md",
+    MODEL_PROVIDER,
+  ),
+  onnxruntimeDir: setting<string | null>(
+    "onnxruntime-dir",
+    "DIRECTORY",
+    "Folder with the libraries of `onnxruntime-gpu`, for GPUs; see docs/gpu.md",
+    { defaultValue: () => null, defaultText: "none", expects: "a directory", parse: parsePath },
+  ),
+  gpuMemoryMax: setting<number | null>(
+    "gpu-memory-max",
+    "SIZE",
+    "Memory that a lane should take on its GPU at most, such as `2GiB`; it limits the size of batches",
+    bytesOrNone(GPU_MEMORY_MIN_MIB),
   ),
   embedderUpgrade: setting<EmbedderUpgrade>(
     "embedder-upgrade",
@@ -398,6 +423,9 @@ export function parseConfig(
     logLevel: read(SETTINGS.logLevel),
     lanes: read(SETTINGS.lanes),
     modelRuntime: read(SETTINGS.modelRuntime),
+    modelProvider: read(SETTINGS.modelProvider),
+    onnxruntimeDir: read(SETTINGS.onnxruntimeDir),
+    gpuMemoryMax: read(SETTINGS.gpuMemoryMax),
     embedderUpgrade: read(SETTINGS.embedderUpgrade),
     searchBudget: read(SETTINGS.searchBudget),
     defaultPlan: read(SETTINGS.defaultPlan),

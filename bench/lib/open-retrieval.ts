@@ -11,6 +11,7 @@ import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { lockDirectory } from "../../src/adapters/native/core.ts";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
 import { Progress } from "../../src/cli/terminal.ts";
+import { gpuOptionsOf } from "../../src/compose/models.ts";
 import { visiblePages } from "../../src/compose/storage.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
@@ -103,6 +104,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
     embedder: config.embedder,
     lanes: config.lanes,
     runtime: config.modelRuntime,
+    gpu: gpuOptionsOf(config),
     log,
   });
   opening.defer(() => lanes.close());

@@ -17,8 +17,8 @@ export interface ChildOptions {
   readonly name: string;
   /** Program and arguments; the socket path is appended. */
   readonly command: readonly string[];
-  /** Environment variables in addition to the inherited ones. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Environment variables in addition to the inherited ones. Called before each start. */
+  env?(): Readonly<Record<string, string>>;
   /** Scheduling niceness: 0 (default) to 19 (lowest priority). */
   readonly niceness?: number;
   /** Resident memory in bytes above which the child is replaced, between two requests. Unlimited if it is absent. */
@@ -37,7 +37,7 @@ export type ChildState =
   /** `failures` is the number of consecutive runs that ended early. */
   | { readonly status: "starting"; readonly failures: number }
   | { readonly status: "up"; readonly pid: number; readonly hello: JsonObject }
-  /** The child is over its memory limit: it finishes its pending requests and is then replaced. */
+  /** The child finishes its pending requests and is then replaced, such as when it is over its memory limit. */
   | { readonly status: "draining"; readonly pid: number }
   | { readonly status: "waiting"; readonly retryInMs: number; readonly failures: number }
   | { readonly status: "refused"; readonly reason: string }
@@ -64,6 +64,8 @@ export interface SupervisedChild {
     timeoutMs: number,
     getsMoreTime?: () => boolean,
   ): Promise<ChildRequest>;
+  /** Replaces a child that is up by a new one, when it has answered its pending requests. `reason` is for the log. */
+  replace(reason: string): void;
   /**
    * Ends the child and removes its socket: closes the connection, and sends SIGKILL after `deadlineMs`. Pending
    * requests throw ChildGone.
@@ -109,6 +111,8 @@ interface Run {
   upSinceMs: number | null;
   memoryTimer: ReturnType<typeof setInterval> | null;
   stderr: string;
+  /** Why this run is being replaced; null if it is not. */
+  replacedFor: string | null;
   /** Why the supervisor killed this run; null if it did not. */
   endedFor: string | null;
 }
@@ -226,7 +230,7 @@ class Supervisor implements SupervisedChild {
     let child: Bun.Subprocess<"ignore", "ignore", "pipe">;
     try {
       child = Bun.spawn([...this.options.command, this.socketPath], {
-        env: { ...inheritedEnvironment(), ...this.options.env },
+        env: { ...inheritedEnvironment(), ...this.options.env?.() },
         stdin: "ignore",
         stdout: "ignore",
         stderr: "pipe",
@@ -245,6 +249,7 @@ class Supervisor implements SupervisedChild {
       upSinceMs: null,
       memoryTimer: null,
       stderr: "",
+      replacedFor: null,
       endedFor: null,
     };
     this.run = run;
@@ -356,13 +361,20 @@ class Supervisor implements SupervisedChild {
     const { memoryBytesMax } = this.options;
     if (memoryBytesMax === undefined || rss <= memoryBytesMax || this.current.status !== "up") return;
     this.log.warn({ rssBytes: rss, memoryBytesMax }, "child exceeds its memory limit; replacing it");
+    this.replace("exceeded its memory limit");
+  }
+
+  replace(reason: string): void {
+    const run = this.run;
+    if (run === null || this.current.status !== "up") return;
+    run.replacedFor = reason;
     this.current = { status: "draining", pid: run.process.pid };
     this.options.onDown?.();
     this.recycleIfDrained(run);
   }
 
   private recycleIfDrained(run: Run): void {
-    if (this.current.status === "draining" && this.pending.size === 0) this.end(run, "exceeded its memory limit");
+    if (this.current.status === "draining" && this.pending.size === 0) this.end(run, run.replacedFor ?? "replaced");
   }
 }
 

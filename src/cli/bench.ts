@@ -124,9 +124,15 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
 ];
 
 /** Settings of the server that come from flags and the environment. All others have their defaults. */
-const TAKEN_SETTINGS = [SETTINGS.embedder, SETTINGS.lanes, SETTINGS.modelsDir, SETTINGS.modelRuntime];
+const TAKEN_SETTINGS = [
+  ...[SETTINGS.embedder, SETTINGS.lanes, SETTINGS.modelsDir, SETTINGS.modelRuntime],
+  ...[SETTINGS.modelProvider, SETTINGS.onnxruntimeDir, SETTINGS.gpuMemoryMax],
+];
 /** Variables of the environment that any program needs, or that say where this program keeps its files. */
-const TAKEN_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "XDG_CACHE_HOME", "MNEME_CACHE_DIR", "MNEME_NATIVE_PATH"];
+const TAKEN_VARIABLES = [
+  ...["PATH", "HOME", "TMPDIR", "LANG", "XDG_CACHE_HOME", "MNEME_CACHE_DIR", "MNEME_NATIVE_PATH"],
+  ...["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"],
+];
 const QUESTIONS_DEFAULT = 200;
 const PASSAGES_MAX = 10_000_000;
 const QUESTIONS_MAX = 100_000;

@@ -9,6 +9,7 @@ import type { Log } from "../kit/log.ts";
 import type { EarlyExit } from "../ports/models.ts";
 import { PrepareFailure } from "../ports/preparer.ts";
 import { Closers } from "./closers.ts";
+import { gpuOptionsOf } from "./models.ts";
 
 /** A text to prepare. */
 export interface BareText {
@@ -42,7 +43,8 @@ export async function startBareModels({ config, log }: { readonly config: Config
   const closers = new Closers();
   try {
     const { modelsDir, lanes: count, modelRuntime: runtime } = config;
-    const lanes = await createLanes({ modelsDir, embedder: config.embedder, lanes: count, runtime, log });
+    const gpu = gpuOptionsOf(config);
+    const lanes = await createLanes({ modelsDir, embedder: config.embedder, lanes: count, runtime, gpu, log });
     closers.add(() => lanes.close());
     const description = embedderOf(readModels(modelsDir), config.embedder);
     const preparer = createPreparationProcess({

@@ -2,7 +2,7 @@
 // used by the server.
 
 import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
-import type { LaneStatus } from "../adapters/inference/lanes.ts";
+import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Metrics } from "../kit/metrics.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
@@ -56,6 +56,15 @@ export function declareGauges(
   );
   metrics.gauge("mneme_lane_memory_bytes", "Resident memory of a process that runs the models.", ["lane"], () =>
     laneStatus().map(({ name, rssBytes }) => ({ labels: [name], value: rssBytes ?? 0 })),
+  );
+  metrics.gauge(
+    "mneme_lane_gpu_fallback",
+    "Whether a process that runs the models uses the CPU although a GPU was asked for.",
+    ["lane"],
+    () => laneStatus().map(({ name, gpuFallback }) => ({ labels: [name], value: gpuFallback === null ? 0 : 1 })),
+  );
+  metrics.gauge("mneme_lane_gpu_failures", "Failures of the GPU of a process since the server's start.", ["lane"], () =>
+    laneStatus().map(({ name, gpuFailures }) => ({ labels: [name], value: gpuFailures })),
   );
   metrics.gauge("mneme_resident_memory_bytes", "Resident memory of the server itself.", [], () => [
     { labels: [], value: process.memoryUsage.rss() },

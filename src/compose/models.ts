@@ -1,7 +1,9 @@
 // Starts the processes that run models and prepare texts, and connects to language models.
 
 import { createDocumentReader } from "../adapters/documents/document-reader.ts";
-import { createLanes, type LaneStatus } from "../adapters/inference/lanes.ts";
+import type { GpuOptions } from "../adapters/inference/gpu/gpu-plan.ts";
+import type { LaneStatus } from "../adapters/inference/lane-state.ts";
+import { createLanes } from "../adapters/inference/lanes.ts";
 import { embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
 import { countCalls } from "../adapters/llm/call-metrics.ts";
 import type { LlmTimeouts } from "../adapters/llm/call-timer.ts";
@@ -45,6 +47,7 @@ export async function startModels(
     embedder: config.embedder,
     lanes: config.lanes,
     runtime: config.modelRuntime,
+    gpu: gpuOptionsOf(config),
     preloadsReranker: config.role !== "ingest",
     log,
   });
@@ -61,6 +64,15 @@ export async function startModels(
     documents,
     laneStatus: () => lanes.status().lanes,
     ready: () => lanes.ready(),
+  };
+}
+
+/** The settings about GPUs. */
+export function gpuOptionsOf(config: Config): GpuOptions {
+  return {
+    provider: config.modelProvider,
+    libraryDir: config.onnxruntimeDir,
+    memoryBytesMax: config.gpuMemoryMax,
   };
 }
 

@@ -1,7 +1,7 @@
 // The pages outside /v1 that need no key: health, readiness, metrics, API description, documentation, console.
 
 import type { RateBuckets } from "../account/rate-limits.ts";
-import type { LaneStatus } from "../adapters/inference/lanes.ts";
+import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import type { AppParts } from "../api/app.ts";
 import { DOCS_CSP, docsPage } from "../api/docs.ts";
 import { openApiDocument } from "../api/openapi.ts";
@@ -61,7 +61,13 @@ function readiness(
   const areModelsUp = lanes.some(({ status }) => status === "up" || status === "draining");
   const lacking = isDiskFull ? DISK_FULL : areModelsUp ? null : "waiting for the models";
   const reason = isStopping ? "stopping" : lacking;
-  return { status: reason === null ? 200 : 503, body: { status: reason ?? "ready", lanes: lanes.map(laneView) } };
+  const warnings = [...new Set(lanes.flatMap(({ gpuFallback }) => gpuFallback ?? []))].map(
+    (why) => `the GPU cannot be used, so the CPU computes: ${why}`,
+  );
+  return {
+    status: reason === null ? 200 : 503,
+    body: { status: reason ?? "ready", ...(warnings.length > 0 && { warnings }), lanes: lanes.map(laneView) },
+  };
 }
 
 // The state of a lane as shown to operators. The reason why a lane refused its models is only in the log, because it

@@ -161,6 +161,22 @@ describe("limits", () => {
     await until("a small child", () => child.rssBytes() > 0 && child.rssBytes() < 300 * 1024 * 1024);
   });
 
+  test("a child that is replaced finishes its requests, and the next one gets the new environment", async () => {
+    let starts = 0;
+    const env = () => {
+      starts += 1;
+      return { START: String(starts) };
+    };
+    const child = await supervise("serve", { env });
+    const pid = await upPid(child);
+    const pending = child.request({ op: "environment" }, undefined, TIMEOUT_MS);
+    child.replace("a test wants it");
+    child.replace("once more, without effect");
+    expect((await pending).header.names).toContain("START");
+    await upPid(child, pid);
+    expect([child.restarts(), starts]).toEqual([1, 2]);
+  });
+
   test("a child has the configured niceness", async () => {
     const child = await supervise("serve", { niceness: 10 });
     expect(getPriority(await upPid(child))).toBe(10);
@@ -168,7 +184,7 @@ describe("limits", () => {
 
   test("a child inherits no secrets, and its socket is private", async () => {
     process.env.MNEME_TEST_SECRET = "s3cret";
-    const child = await supervise("serve", { env: { GIVEN: "1" } });
+    const child = await supervise("serve", { env: () => ({ GIVEN: "1" }) });
     await upPid(child);
     const { header } = await child.request({ op: "environment" }, undefined, TIMEOUT_MS);
     expect(header.names).toContain("GIVEN");

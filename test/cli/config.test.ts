@@ -101,6 +101,49 @@ describe("sources", () => {
   });
 });
 
+describe("settings of GPUs", () => {
+  test("name GPUs, the folder of the libraries, and memory", () => {
+    expect(start({})).toMatchObject({ modelProvider: { kind: "auto" }, onnxruntimeDir: null, gpuMemoryMax: null });
+    const environment = {
+      MNEME_MODEL_PROVIDER: "cuda:1,0",
+      MNEME_ONNXRUNTIME_DIR: "/opt/ort",
+      MNEME_GPU_MEMORY_MAX: "2GiB",
+    };
+    expect(start({ environment })).toMatchObject({
+      modelProvider: { kind: "cuda", devices: [1, 0] },
+      onnxruntimeDir: "/opt/ort",
+      gpuMemoryMax: 2 ** 31,
+    });
+    expect(start({ argv: ["--model-provider", "cpu"] }).modelProvider).toEqual({ kind: "cpu" });
+    expect(start({ environment: { MNEME_GPU_MEMORY_MAX: "1056MiB" } }).gpuMemoryMax).toBe(1056 * 2 ** 20);
+  });
+  test("are refused if they are not valid", () => {
+    for (const name of [
+      "gpu",
+      "cuda",
+      "cuda:",
+      "cuda:a",
+      "cuda:0,",
+      "cuda:0,0",
+      "cuda:-1",
+      "cuda:100",
+      "CUDA:0",
+      "",
+      "tensorrt:0",
+    ]) {
+      expect(refusal({ environment: { MNEME_MODEL_PROVIDER: name } }), name).toBe(
+        `MNEME_MODEL_PROVIDER must be \`auto\`, \`cpu\`, or \`cuda:\` with numbers of GPUs, such as cuda:0 or cuda:0,1, not ${JSON.stringify(name)}.`,
+      );
+    }
+    expect(refusal({ environment: { MNEME_GPU_MEMORY_MAX: "1055MiB" } })).toBe(
+      'MNEME_GPU_MEMORY_MAX must be a number of MiB, GiB or TiB, such as 4GiB, and at least 1056MiB, not "1055MiB".',
+    );
+    expect(refusal({ environment: { MNEME_ONNXRUNTIME_DIR: "" } })).toContain(
+      "MNEME_ONNXRUNTIME_DIR must be a directory",
+    );
+  });
+});
+
 describe("settings of nodes", () => {
   const MNEME_STORE = "postgres://mneme:secret@db:5432/mneme";
   test("are used with PostgreSQL", () => {

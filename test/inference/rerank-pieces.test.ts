@@ -1,8 +1,18 @@
 // How a rerank is split into pieces, with and without early exit.
 
 import { describe, expect, test } from "bun:test";
-import { rerankPieces } from "../../src/adapters/inference/rerank-pieces.ts";
+import { gpuRerankPieces, rerankPieces } from "../../src/adapters/inference/rerank-pieces.ts";
 import { seeded } from "../support/seeded.ts";
+
+describe("a rerank on GPUs", () => {
+  test("is one piece, unless it has more than 8,192 tokens; a piece has padding for its longest passage", () => {
+    expect(gpuRerankPieces([100, 300, 200])).toEqual([{ indices: [0, 2, 1], tokens: 600, earlyExit: null }]);
+    expect(gpuRerankPieces([])).toEqual([]);
+    const pieces = gpuRerankPieces(Array<number>(33).fill(256));
+    expect(pieces.map(({ tokens }) => tokens)).toEqual([8192, 256]);
+    expect(pieces.flatMap(({ indices }) => indices).sort((a, b) => a - b)).toEqual([...Array(33).keys()]);
+  });
+});
 
 describe("a rerank without early exit", () => {
   const share = (tokens: readonly number[], lanes: number) =>

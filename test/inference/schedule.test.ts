@@ -40,6 +40,8 @@ function rerank(name: string): ScoreUnit<UnitOwner> {
   };
 }
 
+const ON_CPU = { isOnGpu: false, isGathering: false };
+
 /** Lets a lane take a slice. Returns the texts of its units, or null if the lane gets no work now. */
 function taken(
   schedule: Schedule<UnitOwner>,
@@ -48,7 +50,7 @@ function taken(
   tookQueryLast = false,
   isQuiet = true,
 ): string[] | null {
-  const slice = schedule.take({ role, inFlight, tookQueryLast, isQuiet });
+  const slice = schedule.take({ ...ON_CPU, role, inFlight, tookQueryLast, isQuiet });
   return slice === null ? null : slice.units.map((unit) => (unit.op === "score" ? unit.query : unit.text));
 }
 
@@ -68,7 +70,7 @@ describe("several models", () => {
   test("a slice names the model of its texts", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add([text(PERSON, "1", 8, "f"), rerank("2")]);
-    const idle = { role: "only", inFlight: 0, tookQueryLast: false, isQuiet: true } as const;
+    const idle = { ...ON_CPU, role: "only", inFlight: 0, tookQueryLast: false, isQuiet: true } as const;
     expect([schedule.take(idle)?.model, schedule.take(idle)?.model]).toEqual(["f", "r"]);
   });
 });
@@ -129,8 +131,8 @@ describe("the query lane", () => {
     schedule.add([dropped, { ...text(PERSON, "dropped", 10), owner: other }, rerank("r"), text(PERSON, "a", 10)]);
     expect(schedule.owners()).toEqual(new Set([PERSON, other]));
     schedule.drop(other);
-    const a = schedule.take({ role: "query", inFlight: 0, tookQueryLast: false, isQuiet: true });
-    const r = schedule.take({ role: "query", inFlight: 0, tookQueryLast: false, isQuiet: true });
+    const a = schedule.take({ ...ON_CPU, role: "query", inFlight: 0, tookQueryLast: false, isQuiet: true });
+    const r = schedule.take({ ...ON_CPU, role: "query", inFlight: 0, tookQueryLast: false, isQuiet: true });
     schedule.putBack([...(r?.units ?? []), ...(a?.units ?? [])]);
     expect([taken(schedule, "query"), taken(schedule, "query"), taken(schedule, "query")]).toEqual([
       ["a"],
@@ -233,11 +235,64 @@ describe("ingest work of several jobs", () => {
   });
 });
 
+describe("a lane on a GPU", () => {
+  const idle = { inFlight: 0, tookQueryLast: false, isQuiet: true, isOnGpu: true, isGathering: false } as const;
+  const countOf = (slice: ReturnType<Schedule<UnitOwner>["take"]>) => slice?.units.length ?? 0;
+
+  test.each([
+    ["query", 4096],
+    ["only", 4096],
+    ["ingest", 16_384],
+  ] as const)("with role %s takes up to %d tokens of ingest work", (role, tokensMax) => {
+    const schedule = new Schedule<UnitOwner>();
+    schedule.add(texts(BATCH, 100));
+    expect(countOf(schedule.take({ ...idle, role }))).toBe(tokensMax / 256);
+  });
+
+  test("takes up to 64 queries and 8,192 tokens at once", () => {
+    for (const [tokens, count] of [
+      [10, 64],
+      [256, 32],
+    ] as const) {
+      const schedule = new Schedule<UnitOwner>();
+      schedule.add(texts(PERSON, 100, tokens));
+      expect(countOf(schedule.take({ ...idle, role: "query" }))).toBe(count);
+    }
+  });
+
+  test("leaves queries that gather, until so many wait that no more fit", () => {
+    const schedule = new Schedule<UnitOwner>();
+    const gathering = { ...idle, role: "query", isGathering: true } as const;
+    schedule.add(texts(PERSON, 63, 10));
+    expect(schedule.take(gathering)).toBeNull();
+    schedule.add([text(PERSON, "last", 10)]);
+    expect(countOf(schedule.take(gathering))).toBe(64);
+  });
+
+  test("does not leave ingest work while queries gather, if it is the turn of ingest work", () => {
+    const schedule = new Schedule<UnitOwner>();
+    schedule.add([text(PERSON, "question", 10), text(BATCH, "note", 10)]);
+    const lane = { ...idle, role: "ingest", isGathering: true, tookQueryLast: true } as const;
+    expect(schedule.take(lane)?.priority).toBe("ingest");
+  });
+
+  test("only texts gather: a rerank is next, or what waits with it", () => {
+    const schedule = new Schedule<UnitOwner>();
+    expect(schedule.areOnlyTextsOfQueriesWaiting).toBe(false);
+    schedule.add([rerank("r"), text(PERSON, "question", 10)]);
+    expect(schedule.areOnlyTextsOfQueriesWaiting).toBe(false);
+    const gathering = { ...idle, role: "query", isGathering: true } as const;
+    expect([schedule.take(gathering)?.op, schedule.take(gathering)?.op]).toEqual(["embed", "score"]);
+    schedule.add([text(PERSON, "question")]);
+    expect(schedule.areOnlyTextsOfQueriesWaiting).toBe(true);
+  });
+});
+
 describe("failed and aborted work", () => {
   test("units of a dead lane go first, each alone", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 8, 100));
-    const slice = schedule.take({ role: "ingest", inFlight: 0, tookQueryLast: false, isQuiet: true });
+    const slice = schedule.take({ ...ON_CPU, role: "ingest", inFlight: 0, tookQueryLast: false, isQuiet: true });
     const units = slice?.units ?? [];
     for (const unit of units) unit.deaths += 1;
     schedule.putBack(units);

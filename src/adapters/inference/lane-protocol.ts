@@ -68,15 +68,17 @@ export type LoadedModel = {
 };
 
 /** First message of a lane, sent when the models for its start are loaded. */
-export type LaneHello = {
-  readonly loaded: readonly LoadedModel[];
+export type LaneHello = LaneReply & {
   /** Time from the start of the process until the models were loaded, in milliseconds. */
   readonly loadMs: number;
 };
 
-/** Header of a reply: the models that were loaded for this request. */
+/** Header of a reply. */
 export type LaneReply = {
+  /** The models that were loaded for this request, or moved from the GPU to the CPU. */
   readonly loaded: readonly LoadedModel[];
+  /** Why the lane does not use its GPU any more; null if it does, or has none. */
+  readonly gpuFailure: string | null;
 };
 
 /** Maximum number of texts or passages in one request. The scheduler sends fewer, so a larger request is a bug. */

@@ -5,9 +5,9 @@ import type { JsonObject } from "../../children/frames.ts";
 import { type ChildMessage, ChildRefusal, serveChild } from "../../children/serve.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { EarlyExit } from "../../ports/models.ts";
+import { GPU_VARIABLE, type GpuTarget } from "./gpu/gpu-target.ts";
 import {
   type LaneHello,
-  type LaneReply,
   MODELS_DIR_VARIABLE,
   type ModelRuntime,
   PRELOAD_VARIABLE,
@@ -17,6 +17,7 @@ import {
 import { type Loaded, LoadedModels } from "./loaded-models.ts";
 import { ModelFilesError } from "./manifest-fields.ts";
 import type { EmbedderDescription, RerankerDescription } from "./model-files.ts";
+import { openEncoder, openGpuEncoder } from "./open-encoder.ts";
 
 /**
  * Loads the models for the start, and serves requests until the server is gone. Further models are loaded when they are
@@ -27,10 +28,15 @@ export async function runLane(socketPath: string): Promise<void> {
   const modelsDir = process.env[MODELS_DIR_VARIABLE];
   const preload = process.env[PRELOAD_VARIABLE];
   invariant(modelsDir && preload, `a lane was started without ${MODELS_DIR_VARIABLE} or ${PRELOAD_VARIABLE}`);
-  const models = new LoadedModels(modelsDir, process.env[RUNTIME_VARIABLE] as ModelRuntime);
-  await loadAll(models, preload.split(","));
+  const gpu = process.env[GPU_VARIABLE];
+  const target = gpu === undefined ? null : (JSON.parse(gpu) as GpuTarget);
+  const models = new LoadedModels(modelsDir, {
+    onCpu: (model) => openEncoder(model, process.env[RUNTIME_VARIABLE] as ModelRuntime),
+    onGpu: target && ((model) => openGpuEncoder(model, target)),
+  });
+  await loadAll(models, preload.split(","), target !== null);
   const reply = (values: Float32Array): ChildMessage => ({
-    header: { loaded: models.takeReports() } satisfies LaneReply,
+    header: models.takeReports(),
     payload: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
   });
   await serveChild(
@@ -38,7 +44,7 @@ export async function runLane(socketPath: string): Promise<void> {
     {
       embed: async ({ header }) => {
         const embedder = await models.embedder(modelOf(header));
-        return reply(await embed(embedder, textsOf(header, "texts"), header.isUrgent === true));
+        return reply(await embed(models, embedder, textsOf(header, "texts"), header.isUrgent === true));
       },
       count: async ({ header }) => {
         const embedder = await models.embedder(modelOf(header));
@@ -47,33 +53,39 @@ export async function runLane(socketPath: string): Promise<void> {
       score: async ({ header }) => {
         const reranker = await models.reranker(modelOf(header));
         const passages = textsOf(header, "passages");
-        return reply(await score(reranker, queryOf(header), passages, earlyExitOf(header, passages.length)));
+        return reply(await score(models, reranker, queryOf(header), passages, earlyExitOf(header, passages.length)));
       },
     },
-    { loaded: models.takeReports(), loadMs: Math.round(performance.now()) } satisfies LaneHello,
+    { ...models.takeReports(), loadMs: Math.round(performance.now()) } satisfies LaneHello,
   );
 }
 
-async function loadAll(models: LoadedModels, ids: readonly string[]): Promise<void> {
+/**
+ * A refusal is final. So a process that may have failed because of the operator's GPU libraries does not refuse: the
+ * next one computes on the CPU, and refuses if it has to.
+ */
+async function loadAll(models: LoadedModels, ids: readonly string[], hasGpu: boolean): Promise<void> {
   try {
     for (const id of ids) await models.get(id);
   } catch (error) {
-    if (error instanceof ModelFilesError) throw new ChildRefusal(error.message, { cause: error });
+    if (error instanceof ModelFilesError && !hasGpu) throw new ChildRefusal(error.message, { cause: error });
     throw error;
   }
 }
 
 /** Returns the vectors of `texts`, row-major `[n, dimensions]`. */
 async function embed(
-  { model, tokenizer, encoder }: Loaded<EmbedderDescription>,
+  models: LoadedModels,
+  embedder: Loaded<EmbedderDescription>,
   texts: readonly string[],
   isUrgent: boolean,
 ): Promise<Float32Array> {
+  const { model, tokenizer } = embedder;
   const sequences = texts.map((text) => {
     const ids = tokenizer.encode(text, model.tokensMax);
     return { ids, firstLength: ids.length };
   });
-  const vectors = await encoder.encode(sequences, isUrgent);
+  const vectors = await models.encode(embedder, sequences, isUrgent);
   const isComplete = vectors.length === texts.length * model.dimensions;
   invariant(isComplete, "the embedder's vectors differ in length from model.json; this is a bug in Mneme");
   return vectors;
@@ -87,17 +99,19 @@ function countTokens({ tokenizer }: Loaded<EmbedderDescription>, texts: readonly
 
 /** Returns one logit per passage. */
 async function score(
-  { model, tokenizer, encoder }: Loaded<RerankerDescription>,
+  models: LoadedModels,
+  reranker: Loaded<RerankerDescription>,
   query: string,
   passages: readonly string[],
   earlyExit: EarlyExit | null,
 ): Promise<Float32Array> {
-  const { queryTokensMax, tokensMax } = model;
+  const { tokenizer, encoder } = reranker;
+  const { queryTokensMax, tokensMax } = reranker.model;
   const pairs = passages.map((passage) => tokenizer.encodePair(query, passage, queryTokensMax, tokensMax));
   const logits =
     earlyExit !== null && encoder.scoreWithEarlyExit !== null
       ? await encoder.scoreWithEarlyExit(pairs, earlyExit)
-      : await encoder.encode(pairs, false);
+      : await models.encode(reranker, pairs, false);
   invariant(
     logits.length === passages.length,
     "the reranker did not return one logit per passage; this is a bug in Mneme",

@@ -3,34 +3,28 @@
 // results, and children/ keeps the processes alive.
 
 import { childCommand } from "../../children/command.ts";
-import { ChildGone, type ChildState, type SupervisedChild, superviseChild } from "../../children/supervisor.ts";
+import { ChildGone, superviseChild } from "../../children/supervisor.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
 import type { Embedders, EmbedOptions, Priority, Rerankers, ScoreOptions } from "../../ports/models.ts";
 import { type Call, deliver, requestOf } from "./calls.ts";
+import { type GpuOptions, type GpuPlan, planGpus } from "./gpu/gpu-plan.ts";
+import { LaneGpu } from "./gpu/lane-gpu.ts";
 import { failureOf, overloaded, unavailable } from "./lane-faults.ts";
 import {
   type LaneHello,
   type LaneReply,
-  type LoadedModel,
   MODELS_DIR_VARIABLE,
   type ModelRuntime,
   NO_TELEMETRY_VARIABLE,
   PRELOAD_VARIABLE,
   RUNTIME_VARIABLE,
 } from "./lane-protocol.ts";
+import { isExpected, isUp, type Lane, type LaneStatus, laneRoles, statusOf, supportsEarlyExit } from "./lane-state.ts";
 import { type EmbedderDescription, embedderOf, type RerankerDescription, readModels } from "./model-files.ts";
 import { createEmbedders, createRerankers } from "./model-registries.ts";
-import { rerankPieces } from "./rerank-pieces.ts";
-import {
-  countingCost,
-  estimateTokens,
-  type LaneRole,
-  Schedule,
-  type Slice,
-  type TextUnit,
-  type Unit,
-} from "./schedule.ts";
+import { gpuRerankPieces, rerankPieces } from "./rerank-pieces.ts";
+import { countingCost, estimateTokens, Schedule, type Slice, type TextUnit, type Unit } from "./schedule.ts";
 
 /** Options for running the models. */
 export interface LanesOptions {
@@ -42,9 +36,11 @@ export interface LanesOptions {
   readonly lanes?: number;
   /** Runtime of the models. Default `auto`. */
   readonly runtime?: ModelRuntime;
+  /** The operator's settings about GPUs. Default: all lanes compute on the CPU. */
+  readonly gpu?: GpuOptions;
   /** Whether lanes load the reranker at their start instead of at its first use. Default: yes. */
   readonly preloadsReranker?: boolean;
-  /** Resident memory in bytes above which a lane is replaced. Default 768 MiB. */
+  /** Resident memory in bytes above which a lane is replaced. Default 768 MiB, with GPUs 4 GiB. */
   readonly memoryBytesMax?: number;
   /** Maximum number of unanswered calls of priority `query`, reranks included. Default 256. */
   readonly queryCallsMax?: number;
@@ -54,23 +50,6 @@ export interface LanesOptions {
    */
   readonly ingestTokensMax?: number;
   readonly log: Log;
-}
-
-/** State of one lane, for `/ready` and metrics. */
-export interface LaneStatus {
-  readonly name: string;
-  readonly status: ChildState["status"];
-  /** null if the lane is not up. */
-  readonly pid: number | null;
-  readonly restarts: number;
-  /** Resident memory in bytes; 0 if not known yet. */
-  readonly rssBytes: number;
-  /** Runtime of the models, as reported by the lane; null if the lane is not up. */
-  readonly provider: string | null;
-  /** Number of requests that the lane has not answered yet. */
-  readonly inFlight: number;
-  /** Why the lane refuses to run; null if it does not. */
-  readonly refusal: string | null;
 }
 
 /** State of all lanes and their queues. */
@@ -94,6 +73,8 @@ export interface Lanes {
 }
 
 const MEMORY_BYTES_MAX = 768 * 1024 * 1024;
+/** CUDA's libraries alone take more than a gigabyte. */
+const GPU_LANE_MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 const QUERY_CALLS_MAX = 256;
 /**
  * Default of `ingestTokensMax`: about 10 seconds of work for two cores. Enough to keep the lanes busy, and finished
@@ -104,6 +85,8 @@ const INGEST_TOKENS_MAX = 262_144;
 const QUERY_TEXTS_MAX = 256;
 /** Loading takes .3 s, and several times that with a cold disk on a busy machine. */
 const START_TIMEOUT_MS = 60_000;
+/** A GPU that is newer than the libraries translates their code at the first start, which may take minutes. */
+const GPU_START_TIMEOUT_MS = 10 * 60_000;
 /** The largest slice takes .1 s, so a lane that does not answer within this time hangs. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const INGEST_NICENESS = 10;
@@ -113,14 +96,18 @@ const INGEST_NICENESS = 10;
  */
 const QUIET_AFTER_MS = 250;
 /**
+ * Time for which a query waits for others before a GPU computes them together. Alone, it would take longer than that.
+ * Not measured yet: bench/gpu.ts.
+ */
+const GATHER_MS = 2;
+/**
  * Maximum number of lanes with which early exit is used. With more lanes, running all passages through all layers is
  * fast anyway. Each piece then has only few passages, so that choosing the best ones per piece is less reliable.
  */
 const EARLY_EXIT_LANES_MAX = 2;
 /** Number of lanes that may die while they compute a unit. Then the unit fails. */
 const DEATHS_MAX = 2;
-/** Number of failures in a row after which calls do not wait for a lane any more. */
-const FAILURES_HOPELESS = 3;
+
 /**
  * Starts the lanes and resolves before they are up. Calls wait until a lane is up.
  * @throws ModelFilesError if the default embedder or its reranker cannot be used
@@ -145,16 +132,6 @@ interface CallOptions {
   readonly deadlineMs?: number | undefined;
 }
 
-interface Lane {
-  readonly name: string;
-  readonly role: LaneRole;
-  child: SupervisedChild | null;
-  inFlight: number;
-  tookQueryLast: boolean;
-  /** What the lane said about the models that it loaded since it is up, by id. */
-  readonly loaded: Map<string, LoadedModel>;
-}
-
 class LaneGroup implements Lanes {
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
@@ -162,10 +139,14 @@ class LaneGroup implements Lanes {
   private readonly queryCallsMax: number;
   private readonly ingestTokensMax: number;
   private readonly schedule = new Schedule<Call>();
+  private readonly gpus: GpuPlan;
   private readonly lanes: readonly Lane[];
   private queryCalls = 0;
   private lastQueryMs = Number.NEGATIVE_INFINITY;
   private quietTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Since when a query waits for others. */
+  private gatheringSinceMs: number | null = null;
+  private gatherTimer: ReturnType<typeof setTimeout> | undefined;
   private isClosed = false;
   private readonly whenReady = Promise.withResolvers<void>();
 
@@ -178,14 +159,12 @@ class LaneGroup implements Lanes {
     this.preload = reranker === null || options.preloadsReranker === false ? [id] : [id, reranker];
     this.queryCallsMax = options.queryCallsMax ?? QUERY_CALLS_MAX;
     this.ingestTokensMax = options.ingestTokensMax ?? INGEST_TOKENS_MAX;
+    this.gpus = planGpus(options.gpu ?? { provider: { kind: "cpu" }, libraryDir: null, memoryBytesMax: null });
     this.lanes = laneRoles(options.lanes ?? 2).map((role, index) => ({
-      name: `lane-${index}-${role}`,
-      role,
-      child: null,
-      inFlight: 0,
-      tookQueryLast: false,
-      loaded: new Map(),
+      ...{ name: `lane-${index}-${role}`, role, child: null, inFlight: 0, tookQueryLast: false, loaded: new Map() },
+      ...{ gpu: null, gpuProblem: this.gpus.problem },
     }));
+    this.assignGpus();
     // Not every caller uses `ready()`, so a failure must not become an unhandled rejection. Calls and status report it
     // anyway.
     this.whenReady.promise.catch((error) => options.log.error({ err: error }, "the models did not become available"));
@@ -228,11 +207,13 @@ class LaneGroup implements Lanes {
     return this.call(options, (owner) => {
       const queryTokens = estimateTokens(query, tokensMax);
       const tokens = passages.map((text) => Math.min(tokensMax, queryTokens + estimateTokens(text, tokensMax)));
-      const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
+      const up = this.lanes.filter(isUp);
       const canExitEarly =
         this.lanes.length <= EARLY_EXIT_LANES_MAX && this.lanes.every((lane) => supportsEarlyExit(lane, model));
       const applied = canExitEarly && earlyExit !== undefined ? earlyExit : null;
-      return rerankPieces(tokens, lanesUp, applied).map(({ indices, tokens, earlyExit }) => ({
+      const areAllOnGpu = up.length > 0 && up.every((lane) => lane.gpu?.isWorking === true);
+      const pieces = areAllOnGpu ? gpuRerankPieces(tokens) : rerankPieces(tokens, Math.max(1, up.length), applied);
+      return pieces.map(({ indices, tokens, earlyExit }) => ({
         op: "score",
         owner,
         model,
@@ -257,36 +238,71 @@ class LaneGroup implements Lanes {
   async close(): Promise<void> {
     this.isClosed = true;
     clearTimeout(this.quietTimer);
+    clearTimeout(this.gatherTimer);
     this.failAll("The server is shutting down.");
     this.whenReady.reject(unavailable("The server is shutting down."));
+    for (const { gpu } of this.lanes) gpu?.close();
     await Promise.all(this.lanes.map((lane) => lane.child?.close()));
+    this.gpus.close();
+  }
+
+  private assignGpus(): void {
+    const { devices, problem, isRequested } = this.gpus;
+    const { log } = this.options;
+    if (problem !== null) {
+      const line = `the GPU cannot be used, so the CPU computes: ${problem}`;
+      if (isRequested) log.warn(line);
+      else log.info(line);
+    }
+    if (devices.length > this.lanes.length) {
+      log.warn({ gpus: devices.length, lanes: this.lanes.length }, "there are more GPUs than lanes; set MNEME_LANES");
+    }
+    this.lanes.forEach((lane, index) => {
+      const device = devices[index % devices.length];
+      if (device !== undefined) lane.gpu = this.gpuOf(lane, device);
+    });
+  }
+
+  private gpuOf(lane: Lane, device: number): LaneGpu {
+    const onRetry = () => lane.child?.replace("tries the GPU again");
+    const onFailure = (reason: string, retryInMs: number | null) => {
+      const line = `the GPU cannot be used, so the CPU computes: ${reason}`;
+      const fields = { lane: lane.name, gpu: device, retryInMs };
+      if (retryInMs === null) this.options.log.info(fields, line);
+      else this.options.log.warn(fields, line);
+    };
+    return new LaneGpu({ plan: this.gpus, device, retryFirstMs: this.options.gpu?.retryFirstMs, onRetry, onFailure });
   }
 
   private async startLane(lane: Lane): Promise<void> {
     lane.child = await superviseChild({
       name: lane.name,
       command: childCommand("lane"),
-      env: {
+      env: () => ({
         [MODELS_DIR_VARIABLE]: this.options.modelsDir,
         [PRELOAD_VARIABLE]: this.preload.join(","),
         [RUNTIME_VARIABLE]: this.options.runtime ?? "auto",
         [NO_TELEMETRY_VARIABLE]: "1",
-      },
+        ...lane.gpu?.begin(),
+      }),
       niceness: lane.role === "ingest" ? INGEST_NICENESS : 0,
-      memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
-      startTimeoutMs: START_TIMEOUT_MS,
+      memoryBytesMax: this.options.memoryBytesMax ?? (lane.gpu ? GPU_LANE_MEMORY_BYTES_MAX : MEMORY_BYTES_MAX),
+      startTimeoutMs: lane.gpu ? GPU_START_TIMEOUT_MS : START_TIMEOUT_MS,
       log: this.options.log,
       onUp: (hello) => {
+        const { gpuFailure, loaded } = hello as LaneHello;
         lane.loaded.clear();
-        this.noteLoaded(lane, (hello as LaneHello).loaded);
+        lane.gpu?.ready(gpuFailure);
+        this.noteAnswer(lane, { gpuFailure, loaded });
         this.whenReady.resolve();
         this.distribute();
       },
-      onDown: () => this.laneWentDown(),
+      onDown: () => this.laneWentDown(lane),
     });
   }
 
-  private noteLoaded(lane: Lane, loaded: readonly LoadedModel[]): void {
+  private noteAnswer(lane: Lane, { loaded, gpuFailure }: LaneReply): void {
+    if (gpuFailure !== null) lane.gpu?.failed(gpuFailure);
     for (const model of loaded) {
       lane.loaded.set(model.id, model);
       if (model.warning !== null) this.options.log.warn({ lane: lane.name }, model.warning);
@@ -351,13 +367,31 @@ class LaneGroup implements Lanes {
   /** Sends work to the lanes, the query lane first, until no lane can get more. */
   private distribute(): void {
     const isQuiet = this.queryCalls === 0 && performance.now() - this.lastQueryMs >= QUIET_AFTER_MS;
+    const isGathering = this.gathersQueries();
     for (const lane of this.lanes) {
       while (isUp(lane)) {
-        const slice = this.schedule.take({ ...lane, isQuiet });
+        const isOnGpu = lane.gpu?.isWorking === true;
+        const slice = this.schedule.take({ ...lane, isQuiet, isOnGpu, isGathering: isOnGpu && isGathering });
         if (slice === null) break;
         void this.compute(lane, slice);
       }
     }
+    if (!this.schedule.areOnlyTextsOfQueriesWaiting) this.gatheringSinceMs = null;
+  }
+
+  /**
+   * Whether waiting queries should wait for more, which a GPU computes in the same time: others are under way, and the
+   * first one has not waited long.
+   */
+  private gathersQueries(): boolean {
+    if (!this.schedule.areOnlyTextsOfQueriesWaiting) return false;
+    this.gatheringSinceMs ??= performance.now();
+    if (this.queryCalls < 2) return false;
+    const leftMs = this.gatheringSinceMs + GATHER_MS - performance.now();
+    if (leftMs <= 0) return false;
+    clearTimeout(this.gatherTimer);
+    this.gatherTimer = setTimeout(() => this.distribute(), leftMs);
+    return true;
   }
 
   private async compute(lane: Lane, slice: Slice<Call>): Promise<void> {
@@ -368,24 +402,28 @@ class LaneGroup implements Lanes {
       owner.onBegin?.();
       owner.onBegin = undefined;
     }
+    const isGpuInUse = lane.gpu?.isInUse === true;
     try {
       const request = { ...requestOf(slice) };
       const answer = await lane.child.request(request, undefined, REQUEST_TIMEOUT_MS);
-      this.noteLoaded(lane, (answer.header as LaneReply).loaded);
+      this.noteAnswer(lane, answer.header as LaneReply);
       for (const { owner, fault } of deliver(slice, answer)) this.fail(owner, fault);
     } catch (error) {
-      this.recover(slice, error);
+      this.recover(slice, error, isGpuInUse);
     } finally {
       lane.inFlight -= 1;
       this.distribute();
     }
   }
 
-  /** Handles units whose lane failed: queues them again after their first lane died, otherwise fails their calls. */
-  private recover(slice: Slice<Call>, error: unknown): void {
+  /**
+   * Handles units whose lane failed: queues them again after their first lane died, otherwise fails their calls. Deaths
+   * of a lane that used its GPU do not count, because its next process computes on the CPU.
+   */
+  private recover(slice: Slice<Call>, error: unknown, isGpuInUse: boolean): void {
     const retried: Unit<Call>[] = [];
     for (const unit of slice.units) {
-      unit.deaths += 1;
+      if (!isGpuInUse) unit.deaths += 1;
       const isRetried = error instanceof ChildGone && unit.deaths < DEATHS_MAX && !this.isClosed;
       if (!isRetried) this.fail(unit.owner, failureOf(error, slice.model));
       else if (!unit.owner.isSettled) retried.push(unit);
@@ -412,7 +450,10 @@ class LaneGroup implements Lanes {
     for (const call of this.schedule.owners()) this.fail(call, unavailable(message, this.refusal()));
   }
 
-  private laneWentDown(): void {
+  private laneWentDown(lane: Lane): void {
+    const { status } = lane.child?.state() ?? {};
+    if (status === "draining") lane.gpu?.leave();
+    if (status === "waiting") lane.gpu?.ended();
     if (this.lanes.every((lane) => lane.child?.state().status === "refused")) {
       this.whenReady.reject(unavailable("The models cannot be loaded.", this.refusal()));
     }
@@ -422,63 +463,4 @@ class LaneGroup implements Lanes {
   private refusal(): string | null {
     return this.lanes.map((lane) => statusOf(lane).refusal).find((reason) => reason !== null) ?? null;
   }
-}
-
-/** Returns the roles of `count` lanes. */
-function laneRoles(count: number): readonly LaneRole[] {
-  invariant(Number.isInteger(count) && count >= 1, `${count} is not a number of lanes; this is a bug in Mneme`);
-  if (count === 1) return ["only"];
-  return ["query", ...Array<LaneRole>(count - 1).fill("ingest")];
-}
-
-/**
- * Whether the lane runs this reranker with early exit. true if the lane is not up, because such a lane does not rule
- * out early exit; false if it has not loaded the model yet.
- */
-function supportsEarlyExit(lane: Lane, model: string): boolean {
-  return !isUp(lane) || lane.loaded.get(model)?.supportsEarlyExit === true;
-}
-
-function isUp(lane: Lane): boolean {
-  return lane.child?.state().status === "up";
-}
-
-/**
- * Whether waiting for the lane makes sense: it is up or being replaced, or it is starting and has not failed too often
- * in a row.
- */
-function isExpected(lane: Lane): boolean {
-  const state = lane.child?.state();
-  if (state === undefined) return true;
-  switch (state.status) {
-    case "up":
-    case "draining":
-      return true;
-    case "starting":
-    case "waiting":
-      return state.failures < FAILURES_HOPELESS;
-    case "refused":
-    case "closed":
-      return false;
-  }
-}
-
-function statusOf(lane: Lane): LaneStatus {
-  const { name, child, inFlight, loaded } = lane;
-  const state: ChildState = child?.state() ?? { status: "starting", failures: 0 };
-  return {
-    name,
-    status: state.status,
-    pid: state.status === "up" || state.status === "draining" ? state.pid : null,
-    restarts: child?.restarts() ?? 0,
-    rssBytes: child?.rssBytes() ?? 0,
-    provider: state.status === "up" ? providersOf(loaded) : null,
-    inFlight,
-    refusal: state.status === "refused" ? state.reason : null,
-  };
-}
-
-/** The runtimes of a lane's models, such as `cpu-native and cpu`. */
-function providersOf(loaded: Lane["loaded"]): string {
-  return [...new Set(loaded.values().map(({ provider }) => provider))].join(" and ");
 }

@@ -5,6 +5,7 @@ import { invariant } from "../../domain/fault.ts";
 import type { TokenSequence } from "../native/model-encoder.ts";
 import { packRuns } from "./batches.ts";
 import type { Encoder } from "./encoder.ts";
+import type { GpuTarget } from "./gpu/gpu-target.ts";
 import { NO_TELEMETRY_VARIABLE } from "./lane-protocol.ts";
 import type { ModelDescription } from "./model-files.ts";
 
@@ -36,27 +37,50 @@ export async function openWithOnnxruntime(
   model: Pick<ModelDescription, "modelPath">,
   warning: string | null,
 ): Promise<Encoder> {
+  refuseTelemetry();
+  const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
+  return encoderOf(session, { provider: "cpu", warning, runTokensMax: RUN_TOKENS_MAX });
+}
+
+/** Loads a model into a session on a GPU. @throws Error of onnxruntime if that cannot be used */
+export async function openOnGpu(graph: Uint8Array, { device, batchTokensMax }: GpuTarget): Promise<Encoder> {
+  refuseTelemetry();
+  const executionProviders = [{ name: "cuda", deviceId: device }, "cpu"] as const;
+  const session = await InferenceSession.create(graph, { ...SESSION_OPTIONS, executionProviders });
+  return encoderOf(session, { provider: `cuda:${device}`, warning: null, runTokensMax: batchTokensMax });
+}
+
+function refuseTelemetry(): void {
   invariant(
     process.env[NO_TELEMETRY_VARIABLE] === "1",
     `a process uses onnxruntime without ${NO_TELEMETRY_VARIABLE}=1`,
   );
-  const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
+}
+
+function encoderOf(
+  session: InferenceSession,
+  { provider, warning, runTokensMax }: Pick<Encoder, "provider" | "warning"> & { readonly runTokensMax: number },
+): Encoder {
   return {
-    provider: "cpu",
+    provider,
     warning,
-    encode: (sequences) => encode(session, sequences),
+    encode: (sequences) => encode(session, sequences, runTokensMax),
     scoreWithEarlyExit: null,
     close: () => session.release(),
   };
 }
 
-async function encode(session: InferenceSession, sequences: readonly TokenSequence[]): Promise<Float32Array> {
+async function encode(
+  session: InferenceSession,
+  sequences: readonly TokenSequence[],
+  runTokensMax: number,
+): Promise<Float32Array> {
   const [output] = session.outputNames; // vectors or logits; further outputs are token states
   invariant(output !== undefined, "a model file has no outputs; this is a bug in Mneme");
   let outputs = new Float32Array();
   let width = 0;
   const lengths = sequences.map(({ ids }) => ids.length);
-  for (const run of packRuns(lengths, RUN_TOKENS_MAX)) {
+  for (const run of packRuns(lengths, runTokensMax)) {
     const batch = new Batch(run.indices.length, run.length);
     run.indices.forEach((index, row) => {
       batch.setRow(row, sequences[index]);

@@ -3,9 +3,16 @@
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type EarlyExitProbe, isEncoderMadeForThisProcessor, ModelEncoder } from "../native/model-encoder.ts";
+import {
+  type EarlyExitProbe,
+  isEncoderMadeForThisProcessor,
+  ModelEncoder,
+  type TokenSequence,
+} from "../native/model-encoder.ts";
 import { type ProbeReference, readEarlyExitProbe } from "./early-exit-probe.ts";
 import type { Encoder } from "./encoder.ts";
+import type { GpuTarget } from "./gpu/gpu-target.ts";
+import { toHalfPrecision } from "./gpu/half-graph.ts";
 import type { ModelRuntime } from "./lane-protocol.ts";
 import type { ModelDescription } from "./model-files.ts";
 
@@ -34,12 +41,25 @@ export async function openEncoder(model: ModelDescription, runtime: ModelRuntime
   return (await import("./onnxruntime-encoder.ts")).openWithOnnxruntime(model, native);
 }
 
+/**
+ * Opens a model whose files were verified on a GPU, with 16-bit floats.
+ * @throws if the GPU cannot be used, or computes something else than the model's references
+ */
+export async function openGpuEncoder(model: ModelDescription, target: GpuTarget): Promise<Encoder> {
+  const graph = toHalfPrecision(readFileSync(model.modelPath));
+  const encoder = await (await import("./onnxruntime-encoder.ts")).openOnGpu(graph, target);
+  const references = readReferences(join(dirname(model.modelPath), "reference.json"));
+  if (references.length > 0 && agree(references, await encoder.encode(sequencesOf(references), false))) return encoder;
+  await encoder.close();
+  throw new Error(`${model.id}: its outputs differ from the model's reference.json`);
+}
+
 /** Opens the native core's encoder. Returns the reason if it cannot be used for this model. */
 function openNative(model: ModelDescription): Encoder | string {
   try {
     const encoder = ModelEncoder.open(model.modelPath);
     const references = readReferences(join(dirname(model.modelPath), "reference.json"));
-    if (references.length === 0 || !reproducesReferences(encoder, references)) {
+    if (references.length === 0 || !agree(references, encoder.encode(sequencesOf(references), false))) {
       throw new Error("its outputs differ from the model's reference.json");
     }
     return {
@@ -110,12 +130,15 @@ function readReferences(path: string): readonly Reference[] {
   return longEnough.sort((a, b) => a.token_ids.length - b.token_ids.length).slice(0, REFERENCES_MAX);
 }
 
-function reproducesReferences(encoder: ModelEncoder, references: readonly Reference[]): boolean {
-  const sequences = references.map(({ token_ids, token_type_ids }) => {
+function sequencesOf(references: readonly Reference[]): readonly TokenSequence[] {
+  return references.map(({ token_ids, token_type_ids }) => {
     const second = token_type_ids?.indexOf(1) ?? -1;
     return { ids: Int32Array.from(token_ids), firstLength: second === -1 ? token_ids.length : second };
   });
-  const outputs = encoder.encode(sequences, false);
+}
+
+/** Whether the outputs of an encoder are close enough to the recorded ones. */
+function agree(references: readonly Reference[], outputs: Float32Array): boolean {
   const width = outputs.length / references.length;
   return references.every(({ vector, logit }, row) => {
     const expected = vector ?? [logit ?? Number.NaN];

@@ -2,6 +2,7 @@
 // piece, and when.
 
 import type { EarlyExit } from "../../ports/models.ts";
+import { packRuns } from "./batches.ts";
 
 /** A piece of a rerank: some of its passages. */
 export interface RerankPiece {
@@ -20,6 +21,8 @@ const PIECE_TOKENS_MAX = 512;
  * and the encoder computes pairs one by one.
  */
 const EARLY_EXIT_TOKENS_MAX = 1024;
+/** Maximum number of tokens of a piece for a GPU, which computes a whole rerank at once. */
+const GPU_PIECE_TOKENS_MAX = 8192;
 /**
  * Size of a piece, as a share of (remaining tokens / number of lanes). Below 1, so that a faster lane can compute more
  * pieces.
@@ -44,6 +47,18 @@ export function rerankPieces(
     const pieceTokens = tokensOf(indices);
     return { indices, tokens: pieceTokens, earlyExit: applied && partOf(applied, indices, pieceTokens / total) };
   });
+}
+
+/**
+ * Splits a rerank into pieces for lanes on GPUs: as few as possible, without early exit.
+ * @param tokens estimated number of tokens per (query, passage) pair
+ */
+export function gpuRerankPieces(tokens: readonly number[]): readonly RerankPiece[] {
+  return packRuns(tokens, GPU_PIECE_TOKENS_MAX).map(({ indices }) => ({
+    indices,
+    tokens: indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0),
+    earlyExit: null,
+  }));
 }
 
 /** Returns the `EarlyExit` for some of the passages. `share` is their share of all tokens. */

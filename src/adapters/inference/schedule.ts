@@ -10,6 +10,7 @@
 //   waits for one such slice at most, and the next queries for none.
 // - An ingest lane that is free gets query work, too. If both queues have work, it gets ingest work every second time,
 //   so that neither queue waits forever.
+// - A lane on a GPU gets larger slices. If more queries are on their way, it waits a moment for them.
 // - ingest-queue.ts decides which ingest work is next.
 
 import type { EarlyExit, Priority } from "../../ports/models.ts";
@@ -78,6 +79,10 @@ export interface LaneLoad {
   readonly tookQueryLast: boolean;
   /** Whether there was no query for a while, so that another one is unlikely now. */
   readonly isQuiet: boolean;
+  /** Whether it computes on a GPU. */
+  readonly isOnGpu: boolean;
+  /** Whether the waiting queries should wait for others, to be computed with them. */
+  readonly isGathering: boolean;
 }
 
 interface RoleRule {
@@ -104,9 +109,19 @@ const RULES: Readonly<Record<LaneRole, RoleRule>> = {
   only: { ingestTokensMax: 256, depth: 1, isShared: true, isReserved: false },
 };
 
-/** Maximum number of queries in one slice. With more, the first one would wait too long for the last. */
-const QUERIES_TOGETHER_MAX = 16;
-const QUERY_TOKENS_MAX = 1024;
+/**
+ * A GPU computes thousands of tokens in the time of a few, because starting its kernels takes longest. Estimates until
+ * somebody measures them with bench/gpu.ts.
+ */
+const GPU_RULES: typeof RULES = {
+  query: { ...RULES.query, ingestTokensMax: 4096 },
+  ingest: { ...RULES.ingest, ingestTokensMax: 16_384 },
+  only: { ...RULES.only, ingestTokensMax: 4096 },
+};
+
+/** Maximum size of a slice of queries. With more, the first one would wait too long for the last. */
+const QUERIES_TOGETHER = { textsMax: 16, tokensMax: 1024 };
+const GPU_QUERIES_TOGETHER = { textsMax: 64, tokensMax: 8192 };
 /** Number of texts of queries after which a waiting piece of a rerank is next: about 50 ms of one core. */
 const OVERTAKING_TEXTS_MAX = 16;
 
@@ -118,6 +133,11 @@ export class Schedule<Owner extends UnitOwner> {
   private textsInRow = 0;
   private readonly ingest = new IngestQueue<Owner, Unit<Owner>>();
   private ingestTokensWaiting = 0;
+
+  /** Whether only such queries wait as can be computed together with others: texts. */
+  get areOnlyTextsOfQueriesWaiting(): boolean {
+    return this.queryTexts.length > 0 && this.reranks.length === 0;
+  }
 
   /** Number of tokens of the waiting ingest units. */
   ingestTokens(): number {
@@ -158,21 +178,25 @@ export class Schedule<Owner extends UnitOwner> {
 
   /** Removes the slice that this lane should compute next and returns it; null if the lane should get no work now. */
   take(lane: LaneLoad): Slice<Owner> | null {
-    const rule = RULES[lane.role];
+    const rule = (lane.isOnGpu ? GPU_RULES : RULES)[lane.role];
     if (lane.inFlight >= rule.depth) return null;
     const queriesWait = this.queryTexts.length + this.reranks.length > 0;
     // A busy lane gets no second slice while queries wait, so that it is free for them sooner.
     if (lane.inFlight > 0) return queriesWait ? null : this.takeIngest(rule);
     const isIngestTurn = rule.isShared && lane.tookQueryLast && this.ingest.isWaiting;
-    if (queriesWait && !isIngestTurn) return this.takeQueries();
+    if (queriesWait && !isIngestTurn) {
+      const together = lane.isOnGpu ? GPU_QUERIES_TOGETHER : QUERIES_TOGETHER;
+      const gathers = lane.isGathering && this.areOnlyTextsOfQueriesWaiting;
+      return gathers && this.queryTexts.length < together.textsMax ? null : this.takeQueries(together);
+    }
     return rule.isReserved && !lane.isQuiet ? null : this.takeIngest(rule);
   }
 
-  private takeQueries(): Slice<Owner> | null {
+  private takeQueries({ textsMax, tokensMax }: typeof QUERIES_TOGETHER): Slice<Owner> | null {
     const isRerankTurn = this.textsInRow >= OVERTAKING_TEXTS_MAX && this.reranks.length > 0;
     const units = isRerankTurn || this.queryTexts.length === 0 ? this.reranks : this.queryTexts;
     const queue = { peek: () => units[0], take: () => units.shift() };
-    const slice = takeSlice(queue, "query", QUERIES_TOGETHER_MAX, QUERY_TOKENS_MAX);
+    const slice = takeSlice(queue, "query", textsMax, tokensMax);
     this.textsInRow = slice === null || slice.op === "score" ? 0 : this.textsInRow + slice.units.length;
     return slice;
   }

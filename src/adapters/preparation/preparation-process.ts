@@ -231,7 +231,7 @@ class SupervisedPreparation {
     this.child = await superviseChild({
       name: this.name,
       command: this.options.command ?? childCommand("preparation"),
-      env: { [TOKENS_VARIABLE]: JSON.stringify({ tokenizer, chunkTokens } satisfies TokenSettings) },
+      env: () => ({ [TOKENS_VARIABLE]: JSON.stringify({ tokenizer, chunkTokens } satisfies TokenSettings) }),
       niceness: this.niceness,
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
       startTimeoutMs: START_TIMEOUT_MS,

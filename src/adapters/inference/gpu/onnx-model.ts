@@ -1,0 +1,253 @@
+// Reads and writes ONNX files (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): nodes and constants as objects,
+// everything else as the bytes that it was. Constants stay views of the file's bytes.
+
+import { UnsupportedGraph } from "./unsupported-graph.ts";
+
+/** Types of elements, with the numbers of ONNX. */
+export const ELEMENT = { float32: 1, uint8: 2, int8: 3, float16: 10 } as const;
+
+/** An operation of the graph. */
+export interface OnnxNode {
+  /** Type of the operation, such as `MatMul`. */
+  readonly operator: string;
+  /** Names of the values that it reads. An optional input that is left out is empty. */
+  readonly inputs: readonly string[];
+  /** Names of the values that it computes. */
+  readonly outputs: readonly string[];
+  /** Name, domain and attributes, as encoded fields. */
+  readonly rest: readonly Uint8Array[];
+}
+
+/** A constant. */
+export interface OnnxTensor {
+  /** A number of `ELEMENT`, or another one. */
+  readonly type: number;
+  readonly shape: readonly number[];
+  /** The elements row by row, little-endian. */
+  readonly bytes: Uint8Array;
+}
+
+/** A model. */
+export interface OnnxModel {
+  readonly nodes: readonly OnnxNode[];
+  /** Constants by name. */
+  readonly tensors: ReadonlyMap<string, OnnxTensor>;
+  /** Names of the graph's outputs. */
+  readonly outputs: readonly string[];
+  /** The other fields of the graph and of the model, encoded. */
+  readonly graphRest: readonly Uint8Array[];
+  readonly modelRest: readonly Uint8Array[];
+}
+
+/** Numbers of the fields that are read, by message. */
+const MODEL = { graph: 7 } as const;
+const GRAPH = { node: 1, tensor: 5, output: 12 } as const;
+const NODE = { input: 1, output: 2, operator: 4, attribute: 5 } as const;
+const TENSOR = { shape: 1, type: 2, name: 8, bytes: 9 } as const;
+const VALUE_NAME = 1;
+const ATTRIBUTE = { name: 1, integer: 3, type: 20 } as const;
+const ATTRIBUTE_TYPE_INTEGER = 2;
+
+const VARINT = 0;
+const FIXED64 = 1;
+const BYTES = 2;
+const FIXED32 = 5;
+
+const text = new TextDecoder();
+const utf8 = new TextEncoder();
+
+/** Reads a model. @throws UnsupportedGraph if `file` is not a model, or its constants are in another file */
+export function readOnnx(file: Uint8Array): OnnxModel {
+  const modelRest: Uint8Array[] = [];
+  let graph: Uint8Array | null = null;
+  for (const field of fieldsOf(file)) {
+    if (field.number === MODEL.graph && field.wire === BYTES) graph = field.content;
+    else modelRest.push(field.encoded);
+  }
+  if (graph === null) throw new UnsupportedGraph("it is not an ONNX model");
+  const nodes: OnnxNode[] = [];
+  const tensors = new Map<string, OnnxTensor>();
+  const outputs: string[] = [];
+  const graphRest: Uint8Array[] = [];
+  for (const field of fieldsOf(graph)) {
+    if (field.number === GRAPH.node) nodes.push(readNode(field.content));
+    else if (field.number === GRAPH.tensor) tensors.set(...readTensor(field.content));
+    else {
+      if (field.number === GRAPH.output) outputs.push(nameOf(field.content));
+      graphRest.push(field.encoded);
+    }
+  }
+  return { nodes, tensors, outputs, graphRest, modelRest };
+}
+
+/** Writes a model. */
+export function writeOnnx({ nodes, tensors, graphRest, modelRest }: OnnxModel): Uint8Array {
+  const graph = join([
+    ...nodes.map((node) => encoded(GRAPH.node, encodeNode(node))),
+    ...[...tensors].map(([name, tensor]) => encoded(GRAPH.tensor, encodeTensor(name, tensor))),
+    ...graphRest,
+  ]);
+  return join([...modelRest, encoded(MODEL.graph, graph)]);
+}
+
+/** A node that converts a value to another type of elements. */
+export function castNode(input: string, output: string, type: number): OnnxNode {
+  const attribute = join([
+    encoded(ATTRIBUTE.name, utf8.encode("to")),
+    encodedNumber(ATTRIBUTE.integer, type),
+    encodedNumber(ATTRIBUTE.type, ATTRIBUTE_TYPE_INTEGER),
+  ]);
+  return { operator: "Cast", inputs: [input], outputs: [output], rest: [encoded(NODE.attribute, attribute)] };
+}
+
+/** The type to which a `Cast` node converts; null for another node. */
+export function castTypeOf({ operator, rest }: OnnxNode): number | null {
+  if (operator !== "Cast") return null;
+  for (const field of rest.flatMap((bytes) => [...fieldsOf(bytes)])) {
+    if (field.number !== NODE.attribute) continue;
+    for (const part of fieldsOf(field.content)) if (part.number === ATTRIBUTE.integer) return part.value;
+  }
+  return null;
+}
+
+interface Field {
+  readonly number: number;
+  readonly wire: number;
+  /** The value of a varint; 0 for other fields. */
+  readonly value: number;
+  /** The content of a field of bytes; empty for other fields. */
+  readonly content: Uint8Array;
+  /** The whole field. */
+  readonly encoded: Uint8Array;
+}
+
+const NOTHING: Uint8Array = new Uint8Array();
+
+/** The fields of a message, in their order. */
+function* fieldsOf(message: Uint8Array): Generator<Field> {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    let factor = 1;
+    for (;;) {
+      const byte = message[at];
+      if (byte === undefined || factor > Number.MAX_SAFE_INTEGER) throw new UnsupportedGraph("it is not an ONNX model");
+      at += 1;
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+      factor *= 0x80;
+    }
+  };
+  while (at < message.length) {
+    const start = at;
+    const key = varint();
+    const [number, wire] = [Math.floor(key / 8), key % 8];
+    let value = 0;
+    let content: Uint8Array = NOTHING;
+    if (wire === VARINT) value = varint();
+    else if (wire === FIXED32) at += 4;
+    else if (wire === FIXED64) at += 8;
+    else if (wire === BYTES) {
+      const length = varint();
+      content = message.subarray(at, at + length);
+      at += length;
+    }
+    if (at > message.length || ![VARINT, FIXED32, FIXED64, BYTES].includes(wire)) {
+      throw new UnsupportedGraph("it is not an ONNX model");
+    }
+    yield { number, wire, value, content, encoded: message.subarray(start, at) };
+  }
+}
+
+function readNode(message: Uint8Array): OnnxNode {
+  const inputs: string[] = [];
+  const outputs: string[] = [];
+  const rest: Uint8Array[] = [];
+  let operator = "";
+  for (const { number, content, encoded } of fieldsOf(message)) {
+    if (number === NODE.input) inputs.push(text.decode(content));
+    else if (number === NODE.output) outputs.push(text.decode(content));
+    else if (number === NODE.operator) operator = text.decode(content);
+    else rest.push(encoded);
+  }
+  return { operator, inputs, outputs, rest };
+}
+
+function readTensor(message: Uint8Array): [name: string, OnnxTensor] {
+  const shape: number[] = [];
+  let [name, type, bytes]: [string, number, Uint8Array | null] = ["", 0, null];
+  for (const field of fieldsOf(message)) {
+    if (field.number === TENSOR.shape && field.wire === VARINT) shape.push(field.value);
+    else if (field.number === TENSOR.shape) shape.push(...packed(field.content));
+    else if (field.number === TENSOR.type) type = field.value;
+    else if (field.number === TENSOR.name) name = text.decode(field.content);
+    else if (field.number === TENSOR.bytes) bytes = field.content;
+  }
+  if (bytes === null) throw new UnsupportedGraph(`its constant ${name} is not stored as bytes`);
+  return [name, { type, shape, bytes }];
+}
+
+/** The numbers of a packed list of varints. */
+function packed(content: Uint8Array): readonly number[] {
+  const numbers: number[] = [];
+  let [value, factor] = [0, 1];
+  for (const byte of content) {
+    value += (byte & 0x7f) * factor;
+    factor *= 0x80;
+    if (byte >= 0x80) continue;
+    numbers.push(value);
+    [value, factor] = [0, 1];
+  }
+  return numbers;
+}
+
+function nameOf(message: Uint8Array): string {
+  for (const { number, content } of fieldsOf(message)) if (number === VALUE_NAME) return text.decode(content);
+  return "";
+}
+
+function encodeNode({ operator, inputs, outputs, rest }: OnnxNode): Uint8Array {
+  return join([
+    ...inputs.map((name) => encoded(NODE.input, utf8.encode(name))),
+    ...outputs.map((name) => encoded(NODE.output, utf8.encode(name))),
+    encoded(NODE.operator, utf8.encode(operator)),
+    ...rest,
+  ]);
+}
+
+function encodeTensor(name: string, { type, shape, bytes }: OnnxTensor): Uint8Array {
+  return join([
+    ...shape.map((side) => encodedNumber(TENSOR.shape, side)),
+    encodedNumber(TENSOR.type, type),
+    encoded(TENSOR.name, utf8.encode(name)),
+    encoded(TENSOR.bytes, bytes),
+  ]);
+}
+
+function encoded(number: number, content: Uint8Array): Uint8Array {
+  return join([varintOf(number * 8 + BYTES), varintOf(content.length), content]);
+}
+
+function encodedNumber(number: number, value: number): Uint8Array {
+  return join([varintOf(number * 8 + VARINT), varintOf(value)]);
+}
+
+function varintOf(value: number): Uint8Array {
+  const bytes: number[] = [];
+  let left = value;
+  while (left >= 0x80) {
+    bytes.push((left % 0x80) + 0x80);
+    left = Math.floor(left / 0x80);
+  }
+  return Uint8Array.from([...bytes, left]);
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
