@@ -264,7 +264,7 @@ class LaneGroup implements Lanes {
   }
 
   private gpuOf(lane: Lane, device: number): LaneGpu {
-    const onRetry = () => lane.child?.replace("tries the GPU again");
+    const onRetry = () => this.replaceForGpu(lane);
     const onFailure = (reason: string, retryInMs: number | null) => {
       const line = `the GPU cannot be used, so the CPU computes: ${reason}`;
       const fields = { lane: lane.name, gpu: device, retryInMs };
@@ -272,6 +272,14 @@ class LaneGroup implements Lanes {
       else this.options.log.warn(fields, line);
     };
     return new LaneGpu({ plan: this.gpus, device, retryFirstMs: this.options.gpu?.retryFirstMs, onRetry, onFailure });
+  }
+
+  /** Replaces a lane by one that tries the GPU. Returns false if another lane is being replaced or starts. */
+  private replaceForGpu(lane: Lane): boolean {
+    const others = this.lanes.filter((other) => other !== lane);
+    if (!isUp(lane) || others.some((other) => !isUp(other) && isExpected(other))) return false;
+    lane.child?.replace("tries the GPU again");
+    return true;
   }
 
   private async startLane(lane: Lane): Promise<void> {

@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 function create({ isRequested = true, retryFirstMs }: { isRequested?: boolean; retryFirstMs?: number } = {}) {
-  const seen = { nowMs: 0, retries: 0, failures: [] as (readonly [string, number | null])[] };
+  const seen = { nowMs: 0, retries: 0, mustWait: false, failures: [] as (readonly [string, number | null])[] };
   const gpu = new LaneGpu({
     plan: { isRequested, environment: () => ENVIRONMENT },
     device: 0,
@@ -20,6 +20,7 @@ function create({ isRequested = true, retryFirstMs }: { isRequested?: boolean; r
     now: () => seen.nowMs,
     onRetry: () => {
       seen.retries += 1;
+      return !seen.mustWait;
     },
     onFailure: (...failure) => seen.failures.push(failure),
   });
@@ -77,6 +78,18 @@ describe("after a failure", () => {
     gpu.begin();
     gpu.failed("broken");
     await until("the retry", () => seen.retries === 1);
+  });
+
+  test("an attempt that must wait is made later, and the new process tries the GPU", async () => {
+    const { gpu, seen } = create({ retryFirstMs: 1 });
+    seen.mustWait = true;
+    gpu.begin();
+    gpu.failed("broken");
+    await until("two vain attempts", () => seen.retries >= 2);
+    seen.mustWait = false;
+    const retries = seen.retries;
+    await until("the attempt", () => seen.retries > retries);
+    expect(gpu.begin()).toEqual(ENVIRONMENT);
   });
 
   test("one failure is counted once, however often it is reported", () => {

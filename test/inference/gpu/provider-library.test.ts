@@ -1,7 +1,16 @@
 // The operator's folder of GPU libraries: what is accepted, and what is said about the rest.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { planGpus } from "../../../src/adapters/inference/gpu/gpu-plan.ts";
@@ -39,6 +48,12 @@ describe("a folder that is not complete is refused with what is missing", () => 
     const file = join(folder("file", [MAIN]), MAIN);
     expect(linkProviderLibrary(file)).toBe("MNEME_ONNXRUNTIME_DIR is not a folder that can be read");
   });
+});
+
+test("a link to nothing is refused", () => {
+  const directory = folder("dangling", PROVIDERS);
+  symlinkSync(join(home, "nothing"), join(directory, MAIN));
+  expect(linkProviderLibrary(directory)).toBe(`MNEME_ONNXRUNTIME_DIR has a ${MAIN} that cannot be read`);
 });
 
 test.each([

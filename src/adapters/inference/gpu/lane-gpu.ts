@@ -6,6 +6,8 @@ import type { GpuPlan } from "./gpu-plan.ts";
 /** Pause before the next attempt. It doubles with each failure in a row. */
 const RETRY_FIRST_MS = 60_000;
 const RETRY_LAST_MS = 60 * 60_000;
+/** If an attempt must wait, it is made after this time. */
+const POSTPONED_MS = 5_000;
 /** If the GPU has worked for this time, earlier failures no longer count. */
 const HEALTHY_AFTER_MS = 10 * 60_000;
 
@@ -17,8 +19,8 @@ export interface LaneGpuOptions {
   readonly retryFirstMs: number | undefined;
   /** Milliseconds since any fixed point. Default `performance.now`. */
   readonly now?: () => number;
-  /** Called when the lane should be replaced by a process that tries the GPU. */
-  readonly onRetry: () => void;
+  /** Called when the lane should be replaced by a process that tries the GPU; returns false if that must wait. */
+  readonly onRetry: () => boolean;
   /** Called once per failure. `retryInMs` is null if there is no further attempt. */
   readonly onFailure: (reason: string, retryInMs: number | null) => void;
 }
@@ -90,7 +92,14 @@ export class LaneGpu {
     this.#retryAtMs = pauseMs === null ? Number.POSITIVE_INFINITY : this.#now() + pauseMs;
     this.options.onFailure(reason, pauseMs);
     clearTimeout(this.#timer);
-    if (pauseMs !== null) this.#timer = setTimeout(() => this.options.onRetry(), pauseMs);
+    if (pauseMs !== null) this.#timer = setTimeout(() => this.#retry(), pauseMs);
+  }
+
+  /** Has the lane replaced, unless its process has ended since, and the next one tries the GPU anyway. */
+  #retry(): void {
+    this.#retryAtMs = Number.NEGATIVE_INFINITY;
+    if (this.#state !== "none" || this.options.onRetry()) return;
+    this.#timer = setTimeout(() => this.#retry(), this.options.retryFirstMs ?? POSTPONED_MS);
   }
 
   /** The process has ended, for whatever reason. If it was about to be replaced, `leave` was called before. */

@@ -39,6 +39,7 @@ export function linkProviderLibrary(directory: string): ProviderLibrary | string
   const main = names.find((name) => /^libonnxruntime\.so(\.\d+)*$/.test(name));
   if (main === undefined) return "MNEME_ONNXRUNTIME_DIR has no libonnxruntime.so";
   const version = versionOf(join(directory, main));
+  if (version instanceof Error) return `MNEME_ONNXRUNTIME_DIR has a ${main} that cannot be read`;
   if (version !== ONNXRUNTIME_VERSION) {
     return `MNEME_ONNXRUNTIME_DIR has onnxruntime ${version ?? "of an unknown version"}; this Mneme needs ${ONNXRUNTIME_VERSION}`;
   }
@@ -54,9 +55,14 @@ export function linkProviderLibrary(directory: string): ProviderLibrary | string
   };
 }
 
-/** The version in the names of the library's symbols; null if there is none. */
-function versionOf(path: string): string | null {
-  const bytes = readFileSync(path);
+/** The version in the names of the library's symbols; null if there is none. An Error if the file cannot be read. */
+function versionOf(path: string): string | Error | null {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    return error as Error;
+  }
   for (let at = bytes.indexOf(SYMBOL_VERSION); at !== -1; at = bytes.indexOf(SYMBOL_VERSION, at + 1)) {
     const [, version] = /^VERS_(\d+\.\d+\.\d+)\0/.exec(bytes.toString("latin1", at, at + 24)) ?? [];
     if (version !== undefined) return version;
