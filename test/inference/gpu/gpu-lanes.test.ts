@@ -9,7 +9,7 @@ import type { GpuOptions } from "../../../src/adapters/inference/gpu/gpu-plan.ts
 import { ONNXRUNTIME_VERSION } from "../../../src/adapters/inference/gpu/provider-library.ts";
 import { createLanes, type Lanes } from "../../../src/adapters/inference/lanes.ts";
 import { invariant } from "../../../src/domain/fault.ts";
-import { createLog } from "../../../src/kit/log.ts";
+import { createLog, type Log } from "../../../src/kit/log.ts";
 import { ENGLISH, MODELS_DIR } from "../../support/shipped-models.ts";
 import { until } from "../../support/until.ts";
 import { EMBEDDER_REFERENCE, RERANKER_REFERENCE } from "../references.ts";
@@ -22,6 +22,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true });
 });
 
+const silent = createLog("silent");
 const TEXTS = EMBEDDER_REFERENCE.slice(0, 8).map(({ text }) => text);
 
 function folder(name: string): string {
@@ -31,7 +32,7 @@ function folder(name: string): string {
 }
 
 /** Starts lanes that should use a GPU. */
-async function start(libraryDir: string | null, options: Partial<GpuOptions> = {}, count = 1) {
+async function start(libraryDir: string | null, options: Partial<GpuOptions> = {}, count = 1, log = silent) {
   const gpu: GpuOptions = {
     ...{ provider: { kind: "cuda", devices: [0] }, libraryDir, memoryBytesMax: null, retryFirstMs: 60_000 },
     ...options,
@@ -41,7 +42,7 @@ async function start(libraryDir: string | null, options: Partial<GpuOptions> = {
     embedder: ENGLISH,
     lanes: count,
     gpu,
-    log: createLog("silent"),
+    log,
   });
   opened.push(lanes);
   const embedder = lanes.embedders.default;
@@ -136,6 +137,16 @@ describe("a GPU that works", () => {
     const providers = () => two.all().map(({ provider }) => provider);
     await until("both lanes", () => providers().every((provider) => provider !== null));
     expect(providers()).toEqual(["cuda:5", "cuda:7"]);
+  });
+
+  test("is said to be of no use if there are fewer lanes than GPUs", async () => {
+    const directory = folder("too-many");
+    writeObedientGpu(directory);
+    const warnings: unknown[] = [];
+    const warn = (...line: unknown[]) => warnings.push(line);
+    const log: Log = { ...silent, warn, child: () => log };
+    await start(directory, { provider: { kind: "cuda", devices: [0, 1] } }, 1, log);
+    expect(warnings).toEqual([[{ gpus: 2, lanes: 1 }, "there are more GPUs than lanes; set MNEME_LANES"]]);
   });
 
   test("scores passages as the CPU does", async () => {

@@ -82,22 +82,22 @@ export function readOnnx(file: Uint8Array): OnnxModel {
 
 /** Writes a model. */
 export function writeOnnx({ nodes, tensors, graphRest, modelRest }: OnnxModel): Uint8Array {
-  const graph = join([
-    ...nodes.map((node) => encoded(GRAPH.node, encodeNode(node))),
-    ...[...tensors].map(([name, tensor]) => encoded(GRAPH.tensor, encodeTensor(name, tensor))),
+  const graph = [
+    ...nodes.flatMap((node) => encoded(GRAPH.node, encodeNode(node))),
+    ...[...tensors].flatMap(([name, tensor]) => encoded(GRAPH.tensor, encodeTensor(name, tensor))),
     ...graphRest,
-  ]);
-  return join([...modelRest, encoded(MODEL.graph, graph)]);
+  ];
+  return join([...modelRest, ...encoded(MODEL.graph, graph)]);
 }
 
 /** A node that converts a value to another type of elements. */
 export function castNode(input: string, output: string, type: number): OnnxNode {
-  const attribute = join([
-    encoded(ATTRIBUTE.name, utf8.encode("to")),
+  const attribute = [
+    ...encodedText(ATTRIBUTE.name, "to"),
     encodedNumber(ATTRIBUTE.integer, type),
     encodedNumber(ATTRIBUTE.type, ATTRIBUTE_TYPE_INTEGER),
-  ]);
-  return { operator: "Cast", inputs: [input], outputs: [output], rest: [encoded(NODE.attribute, attribute)] };
+  ];
+  return { operator: "Cast", inputs: [input], outputs: [output], rest: [join(encoded(NODE.attribute, attribute))] };
 }
 
 /** The type to which a `Cast` node converts; null for another node. */
@@ -206,26 +206,33 @@ function nameOf(message: Uint8Array): string {
   return "";
 }
 
-function encodeNode({ operator, inputs, outputs, rest }: OnnxNode): Uint8Array {
-  return join([
-    ...inputs.map((name) => encoded(NODE.input, utf8.encode(name))),
-    ...outputs.map((name) => encoded(NODE.output, utf8.encode(name))),
-    encoded(NODE.operator, utf8.encode(operator)),
+/** The parts of a message, which are joined only once, because constants are large. */
+type Parts = readonly Uint8Array[];
+
+function encodeNode({ operator, inputs, outputs, rest }: OnnxNode): Parts {
+  return [
+    ...inputs.flatMap((name) => encodedText(NODE.input, name)),
+    ...outputs.flatMap((name) => encodedText(NODE.output, name)),
+    ...encodedText(NODE.operator, operator),
     ...rest,
-  ]);
+  ];
 }
 
-function encodeTensor(name: string, { type, shape, bytes }: OnnxTensor): Uint8Array {
-  return join([
+function encodeTensor(name: string, { type, shape, bytes }: OnnxTensor): Parts {
+  return [
     ...shape.map((side) => encodedNumber(TENSOR.shape, side)),
     encodedNumber(TENSOR.type, type),
-    encoded(TENSOR.name, utf8.encode(name)),
-    encoded(TENSOR.bytes, bytes),
-  ]);
+    ...encodedText(TENSOR.name, name),
+    ...encoded(TENSOR.bytes, [bytes]),
+  ];
 }
 
-function encoded(number: number, content: Uint8Array): Uint8Array {
-  return join([varintOf(number * 8 + BYTES), varintOf(content.length), content]);
+function encoded(number: number, content: Parts): Parts {
+  return [varintOf(number * 8 + BYTES), varintOf(lengthOf(content)), ...content];
+}
+
+function encodedText(number: number, content: string): Parts {
+  return encoded(number, [utf8.encode(content)]);
 }
 
 function encodedNumber(number: number, value: number): Uint8Array {
@@ -242,8 +249,12 @@ function varintOf(value: number): Uint8Array {
   return Uint8Array.from([...bytes, left]);
 }
 
-function join(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+function lengthOf(parts: Parts): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+function join(parts: Parts): Uint8Array {
+  const whole = new Uint8Array(lengthOf(parts));
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);
