@@ -16,7 +16,7 @@
 //! | `files` | how are damaged files moved out of the way, and how does a rename become durable? |
 //! | `memory` | how is freed memory given back to the operating system? |
 //! | `panics` | how are panics kept off the terminal, and logged? |
-//! | `threads` | which threads run only when no other wants the processor? |
+//! | `threads` | which threads run only when no other wants the processor, and which work is shared between threads? |
 //! | `error` | which errors are there, and with which codes? |
 //!
 //! The crate `mneme-encoder` (`../encoder`) computes BERT models; `mneme-testing` (`../testing`) helps the tests of

@@ -21,6 +21,7 @@ use crate::panics;
 use crate::project_files::{self, ProjectFiles, TEXT_FOLDER};
 use crate::text::index::{StoredPassage, TextIndex};
 use crate::text::schema::TextChunk;
+use crate::threads::map_shared;
 use crate::vectors::index::VectorStats;
 use crate::vectors::set_file::VectorModel;
 use crate::vectors::sets::{CheckedVectors, MissingVectors, ModelVectors, SetModels, SetOptions, VectorSets};
@@ -491,11 +492,12 @@ impl Project {
         let known = memory_keys.iter().zip(known);
         let mut known: FxHashMap<u64, (Option<&str>, PhraseSet)> =
             known.map(|(key, known)| (*key, (known.title, self.extractor.phrases(known.phrases)))).collect();
-        let record = |chunk: &TextChunk<'_>| match known.get_mut(&chunk.memory_key) {
-            Some((title, phrases)) => self.extractor.record(chunk.passage, title.take(), phrases),
+        let mut take_title = |memory_key| known.get_mut(&memory_key).and_then(|(title, _)| title.take());
+        let titled: Vec<_> = chunks.iter().map(|chunk| (chunk, take_title(chunk.memory_key))).collect();
+        Ok(map_shared(&titled, |(chunk, title)| match known.get(&chunk.memory_key) {
+            Some((_, phrases)) => self.extractor.record(chunk.passage, *title, phrases),
             None => Vec::new(),
-        };
-        Ok(chunks.iter().map(record).collect())
+        }))
     }
 
     /// Removes the entities of `memory_keys`, and adds those of `chunks`, which may belong to other memories.

@@ -34,3 +34,24 @@ export async function overlapped<Item>(items: AsyncIterable<Item>, use: (item: I
     await Promise.all([before, last]);
   }
 }
+
+/** Begins to read the items at once, at most `itemsMax` before they are used. */
+export function readAhead<Item>(items: AsyncIterable<Item>, itemsMax: number): AsyncIterable<Item> {
+  const iterator = items[Symbol.asyncIterator]();
+  const read = () => {
+    const reading = iterator.next();
+    void Promise.allSettled([reading]); // its failure is thrown where the item is used
+    return reading;
+  };
+  const readings = Array.from({ length: itemsMax }, read);
+  return (async function* () {
+    try {
+      for (let next = await readings.shift(); next !== undefined && next.done !== true; next = await readings.shift()) {
+        readings.push(read());
+        yield next.value;
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  })();
+}

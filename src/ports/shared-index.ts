@@ -88,6 +88,8 @@ export interface SharedIndex {
   sequences(projectIds: readonly ProjectId[]): Promise<ReadonlyMap<ProjectId, number>>;
   /** The changes after `sequence`. */
   changesAfter(projectId: ProjectId, sequence: number): Promise<SharedChanges>;
+  /** The memories of a project that are completed and not deleted, in pages. */
+  completed(projectId: ProjectId): AsyncIterable<readonly MemoryKey[]>;
   /** The states of these memories. */
   states(projectId: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<readonly SharedState[]>;
   /** Stores publications durably. Returns the memories whose jobs are still held; the others were not stored. */

@@ -1,7 +1,7 @@
 // Tests for pipelined.ts: the order of the results, how many run at once, and failures.
 
-import { expect, test } from "bun:test";
-import { overlapped, pipelined } from "../../src/kit/pipelined.ts";
+import { describe, expect, test } from "bun:test";
+import { overlapped, pipelined, readAhead } from "../../src/kit/pipelined.ts";
 
 /** Reads and uses numbers, and logs when each step begins and ends. Steps named in `failing` fail. */
 async function logged(items: readonly number[], failing: readonly string[] = []) {
@@ -97,4 +97,62 @@ test("a failed use is thrown, whichever it is, and nothing more begins", async (
     expect(log).not.toContain(`${failing + 2} begins`);
   }
   expect(await overlappedLog(0)).toEqual({ log: [], error: null });
+});
+
+describe("reading ahead", () => {
+  const counted = (count: number, failsAt = Number.POSITIVE_INFINITY) => {
+    const state = { read: 0, isEnded: false };
+    const items = async function* () {
+      try {
+        for (let item = 0; item < count; item++) {
+          await null;
+          if (item === failsAt) throw new Error(`item ${item}`);
+          state.read += 1;
+          yield item;
+        }
+      } finally {
+        state.isEnded = true;
+      }
+    };
+    return { state, items: items() };
+  };
+  const turns = async () => {
+    for (let turn = 0; turn < 200; turn++) await null;
+  };
+
+  test("begins at once, at most so many items before they are used, and keeps their order", async () => {
+    const { state, items } = counted(10);
+    const ahead = readAhead(items, 4);
+    await turns();
+    expect(state.read).toBe(4);
+    const seen: number[] = [];
+    for await (const item of ahead) {
+      seen.push(item);
+      await turns();
+      expect(state.read).toBe(Math.min(10, seen.length + 4));
+    }
+    expect([seen, state.isEnded]).toEqual([[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], true]);
+  });
+
+  test("of fewer items than it may, and of none, ends", async () => {
+    for (const count of [0, 1, 3]) {
+      const found = await Array.fromAsync(readAhead(counted(count).items, 8));
+      expect(found).toEqual(Array.from({ length: count }, (_, at) => at));
+    }
+  });
+
+  test("throws a failure where its item is used", async () => {
+    const seen: number[] = [];
+    const use = async () => {
+      for await (const item of readAhead(counted(10, 2).items, 8)) seen.push(item);
+    };
+    await expect(use()).rejects.toThrow("item 2");
+    expect(seen).toEqual([0, 1]);
+  });
+
+  test("ends the reading when the caller stops early", async () => {
+    const { state, items } = counted(100);
+    for await (const item of readAhead(items, 4)) if (item === 1) break;
+    expect([state.isEnded, state.read <= 6]).toEqual([true, true]);
+  });
 });

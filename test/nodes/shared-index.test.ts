@@ -102,6 +102,21 @@ withPostgres("SharedIndex", () => {
     expect((await stores.shared.changesAfter(project, removed)).memoryKeys).toEqual([]);
   });
 
+  test("the completed memories are those neither deleted nor waiting, in the order of their keys", async () => {
+    const listed = async (id: ProjectId) => (await Array.fromAsync(stores.shared.completed(id))).flat();
+    expect(await listed(project)).toEqual([]);
+    const memories = [await accept("one"), await accept("two"), await accept("three")];
+    const jobs = await stores.jobs.claim(LEASE);
+    await stores.shared.publish(jobs.map((job, at) => publication(job, 10 * (at + 1))));
+    for (const job of jobs) await complete(job);
+    await accept("waiting");
+    const keys = memories.map(({ key }) => key).sort((a, b) => Number(a - b));
+    expect(await listed(project)).toEqual(keys);
+    expect(await listed(await addProject(stores))).toEqual([]);
+    await stores.memories.remove(project, memories[1]?.id as Memory["id"]);
+    expect(await listed(project)).toEqual(keys.filter((key) => key !== memories[1]?.key));
+  });
+
   test("a publication is replaced and noted only if it is still that of a completed memory", async () => {
     const [one, two] = [await accept("one"), await accept("two")];
     const jobs = await stores.jobs.claim(LEASE);

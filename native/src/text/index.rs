@@ -23,7 +23,10 @@ use crate::text::schema::{self, StoredEntityRecord, TextChunk, TextFields};
 use crate::text::snapshot::Snapshot;
 use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
 use crate::text::writer::{SegmentFile, TextWriter, damage_of, segment_files};
+use crate::threads::map_shared;
 
+/// Number of documents that are built before they are passed on: about 10 MB.
+const DOCUMENTS_AT_ONCE: usize = 1_024;
 /// Maximum number of steps of one call of `erase_removed`: each rewrites a segment or waits for a merge. An index has
 /// some tens of segments.
 const ERASING_STEPS_MAX: usize = 200;
@@ -105,9 +108,10 @@ impl TextIndex {
     /// call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         self.with_writer(|writer| {
-            // This is an iterator, so that only one document is in memory at a time. The terms of a document take ten
-            // times the memory of its text.
-            let documents = chunks.iter().map(|chunk| schema::document(chunk, &self.fields, &self.analyzer));
+            // Some documents are in memory at a time, because they take more memory than their texts.
+            let documents = chunks.chunks(DOCUMENTS_AT_ONCE).flat_map(|chunks| {
+                map_shared(chunks, |chunk| schema::document(chunk, &self.fields, &self.analyzer))
+            });
             let mut stemmings = self.snapshot().stemmings.clone();
             let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;
             self.read(searcher, stemmings)

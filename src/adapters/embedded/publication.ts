@@ -119,8 +119,8 @@ export function loadedForNative(loaded: readonly LoadedPublication[]) {
   return { memoryKeys, chunks, vectors, entities: loaded.map(({ entities }) => entities) };
 }
 
-/** Number of chunks whose publications are loaded at once, unless a single memory has more: about 10 MB. */
-const LOADED_CHUNKS = 2_048;
+/** Number of chunks whose publications are loaded at once, unless a single memory has more: about 40 MB. */
+const LOADED_CHUNKS = 8_192;
 
 /** Groups of publications that are loaded at once. */
 export function loadingGroups(wanted: readonly WantedPublication[]): Iterable<readonly WantedPublication[]> {

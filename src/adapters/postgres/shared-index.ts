@@ -25,6 +25,8 @@ import { putChunks, putTexts } from "./texts.ts";
 
 /** Number of changes that one statement reads. */
 const PAGE_CHANGES = 5_000;
+/** Number of keys of memories that one statement reads. */
+const PAGE_KEYS = 20_000;
 /** Notes of changes that one call removes. */
 const PRUNED_CHANGES_MAX = 50_000;
 /** Maximum size of the packed parts of one statement in bytes, unless a single part is larger. */
@@ -37,6 +39,9 @@ const CHANGES = `SELECT sequence, memory_key FROM project_changes
 // skips rows that another node removes
 const PRUNE = `DELETE FROM project_changes WHERE ctid = ANY(ARRAY(SELECT ctid FROM project_changes
   WHERE changed_at < now() - interval '1 day' LIMIT $limit FOR UPDATE SKIP LOCKED))`;
+const COMPLETED = `SELECT memory_key FROM memories
+  WHERE project_key = ${OPEN_PROJECT} AND status = 'completed' AND deleted_at IS NULL AND memory_key > $after::bigint
+  ORDER BY memory_key LIMIT $limit`;
 const STATES = `SELECT ${VISIBLE_COLUMNS}, memories.status, memories.chunk_count, memories.deleted_at,
     texts.first_chunk_key
   FROM memories LEFT JOIN texts USING (memory_key)
@@ -144,6 +149,16 @@ export class PostgresSharedIndex implements SharedIndex {
       if (page.length < PAGE_CHANGES) {
         return { memoryKeys: [...keys] as MemoryKey[], sequence: Number(last.sequence), isIncomplete: false };
       }
+    }
+  }
+
+  async *completed(project: ProjectId): AsyncGenerator<readonly MemoryKey[]> {
+    for (let [after, isLast] = [0n, false]; !isLast; ) {
+      type Row = { readonly memory_key: bigint };
+      const rows = await this.#reading.all<Row>(COMPLETED, { project, after, limit: PAGE_KEYS });
+      isLast = rows.length < PAGE_KEYS;
+      after = rows.at(-1)?.memory_key ?? after;
+      yield rows.map((row) => row.memory_key as MemoryKey);
     }
   }
 

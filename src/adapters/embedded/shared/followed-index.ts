@@ -3,11 +3,13 @@
 // used first.
 
 import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
+import { readAhead } from "../../../kit/pipelined.ts";
 import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
 import { EmbeddedChunkIndex } from "../chunk-index.ts";
 import type { EmbeddedIndexParts } from "../project-index.ts";
-import { FollowedProjectIndex, type FollowParts } from "./followed-project.ts";
+import { FollowedProjectIndex, type FollowParts, type ReadAhead } from "./followed-project.ts";
 
 /**
  * Interval in milliseconds at which open projects are compared with their committed sequence numbers. It bounds how
@@ -20,6 +22,9 @@ const ERASE_MS = 10 * 60_000;
 
 /** Number of polls after which the memory of open projects is estimated again: they grow while they are used. */
 const ESTIMATE_POLLS = 20;
+
+/** Maximum number of pages of memories that are read while the files of their project are being opened. */
+const PAGES_AHEAD = 64;
 
 /** Options of `FollowedChunkIndex`. */
 export type FollowedIndexParts = EmbeddedIndexParts &
@@ -45,6 +50,7 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
   #erasedAt = 0;
   #uses = 0;
   #isTrimming = false;
+  readonly #ahead = new Map<ProjectId, ReadAhead>();
   /** Estimates of the memory of open projects, in bytes. */
   #memory = new Map<FollowedProjectIndex, number>();
   /** Number of projects that were closed to save memory. */
@@ -80,8 +86,14 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
   /** The index of a project, which the caller holds, after `prepare`. */
   async #held(id: ProjectId, prepare: (index: FollowedProjectIndex) => Promise<void>): Promise<FollowedProjectIndex> {
     let index: FollowedProjectIndex;
-    do index = (await super.project(id)) as FollowedProjectIndex;
-    while (!index.hold());
+    do {
+      this.#readAhead(id);
+      try {
+        index = (await super.project(id)) as FollowedProjectIndex;
+      } finally {
+        this.#ahead.delete(id); // the next attempt reads again
+      }
+    } while (!index.hold());
     index.lastUse = ++this.#uses;
     try {
       await prepare(index);
@@ -94,6 +106,19 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
       this.#trim();
     }
     return index;
+  }
+
+  /** Begins to read the rows of a project whose files have yet to be opened: both take about as long. */
+  #readAhead(id: ProjectId): void {
+    const { shared, completedOf, directory } = this.#parts;
+    if (this.opened.has(id) || this.#ahead.has(id) || !existsSync(join(directory, id))) return;
+    const sequence = shared.sequence(id);
+    void Promise.allSettled([sequence]); // its failure is thrown where the number is used
+    const afterSequence = async function* () {
+      await sequence;
+      yield* completedOf(id);
+    };
+    this.#ahead.set(id, { sequence, completed: readAhead(afterSequence(), PAGES_AHEAD) });
   }
 
   /** Closes the least recently used projects until the others are within the limit. */
@@ -168,7 +193,8 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
     repairs: readonly string[],
   ): FollowedProjectIndex {
     for (const repair of repairs) this.#parts.log.warn({ projectId: id }, repair);
-    return new FollowedProjectIndex(id, native, parts, { repairs, follow: this.#parts });
+    const ahead = this.#ahead.get(id) ?? null;
+    return new FollowedProjectIndex(id, native, parts, { repairs, follow: this.#parts, ahead });
   }
 
   /** Changes do not open a project: opening can take long, and a change must not wait for it. */
