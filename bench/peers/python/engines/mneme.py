@@ -1,5 +1,6 @@
 """Its server with the model that the peers use, asked over HTTP. It reads title and text and embeds them itself. It
-returns passages, of which a long document has several, so 20 are requested to get 10 documents."""
+returns passages, of which a long document has several, so 20 are requested to get 10 documents. Rate limits are off.
+Searches beyond capacity wait (MNEME_SEARCH_BUDGET=off), because the other engines let them wait, too."""
 
 import http.client
 import json
@@ -52,6 +53,7 @@ class Peer(Engine):
             "MNEME_EMBEDDER": self.MODEL,
             "MNEME_PORT": str(self.port),
             "MNEME_RATE_LIMITS": "off",
+            "MNEME_SEARCH_BUDGET": "off",
         }
         with open(self.folder / "log", "ab") as log:
             # the folder has no mneme.toml, so that no settings of another server apply
