@@ -26,7 +26,10 @@ import numpy as np
 import psutil
 from engine import DIMENSIONS, Embedder, Engine, read_passages
 
-WARM_UP = 20
+#: Questions that are asked before the measurement: for so many seconds, but at least so many. Engines with a JIT
+#: compiler need hundreds of searches until they are as fast as a server that runs for a while.
+WARM_UP_SECONDS = 2.0
+WARM_UP_MIN = 20
 #: Texts per call of the model. Larger batches are slower, because their activations leave the cache of the processor.
 BATCH = 2
 #: Passages between two saved states of the embed step.
@@ -122,8 +125,10 @@ def ask(work: Path, name: str, mode: str, clients: int, seconds: float) -> dict:
         started = time.perf_counter()
         engine.open()
         opened = time.perf_counter() - started
-        for question in questions[:WARM_UP]:
-            engine.search(question, mode)
+        warmed, end = 0, time.perf_counter() + WARM_UP_SECONDS
+        while warmed < WARM_UP_MIN or time.perf_counter() < end:
+            engine.search(questions[warmed % len(questions)], mode)
+            warmed += 1
         times, found = [], []
         for question in questions:
             at = time.perf_counter()
