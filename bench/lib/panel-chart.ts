@@ -5,6 +5,8 @@
 export interface Panel {
   readonly title: string;
   readonly isLogarithmic: boolean;
+  /** Number of decimals of the labels; without it, three significant digits. */
+  readonly decimals?: number;
   /** Values by row; the first is labelled. */
   readonly points: readonly (readonly number[])[];
 }
@@ -75,7 +77,9 @@ export function panelChart({ title, subtitle, rows, panels }: PanelChart): strin
           `<line x1="${fixed(axis.at(tick))}" x2="${fixed(axis.at(tick))}" y1="${top}" y2="${end}" stroke="${GRID}"/>` +
           text(axis.at(tick), end + 16, short(tick), { size: 11, anchor: "middle", colour: QUIET }),
       ),
-      ...panel.points.map((points, at) => dots(points, axis, middle(at), colour(rows[at]?.series ?? ""))),
+      ...panel.points.map((points, at) =>
+        dots(points, panel.decimals, axis, middle(at), colour(rows[at]?.series ?? "")),
+      ),
     ].join("\n");
   });
   return [
@@ -97,7 +101,7 @@ interface Axis {
   readonly at: (value: number) => number;
 }
 
-function dots(points: readonly number[], axis: Axis, y: number, colour: string): string {
+function dots(points: readonly number[], decimals: number | undefined, axis: Axis, y: number, colour: string): string {
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined) return "";
   const [x, end] = [axis.at(first), axis.at(last)];
@@ -105,7 +109,12 @@ function dots(points: readonly number[], axis: Axis, y: number, colour: string):
     `<line x1="${fixed(x)}" x2="${fixed(end)}" y1="${y}" y2="${y}" stroke="${colour}" stroke-width="3" stroke-opacity=".35"/>`,
     points.length > 1 ? `<circle cx="${fixed(end)}" cy="${y}" r="3.5" fill="${colour}" fill-opacity=".55"/>` : "",
     `<circle cx="${fixed(x)}" cy="${y}" r="5" fill="${colour}"/>`,
-    text(end + 9, y + 4, points.map(short).join("–"), { size: 11, colour: QUIET }),
+    text(
+      end + 9,
+      y + 4,
+      points.map((value) => (decimals === undefined ? short(value) : value.toFixed(decimals))).join("–"),
+      { size: 11, colour: QUIET },
+    ),
   ].join("");
 }
 

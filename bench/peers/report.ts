@@ -107,7 +107,7 @@ export function rowsOf(
 ): readonly PeerRow[] {
   return [...asked].flatMap(([mode, rounds]) => {
     if (rounds.length === 0) return [];
-    const over = (figure: (round: Asked) => number) => percentile(0.5, rounds.map(figure));
+    const over = (figure: (round: Asked) => number) => median(rounds.map(figure));
     const quality = (metric: typeof ndcgAt, depth: number) =>
       isJudged
         ? rounded(
@@ -217,6 +217,7 @@ export function comparisonChart(comparison: Comparison): string {
     panels.unshift({
       title: "nDCG@10 (more is better)",
       isLogarithmic: false,
+      decimals: 3,
       points: rows.map(({ ndcg_10 }) => (ndcg_10 === null ? [] : [ndcg_10])),
     });
   }
@@ -250,6 +251,12 @@ function sortedRows(rows: readonly PeerRow[]): readonly PeerRow[] {
     if (left.engine === right.engine) return left.kind === "peer" ? rank(right) - rank(left) : 0;
     return (best.get(right.engine) ?? 0) - (best.get(left.engine) ?? 0);
   });
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = [Math.floor((sorted.length - 1) / 2), Math.ceil((sorted.length - 1) / 2)];
+  return mean(middle.map((at) => sorted[at] ?? Number.NaN));
 }
 
 function rounded(value: number, digits: number): number {

@@ -94,6 +94,11 @@ describe("figures", () => {
     });
   });
 
+  test("of two rounds are between them", () => {
+    const asked = new Map([["hybrid", rounds.slice(0, 2)]]);
+    expect(rowsOf({ ...measured, asked }, QUESTIONS, true, 60)[0]).toMatchObject({ p50_ms: 3, p95_ms: 30 });
+  });
+
   test("count the embedding of the passages only for engines that use the vectors", () => {
     const own = { ...measured, build: { ...BUILD, uses_vectors: false } };
     expect(rowsOf(own, QUESTIONS, true, 60)[0]?.build_s).toBe(3);
