@@ -103,8 +103,9 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
   const defaults = parseConfig(
     [],
-    // tests send more requests per minute than the limits allow; tests of the limits set their own
-    { MNEME_DATA_DIR: dataDir, MNEME_ADMIN_KEY: TEST_KEY, MNEME_RATE_LIMITS: "off" },
+    // tests send more requests per minute than the limits allow, and more searches at once than a busy machine answers
+    // in time; tests of the limits set their own
+    { MNEME_DATA_DIR: dataDir, MNEME_ADMIN_KEY: TEST_KEY, MNEME_RATE_LIMITS: "off", MNEME_SEARCH_BUDGET: "off" },
     {
       workingDirectory: dataDir,
       shippedModelsDirectory: () => join(import.meta.dir, "../../data/models"),
