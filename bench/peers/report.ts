@@ -87,6 +87,7 @@ export interface Comparison extends Conditions {
 }
 
 const MIB = 2 ** 20;
+const COLUMNS_MAX = 120;
 
 /** Reads the result of a build step. */
 export function buildOf(result: JsonRecord): Build {
@@ -160,13 +161,16 @@ export function markdownOf(comparison: Comparison, chartFile: string): string {
   const { machine, versions } = comparison;
   const failures = Object.entries(comparison.failures).map(([name, why]) => `- ${name}: ${why}`);
   const commit = versions.commit === null ? "" : ` (${versions.commit})`;
+  const settings = Object.entries(comparison.settings).map(([name, setting]) => `- **${name}**: ${setting}`);
   return [
     `# Mneme and other engines: ${comparison.collection}`,
     "",
-    `- ${conditionsText(comparison)}`,
-    `- Date: ${comparison.date.slice(0, 10)}. Machine: ${machine.cpu}, ${machine.cores} cores, ${machine.memory_gib} GiB, ${machine.os}`,
-    `- Mneme ${versions.mneme}${commit}, Bun ${versions.bun}`,
-    `- Embedding all passages once for the peers took ${comparison.embedding_seconds} s; it is part of the build times of the engines that use vectors.`,
+    ...[
+      `- ${conditionsText(comparison)}`,
+      `- Date: ${comparison.date.slice(0, 10)}. Machine: ${machine.cpu}, ${machine.cores} cores, ${machine.memory_gib} GiB, ${machine.os}`,
+      `- Mneme ${versions.mneme}${commit}, Bun ${versions.bun}`,
+      `- Embedding all passages once for the peers took ${comparison.embedding_seconds} s; it is part of the build times of the engines that use vectors.`,
+    ].flatMap(wrapped),
     "",
     `![${comparison.collection}](${chartFile})`,
     "",
@@ -174,10 +178,21 @@ export function markdownOf(comparison: Comparison, chartFile: string): string {
     "",
     "## How each engine is set",
     "",
-    ...Object.entries(comparison.settings).map(([name, setting]) => `- **${name}**: ${setting}`),
-    ...(failures.length === 0 ? [] : ["", "## Not measured", "", ...failures]),
+    ...settings.flatMap(wrapped),
+    ...(failures.length === 0 ? [] : ["", "## Not measured", "", ...failures.flatMap(wrapped)]),
     "",
   ].join("\n");
+}
+
+// Wraps an item of a list, as the house rules ask of pages.
+function wrapped(item: string): readonly string[] {
+  const lines: string[] = [];
+  for (const word of item.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= COLUMNS_MAX) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(last === undefined ? word : `  ${word}`);
+  }
+  return lines;
 }
 
 /** The table in Markdown, sorted by quality within Mneme and within the others. */
