@@ -109,9 +109,9 @@ impl TextIndex {
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         self.with_writer(|writer| {
             // Some documents are in memory at a time, because they take more memory than their texts.
-            let documents = chunks.chunks(DOCUMENTS_AT_ONCE).flat_map(|chunks| {
-                map_shared(chunks, |chunk| schema::document(chunk, &self.fields, &self.analyzer))
-            });
+            let documents = chunks
+                .chunks(DOCUMENTS_AT_ONCE)
+                .flat_map(|chunks| map_shared(chunks, |chunk| schema::document(chunk, &self.fields, &self.analyzer)));
             let mut stemmings = self.snapshot().stemmings.clone();
             let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;
             self.read(searcher, stemmings)
