@@ -17,6 +17,7 @@ import { didYouMean } from "./kit/nearest.ts";
 import {
   bytesOrNone,
   integer,
+  numberOrOff,
   oneOf,
   parsePath,
   type Setting,
@@ -72,6 +73,8 @@ export interface Config {
   readonly hnswMinChunks: number;
   /** See `SearchAdmissionOptions.budgetFactor`. */
   readonly searchBudget: number;
+  /** See `RetrievalParts.rerankDeadlineMs`. */
+  readonly rerankDeadline: number;
   /** Plan of new projects for which no plan is given. */
   readonly defaultPlan: Plan;
   readonly rateLimits: RateLimitTable;
@@ -232,16 +235,13 @@ export const SETTINGS = {
     "search-budget",
     "off|NUMBER",
     "Factor of the times within which searches end while there are more than the server can answer (fast 100 ms, hybrid 150, balanced 300, precise 800); further searches are refused. `off`: they wait",
-    {
-      defaultValue: () => 1,
-      defaultText: "1",
-      expects: "`off` or a number from 0.1 to 100",
-      parse: (text) => {
-        if (text === "off") return Number.POSITIVE_INFINITY;
-        const factor = /^\d{1,3}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-        return factor >= 0.1 && factor <= 100 ? factor : undefined;
-      },
-    },
+    numberOrOff(0.1, 100, 1),
+  ),
+  rerankDeadline: setting<number>(
+    "rerank-deadline",
+    "off|NUMBER",
+    "Milliseconds after which a search in balanced or precise continues with what the reranker has read. `off`: the reranker reads everything, so that results never depend on how busy the machine is",
+    numberOrOff(1, 60_000, 2_000),
   ),
   defaultPlan: setting<Plan>(
     "default-plan",
@@ -428,6 +428,7 @@ export function parseConfig(
     gpuMemoryMax: read(SETTINGS.gpuMemoryMax),
     embedderUpgrade: read(SETTINGS.embedderUpgrade),
     searchBudget: read(SETTINGS.searchBudget),
+    rerankDeadline: read(SETTINGS.rerankDeadline),
     defaultPlan: read(SETTINGS.defaultPlan),
     embedderChangeRate: read(SETTINGS.embedderChangeRate),
     hnswMinChunks: read(SETTINGS.hnswMinChunks),

@@ -39,12 +39,6 @@ export interface OpenRetrieval {
 }
 
 /**
- * Deadline in milliseconds that replaces the deadline of the mode. It is longer, so that reranking is not skipped for
- * some questions on a busy machine.
- */
-export const RERANK_DEADLINE_MS = 60_000;
-
-/**
  * Searches for one question after the other, each in its user's memories.
  * @param label label of the progress display
  * @param changes replace constants of the mode
@@ -71,7 +65,7 @@ export async function searchAll(
       scope: { projectId, user },
       filter: null,
     } as const;
-    rankings.push(await search(parts, request, { rerankDeadlineMs: RERANK_DEADLINE_MS, ...changes }));
+    rankings.push(await search(parts, request, changes));
     progress.show(at / queries.length, `${at} of ${queries.length} questions`);
   }
   progress.finish(`${label}: ${queries.length} questions`);
@@ -135,7 +129,11 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   await lanes.ready();
   const opened = opening.move();
   return {
-    parts: { index, memories, accounts: stores.accounts, embedders, rerankers, languageOf: queryLanguage, clock },
+    parts: {
+      ...{ index, memories, accounts: stores.accounts, embedders, rerankers, languageOf: queryLanguage, clock },
+      // quality must not depend on how busy the machine is
+      rerankDeadlineMs: Number.POSITIVE_INFINITY,
+    },
     archive,
     projectId,
     projects,

@@ -18,7 +18,7 @@ import { CachingReranker } from "./caching-reranker.ts";
 import { readJudgedQueries, spread } from "./collection.ts";
 import { finalScores } from "./logistic.ts";
 import { benchEmbedder, EMBEDDER_ID, wrappedRerankers } from "./models.ts";
-import { type OpenRetrieval, openRetrieval, RERANK_DEADLINE_MS } from "./open-retrieval.ts";
+import { type OpenRetrieval, openRetrieval } from "./open-retrieval.ts";
 import { memoryOfNote, type Note, type Person, type PersonalQuestion, questionsIn } from "./personal.ts";
 import { isRight } from "./personal-scores.ts";
 import { collectionContent, documentsAt, ingestLines, serve } from "./served-collection.ts";
@@ -313,7 +313,7 @@ async function ask(
     filter: filters === null ? null : parseFilter(filters),
     ...(asOf !== null && { asOf }),
   } as const;
-  const ranking = await search(parts, request, { rerankDeadlineMs: RERANK_DEADLINE_MS, ...changes });
+  const ranking = await search(parts, request, changes);
   const actual: ScoreParts = {
     text: ranking.results.some((result) => result.signals.text !== undefined),
     graph: ranking.stages.some((stage) => stage.name === "graph" && stage.candidates > 0),

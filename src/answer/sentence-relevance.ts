@@ -23,18 +23,15 @@ export interface SentenceScorerParts {
   readonly reranker: Reranker | null;
   /** The language of a question, BCP 47; `und` when unsure. */
   readonly languageOf: (question: string) => string | Promise<string>;
-  /** Deadline in milliseconds, after which there is no score. Default: as long as a search waits for the reranker. */
-  readonly deadlineMs?: number;
+  /** Deadline in milliseconds, after which there is no score. */
+  readonly rerankDeadlineMs: number;
 }
-
-/** The default is the deadline for reranking passages, although sentences have fewer tokens. */
-const DEADLINE_MS = 2_000;
 
 /** Scores (question, sentence) pairs with the reranker. */
 export function rerankerSentenceScorer({
   reranker,
   languageOf,
-  deadlineMs = DEADLINE_MS,
+  rerankDeadlineMs: deadlineMs,
 }: SentenceScorerParts): ScoreSentences {
   return async (question, sentences, signal) => {
     signal.throwIfAborted();

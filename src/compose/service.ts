@@ -437,20 +437,20 @@ function createOperations(
     readonly admission: SearchAdmission;
   },
 ): readonly Operation[] {
-  const { index, models, model, guard, worker, wakeChanges, wakeDispatcher } = parts;
+  const { index, models, model, guard, worker, wakeChanges, wakeDispatcher, admission } = parts;
   const { stores, transactions, files } = parts.storage;
   const { memories, retirement, accounts, projectModels, users, chats, webhooks, extractions } = stores;
   const { embedders, rerankers } = models;
   const wakeIngest = () => worker.wake();
-
-  const searching = { index, memories, accounts, embedders, rerankers, languageOf: queryLanguage, clock };
-  const search = new SearchService({ ...searching, admission: parts.admission });
+  const reading = { languageOf: queryLanguage, rerankDeadlineMs: config.rerankDeadline };
+  const searching = { index, memories, accounts, embedders, rerankers, ...reading, clock };
+  const search = new SearchService({ ...searching, admission });
   const answers = new AnswerService({
     search,
     accounts,
     quota: parts.coordination.quotas,
     generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
-    reading: { languageOf: queryLanguage },
+    reading,
   });
   return allOperations({
     jsonBodies: nativeJsonBodies,

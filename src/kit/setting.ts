@@ -70,6 +70,20 @@ export function setting<Value>(
   };
 }
 
+/** A number with up to three decimals from `least` to `most`, or `off`, which is infinity. */
+export function numberOrOff(least: number, most: number, defaultValue: number): SettingRest<number> {
+  return {
+    defaultValue: () => defaultValue,
+    defaultText: String(defaultValue),
+    expects: `\`off\` or a number from ${least} to ${most}`,
+    parse: (text) => {
+      if (text === "off") return Number.POSITIVE_INFINITY;
+      const number = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+      return number >= least && number <= most ? number : undefined;
+    },
+  };
+}
+
 /** A whole number, limits included. */
 export function integer(least: number, most: number, defaultValue: number): SettingRest<number> {
   return {

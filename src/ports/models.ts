@@ -109,7 +109,8 @@ export interface ScoreOptions {
   /** Allows estimates instead of logits for some passages; an implementation may ignore it. */
   readonly earlyExit?: EarlyExit | undefined;
   /**
-   * Deadline in milliseconds from the call. After it, passages that are not scored yet get NaN. Default: none.
+   * Deadline in milliseconds from the call. After it, passages that are not scored yet get NaN. Infinity: none, which
+   * is the default.
    */
   readonly deadlineMs?: number | undefined;
 }

@@ -60,10 +60,6 @@ interface ModeConstants {
    * the pairs with the other tokens are then estimates.
    */
   readonly rerankFullTokensMax: number;
-  /**
-   * Deadline of the reranker in milliseconds. After it, the search continues with the passages that were read.
-   */
-  readonly rerankDeadlineMs: number;
 }
 
 /** Maximum number of tokens of one (question, passage) pair; the reranker cuts the rest. */
@@ -96,7 +92,6 @@ const NO_RERANKER = {
   rerankDepth: 0,
   rerankTokensMax: 0,
   rerankFullTokensMax: 0,
-  rerankDeadlineMs: 0,
 };
 
 /** A mode for passages of an embedding model with this tuning. */
@@ -173,7 +168,6 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     rerankDepth: 20,
     rerankTokensMax: 10 * RERANKED_TOKENS_MAX,
     rerankFullTokensMax: 7.5 * RERANKED_TOKENS_MAX,
-    rerankDeadlineMs: 2_000,
   },
   precise: {
     vectorCandidates: 200,
@@ -186,7 +180,6 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
     rerankDepth: 30,
     rerankTokensMax: 15 * RERANKED_TOKENS_MAX,
     rerankFullTokensMax: Number.POSITIVE_INFINITY,
-    rerankDeadlineMs: 2_000,
   },
 };
 

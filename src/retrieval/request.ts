@@ -35,6 +35,11 @@ export interface RetrievalParts {
   /** The language of a query, BCP 47; `und` if unsure. */
   readonly languageOf: (query: string) => string | Promise<string>;
   readonly clock: Clock;
+  /**
+   * Time in milliseconds after which a search continues with the passages that the reranker has read; Infinity: it
+   * waits for all. By default many times what reranking takes, so it is reached only on a very busy machine.
+   */
+  readonly rerankDeadlineMs: number;
 }
 
 /** A running search: the state that all of its steps share. */

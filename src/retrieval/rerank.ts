@@ -10,12 +10,12 @@ import { blendRerank, type Candidate, earlyExitFor, NO_GRAPH, rerankedCount } fr
 import type { Search } from "./request.ts";
 
 /**
- * Reranks the candidates and returns them in their new order. Passages that the reranker has not read by the mode's
+ * Reranks the candidates and returns them in their new order. Passages that the reranker has not read by the
  * deadline are ranked as if it had no opinion on them, and get no rerank signal, because a late answer is worth less
  * than one with less reranking. `explain` shows how many were read and how many skipped.
  */
 export async function rerank(
-  { request, mode, watch }: Search,
+  { parts, request, mode, watch }: Search,
   reranker: Reranker,
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
@@ -35,7 +35,7 @@ export async function rerank(
     signal: request.signal,
     onBegin: () => watch.lap("queue", 1),
     earlyExit: earlyExitFor(read, mode, graph),
-    deadlineMs: mode.rerankDeadlineMs,
+    deadlineMs: parts.rerankDeadlineMs,
   });
   const scored = [...logits.entries()].filter(([, logit]) => !Number.isNaN(logit));
   watch.lap("rerank", scored.length, readCount - scored.length);

@@ -10,7 +10,7 @@ const UNBOUND = new AbortController().signal;
 
 function reading(score: Reranker["score"], language = "en", deadlineMs = 60_000) {
   const reranker = { languages: ["en"], score };
-  return rerankerSentenceScorer({ reranker, languageOf: () => language, deadlineMs });
+  return rerankerSentenceScorer({ reranker, languageOf: () => language, rerankDeadlineMs: deadlineMs });
 }
 const unexpected = () => Promise.reject(new Error("the model must not be called"));
 /** A reranker that scores nothing before its deadline and rejects when it is aborted, like a lane. */
@@ -34,7 +34,7 @@ test("a question in an unsupported language gets no scores", async () => {
 
 describe("there are no scores", () => {
   test("without a reranker", async () => {
-    const score = rerankerSentenceScorer({ reranker: null, languageOf: () => "en" });
+    const score = rerankerSentenceScorer({ reranker: null, languageOf: () => "en", rerankDeadlineMs: 60_000 });
     expect(await score("Who?", ["Ada."], UNBOUND)).toBeNull();
   });
 

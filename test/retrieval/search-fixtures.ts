@@ -20,6 +20,9 @@ export const neutralReranker: TestReranker = {
   },
 };
 
+/** Deadline of the reranker in `searchIn`, in milliseconds. */
+export const DEADLINE_MS = 60_000;
+
 /** Searches the project of a harness. Default: the query "red kite", all users, mode balanced. */
 export function searchIn(
   harness: IngestHarness,
@@ -29,7 +32,7 @@ export function searchIn(
   const { index, memories, accounts, embedders, clock, projectId } = harness;
   const rerankers = { for: () => reranker && { languages: ["en"], ...reranker } };
   return search(
-    { index, memories, accounts, embedders, rerankers, clock, languageOf: () => "und" },
+    { index, memories, accounts, embedders, rerankers, clock, languageOf: () => "und", rerankDeadlineMs: DEADLINE_MS },
     {
       ...{ query: "red kite", mode: "balanced", limit: 10, scoreMin: 0, includeGraph: false, filter: null },
       scope: { projectId, user: null },

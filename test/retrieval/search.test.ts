@@ -10,6 +10,7 @@ import { MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import {
+  DEADLINE_MS,
   embedMarkedSimilarities,
   neutralReranker,
   searchIn,
@@ -284,7 +285,7 @@ describe("changes while a search runs", () => {
     await store({ content: "A red kite." });
     const late: TestReranker = {
       score: async (_, passages, { deadlineMs } = {}) => {
-        expect(deadlineMs).toBe(MODES.balanced.rerankDeadlineMs);
+        expect(deadlineMs).toBe(DEADLINE_MS);
         return new Float32Array(passages.length).fill(Number.NaN);
       },
     };

@@ -67,7 +67,7 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
     accounts,
     quota: new QueryQuota(accounts, systemClock),
     generation: { model, operator, contextTokens: 8_192, clock: systemClock },
-    reading: { languageOf: () => language },
+    reading: { languageOf: () => language, rerankDeadlineMs: Number.POSITIVE_INFINITY },
   });
   return { viewer, answers, model };
 }

@@ -112,7 +112,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
     accounts: stores.accounts,
     quota: new QueryQuota(stores.accounts, systemClock),
     generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
-    reading: { languageOf: () => "en" },
+    reading: { languageOf: () => "en", rerankDeadlineMs: Number.POSITIVE_INFINITY },
   });
 }
 

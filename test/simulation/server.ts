@@ -126,7 +126,8 @@ export class Server {
     this.users = new UserService({ users, index, wakeIngest });
     const languageOf = () => "en";
     const admission = new SearchAdmission({ budgetFactor: Number.POSITIVE_INFINITY });
-    this.search = new SearchService({ index, memories, accounts, embedders, rerankers, languageOf, clock, admission });
+    const reading = { languageOf, rerankDeadlineMs: Number.POSITIVE_INFINITY };
+    this.search = new SearchService({ index, memories, accounts, embedders, rerankers, ...reading, clock, admission });
     const wakeChanges = () => this.#changer.wake();
     this.models = new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges });
   }

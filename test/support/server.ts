@@ -155,6 +155,7 @@ function environmentFor(
     MNEME_RATE_LIMITS: "off",
     // and more searches at once than a busy machine answers in time
     MNEME_SEARCH_BUDGET: "off",
+    MNEME_RERANK_DEADLINE: "off",
   };
   for (const [name, value] of Object.entries(more)) environment[name] = value ?? undefined;
   for (const name of Object.keys(environment)) if (environment[name] === undefined) delete environment[name];

@@ -334,8 +334,8 @@ class LaneGroup implements Lanes {
     if (priority === "query") this.queryStarted();
     const abort = () => this.fail(call, signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
-    const timer =
-      options.deadlineMs === undefined ? undefined : setTimeout(() => this.endEarly(call), options.deadlineMs);
+    const { deadlineMs = Number.POSITIVE_INFINITY } = options;
+    const timer = deadlineMs < Number.POSITIVE_INFINITY ? setTimeout(() => this.endEarly(call), deadlineMs) : undefined;
     this.schedule.add(units);
     this.distribute();
     try {

@@ -312,7 +312,7 @@ export class PostgresJobStore implements JobStore {
     return keys;
   }
 
-  /** Gives these memories leases, in their order. */
+  /** Gives these memories leases, in their order. Leaves out those that were removed with their project meanwhile. */
   async #lease(
     keys: readonly bigint[],
     projects: readonly NextProject[],
@@ -324,11 +324,12 @@ export class PostgresJobStore implements JobStore {
     const projectIds = new Map(projects.map(({ project_key, id }) => [project_key, id]));
     const withFacts = rows.filter(hasStoredFacts).map(({ memory_key }) => memory_key);
     const facts = withFacts.length === 0 ? new Map<bigint, Facts>() : await this.#factsOf(withFacts);
-    return keys.map((key) => {
+    return keys.flatMap((key) => {
       const row = claimed.get(key);
-      const projectId = row === undefined ? undefined : projectIds.get(row.project_key);
-      invariant(row !== undefined && projectId !== undefined, "a job vanished within its own claim");
-      return toJob(row, { projectId, lease: Number(row.lease), facts: factsOf(facts.get(key) ?? null) });
+      if (row === undefined) return [];
+      const projectId = projectIds.get(row.project_key);
+      invariant(projectId !== undefined, "a job's project is one of those it was chosen from");
+      return [toJob(row, { projectId, lease: Number(row.lease), facts: factsOf(facts.get(key) ?? null) })];
     });
   }
 
