@@ -32,6 +32,7 @@ Compares vectors of a GPU with those of the CPU on a judged collection, also mix
   --from FOLDER            judged collection in BEIR layout (default: ${DEFAULT_COLLECTION})
   --passages N             at most so many passages: the relevant ones, and others (default: all)
   --graph-on-cpu           compares only, and computes the GPU's graph on the CPU: for machines without GPU
+  --compare-only           compares only
   --out FOLDER             folder for the results of \`mneme bench\` (default: gpu-results)`;
 
 /** Number of texts per call, as in ingestion. */
@@ -53,6 +54,7 @@ async function main(): Promise<void> {
     "--from": "value",
     "--passages": "value",
     "--graph-on-cpu": "switch",
+    "--compare-only": "switch",
     "--out": "value",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
@@ -70,7 +72,7 @@ async function main(): Promise<void> {
     ? { modelsDir: convertedModel(folder), runtime: "onnxruntime", preloadsReranker: false }
     : { gpu: gpuOptions(settings) };
   await compare(flags.get("--from") ?? DEFAULT_COLLECTION, Number(flags.get("--passages") ?? Number.MAX_VALUE), half);
-  if (isOnCpu) return;
+  if (isOnCpu || flags.has("--compare-only")) return;
   const out = resolve(flags.get("--out") ?? "gpu-results");
   for (const what of ["modes", "load", "ingest"]) {
     const [cpu, gpu] = ["cpu", "gpu"].map((name) => join(out, what, name));

@@ -7,6 +7,7 @@ import { parseTrustedProxies, type TrustedProxies } from "./account/client-addre
 import { parseRateLimits, RATE_LIMITS, type RateLimitTable } from "./account/rate-limits.ts";
 import { GPU_MEMORY_MIN_MIB } from "./adapters/inference/gpu/gpu-target.ts";
 import { MODEL_PROVIDER, type ModelProvider } from "./adapters/inference/gpu/model-provider.ts";
+import { LANES_MAX } from "./adapters/inference/lane-count.ts";
 import { MODEL_RUNTIMES, type ModelRuntime } from "./adapters/inference/lane-protocol.ts";
 import { AllowList } from "./adapters/outbound/addresses.ts";
 import { parseOrigins } from "./api/cors.ts";
@@ -16,10 +17,13 @@ import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
 import {
   bytesOrNone,
+  directoryOrNone,
   integer,
+  integerOrChosen,
   numberOrOff,
   oneOf,
   parsePath,
+  parseWebAddress,
   type Setting,
   type StartPlace,
   seconds,
@@ -59,7 +63,7 @@ export interface Config {
   /** Id of the default embedder. */
   readonly embedder: string;
   readonly logLevel: LogLevel;
-  readonly lanes: number;
+  readonly lanes: number | null; // null: as many as fit the machine
   readonly modelRuntime: ModelRuntime;
   readonly modelProvider: ModelProvider;
   /** Folder with onnxruntime's GPU libraries; null if there is none. */
@@ -100,6 +104,7 @@ export interface Config {
 }
 
 const DEFAULT_EMBEDDER = "mneme-e5-small";
+const LANES = integerOrChosen(1, LANES_MAX, "one per core, at least 2; two per GPU");
 
 /** Every setting of the program. */
 export const SETTINGS = {
@@ -161,12 +166,12 @@ export const SETTINGS = {
       isSecret: true,
     },
   ),
-  modelsDir: setting<string | null>("models-dir", "DIRECTORY", "Folder of the models, with one folder per model", {
-    defaultValue: () => null,
-    defaultText: "the included models",
-    expects: "a directory",
-    parse: parsePath,
-  }),
+  modelsDir: setting(
+    "models-dir",
+    "DIRECTORY",
+    "Folder of the models, with one folder per model",
+    directoryOrNone("the included models"),
+  ),
   embedder: setting<string>("embedder", "MODEL", "Embedding model of new projects; `mneme models list` shows all", {
     defaultValue: () => DEFAULT_EMBEDDER,
     defaultText: DEFAULT_EMBEDDER,
@@ -179,7 +184,7 @@ export const SETTINGS = {
     expects: `one of ${LOG_LEVELS.join(", ")}`,
     parse: (text) => LOG_LEVELS.find((level) => level === text),
   }),
-  lanes: setting<number>("lanes", "NUMBER", "Processes that run models; about one per core", integer(1, 8, 2)),
+  lanes: setting<number | null>("lanes", "NUMBER", "Processes that run models, 170 to 250 MB each", LANES),
   modelRuntime: setting<ModelRuntime>(
     "model-runtime",
     "NAME",
@@ -196,7 +201,7 @@ export const SETTINGS = {
     "onnxruntime-dir",
     "DIRECTORY",
     "Folder with the libraries of `onnxruntime-gpu`, for GPUs; see docs/gpu.md",
-    { defaultValue: () => null, defaultText: "none", expects: "a directory", parse: parsePath },
+    directoryOrNone("none"),
   ),
   gpuMemoryMax: setting<number | null>(
     "gpu-memory-max",
@@ -490,8 +495,4 @@ function refuseUnknownVariables(environment: Readonly<Record<string, string | un
     if (!name.startsWith("MNEME_") || known.includes(name) || FOREIGN_VARIABLES.test(name)) continue;
     throw new UsageError(`Unknown environment variable ${name}.${didYouMean(name, known)}`);
   }
-}
-
-function parseWebAddress(text: string): string | undefined {
-  return /^https?:\/\/[^\s\\]+$/i.test(text) && URL.canParse(text) ? text : undefined;
 }

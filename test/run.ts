@@ -76,7 +76,8 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
       ],
       {
         cwd: ROOT,
-        env: { ...process.env, ...postgres, TMPDIR: folder },
+        // two lanes per server on every machine, so that many servers at once fit its memory
+        env: { MNEME_LANES: "2", ...process.env, ...postgres, TMPDIR: folder },
         ...({ stdin: "ignore", stdout: "inherit", stderr: "inherit" } as const),
       },
     );

@@ -103,7 +103,7 @@ export async function runBenchmark({ name, fills, measure }: Benchmark, start: H
     machine: thisMachine(),
     versions: theseVersions(),
     models: { embedder: embedder.id, fingerprint: embedder.fingerprint, reranker },
-    options: { data: workload.name, lanes: config.lanes, ...start.options },
+    options: { data: workload.name, lanes: bare.lanes, ...start.options },
     ...findings,
   };
 }

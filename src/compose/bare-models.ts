@@ -33,6 +33,8 @@ export interface BareModels {
    * be prepared
    */
   readonly chunkTexts: (texts: readonly BareText[]) => Promise<readonly (readonly string[])[]>;
+  /** Number of processes that run the models. */
+  readonly lanes: number;
   /** Number of tokens of a text, as the embedder counts them. */
   readonly tokensOf: (text: string) => number;
   readonly close: () => Promise<void>;
@@ -60,6 +62,7 @@ export async function startBareModels({ config, log }: { readonly config: Config
     const bare: BareModels = {
       embedder: { id: embedder.id, dimensions: embedder.dimensions, fingerprint: fingerprintOf(description) },
       reranker: description.reranker,
+      lanes: lanes.status().lanes.length,
       embedQuestion: (text) => embedder.embed([text], { purpose: "query", priority: "query" }),
       embedChunks: (texts) => embedder.embed(texts, { purpose: "passage", priority: "ingest" }),
       rerank: async (question, passages, earlyExit) => {

@@ -97,6 +97,11 @@ export function integer(least: number, most: number, defaultValue: number): Sett
   };
 }
 
+/** An integer that the program chooses itself without the setting. `chosen` says how, for the documentation. */
+export function integerOrChosen(least: number, most: number, chosen: string): SettingRest<number | null> {
+  return { ...integer(least, most, least), defaultValue: () => null, defaultText: chosen };
+}
+
 /** A setting that the operator gives in seconds and the program stores in milliseconds. */
 export function seconds(defaultSeconds: number, leastSeconds = 1): SettingRest<number> {
   const inSeconds = integer(leastSeconds, 3_600, defaultSeconds);
@@ -126,6 +131,11 @@ export function bytesOrNone(leastMiB: number): SettingRest<number | null> {
   };
 }
 
+/** A directory. Without the setting there is none, or what `defaultText` says. */
+export function directoryOrNone(defaultText: string): SettingRest<string | null> {
+  return { defaultValue: () => null, defaultText, expects: "a directory", parse: parsePath };
+}
+
 /** One of a few names; the first is the default. */
 export function oneOf<Name extends string>(names: readonly [Name, ...Name[]]): SettingRest<Name> {
   return {
@@ -139,4 +149,9 @@ export function oneOf<Name extends string>(names: readonly [Name, ...Name[]]): S
 /** A path, relative to the working directory. */
 export function parsePath(text: string, place: StartPlace): string | undefined {
   return text === "" || text.includes("\0") ? undefined : resolve(place.workingDirectory, text);
+}
+
+/** An http or https address, as it was written; undefined if it is none. */
+export function parseWebAddress(text: string): string | undefined {
+  return /^https?:\/\/[^\s\\]+$/i.test(text) && URL.canParse(text) ? text : undefined;
 }

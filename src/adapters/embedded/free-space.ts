@@ -3,11 +3,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { freemem } from "node:os";
+import { cgroupText } from "../../kit/machine-share.ts";
 
 /** Memory that the kernel could give to programs, including what it would take from its file cache. */
 const MEMORY_FILE = "/proc/meminfo";
-/** Limit, use and file cache of the container (cgroup v2). */
-const CGROUP = "/sys/fs/cgroup";
 
 /** Free bytes of the disk with `directory`, and of the memory that this process may use. */
 export async function freeSpace(
@@ -23,10 +22,10 @@ function freeOfMachine(): number {
 }
 
 function freeOfContainer(): number {
-  const limit = Number.parseInt(textOf(`${CGROUP}/memory.max`), 10);
-  const used = Number.parseInt(textOf(`${CGROUP}/memory.current`), 10);
+  const limit = Number.parseInt(cgroupText("memory.max"), 10);
+  const used = Number.parseInt(cgroupText("memory.current"), 10);
   if (Number.isNaN(limit) || Number.isNaN(used)) return Number.POSITIVE_INFINITY;
-  const [, cached = "0"] = /^inactive_file (\d+)$/m.exec(textOf(`${CGROUP}/memory.stat`)) ?? [];
+  const [, cached = "0"] = /^inactive_file (\d+)$/m.exec(cgroupText("memory.stat")) ?? [];
   return Math.max(0, limit - used + Number(cached));
 }
 

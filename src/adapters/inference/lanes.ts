@@ -6,10 +6,12 @@ import { childCommand } from "../../children/command.ts";
 import { ChildGone, superviseChild } from "../../children/supervisor.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
+import { machineShare } from "../../kit/machine-share.ts";
 import type { Embedders, EmbedOptions, Priority, Rerankers, ScoreOptions } from "../../ports/models.ts";
 import { type Call, deliver, requestOf } from "./calls.ts";
 import { type GpuOptions, type GpuPlan, planGpus } from "./gpu/gpu-plan.ts";
 import { LaneGpu } from "./gpu/lane-gpu.ts";
+import { laneCountFor } from "./lane-count.ts";
 import { failureOf, overloaded, unavailable } from "./lane-faults.ts";
 import {
   type LaneHello,
@@ -32,8 +34,11 @@ export interface LanesOptions {
   readonly modelsDir: string;
   /** Id of the default embedder. Lanes load it and its reranker when they start, other models when they are needed. */
   readonly embedder: string;
-  /** Number of processes, each with one thread: the first for queries, the others for ingest. Default 2. */
-  readonly lanes?: number;
+  /**
+   * Number of processes, each with one thread: the first for queries, the others for ingest. Default: as many as fit
+   * the machine (lane-count.ts).
+   */
+  readonly lanes?: number | null;
   /** Runtime of the models. Default `auto`. */
   readonly runtime?: ModelRuntime;
   /** The operator's settings about GPUs. Default: all lanes compute on the CPU. */
@@ -160,7 +165,8 @@ class LaneGroup implements Lanes {
     this.queryCallsMax = options.queryCallsMax ?? QUERY_CALLS_MAX;
     this.ingestTokensMax = options.ingestTokensMax ?? INGEST_TOKENS_MAX;
     this.gpus = planGpus(options.gpu ?? { provider: { kind: "cpu" }, libraryDir: null, memoryBytesMax: null });
-    this.lanes = laneRoles(options.lanes ?? 2).map((role, index) => ({
+    const count = options.lanes ?? laneCountFor({ ...machineShare(), gpus: this.gpus.devices.length });
+    this.lanes = laneRoles(count).map((role, index) => ({
       ...{ name: `lane-${index}-${role}`, role, child: null, inFlight: 0, tookQueryLast: false, loaded: new Map() },
       ...{ gpu: null, gpuProblem: this.gpus.problem },
     }));
