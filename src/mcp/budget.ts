@@ -10,6 +10,12 @@ export const TOKENS_MIN = 100;
 const TOKENS_MAX = 100_000;
 /** Shortest beginning of a text that is worth showing, in tokens. */
 const EXCERPT_TOKENS_MIN = 24;
+/** Attributes that can be large, in the order in which they are left out. */
+const LARGE_ATTRIBUTES = ["metadata", "tags", "externalId", "title"];
+/** Share of `max_tokens` that the attributes of one item of several may take. */
+const ATTRIBUTES_SHARE = 0.25;
+/** What attributes may take in any case, in tokens: ids, times and some tags. */
+const ATTRIBUTES_TOKENS_MIN = 120;
 
 /** The argument `max_tokens`. */
 export function MaxTokens(byDefault: number) {
@@ -41,37 +47,71 @@ export function tokensOf(value: unknown): number {
   return estimatedTokens(JSON.stringify(value));
 }
 
+/** An item with a text and attributes. */
+interface Item {
+  readonly content: string;
+}
+
+/** An item as it is shown. */
+export interface Lightened<I> {
+  readonly item: I;
+  /** Whether attributes are left out. */
+  readonly isLighter: boolean;
+}
+
+/**
+ * An item without those of its large attributes with which it would take too much of `max_tokens`.
+ * @param share of `max_tokens` that attributes may take
+ */
+export function lightened<I extends Item>(item: I, tokensMax: number, share = ATTRIBUTES_SHARE): Lightened<I> {
+  const attributesMax = Math.max(ATTRIBUTES_TOKENS_MIN, tokensMax * share);
+  let light: I = item;
+  for (const name of LARGE_ATTRIBUTES) {
+    if (tokensOf({ ...light, content: "" }) <= attributesMax) break;
+    light = Object.fromEntries(Object.entries(light).filter(([field]) => field !== name)) as unknown as I;
+  }
+  return { item: light, isLighter: light !== item };
+}
+
 /** Items that fit into a budget. */
-export interface FittedItems<Item> {
-  readonly items: readonly Item[];
+export interface FittedItems<I> {
+  readonly items: readonly I[];
   readonly tokens: number;
   readonly cut: number;
   readonly leftOut: number;
+  /** Number of items without some of their attributes. */
+  readonly lighter: number;
 }
 
 /**
  * The first items that fit into a number of tokens. The last one is cut if enough of its content fits; the first one is
  * always there, even if nothing but a few words of it fits.
+ * @param resultTokensMax `max_tokens` of the result, if the items get only a part of it
  */
-export function firstFitting<Item extends { readonly content: string }>(
-  items: readonly Item[],
+export function firstFitting<I extends Item>(
+  items: readonly I[],
   tokensMax: number,
-): FittedItems<Item> {
-  const kept: Item[] = [];
+  resultTokensMax = tokensMax,
+): FittedItems<I> {
+  const kept: I[] = [];
   let tokens = 0;
-  const end = (cut: number) => ({ items: kept, tokens, cut, leftOut: items.length - kept.length });
-  for (const item of items) {
+  let lighter = 0;
+  const end = (cut: number) => ({ items: kept, tokens, cut, leftOut: items.length - kept.length, lighter });
+  for (const whole of items) {
+    const { item, isLighter } = lightened(whole, resultTokensMax);
     const frame = tokensOf({ ...item, content: "" });
     const room = tokensMax - tokens - frame;
-    const whole = fitted(item.content, room);
-    if (!whole.isCut && room >= 0) {
+    const isWhole = room >= 0 && !fitted(item.content, room).isCut;
+    if (isWhole) {
       kept.push(item);
+      if (isLighter) lighter += 1;
       tokens += frame + estimatedTokens(item.content);
       continue;
     }
     if (room < EXCERPT_TOKENS_MIN && kept.length > 0) return end(0);
     const { text, isCut } = fitted(item.content, Math.max(EXCERPT_TOKENS_MIN, room));
     kept.push({ ...item, content: text });
+    if (isLighter) lighter += 1;
     tokens += frame + estimatedTokens(text);
     return end(isCut ? 1 : 0);
   }
@@ -79,11 +119,15 @@ export function firstFitting<Item extends { readonly content: string }>(
 }
 
 /** A sentence about what `firstFitting` cut; null if nothing. */
-export function cutNote({ cut, leftOut }: FittedItems<unknown>, tokensMax: number): string | null {
-  if (cut === 0 && leftOut === 0) return null;
+export function cutNote({ cut, leftOut, lighter }: FittedItems<unknown>, tokensMax: number): string | null {
   const parts = [
     ...(leftOut === 0 ? [] : [`${leftOut} more ${leftOut === 1 ? "item is" : "items are"} left out`]),
     ...(cut === 0 ? [] : ["the last text is cut"]),
+    ...(lighter === 0 ? [] : [LIGHTER]),
   ];
+  if (parts.length === 0) return null;
   return `Because of max_tokens ${tokensMax}, ${parts.join(" and ")}. get_memory reads whole memories.`;
 }
+
+/** What a note says about attributes that `lightened` left out. */
+export const LIGHTER = "large metadata and tags are left out";

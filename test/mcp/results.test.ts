@@ -39,22 +39,62 @@ describe("max_tokens", () => {
     }
   }, TIMEOUT_MS);
 
-  test("bounds every result, and the result says what is missing", async () => {
-    for (const max_tokens of [100, 400, 1_500]) {
-      for (const [tool, args] of [
-        ["search_memories", { query: "harbour lamp", userId, limit: 50 }],
-        ["ask_memories", { query: "who lit the harbour lamp on day 7?", userId }],
-        ["list_memories", { userId, limit: 50 }],
-        ["get_profile", { userId }],
-      ] as const) {
-        const { text, data } = await peer.call(tool, { ...args, max_tokens });
-        const tokens = estimatedTokens(text);
-        const tokensMax = max_tokens + FRAME_TOKENS + 0.1 * max_tokens;
-        expect({ tool, max_tokens, isBounded: tokens <= tokensMax, tokens }).toMatchObject({ isBounded: true });
-        expect(data.note).toMatch(/max_tokens|cut/);
+  test(
+    "bounds every result, and the result says what is missing",
+    async () => {
+      for (const max_tokens of [100, 400, 1_500]) {
+        for (const [tool, args] of [
+          ["search_memories", { query: "harbour lamp", userId, limit: 50 }],
+          ["ask_memories", { query: "who lit the harbour lamp on day 7?", userId }],
+          ["list_memories", { userId, limit: 50 }],
+          ["get_profile", { userId }],
+        ] as const) {
+          const { text, data } = await peer.call(tool, { ...args, max_tokens });
+          const tokens = estimatedTokens(text);
+          const tokensMax = max_tokens + FRAME_TOKENS + 0.1 * max_tokens;
+          expect({ tool, max_tokens, isBounded: tokens <= tokensMax, tokens }).toMatchObject({ isBounded: true });
+          expect(data.note).toMatch(/max_tokens|cut/);
+        }
       }
-    }
-  });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "bounds results of memories with large attributes, which are left out",
+    async () => {
+      const userId = "laden";
+      const metadata = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`k${at}`, "v".repeat(95)]));
+      const tags = Array.from({ length: 50 }, (_, at) => `tag ${at} ${"x".repeat(40)}`);
+      for (const title of ["First", "Second"]) {
+        const laden = { content: `${title}: the harbour lamp is lit by Maud.`, userId, title, tags, metadata };
+        await mneme.store(laden);
+      }
+      const { memories } = await peer.done("list_memories", { userId, max_tokens: 100_000 });
+      expect(memories[0]).toMatchObject({ metadata, tags });
+      const { memory_id } = memories[0];
+      for (const max_tokens of [100, 400, 1_500, 4_000]) {
+        for (const [tool, args] of [
+          ["search_memories", { query: "harbour lamp", userId }],
+          ["ask_memories", { query: "who lit the harbour lamp?", userId }],
+          ["list_memories", { userId }],
+          ["get_profile", { userId }],
+          ["get_memory", { memory_id }],
+        ] as const) {
+          const { text, data } = await peer.call(tool, { ...args, max_tokens });
+          const tokens = estimatedTokens(text);
+          const isBounded = tokens <= max_tokens + FRAME_TOKENS + 0.1 * max_tokens;
+          expect({ tool, max_tokens, isBounded, tokens }).toMatchObject({ isBounded: true });
+          expect(data.note).toContain("large metadata and tags are left out");
+          expect(text).toContain("lit by Maud");
+        }
+      }
+      const whole = await peer.done("get_memory", { memory_id, max_tokens: 100_000 });
+      expect(whole).toMatchObject({ metadata, tags });
+      expect(whole.note).toBeUndefined();
+    },
+    TIMEOUT_MS,
+  );
 
   test("leaves out nothing that fits, and then there is no note", async () => {
     const all = await peer.done("search_memories", { query: "harbour lamp", userId, limit: 5, max_tokens: 100_000 });
@@ -118,7 +158,7 @@ describe("max_tokens", () => {
     expect(few.items.map(({ id }) => id)).toEqual([0]);
     expect(few).toMatchObject({ leftOut: 3 });
     expect(firstFitting(items, 100_000)).toMatchObject({ items, cut: 0, leftOut: 0 });
-    expect(firstFitting([], 100)).toEqual({ items: [], tokens: 0, cut: 0, leftOut: 0 });
+    expect(firstFitting([], 100)).toEqual({ items: [], tokens: 0, cut: 0, leftOut: 0, lighter: 0 });
   });
 });
 
@@ -220,6 +260,17 @@ test("search and fetch have the form that ChatGPT's connectors require", async (
     url: `${server.url}/v1/memories/${memory_id}`,
   });
 });
+
+test(
+  "fetch says so if it shows only the beginning of a text",
+  async () => {
+    const { body } = await mneme.store({ content: "The log of the lighthouse goes on. ".repeat(4_000), title: "Log" });
+    const fetched = await peer.done("fetch", { id: body.id });
+    expect(estimatedTokens(fetched.text)).toBeWithin(19_000, 20_001);
+    expect(fetched.note).toBe("Only the first 20000 tokens are shown; get_memory reads the rest.");
+  },
+  TIMEOUT_MS,
+);
 
 test("a place in a conversation is shown with its passage", async () => {
   await mneme.store({

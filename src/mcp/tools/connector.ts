@@ -45,16 +45,23 @@ export const fetchMemory: Tool = tool({
   scope: "memories:read",
   annotations: READS,
   input: Body({ id: MemoryIdArgument }),
-  output: Type.Object({ ...Found.properties, text: Text(), metadata: Type.Optional(JsonMap) }),
+  output: Type.Object({
+    ...Found.properties,
+    text: Text(),
+    metadata: Type.Optional(JsonMap),
+    note: Type.Optional(Text({ description: "What is cut" })),
+  }),
   run: async ({ id }, { operations, origin }) => {
     const memory = memoryResult(await operations.get(memoryPath(id)));
     const { memory_id, content, title, metadata } = memory;
+    const { text, isCut } = fitted(content, FETCH_TOKENS);
     return {
       id: memory_id,
       title: title ?? titleOf(content),
-      text: fitted(content, FETCH_TOKENS).text,
+      text,
       url: addressOf(origin, memory_id),
       ...(metadata !== undefined && { metadata }),
+      ...(isCut && { note: `Only the first ${FETCH_TOKENS} tokens are shown; get_memory reads the rest.` }),
     };
   },
 });

@@ -63,12 +63,14 @@ export const getProfile: Tool = tool({
 
     const topics = fittingNames(names, tokensMax * TOPICS_SHARE);
     const room = tokensMax - tokensOf(topics);
-    const first = firstFitting(newest, Math.floor(room * NEWEST_SHARE));
+    const first = firstFitting(newest, Math.floor(room * NEWEST_SHARE), tokensMax);
     const left = room - first.tokens;
-    const second = linked.length === 0 || left < LINKED_TOKENS_MIN ? NOTHING : firstFitting(linked, left);
+    const second = linked.length === 0 || left < LINKED_TOKENS_MIN ? NOTHING : firstFitting(linked, left, tokensMax);
     // what the linked ones left is for more of the newest
-    const more = firstFitting(newest, room - second.tokens);
-    const note = cutNote({ ...more, cut: more.cut + second.cut, leftOut: more.leftOut + second.leftOut }, tokensMax);
+    const more = firstFitting(newest, room - second.tokens, tokensMax);
+    const cut = more.cut + second.cut;
+    const leftOut = more.leftOut + second.leftOut;
+    const note = cutNote({ ...more, cut, leftOut, lighter: more.lighter + second.lighter }, tokensMax);
     return {
       ...(userId != null && { userId }),
       memories: [
@@ -83,7 +85,7 @@ export const getProfile: Tool = tool({
   },
 });
 
-const NOTHING: FittedItems<MemoryResult> = { items: [], tokens: 0, cut: 0, leftOut: 0 };
+const NOTHING: FittedItems<MemoryResult> = { items: [], tokens: 0, cut: 0, leftOut: 0, lighter: 0 };
 
 interface Graph {
   readonly entities: readonly { readonly name: string }[];

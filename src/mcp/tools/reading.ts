@@ -6,13 +6,15 @@ import { type Json, memoryPath } from "../../api/operation-calls.ts";
 import { Body, Optional } from "../../api/schema/fields.ts";
 import { ListMemories, QueryMemories, SearchMemories } from "../../api/schema/memories.ts";
 import { splitsPair } from "../../kit/text-cut.ts";
-import { cutNote, firstFitting, fitted, MaxTokens, tokensOf } from "../budget.ts";
+import { cutNote, firstFitting, fitted, LIGHTER, lightened, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult, PassageResult, passageResult } from "../memory-result.ts";
 import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
 
 /** Default of `max_tokens`. A search result takes about 100 tokens. */
 const SEARCH_TOKENS = 4_000;
 const MEMORY_TOKENS = 8_000;
+/** Share of `max_tokens` that the attributes of a memory may take when it is read alone. */
+const MEMORY_ATTRIBUTES_SHARE = 0.5;
 /** Tokens of an item of a list without its text. Used to share `max_tokens` among the texts. */
 const LISTED_TOKENS_MIN = 40;
 
@@ -67,7 +69,7 @@ export const askMemories: Tool = tool({
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
     const { text: answer, isCut } = fitted(String(result.answer), tokensMax);
     const sources = (result.sources as Json[]).map((source, at) => ({ n: at + 1, ...passageResult(source) }));
-    const fitting = firstFitting(sources, Math.max(0, tokensMax - tokensOf(answer)));
+    const fitting = firstFitting(sources, Math.max(0, tokensMax - tokensOf(answer)), tokensMax);
     const note = isCut ? `The answer is cut, because of max_tokens ${tokensMax}.` : cutNote(fitting, tokensMax);
     const { tokens_used } = result.usage as { readonly tokens_used: number };
     return { answer, sources: [...fitting.items], tokens_used, ...(note !== null && { note }) };
@@ -98,16 +100,19 @@ export const getMemory: Tool = tool({
     note: Note,
   }),
   run: async ({ memory_id, offset, max_tokens }, { operations }) => {
-    const memory = memoryResult(await operations.get(memoryPath(memory_id)));
     const tokensMax = max_tokens ?? MEMORY_TOKENS;
+    const whole = memoryResult(await operations.get(memoryPath(memory_id)));
+    const { item: memory, isLighter } = lightened(whole, tokensMax, MEMORY_ATTRIBUTES_SHARE);
+    const lighterNote = isLighter ? `Because of max_tokens ${tokensMax}, ${LIGHTER}.` : null;
     const start = startOf(memory.content, offset ?? 0);
     const rest = memory.content.slice(start);
     const frame = tokensOf({ ...memory, content: "" });
     const { text, isCut } = fitted(rest, Math.max(LISTED_TOKENS_MIN, tokensMax - frame));
-    if (!isCut) return { ...memory, content: text };
+    if (!isCut) return { ...memory, content: text, ...(lighterNote !== null && { note: lighterNote }) };
     const shown = text.slice(0, -1); // without the ellipsis
     const next_offset = start + shown.length;
-    const note = `The text goes on: its first ${next_offset} of ${memory.content.length} characters are shown until here.`;
+    const goesOn = `The text goes on: its first ${next_offset} of ${memory.content.length} characters are shown until here.`;
+    const note = lighterNote === null ? goesOn : `${lighterNote} ${goesOn}`;
     return { ...memory, content: shown, next_offset, note };
   },
 });
@@ -137,8 +142,10 @@ export const listMemories: Tool = tool({
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
     const page = async (limit: number | undefined) => {
       const { data, has_more, cursor } = await operations.get("/v1/memories", { ...query, limit });
+      const lighter = (data as Json[]).map((memory) => lightened(memoryResult(memory), tokensMax));
       return {
-        memories: (data as Json[]).map(memoryResult),
+        memories: lighter.map(({ item }) => item),
+        isLighter: lighter.some(({ isLighter }) => isLighter),
         has_more: has_more === true,
         cursor: cursor as string | null,
       };
@@ -151,6 +158,7 @@ export const listMemories: Tool = tool({
     const notes = [
       ...(isShorter ? [`Only ${fitting} memories fit into max_tokens ${tokensMax}; go on with the cursor.`] : []),
       ...(isCut ? ["Long texts are cut; get_memory reads them."] : []),
+      ...(listed.isLighter ? [`Because of max_tokens ${tokensMax}, ${LIGHTER}.`] : []),
     ];
     return {
       memories,
