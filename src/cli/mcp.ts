@@ -6,7 +6,7 @@ import type { Config } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
-import type { RemoteMcp } from "../mcp/stdio.ts";
+import type { RemoteMcp } from "../mcp/bridge.ts";
 import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
 
 /** Help for the flags of mcp, as `[flag, description]`. */

@@ -12,6 +12,7 @@ import type { Principal, Viewer } from "../domain/scope.ts";
 import type { Log } from "../kit/log.ts";
 import { INSTRUCTIONS, INTRODUCTION } from "./introduction.ts";
 import { toolSchema } from "./json-schema.ts";
+import { reportProgress } from "./progress.ts";
 import type { Tool as MnemeTool } from "./tool.ts";
 import { visibleTo } from "./tools.ts";
 
@@ -20,8 +21,8 @@ export interface McpParts {
   readonly tools: readonly MnemeTool[];
   readonly settled: (viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal) => Promise<Memory | null>;
   readonly log: Log;
-  /** Milliseconds between two messages about the progress of a call; default: 5,000. */
-  readonly progressMs?: number;
+  /** Milliseconds between two messages about the progress of a call. */
+  readonly progressMs?: number | undefined;
 }
 
 /** Who calls, and how their calls reach operations. */
@@ -32,12 +33,9 @@ export interface Caller {
   readonly origin: string;
 }
 
-/** Milliseconds between two messages about the progress of a call, for clients that ask for them. */
-const PROGRESS_MS = 5_000;
-
 /** Creates the MCP server of one caller. */
 export function createMcpServer(parts: McpParts, { principal, send, origin }: Caller): Server {
-  const { tools, settled, log, progressMs = PROGRESS_MS } = parts;
+  const { tools, settled, log, progressMs } = parts;
   const server = new Server(INTRODUCTION, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler("tools/list", () => ({ tools: visibleTo(tools, principal).map(listed) }));
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
@@ -48,7 +46,10 @@ export function createMcpServer(parts: McpParts, { principal, send, origin }: Ca
     }
     const { signal, _meta: meta } = mcpReq;
     const operations = new Operations(send, signal);
-    const stopProgress = reportProgress(meta?.progressToken, progressMs, (progress) => mcpReq.notify(progress), log);
+    const stopProgress = reportProgress(meta?.progressToken, (progress) => mcpReq.notify(progress), {
+      intervalMs: progressMs,
+      onError: (err) => log.debug({ err }, "the progress of a tool call could not be sent"),
+    });
     try {
       const args = check(called.input, params.arguments ?? {});
       const result = await called.run(args, {
@@ -102,27 +103,4 @@ function failure(error: unknown, tool: string, signal: AbortSignal, log: Log): C
 
 function refusal(message: string, detail: object): CallToolResult {
   return { isError: true, content: [{ type: "text", text: message }], _meta: { "mneme/error": detail } };
-}
-
-type Progress = {
-  readonly method: "notifications/progress";
-  readonly params: { readonly progressToken: string | number; readonly progress: number };
-};
-
-/** Sends progress until the returned function is called, so that neither side takes a long call for a dead one. */
-function reportProgress(
-  token: string | number | undefined,
-  intervalMs: number,
-  notify: (progress: Progress) => Promise<void>,
-  log: Log,
-): () => void {
-  if (token === undefined) return () => undefined;
-  let progress = 0;
-  const timer = setInterval(() => {
-    progress += 1;
-    notify({ method: "notifications/progress", params: { progressToken: token, progress } }).catch((err: unknown) =>
-      log.debug({ err }, "the progress of a tool call could not be sent"),
-    );
-  }, intervalMs);
-  return () => clearInterval(timer);
 }

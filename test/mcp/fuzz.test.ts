@@ -10,6 +10,8 @@ import { startService, TEST_KEY, type TestService } from "../support/service.ts"
 const TIMEOUT_MS = 120_000;
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const CALLS = Number(process.env.MNEME_TEST_FUZZ ?? 400);
+/** Time for all calls of a run, in milliseconds. */
+const FUZZ_TIMEOUT_MS = Math.max(120_000, CALLS * 100);
 /** What an answer never shows: stacks, files, SQL, code of the validator. */
 const INSIDES = /\bat \S+ \(|\.ts:\d|node_modules|\/src\/|SQLITE|SELECT |mneme-test-|this is a bug/;
 
@@ -122,7 +124,7 @@ test(
     expect(outcomes.done).toBeGreaterThan(0);
     expect(outcomes.refused).toBeGreaterThan(0);
   },
-  TIMEOUT_MS,
+  FUZZ_TIMEOUT_MS,
 );
 
 test(
@@ -147,5 +149,5 @@ test(
     }
     expect((await mneme.call("GET", "/v1/memories")).status).toBe(200);
   },
-  TIMEOUT_MS,
+  FUZZ_TIMEOUT_MS,
 );

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { createLog } from "../../src/kit/log.ts";
+import { createBridge } from "../../src/mcp/bridge.ts";
 import { createMcpServer } from "../../src/mcp/server.ts";
 import { toolsOf } from "../../src/mcp/tools.ts";
 import { type LlmStub, startLlm, trickling } from "../support/llm.ts";
@@ -85,35 +86,41 @@ describe("a client that vanishes", () => {
   });
 });
 
-test("a client that asks for progress gets it until the call ends", async () => {
-  const answers: ((response: Response) => void)[] = [];
-  const server = createMcpServer(
-    {
-      tools: toolsOf(false),
-      settled: async () => null,
-      log: createLog("error"),
-      progressMs: 1,
-    },
-    {
-      principal: { projectId: "prj_x" as never, keyId: "key_x" as never, userId: null, scopes: ["*"] },
-      send: () => new Promise((resolve) => answers.push(resolve)),
-      origin: "http://127.0.0.1",
-    },
-  );
-  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const client = new Client({ name: "waiting", version: "1.0.0" });
-  await Promise.all([server.connect(serverSide as never), client.connect(clientSide)]);
-  const progress: number[] = [];
-  const called = client.callTool(
-    { name: "search_memories", arguments: { query: "slow" } },
-    { onprogress: (message) => progress.push(message.progress) },
-  );
-  await until("three messages have come", async () => progress.length >= 3);
-  answers[0]?.(Response.json({ results: [], total_results: 0 }));
-  expect(await called).toMatchObject({ structuredContent: { results: [], total_results: 0 } });
-  expect(progress.slice(0, 3)).toEqual([1, 2, 3]);
-  await client.close();
-});
+test.each(["the server", "the process that it started"])(
+  "a client that asks %s for progress gets it until the call ends",
+  async (whom) => {
+    const answers: ((response: Response) => void)[] = [];
+    const send = () => new Promise<Response>((resolve) => answers.push(resolve));
+    const server =
+      whom === "the server"
+        ? createMcpServer(
+            { tools: toolsOf(false), settled: async () => null, log: createLog("error"), progressMs: 1 },
+            {
+              principal: { projectId: "prj_x" as never, keyId: "key_x" as never, userId: null, scopes: ["*"] },
+              send,
+              origin: "http://127.0.0.1",
+            },
+          )
+        : createBridge({ url: "http://127.0.0.1", key: null, send, progressMs: 1 }, (error) => {
+            throw error;
+          });
+    const found = { results: [], total_results: 0 };
+    const result = { structuredContent: found, content: [{ type: "text", text: JSON.stringify(found) }] };
+    const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
+    const client = new Client({ name: "waiting", version: "1.0.0" });
+    await Promise.all([server.connect(serverSide as never), client.connect(clientSide)]);
+    const progress: number[] = [];
+    const called = client.callTool(
+      { name: "search_memories", arguments: { query: "slow" } },
+      { onprogress: (message) => progress.push(message.progress) },
+    );
+    await until("three messages have come", async () => progress.length >= 3);
+    answers[0]?.(Response.json(whom === "the server" ? found : { jsonrpc: "2.0", id: 1, result }));
+    expect(await called).toMatchObject({ structuredContent: found });
+    expect(progress.slice(0, 3)).toEqual([1, 2, 3]);
+    await client.close();
+  },
+);
 
 test("a bug in a tool is logged and answered without its details", async () => {
   const server = createMcpServer(
