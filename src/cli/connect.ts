@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { programCommand } from "../children/command.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
@@ -104,7 +105,7 @@ function textOf(file: ConfigurationFile): string {
 function merged(file: ConfigurationFile): string {
   if (!existsSync(file.path)) return textOf(file);
   const text = readFileSync(file.path, "utf8");
-  if (file.format === "toml") return withTable(text, file.table, file.content);
+  if (file.format === "toml") return mergedToml(text, file);
   let found: unknown;
   try {
     found = text.trim() === "" ? {} : JSON.parse(text);
@@ -137,6 +138,32 @@ function isOurs(item: unknown): boolean {
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @throws UsageError if the file is not TOML, or is written so that replacing the table would change something else */
+function mergedToml(text: string, file: ConfigurationFile & { readonly format: "toml" }): string {
+  const merged = withTable(text, file.table, file.content);
+  const byHand = "Add the entry by hand: run the command without --write.";
+  const before = parsedToml(text);
+  if (before === null) throw new UsageError(`${file.path} is not valid TOML. ${byHand}`);
+  const after = parsedToml(merged);
+  const own = parsedToml(file.content) ?? {};
+  // a text of several lines can look like a table, and a table can be written within another one
+  if (after !== null && isDeepStrictEqual(plain(after), plain(mergedObjects(before, own)))) return merged;
+  throw new UsageError(`${file.path} already has ${file.table} or is written in another form. ${byHand}`);
+}
+
+function parsedToml(text: string): JsonObject | null {
+  try {
+    return Bun.TOML.parse(text) as JsonObject;
+  } catch {
+    return null; // the caller says what to do
+  }
+}
+
+// Dates are objects that are compared as their text.
+function plain(value: JsonObject): unknown {
+  return JSON.parse(JSON.stringify(value));
 }
 
 /** Replaces a table, with its subtables, or appends it. */

@@ -136,6 +136,16 @@ test("the entries have the form of each client", () => {
   });
 });
 
+test("a file of Codex keeps dates, lists of tables and texts of several lines", () => {
+  const old = 'since = 2026-01-02T03:04:05Z\nnotes = """\n[not.a.table]\n"""\n[[hooks]]\na = 1\n[[hooks]]\na = inf\n';
+  put(FILES.codex, old);
+  connectCommand(["codex", "--write"], withKey());
+  expect(read(FILES.codex)).toStartWith(old);
+  connectCommand(["codex", "--write", "--url", "http://127.0.0.1:9"], withKey());
+  expect(read(FILES.codex)).toStartWith(old);
+  expect(read(FILES.codex).match(/mcp_servers/g)).toHaveLength(1);
+});
+
 test("--hooks adds the hooks of Claude Code once, beside others", () => {
   const mine = { hooks: [{ type: "command", command: "mine" }] };
   put("work/.claude/settings.json", JSON.stringify({ hooks: { SessionStart: [mine], Stop: [mine] } }));
@@ -179,6 +189,17 @@ test("refuses wrong starts and files that it cannot change without loss, and cha
   refused(["cursor", "--hooks"], "claude-code only");
   refused(["claude-code", "--hooks", "--data-dir", "x"], "use --url");
   refused(["claude-desktop", "--write"], "Set MNEME_API_KEY", place);
+  for (const [toml, message] of [
+    ['[mcp_servers]\nmneme = { url = "http://x" }\n', "already has mcp_servers.mneme"],
+    ['mcp_servers.mneme.url = "http://x"\n', "already has mcp_servers.mneme"],
+    ['notes = """\n[mcp_servers.mneme]\nis a table\n"""\n', "in another form"],
+    ["model = \n", "is not valid TOML"],
+  ] as const) {
+    put(FILES.codex, toml);
+    refused(["codex", "--write"], message);
+    refused(["codex", "--write"], "Add the entry by hand");
+    expect(read(FILES.codex)).toBe(toml);
+  }
   put(FILES.vscode, '{ // a comment\n "servers": {} }');
   refused(["vscode", "--write"], "is not plain JSON");
   put(FILES.gemini, "[]");
