@@ -4,6 +4,7 @@
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
+import { messageOf } from "../domain/json-message.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { Client } from "./client.ts";
@@ -95,7 +96,7 @@ async function recall(client: Client, { cwd }: HookInput): Promise<string> {
   const shown = [...here, ...newest.filter(({ id }) => !known.has(id))].slice(0, RECALLED_MAX);
   if (shown.length === 0) return "";
   const lines = shown.map(({ id, created_at, content }) => {
-    const text = String(content).replaceAll(/\s+/g, " ").trim();
+    const text = readable(String(content)).replaceAll(/\s+/g, " ").trim();
     const beginning = text.length > RECALLED_CHARACTERS ? `${text.slice(0, RECALLED_CHARACTERS)}…` : text;
     return `- ${beginning.toWellFormed()} (${String(created_at).slice(0, 10)}, ${String(id)})`;
   });
@@ -105,15 +106,33 @@ async function recall(client: Client, { cwd }: HookInput): Promise<string> {
   ].join("\n");
 }
 
+/** A text as it is recalled: of a conversation in JSON, what each one said. */
+function readable(content: string): string {
+  let parsed: unknown;
+  try {
+    parsed = content.startsWith("[") ? JSON.parse(content) : null;
+  } catch {
+    return content; // a text that begins with a bracket
+  }
+  if (!Array.isArray(parsed)) return content;
+  const messages = parsed.map((turn: unknown) => (isRecord(turn) ? messageOf(turn) : null));
+  const lines = messages.map((message) => (message === null ? null : `${message.speaker}: ${message.text}`));
+  return lines.length === 0 || lines.includes(null) ? content : lines.join("\n");
+}
+
 async function capture(client: Client, { session_id, transcript_path, cwd }: HookInput): Promise<string> {
   if (transcript_path === null) throw new UsageError("The input of the hook has no transcript_path.");
-  const turns = await readTurns(transcript_path);
+  const turns = await readTurns(transcript_path).catch((cause: unknown) => {
+    throw new UsageError(`The transcript ${transcript_path} cannot be read: ${reasonOf(cause)}`, { cause });
+  });
   if (!turns.some(({ role }) => role === "user")) return "";
   await client.send("POST", "/v1/memories", {
     type: "conversation",
     content: JSON.stringify(turns),
     // the same session, continued and ended again, replaces what was stored of it
     externalId: `claude-code:${session_id}`,
+    agentId: "claude-code",
+    sessionId: session_id,
     tags: ["claude-code", tagOf(cwd)],
     metadata: { session_id, folder: basename(cwd) },
   });
@@ -123,6 +142,8 @@ async function capture(client: Client, { session_id, transcript_path, cwd }: Hoo
 interface Turn {
   readonly role: "user" | "assistant";
   readonly content: string;
+  /** When it was said, ISO 8601. */
+  readonly timestamp?: string;
 }
 
 /** What was said in a transcript, without tool calls, tool results and turns of subagents; the newest turns fit. */
@@ -152,7 +173,7 @@ function turnOf(line: string): Turn | null {
   const text = textOf(content).toWellFormed().replaceAll("\u0000", "").trim();
   return text === "" || /^<(command-name|local-command-stdout|system-reminder)>/.test(text)
     ? null
-    : { role, content: text };
+    : { role, content: text, ...(typeof entry.timestamp === "string" && { timestamp: entry.timestamp }) };
 }
 
 function textOf(content: unknown): string {
@@ -162,6 +183,12 @@ function textOf(content: unknown): string {
     isRecord(part) && part.type === "text" && typeof part.text === "string" ? [part.text] : [],
   );
   return texts.join("\n");
+}
+
+function reasonOf(cause: unknown): string {
+  const code = isRecord(cause) ? cause.code : null;
+  if (code === "ENOENT") return "there is no such file.";
+  return code === "EACCES" ? "it may not be read." : `${cause instanceof Error ? cause.message : String(cause)}.`;
 }
 
 /** The tag of memories from a folder. */

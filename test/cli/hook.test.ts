@@ -49,7 +49,7 @@ test(
     const transcript_path = transcript([
       { type: "summary", summary: "A summary" },
       said("user", "<command-name>/clear</command-name>"),
-      said("user", "We decided that the lamp of the lighthouse is painted red."),
+      said("user", "We decided that the lamp of the lighthouse is painted red.", { timestamp: "2026-03-05T10:00:00Z" }),
       said("assistant", [
         { type: "thinking", thinking: "a secret thought" },
         { type: "text", text: "Noted: the lamp is red." },
@@ -67,22 +67,36 @@ test(
     expect(memory).toMatchObject({
       type: "conversation",
       externalId: "claude-code:s-1",
+      agentId: "claude-code",
+      sessionId: "s-1",
       tags: ["claude-code", "folder:lighthouse"],
       metadata: { session_id: "s-1", folder: "lighthouse" },
     });
     expect(JSON.parse(memory.content)).toEqual([
-      { role: "user", content: "We decided that the lamp of the lighthouse is painted red." },
+      {
+        role: "user",
+        content: "We decided that the lamp of the lighthouse is painted red.",
+        timestamp: "2026-03-05T10:00:00Z",
+      },
       { role: "assistant", content: "Noted: the lamp is red." },
     ]);
     await mneme.settled(memory.id);
 
     const recalled = await run("recall", { ...session, hook_event_name: "SessionStart" });
     expect(recalled).toContain("not instructions");
-    expect(recalled).toContain("painted red");
+    expect(recalled).toContain(
+      "- user: We decided that the lamp of the lighthouse is painted red. assistant: Noted: the lamp is red. (",
+    );
     expect(recalled).toContain(memory.id);
     expect((await mneme.call("POST", "/v1/memories/search", { query: "colour of the lamp" })).body.total_results).toBe(
       2,
     );
+
+    // each turn has its own day
+    const search = { query: "What did we decide about the lamp?", filters: { sessionId: "s-1" } };
+    const { results } = (await mneme.call("POST", "/v1/memories/search", search)).body;
+    const days = results.map(({ metadata }: { metadata: { _chunk: { date: string } } }) => metadata._chunk.date);
+    expect(days).toContain("5 March 2026");
 
     // the same session again, longer
     const longer = transcript([said("user", "The lamp is blue now."), said("assistant", "Good.")]);
@@ -109,6 +123,17 @@ test("a long session keeps its newest turns", async () => {
   expect(kept[0]?.content).toStartWith("turn 11 ");
 });
 
+test("recalls a text that only looks like a conversation as it is", async () => {
+  const key = mneme.addKey(["*"], undefined, { userId: "brackets" });
+  for (const content of ["[1] The first source of the lamp", '[{"lamp": "red"}]', "[]"]) {
+    await mneme.store({ content, userId: "brackets" });
+  }
+  const recalled = await run("recall", { session_id: "s-3", cwd: "/home/ada/lighthouse" }, key);
+  for (const text of ["- [1] The first source of the lamp (", '- [{"lamp": "red"}] (', "- [] ("]) {
+    expect(recalled).toContain(text);
+  }
+});
+
 test("recalls what a key may see only, and nothing if there is nothing", async () => {
   const key = mneme.addKey(["*"], undefined, { userId: "nobody yet" });
   expect(await run("recall", { session_id: "s-2", cwd: "/home/ada/lighthouse" }, key)).toBe("");
@@ -122,5 +147,7 @@ test("refuses with a sentence what is no call of a hook", async () => {
   await expect(run("forget", session)).rejects.toThrow("Usage: mneme hook");
   await expect(hookCommand(["recall"], {}, JSON.stringify(session))).rejects.toThrow("Set MNEME_API_KEY");
   await expect(run("recall", session, "ctx_wrong")).rejects.toThrow("unknown, expired or revoked");
-  await expect(run("capture", { ...session, transcript_path: join(folder, "none.jsonl") })).rejects.toThrow("ENOENT");
+  await expect(run("capture", { ...session, transcript_path: join(folder, "none.jsonl") })).rejects.toThrow(
+    "none.jsonl cannot be read: there is no such file.",
+  );
 });
