@@ -8,7 +8,7 @@ import { type IdPrefix, isId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Flight, Flights } from "../ports/coordination.ts";
-import type { IdempotencySlot, IdempotencyStore } from "../ports/idempotency-store.ts";
+import { type IdempotencySlot, type IdempotencyStore, userSubject } from "../ports/idempotency-store.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
 
 /** The result of a request that made a change, as it is stored under the Idempotency-Key. */
@@ -168,11 +168,6 @@ export function fingerprintOf(value: unknown): Uint8Array {
   return canonical.digest();
 }
 
-/** The subject that stands for a user in `subjectsOf` and `IdempotencyStore.forget`. */
-export function userSubject(userId: string): string {
-  return `user:${userId}`;
-}
-
 /**
  * The subjects of an answer, without duplicates: what the answer is about. These are the ids in the fields `id`,
  * `memory_id` and `webhook_id` at any depth, and the users (as `userSubject`) in the fields `userId` and, for a User,
@@ -196,7 +191,7 @@ export function subjectsOf(body: unknown): readonly string[] {
 const IDEMPOTENCY_KEY = "Idempotency-Key";
 
 /** Prefixes of public ids in answers. Any other value of a field `id` is a user id, which the application chose. */
-const PUBLIC_IDS: readonly IdPrefix[] = ["mem", "chunk", "prj", "key", "chat", "msg", "evt", "wh", "dlv"];
+const PUBLIC_IDS: readonly IdPrefix[] = ["mem", "chunk", "prj", "key", "chat", "msg", "evt", "wh", "dlv", "job"];
 
 function subjectOf(name: string, text: string): string | null {
   if (name === "memory_id" || name === "webhook_id") return text;

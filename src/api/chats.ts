@@ -1,11 +1,11 @@
 // The operations on /v1/chats.
 
-import { userSubject } from "../account/idempotency.ts";
 import type { Chat, Message } from "../domain/chat.ts";
 import { invariant } from "../domain/fault.ts";
 import type { ChatId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Viewer } from "../domain/scope.ts";
+import { userSubject } from "../ports/idempotency-store.ts";
 import type { ChatQuestion, ChatService, MessageEvent } from "../services/chats.ts";
 import { checkNotBlank, checkTime } from "./drafts.ts";
 import { pathId } from "./ids.ts";

@@ -1,7 +1,7 @@
 // The operations on /v1/users.
 
-import { userSubject } from "../account/idempotency.ts";
 import { LIMITS } from "../domain/limits.ts";
+import { profileSubject, userSubject } from "../ports/idempotency-store.ts";
 import type { UserService } from "../services/users.ts";
 import { checkJsonSize, checkMetadata } from "./drafts.ts";
 import { checkCallerId } from "./ids.ts";
@@ -34,7 +34,7 @@ export function userOperations(users: UserService): readonly Operation[] {
         return commit(async (tx) => ({
           status: 200,
           body: userView(await users.upsert(tx, principal, draft)),
-          subjects: [userSubject(draft.id)],
+          subjects: [userSubject(draft.id), profileSubject(draft.id)],
         }));
       },
     }),

@@ -11,6 +11,7 @@ import {
 import { Fault, invariant } from "../domain/fault.ts";
 import { type SweepParts, sweep } from "../ingest/sweep.ts";
 import { type Clock, isoTime } from "../kit/clock.ts";
+import { profileSubject, userSubject } from "../ports/idempotency-store.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import type { ProjectService } from "../services/projects.ts";
 
@@ -106,6 +107,8 @@ async function deleteAll({ transactions, index }: ForgetParts, subject: Subject)
     if (kind === "user") {
       await tx.chats.removeAllOf(projectId, id);
       await tx.users.removeEvents(projectId, id);
+      await tx.deletions.forgetUser(projectId, id);
+      await tx.idempotency.forget(projectId, [userSubject(id), profileSubject(id)]);
       await tx.users.forget(projectId, id);
     }
     const keys = memories.map(({ key }) => key);

@@ -61,3 +61,13 @@ export interface IdempotencyStore {
   /** Removes answers older than LIMITS.idempotencyMs. */
   prune(): Eventually<void>;
 }
+
+/** The subject that stands for a user, and for all that belongs to the user, in `IdempotencyStore.forget`. */
+export function userSubject(userId: string): string {
+  return `user:${userId}`;
+}
+
+/** The subject that stands for the profile of a user alone. */
+export function profileSubject(userId: string): string {
+  return `profile:${userId}`;
+}

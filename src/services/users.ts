@@ -1,6 +1,5 @@
 // Users and their events. A key that is confined to one user sees only this user.
 
-import { userSubject } from "../account/idempotency.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";
@@ -9,6 +8,7 @@ import { userOf, type Viewer } from "../domain/scope.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
+import { profileSubject, userSubject } from "../ports/idempotency-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { Listing, UserStore } from "../ports/user-store.ts";
 import { hideAfterCommit } from "./memories.ts";
@@ -63,6 +63,7 @@ export class UserService {
       await this.#removeOwned(transaction, viewer.projectId, userId);
     }
     if (!(await users.forget(viewer.projectId, userId))) throw unknownUser(userId);
+    await transaction.idempotency.forget(viewer.projectId, [profileSubject(userId)]);
   }
 
   async #removeOwned(transaction: Transaction, projectId: ProjectId, userId: string): Promise<void> {

@@ -10,7 +10,6 @@ import {
   Idempotency,
   InFlight,
   subjectsOf,
-  userSubject,
 } from "../../src/account/idempotency.ts";
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idempotency-store.ts";
@@ -21,6 +20,7 @@ import type { ProjectId } from "../../src/domain/ids.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import type { Json } from "../../src/domain/memory.ts";
 import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
+import { userSubject } from "../../src/ports/idempotency-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";

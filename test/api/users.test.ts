@@ -303,6 +303,16 @@ describe("deleteUser", () => {
     expect((await mneme.call("GET", `/v1/chats/${chat}`)).body.messages).toHaveLength(2);
   });
 
+  test("a repeated request does not return the deleted profile, with and without cascade", async () => {
+    for (const cascade of ["false", "true"]) {
+      const body = { id: `repeated-${cascade}`, name: "Ada", email: "ada@example.org" };
+      const headers = { "idempotency-key": `profile-${cascade}` };
+      expect((await mneme.call("POST", "/v1/users", body, headers)).status).toBe(200);
+      expect((await remove(body.id, `?cascade=${cascade}`)).status).toBe(204);
+      expectFault(await mneme.call("POST", "/v1/users", body, headers), 409, "idempotency_conflict", "Idempotency-Key");
+    }
+  });
+
   test("without cascade: when it is named again, it exists without its profile and with its events", async () => {
     await upsert({ id: "returner", name: "Old", email: "old@example.com" });
     await mneme.call("POST", "/v1/users/returner/events", { type: "first" });

@@ -88,16 +88,25 @@ test("a memory leaves no trace, whether it was deleted before or not, and the re
 }, 60_000);
 
 test("a user leaves no trace: memories, chats, events, keys and profile; others keep theirs", async () => {
-  await service.call("POST", "/v1/users", { id: "quixotic", name: "Quixotic Person" });
-  await service.call("POST", "/v1/users/quixotic/events", { type: "t", data: { a: "quixotic" } });
-  await service.store({ content: "A quixotic note.", userId: "quixotic" });
+  const profile = { id: "quixotic", name: "Quixotic Person" };
+  await service.call("POST", "/v1/users", profile, { "idempotency-key": "profile" });
+  const event = { type: "t", data: { a: "quixotic" } };
+  await service.call("POST", "/v1/users/quixotic/events", event, { "idempotency-key": "event" });
+  await service.store({ content: "A quixotic note.", userId: "quixotic", agentId: "quixotic-agent", sessionId: "q" });
+  await service.store({ content: "A quixotic note that is deleted by its tag.", userId: "quixotic", tags: ["doomed"] });
+  const doomed = { userId: "quixotic", filters: { tags: "doomed" } };
+  const job = await service.call("DELETE", "/v1/memories", doomed, { "idempotency-key": "job" });
+  expect(job.body).toMatchObject({ status: "completed", deleted: 1 });
   const { body: other } = await service.store({ content: "A note of somebody else.", userId: "other" });
   const chat = await service.call("POST", "/v1/chats", { userId: "quixotic" });
-  await service.call("POST", `/v1/chats/${chat.body.id}/messages`, { message: "Any quixotic note?" });
+  const question = { message: "Any quixotic note?" };
+  await service.call("POST", `/v1/chats/${chat.body.id}/messages`, question, { "idempotency-key": "question" });
   service.addKey(["memories:read"], undefined, { userId: "quixotic" });
   const receipt = await forget("user", "quixotic");
   expect(receipt.erased["mneme.sqlite"]).toMatchObject({
-    ...{ memories: 1, users: 1, user_events: 1, chats: 1, messages: 2, api_keys: 1 },
+    ...{ memories: 2, users: 1, user_events: 1, chats: 1, messages: 2, api_keys: 1 },
+    // answers about the user: profile, event and message; that of the deletion names nobody
+    ...{ deletions: 1, idempotency_records: 3 },
   });
   expect(rowsWith("quixotic") + rowsWith("Quixotic")).toBe(0);
   expect([...filesWith("quixotic"), ...filesWith("Quixotic")]).toEqual([]);

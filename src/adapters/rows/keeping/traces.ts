@@ -3,6 +3,7 @@
 
 import { Fault } from "../../../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
+import { userSubject } from "../../../ports/idempotency-store.ts";
 import type { TextArchive } from "../../../ports/text-archive.ts";
 import { keptFileOf } from "../memory-file.ts";
 import { listOf, type RowParams, type RowWriter, type WriteRows } from "./row-access.ts";
@@ -61,6 +62,8 @@ const OF_USER: Readonly<Record<string, string>> = {
   api_keys: "project_key = $project AND user_id = $id",
   deletions: "project_key = $project AND user_id = $id",
 };
+/** Answers to keys that are confined to the user. */
+const OF_USER_KEYS = "(project_key = $project AND user_id = $id)";
 const OF_PROJECT: Readonly<Record<string, string>> = {
   projects: "project_key = $project",
   users: "project_key = $project",
@@ -182,9 +185,12 @@ async function userKeyOf(rows: RowWriter, project: bigint, id: string): Promise<
 async function countRows(rows: RowWriter, subject: Subject): Promise<Readonly<Record<string, number>>> {
   const { kind, projectKey: project, userKey: user, id, memories } = subject;
   const further: Readonly<Record<string, string>> = { memory: {}, user: OF_USER, project: OF_PROJECT }[kind];
-  const known: RowParams = { ...idsOf(memories, project), user, id };
+  const ids = [...memories.map((memory) => memory.id), ...(kind === "user" ? [userSubject(id)] : [])];
+  const known: RowParams = { ...idsOf(memories, project), ids: listOf(ids), user, id };
   const counts: Record<string, number> = {};
-  for (const [table, where] of Object.entries({ ...ofMemories(rows), ...further })) {
+  const tables = { ...ofMemories(rows), ...further };
+  if (kind === "user") tables.idempotency_records = `(${tables.idempotency_records}) OR ${OF_USER_KEYS}`;
+  for (const [table, where] of Object.entries(tables)) {
     const [row] = await rows.all<{ readonly n: bigint }>(`SELECT count(*) AS n FROM ${table} WHERE ${where}`, known);
     counts[table] = Number(row?.n ?? 0n);
   }
