@@ -1,10 +1,21 @@
 // The tools for Vercel's AI SDK on the server at MNEME_URL: a model that always calls them, with the real `ai` package.
+// Then the provider: Mneme's own models.
 
 import assert from "node:assert/strict";
-import { asSchema, generateText, isStepCount } from "ai";
+import {
+  asSchema,
+  createProviderRegistry,
+  embed,
+  embedMany,
+  generateObject,
+  generateText,
+  isStepCount,
+  jsonSchema,
+  streamText,
+} from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { Mneme, MnemeError } from "mneme-client";
-import { mnemeTools } from "mneme-client/ai";
+import { mnemeProvider, mnemeTools } from "mneme-client/ai";
 
 const mneme = new Mneme();
 await mneme.memories.add({ content: "Bob keeps the spare key in the shed.", userId: "bob" }, { wait: true });
@@ -81,4 +92,82 @@ assert.deepEqual(Object.keys(reading), ["search_memories", "ask_memories"]);
 assert.deepEqual((await called(reading, [["search_memories", { query: "spare key" }]]))[0].output, []);
 assert.throws(() => mnemeTools(mneme, { filters: { title: "a" } }), MnemeError);
 assert.equal((await asSchema(tools.add_memory.inputSchema).jsonSchema).additionalProperties, false);
+
+// the provider
+const models = mnemeProvider(mneme, { userId: "ada" });
+const prompt = "Where is the spare key?";
+const whole = await generateText({ model: models("mneme/fast"), prompt, topP: 0.5 });
+assert.equal(whole.text, "Ada keeps the spare key under the blue pot. [1]");
+assert.deepEqual([whole.finishReason, whole.usage.totalTokens, whole.response.modelId], ["stop", 0, "mneme/fast"]);
+assert.deepEqual(
+  whole.warnings.map(({ type, feature }) => [type, feature]),
+  [["unsupported", "topP"]],
+);
+const [source] = whole.sources;
+assert.deepEqual([whole.sources.length, source.sourceType, source.title], [1, "document", "Spare key"]);
+assert.equal(source.providerMetadata.mneme.memoryId, added.output.memoryId);
+assert.equal(source.providerMetadata.mneme.content, "Ada keeps the spare key under the blue pot.");
+
+const page = {
+  content: "The ferry to Bergen leaves at nine.",
+  userId: "ada",
+  metadata: { url: "https://a.test/ferry" },
+};
+const ferry = await mneme.memories.add(page, { wait: true });
+const followUp = [
+  { role: "user", content: [{ type: "text", text: "When does the ferry leave?" }] },
+  { role: "assistant", content: [{ type: "text", text: "At nine. [1]" }] },
+  { role: "user", content: "And where does the ferry go to?" },
+];
+const streamed = streamText({
+  model: createProviderRegistry({ mneme: models }).languageModel("mneme:mneme"),
+  system: "Answer briefly.",
+  messages: followUp,
+  onError: ({ error }) => console.log(error),
+});
+let written = "";
+for await (const text of streamed.textStream) written += text;
+assert.match(written, /ferry to Bergen leaves at nine\. \[1\]/);
+const [linked] = await streamed.sources;
+assert.deepEqual([linked.sourceType, linked.url], ["url", "https://a.test/ferry"]);
+assert.equal(await streamed.finishReason, "stop");
+assert.equal((await streamed.usage).totalTokens, 0);
+
+for (const [model, filters] of [
+  ["mneme", { userId: "bob" }],
+  ["mneme/precise", { userId: "ada", filters: { title: "nothing" } }],
+  ["mneme/hybrid", { userId: "ada", agentId: "nobody" }],
+]) {
+  const answer = await generateText({ model: mnemeProvider(mneme, filters)(model), prompt });
+  assert.ok(!answer.text.includes("blue pot"), `${model} left its scope: ${answer.text}`);
+}
+
+// what these models cannot do is refused, not left out
+const refuses = (work, message) => assert.rejects(work, message);
+const model = models("mneme/fast");
+const text = (url) => [{ role: "user", content: [{ type: "file", data: url, mediaType: "image/png" }] }];
+await refuses(generateText({ model, prompt, tools }), /call no tools/);
+await refuses(generateObject({ model, prompt, schema: jsonSchema({ type: "object" }) }), /not in JSON/);
+await refuses(generateText({ model, messages: text(new Uint8Array([137, 80, 78, 71])) }), /no pictures/);
+await refuses(generateText({ model: models("gpt-4o"), prompt, maxRetries: 0 }), /There is no model/);
+assert.throws(() => models.imageModel("x"), MnemeError);
+
+// a failure in a stream is an error of the stream, and hanging up ends it
+const errors = [];
+const failing = streamText({ model: models("gpt-4o"), prompt, onError: ({ error }) => errors.push(error) });
+await failing.consumeStream({ onError: () => undefined });
+assert.match(String(errors[0]), /There is no model/);
+const abort = new AbortController();
+abort.abort();
+await refuses(generateText({ model, prompt, abortSignal: abort.signal }), /abort/i);
+
+// embeddings
+const embedder = (await mneme.models.list()).find(({ mneme }) => mneme?.task === "embeddings").id;
+const query = { mneme: { inputType: "query" } };
+const one = await embed({ model: models.embeddingModel(embedder), value: prompt, providerOptions: query });
+const many = await embedMany({ model: models.embeddingModel(embedder), values: [prompt, "A kettle."] });
+assert.deepEqual([one.embedding.length, many.embeddings.length], [384, 2]);
+assert.notDeepEqual(one.embedding, many.embeddings[0]);
+assert.ok(one.usage.tokens > 0);
+await mneme.memories.delete(ferry.id);
 console.log("ok");

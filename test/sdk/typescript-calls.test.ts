@@ -92,10 +92,31 @@ describe.each(RUNTIMES)("under %s", (name, program) => {
   });
 });
 
-test.skipIf(!hasAi)(`the tools for Vercel's AI SDK work with it${withAi}`, async () => {
+test.skipIf(!hasAi)(`the tools and models for Vercel's AI SDK work with it${withAi}`, async () => {
   await using running = await startServer();
   // the version of the AI SDK needs Node 22
   expect(await outputOf([process.execPath, "ai.mjs"], environmentOf(running))).toBe("ok\n");
+});
+
+test.skipIf(!hasAi)(`its tools and models have the types of Vercel's AI SDK${withAi}`, async () => {
+  const program = [
+    'import type { EmbeddingModel, LanguageModel, ToolSet } from "ai";',
+    'import type { LanguageModelV3, ProviderV3 } from "@ai-sdk/provider";',
+    'import { Mneme } from "mneme-client";',
+    'import { mnemeProvider, mnemeTools } from "mneme-client/ai";',
+    'const provider = mnemeProvider(new Mneme({ apiKey: "ctx_x" }), { userId: "ada" });',
+    "export const whole: Omit<ProviderV3, 'textEmbeddingModel'> = provider;",
+    'export const earlier: LanguageModelV3 = provider("mneme/precise");',
+    'export const model: LanguageModel = provider("mneme");',
+    'export const embedder: EmbeddingModel = provider.embeddingModel("all-minilm-l6-v2");',
+    "export const tools: ToolSet = { ...mnemeTools(new Mneme()) };",
+    "// @ts-expect-error: a misspelt mode",
+    'provider("mneme/presice");',
+  ];
+  writeFileSync(join(folder, "types.mts"), program.join("\n"));
+  const flags = ["--strict", "--module", "NodeNext", "--skipLibCheck", "--noEmit", "--target", "ES2022"];
+  const tsc = join(PACKAGE, "node_modules/typescript/bin/tsc");
+  expect(await outputOf([process.execPath, tsc, ...flags, "types.mts"], {})).toBe("");
 });
 
 test("the package has no dependencies, and runs where it says", () => {

@@ -1,8 +1,11 @@
 // Tools for the AI SDK of Vercel (`ai`, 6 and newer): a model can search, ask and store memories. They have the
-// standard form of schemas (Standard Schema with JSON Schema), so that this package needs no other.
+// standard form of schemas (Standard Schema with JSON Schema), so that this package needs no other. ai-provider.ts has
+// Mneme's own models.
 
 import { MnemeError } from "./errors.ts";
 import type { Mneme } from "./mneme.ts";
+
+export { type AnswerScope, type MnemeProvider, mnemeProvider } from "./ai-provider.ts";
 
 /** What the tools may see and do. The model cannot change it. */
 export interface ToolScope {
