@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { messageOf } from "../domain/json-message.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { systemErrorText } from "../kit/system-error.ts";
 import { Client } from "./client.ts";
 
 /** Help for the flags of hook, as `[flag, description]`. */
@@ -123,7 +124,8 @@ function readable(content: string): string {
 async function capture(client: Client, { session_id, transcript_path, cwd }: HookInput): Promise<string> {
   if (transcript_path === null) throw new UsageError("The input of the hook has no transcript_path.");
   const turns = await readTurns(transcript_path).catch((cause: unknown) => {
-    throw new UsageError(`The transcript ${transcript_path} cannot be read: ${reasonOf(cause)}`, { cause });
+    const reason = systemErrorText(cause) ?? `${cause instanceof Error ? cause.message : String(cause)}.`;
+    throw new UsageError(`The transcript cannot be read: ${reason}`, { cause });
   });
   if (!turns.some(({ role }) => role === "user")) return "";
   await client.send("POST", "/v1/memories", {
@@ -183,12 +185,6 @@ function textOf(content: unknown): string {
     isRecord(part) && part.type === "text" && typeof part.text === "string" ? [part.text] : [],
   );
   return texts.join("\n");
-}
-
-function reasonOf(cause: unknown): string {
-  const code = isRecord(cause) ? cause.code : null;
-  if (code === "ENOENT") return "there is no such file.";
-  return code === "EACCES" ? "it may not be read." : `${cause instanceof Error ? cause.message : String(cause)}.`;
 }
 
 /** The tag of memories from a folder. */

@@ -8,6 +8,7 @@ import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import type { StartPlace } from "../kit/setting.ts";
+import { systemErrorText } from "../kit/system-error.ts";
 import { VERSION } from "../kit/version.ts";
 import type { AccountsCommand } from "./accounts.ts";
 import type { CommandStart } from "./command-start.ts";
@@ -179,7 +180,8 @@ export function failureText(error: unknown): string {
     error instanceof RangeError ||
     error.message.endsWith("this is a bug in Mneme");
   if (isBug) return `mneme: ${error.stack ?? error.message}`;
-  return `mneme: ${error.message.replace(/\s*\n\s*/g, " ")}`;
+  const text = systemErrorText(error) ?? error.message;
+  return `mneme: ${text.replace(/\s*\n\s*/g, " ")}`;
 }
 
 async function runServe(argv: readonly string[], distribution: Distribution): Promise<number> {

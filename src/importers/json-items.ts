@@ -126,7 +126,7 @@ class Scanner {
       this.#found.push({
         kind: "damaged",
         place: `after ${this.#placeOf(this.#count)}`,
-        why: "The rest of the export cannot be read, because no further record was found.",
+        why: "the rest of the export cannot be read, because no further record was found",
       });
       return;
     }

@@ -147,7 +147,9 @@ export class Mapping {
   *found(product: string, id: unknown): Generator<Found> {
     const { content } = this.#memory;
     if (typeof content !== "string" || content.trim() === "") {
-      yield { kind: "damaged", place: this.#place, why: "has no text" };
+      const isKnown = Object.keys(this.#record).some((field) => this.#read.has(field));
+      const why = isKnown ? "has no text" : `has none of the fields of a memory of ${product}`;
+      yield { kind: "damaged", place: this.#place, why };
       return;
     }
     for (const field of Object.keys(this.#record)) {

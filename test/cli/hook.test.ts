@@ -148,6 +148,6 @@ test("refuses with a sentence what is no call of a hook", async () => {
   await expect(hookCommand(["recall"], {}, JSON.stringify(session))).rejects.toThrow("Set MNEME_API_KEY");
   await expect(run("recall", session, "ctx_wrong")).rejects.toThrow("unknown, expired or revoked");
   await expect(run("capture", { ...session, transcript_path: join(folder, "none.jsonl") })).rejects.toThrow(
-    "none.jsonl cannot be read: there is no such file.",
+    "none.jsonl does not exist.",
   );
 });

@@ -103,11 +103,18 @@ describe("mem0", () => {
     expect(await idOf({ memory: "a", id: "x".repeat(300) })).toMatch(/^mem0:sha256-/);
   });
   test("what is damaged is reported, and the rest comes along", async () => {
-    const all = await foundInJson("mem0", [{ id: 1 }, 7, { id: 2, memory: " " }, { id: 3, memory: "ok" }]);
+    const all = await foundInJson("mem0", [
+      { id: 1 },
+      7,
+      { id: 2, memory: " " },
+      { version: 9, items: [1] },
+      { id: 3, memory: "ok" },
+    ]);
     expect(notes(all)).toEqual([
       ["damaged", "has no text"],
       ["damaged", "is not a memory of mem0"],
       ["damaged", "has no text"],
+      ["damaged", "has none of the fields of a memory of mem0"],
     ]);
     expect(all.at(-1)).toMatchObject({ kind: "memory", memory: { externalId: "mem0:3" } });
   });

@@ -1,0 +1,28 @@
+// Says in a sentence what an error of the operating system about a file means.
+
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** The sentence; null for any other error. */
+export function systemErrorText(error: unknown): string | null {
+  if (!(error instanceof Error) || !("code" in error) || !("path" in error)) return null;
+  const { code, path } = error;
+  if (typeof path !== "string") return null;
+  switch (code) {
+    case "ENOENT":
+      return existsSync(dirname(path)) ? `${path} does not exist.` : `The folder ${dirname(path)} does not exist.`;
+    case "EACCES":
+    case "EPERM":
+      return `This user may not open or change ${path}.`;
+    case "EISDIR":
+      return `${path} is a folder, not a file.`;
+    case "ENOTDIR":
+      return `${path} is in something that is not a folder.`;
+    case "EROFS":
+      return `${path} is on a file system that cannot be written to.`;
+    case "ENOSPC":
+      return `There is no space left on the disk of ${path}.`;
+    default:
+      return null;
+  }
+}
