@@ -56,7 +56,7 @@ describe("a failure is one line on standard error and exit code 1", () => {
     [["sevre"], {}, "mneme: Unknown command sevre. Did you mean serve? Try mneme help."],
     [["serve", "--prot", "1"], {}, "mneme: Unknown flag --prot. Did you mean --port?"],
     [["--prot", "1"], {}, "mneme: Unknown flag --prot. Did you mean --port?"],
-    [[], { MNEME_LANES: "many" }, 'mneme: MNEME_LANES must be an integer from 1 to 8, not "many".'],
+    [[], { MNEME_LANES: "many" }, 'mneme: MNEME_LANES must be an integer from 1 to 64, not "many".'],
     [["import", "--from", "mem0", "none.json", "--dry-run"], {}, "mneme: none.json does not exist."],
     [["import", "none.jsonl", "--key", "ctx_x"], {}, "mneme: none.jsonl does not exist."],
     [["import", "none/none.jsonl", "--key", "ctx_x"], {}, "mneme: The folder none does not exist."],
