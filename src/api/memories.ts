@@ -9,7 +9,7 @@ import type { Clock } from "../kit/clock.ts";
 import { andThen } from "../kit/eventually.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { Accepted } from "../ports/memory-store.ts";
-import { isToProcess, type MemoryService } from "../services/memories.ts";
+import { type Changed, isToProcess, type MemoryService } from "../services/memories.ts";
 import { check } from "./check.ts";
 import { changeOf, draftOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
@@ -151,7 +151,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       name: "updateMemory",
       group: "Memories",
       summary:
-        "Change a memory. Absent fields stay unchanged, null clears a field. 202 with new content, otherwise 200.",
+        "Change a memory. Absent fields stay unchanged, null clears a field. 202 if it is processed again: after new content, or another day (`occurred_at`) of a conversation; otherwise 200.",
       method: "PUT",
       path: "/v1/memories/:id",
       scope: "memories:write",
@@ -169,16 +169,16 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       run: async ({ principal, params, body, longTexts, commit }) => {
         const id = memoryId(params.id);
         const change = changeOf(body, clock.now());
-        let changed: Accepted | null = null;
+        let changed: Changed | null = null;
         const { status } = await memories.withLongTexts(longTexts, (inFile) =>
           commit(async (tx) => {
             changed = await memories.change(tx, principal, id, inFile(change));
             if (changed === null) throw absent(id);
-            return { status: changed.outcome === "rewritten" ? 202 : 200, body: null };
+            return { status: changed.isProcessedAgain ? 202 : 200, body: null };
           }),
         );
         invariant(changed, "what was committed was changed");
-        const { memory }: Accepted = changed;
+        const { memory }: Changed = changed;
         const content =
           change.content ?? (await memories.withContents(principal.projectId, [memory]))[0]?.content ?? "";
         return { status, body: view(memory, content) };

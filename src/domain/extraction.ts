@@ -11,5 +11,10 @@ export const DETECTED_TYPES = ["note", "article", "conversation", "code", "table
 /** A type that extraction can give. */
 export type DetectedType = (typeof DETECTED_TYPES)[number];
 
+/** Whether memories of this type are read turn by turn. */
+export function isConversation(type: string | null): boolean {
+  return type?.trim().toLowerCase() === ("conversation" satisfies DetectedType);
+}
+
 /** Maximum number of extracted tags of a memory. */
 export const EXTRACTED_TAGS_MAX = 8;

@@ -1,15 +1,12 @@
 // Decides whether a text is a conversation, and reads its turns. The files in conversation/ parse lines and JSON, find
 // days, and cut turns into chunks.
 
-import type { DetectedType } from "../domain/extraction.ts";
+import { type DetectedType, isConversation } from "../domain/extraction.ts";
 import { dayOf } from "./conversation/day.ts";
 import { readJsonTurns } from "./conversation/json.ts";
 import { readLineTurns } from "./conversation/lines.ts";
 import type { Conversation } from "./conversation/turns.ts";
 import { detectType } from "./type.ts";
-
-/** The type of texts that are read turn by turn. Either the caller gave this type or it was detected. */
-const CONVERSATION = "conversation" satisfies DetectedType;
 
 /**
  * Maximum length of JSON that is read turn by turn, in UTF-16 code units. Longer JSON is prepared like any other text,
@@ -32,9 +29,9 @@ export interface ClassifiedText {
  */
 export function classifyText(content: string, givenType: string | null): ClassifiedText {
   const jsonTurns = content.length <= JSON_UNITS_MAX ? readJsonTurns(content) : null;
-  const detectedType = jsonTurns === null ? detectType(content.trimStart()) : CONVERSATION;
-  const isConversation = (givenType ?? detectedType).trim().toLowerCase() === CONVERSATION;
-  return { detectedType, conversation: isConversation ? (jsonTurns ?? readLineTurns(content)) : null };
+  const detectedType = jsonTurns === null ? detectType(content.trimStart()) : "conversation";
+  const isRead = isConversation(givenType ?? detectedType);
+  return { detectedType, conversation: isRead ? (jsonTurns ?? readLineTurns(content)) : null };
 }
 
 /** Days of a memory, written as `8 May 2023`, for turns that have no day of their own. */

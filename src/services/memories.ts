@@ -1,6 +1,7 @@
 // Memories: storing, reading, listing, changing, deleting. Decides the order of steps and which memories a caller may
 // see. HTTP is handled in api/; rows and files are accessed through ports.
 
+import { isConversation } from "../domain/extraction.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../domain/ids.ts";
@@ -47,6 +48,12 @@ const PART_CHARACTERS_MAX = 2_000_000;
 
 /** Replaces the key of a long text in `content` by the file with the text. */
 type WithFile = <D extends Pick<MemoryChange, "content" | "upload">>(draft: D) => D;
+
+/** The result of a change. */
+export interface Changed extends Accepted {
+  /** Whether the memory is processed again: it has a new content, or is a conversation with another day. */
+  readonly isProcessedAgain: boolean;
+}
 
 /** What the service needs. */
 export interface MemoryServiceParts {
@@ -157,12 +164,15 @@ export class MemoryService {
       if (part.length < admitted.length) await new Promise(setImmediate); // lets other requests run
     }
     const results = accepted.values();
-    return owned.map((draft) => {
+    const followed: (Accepted | Fault)[] = [];
+    for (const draft of owned) {
       const result = draft instanceof Fault ? draft : results.next().value;
       invariant(result, "every draft has an outcome");
-      if (!(result instanceof Fault)) this.#follow(transaction, viewer.projectId, result);
-      return result;
-    });
+      if (draft instanceof Fault || result instanceof Fault) followed.push(result);
+      // the day before is not known here, but a draft without a day changes none
+      else followed.push(await this.#follow(transaction, viewer.projectId, result, dayOf(draft) !== null));
+    }
+    return followed;
   }
 
   /** Whether a memory of a project that the caller has just read was made from this file. */
@@ -230,16 +240,18 @@ export class MemoryService {
   }
 
   /**
-   * Changes a memory. Returns null if it does not exist for this viewer.
+   * Changes a memory. Returns null if it does not exist for this viewer. A conversation with another day is processed
+   * again, because its turns have that day.
    * @throws Fault as MemoryStore.change does; `insufficient_scope` if a confined viewer would give the memory to
    *   another user
    */
-  async change(transaction: Transaction, viewer: Viewer, id: MemoryId, change: MemoryChange): Promise<Accepted | null> {
+  async change(transaction: Transaction, viewer: Viewer, id: MemoryId, change: MemoryChange): Promise<Changed | null> {
     refuseGivingAway(viewer, change.userId);
-    if ((await visibleMemory(transaction.memories, viewer, id)) === null) return null;
+    const before = await visibleMemory(transaction.memories, viewer, id);
+    if (before === null) return null;
     const accepted = await transaction.memories.change(viewer.projectId, id, change);
-    if (accepted !== null) this.#follow(transaction, viewer.projectId, accepted);
-    return accepted;
+    if (accepted === null) return null;
+    return this.#follow(transaction, viewer.projectId, accepted, dayOf(before) !== dayOf(accepted.memory));
   }
 
   /**
@@ -352,8 +364,22 @@ export class MemoryService {
     }
   }
 
-  #follow(transaction: Transaction, projectId: ProjectId, { memory, outcome, releasedFile }: Accepted): void {
+  /** @param hasNewDay whether the day of the memory may have changed */
+  async #follow(
+    transaction: Transaction,
+    projectId: ProjectId,
+    accepted: Accepted,
+    hasNewDay: boolean,
+  ): Promise<Changed> {
     const { index, files, wakeIngest } = this.#parts;
+    const { memory, outcome, releasedFile } = accepted;
+    if (hasNewDay && outcome === "updated" && memory.state.status === "completed" && isConversation(memory.type)) {
+      await transaction.jobs.reopen([memory.key]);
+      this.#hideAfterCommit(transaction, projectId, [memory.key]);
+      const reopened = await transaction.memories.get(projectId, memory.id);
+      invariant(reopened, "a memory that was just changed exists");
+      return { ...accepted, memory: reopened, isProcessedAgain: true };
+    }
     if (releasedFile !== null) transaction.afterCommit(() => files.remove(releasedFile));
     if (outcome === "updated" && memory.state.status === "completed") {
       const { key: memoryKey, userKey, expiresAt } = memory;
@@ -362,6 +388,7 @@ export class MemoryService {
     }
     if (outcome === "rewritten") this.#hideAfterCommit(transaction, projectId, [memory.key]);
     if (outcome === "created") transaction.afterCommit(wakeIngest);
+    return { ...accepted, isProcessedAgain: outcome === "rewritten" };
   }
 
   #hideAfterCommit(transaction: Transaction, projectId: ProjectId, keys: readonly MemoryKey[]): void {
@@ -371,6 +398,14 @@ export class MemoryService {
       this.#parts.wakeIngest();
     });
   }
+}
+
+const DAY_MS = 86_400_000;
+
+/** The day that turns without a day of their own have, as a text for comparisons; null if the caller gave none. */
+function dayOf({ occurredAt, metadata }: Pick<MemoryDraft, "occurredAt" | "metadata"> | Memory): string | null {
+  if (occurredAt != null) return String(Math.floor(occurredAt / DAY_MS));
+  return metadata?.date === undefined ? null : JSON.stringify(metadata.date);
 }
 
 /** Whether the content of a draft or a change is processed: it is new, or its memory had failed. */

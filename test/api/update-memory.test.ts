@@ -142,6 +142,61 @@ describe("200: without new content", () => {
   });
 });
 
+describe("202: another day of a conversation", () => {
+  const TURNS = "Ada: We sailed to the island.\nBen: It was windy.";
+  const settle = async (id: string) => (await mneme.settled(id)).body;
+  /** Days of the passages of a user, as a search shows them. */
+  const days = async (userId: string): Promise<string[]> => {
+    const question = { query: "sailing to the island in the wind", userId, limit: 100 };
+    const { results } = (await mneme.call("POST", "/v1/memories/search", question)).body;
+    return results.map(({ metadata }: { metadata: { _chunk: { date: string } } }) => metadata._chunk.date);
+  };
+
+  test("is the day of its turns when it is processed again; the same day and another title change none", async () => {
+    const userId = "sailor";
+    const { body: stored } = await mneme.store({ content: TURNS, type: "conversation", userId });
+    const created = (await days(userId))[0] as string;
+    for (const [change, day] of [
+      [{ occurred_at: "2020-02-02" }, "2 February 2020"],
+      [{ occurred_at: "2019-08-30T12:00:00Z" }, "30 August 2019"],
+      [{ occurred_at: null }, created],
+      [{ metadata: { date: "2018-03-04" } }, "4 March 2018"],
+    ] as const) {
+      const { status, body } = await put(stored.id, change);
+      expect([status, body.status, body.content]).toEqual([202, "processing", TURNS]);
+      expect(await settle(stored.id)).toMatchObject({ status: "completed", content: TURNS, chunk_count: 2 });
+      expect(await days(userId)).toEqual([day, day]);
+    }
+    await put(stored.id, { occurred_at: "2019-08-30T12:00:00Z" });
+    await settle(stored.id);
+    for (const change of [{ occurred_at: "2019-08-30T23:59:00Z" }, { title: "Sailing" }, { tags: ["boat"] }]) {
+      const { status, body } = await put(stored.id, change);
+      expect([status, body.status]).toEqual([200, "completed"]);
+    }
+    const answer = await mneme.call("POST", "/v1/memories/query", { query: "When did we sail to the island?", userId });
+    expect(answer.body.answer).toContain("(30 August 2019) Ada: We sailed to the island.");
+  });
+
+  test("also by externalId, and turns with a day of their own keep it", async () => {
+    const userId = "sailor by name";
+    const draft = { content: `[8 May 2023]\n${TURNS}`, type: "conversation", userId, externalId: "trip" };
+    const { body: stored } = await mneme.store(draft);
+    expect(await days(userId)).toEqual(["8 May 2023", "8 May 2023"]);
+    await put(stored.id, { occurred_at: "2020-02-02" });
+    await settle(stored.id);
+    expect(await days(userId)).toEqual(["8 May 2023", "8 May 2023"]);
+
+    const undated = { content: TURNS, type: "conversation", userId: "u2", externalId: "trip" };
+    const { body: other } = await mneme.store(undated);
+    const again = await mneme.call("POST", "/v1/memories", { ...undated, occurred_at: "2021-06-05" });
+    expect([again.status, again.body.id, again.body.status]).toEqual([202, other.id, "processing"]);
+    await settle(other.id);
+    expect(await days("u2")).toEqual(["5 June 2021", "5 June 2021"]);
+    const same = await mneme.call("POST", "/v1/memories", { ...undated, occurred_at: "2021-06-05" });
+    expect([same.status, same.body.status]).toEqual([200, "completed"]);
+  });
+});
+
 describe("202: with new content", () => {
   test("the memory is processed again, keeps its identity, and shows the new text at once", async () => {
     const { body: before } = await mneme.store({ ...GIVEN, externalId: "again" });

@@ -113,7 +113,7 @@ export const getMemory = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Change a memory. Absent fields stay unchanged, null clears a field. 202 with new content, otherwise 200.
+ * Change a memory. Absent fields stay unchanged, null clears a field. 202 if it is processed again: after new content, or another day (`occurred_at`) of a conversation; otherwise 200.
  *
  * Requires the scope `memories:write`. A key that is confined to one user may call it, for that user only.
  *

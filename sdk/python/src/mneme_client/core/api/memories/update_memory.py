@@ -1,4 +1,4 @@
-"""Change a memory. Absent fields stay unchanged, null clears a field. 202 with new content, otherwise 200."""
+"""Change a memory. Absent fields stay unchanged, null clears a field. 202 if it is processed again: after new content, or another day (`occurred_at`) of a conversation; otherwise 200."""
 
 from __future__ import annotations
 
