@@ -155,10 +155,11 @@ test.skipIf(python === null).each([
   expect(JSON.parse(counted).passed).toBeGreaterThanOrEqual(testsMin);
 });
 
-test("the package has the server's version, and only the dependencies that it needs", () => {
+test("the package has the server's version and licence, and only the dependencies that it needs", () => {
   const { project } = Bun.TOML.parse(readFileSync(join(PACKAGE, "pyproject.toml"), "utf8")) as {
     readonly project: { readonly version: string; readonly dependencies: readonly string[] };
   };
   expect(project.version).toBe(packageOfServer.version);
+  expect(readFileSync(join(PACKAGE, "LICENSE"), "utf8")).toBe(readFileSync(join(ROOT, "LICENSE"), "utf8"));
   expect(project.dependencies.map((each) => each.split(/[<>=]/)[0])).toEqual(["attrs", "httpx"]);
 });

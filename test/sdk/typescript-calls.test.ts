@@ -119,8 +119,9 @@ test.skipIf(!hasAi)(`its tools and models have the types of Vercel's AI SDK${wit
   expect(await outputOf([process.execPath, tsc, ...flags, "types.mts"], {})).toBe("");
 });
 
-test("the package has no dependencies, and runs where it says", () => {
+test("the package has no dependencies, runs where it says, and brings its licence", () => {
   const description = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
   expect(description.dependencies).toBeUndefined();
   expect(description.engines).toEqual({ node: ">=20" });
+  expect(readFileSync(join(PACKAGE, "LICENSE"), "utf8")).toBe(readFileSync(join(ROOT, "LICENSE"), "utf8"));
 });
