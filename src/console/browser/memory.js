@@ -1,6 +1,7 @@
 // One memory in a dialog: its text and attributes, the progress of its processing, and actions such as edit and delete.
 
 import { ApiError, call, pause } from "./api.js";
+import { dialogueOf } from "./dialogue.js";
 import { badge, button, bytesText, confirmed, fill, h, openDialog, problem, time } from "./dom.js";
 import { entitiesView } from "./entities.js";
 import { check, field, form, listOf } from "./forms.js";
@@ -128,6 +129,7 @@ export async function openMemory(id, { onChange = () => {}, onDeleted = () => {}
  */
 function view(memory, { onChange, onDeleted }) {
   const { id, content, error, metadata } = memory;
+  const text = dialogueOf(content) ?? content;
   const errors = h("div");
   const retry = button("Retry processing", () =>
     attempt(errors, async () => onChange(await call("retryMemory", { params: { id } }))),
@@ -145,12 +147,12 @@ function view(memory, { onChange, onDeleted }) {
         retry,
       ),
     facts(memory),
-    h("pre", { class: "text", tabindex: 0, "aria-label": "Stored text" }, content.slice(0, CHARACTERS_SHOWN)),
-    content.length > CHARACTERS_SHOWN &&
+    h("pre", { class: "text", tabindex: 0, "aria-label": "Stored text" }, text.slice(0, CHARACTERS_SHOWN)),
+    text.length > CHARACTERS_SHOWN &&
       h(
         "p",
         { class: "fine" },
-        `The first ${CHARACTERS_SHOWN.toLocaleString()} of ${content.length.toLocaleString()} characters.`,
+        `The first ${CHARACTERS_SHOWN.toLocaleString()} of ${text.length.toLocaleString()} characters.`,
       ),
     Object.keys(metadata).length > 0 &&
       h(
