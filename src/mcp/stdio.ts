@@ -1,8 +1,12 @@
 // Serves MCP over stdin and stdout. bridge.ts passes the calls on to a server. Runs on Bun and, in the .mcpb bundle, on
 // Node 20.
 
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBridge, type RemoteMcp } from "./bridge.ts";
+import { MessageLines } from "./message-lines.ts";
+
+/** Longest report of a problem on stderr, in characters. */
+const REPORT_CHARACTERS = 300;
 
 /** Serves one client until stdin ends or `signal` aborts. */
 export async function serveOverStdio(remote: RemoteMcp, signal: AbortSignal): Promise<void> {
@@ -10,7 +14,9 @@ export async function serveOverStdio(remote: RemoteMcp, signal: AbortSignal): Pr
     for (const event of ["end", "close", "error"]) process.stdin.once(event, () => resolve());
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
+  const lines = process.stdin.pipe(new MessageLines((answer) => process.stdout.write(answer)));
   const connection = serveStdio(() => createBridge(remote, report), {
+    transport: new StdioServerTransport(lines, process.stdout),
     maxSubscriptions: 0, // nothing that a client could subscribe to ever changes
     onerror: report,
   });
@@ -19,5 +25,6 @@ export async function serveOverStdio(remote: RemoteMcp, signal: AbortSignal): Pr
 }
 
 function report(error: unknown): void {
-  process.stderr.write(`mneme mcp: ${error instanceof Error ? error.message : String(error)}\n`);
+  const text = (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, " ");
+  process.stderr.write(`mneme mcp: ${text.slice(0, REPORT_CHARACTERS)}\n`);
 }

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { MessageLines } from "../../src/mcp/message-lines.ts";
 import { CLIENTS, type ClientName, connectStdio, listen, type Peer } from "../support/mcp.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -227,15 +229,43 @@ describe("the command", () => {
   });
 
   test(
-    "ends with 0 when stdin ends, and answers broken lines with nothing but protocol",
+    "ends with 0 when stdin ends, and answers lines that are no message with an error of the protocol",
     async () => {
-      const lines = ["{broken", '{"jsonrpc":"2.0","id":1,"method":"ping"}', "[]", ""].join("\n");
-      const { stdout, exitCode } = await runAlone(["--url", "http://127.0.0.1:1"], { MNEME_API_KEY: "ctx_x" }, lines);
-      expect(exitCode).toBe(0);
-      for (const line of stdout.split("\n").filter((line) => line !== "")) {
-        expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
-      }
+      const lines = ["{broken", "[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', '{"id":7,"hello":1}', "7", "", ""];
+      const { stdout, stderr, exitCode } = await runAlone(
+        ["--url", "http://127.0.0.1:1"],
+        { MNEME_API_KEY: "ctx_x" },
+        lines.join("\n"),
+      );
+      expect([exitCode, stderr]).toEqual([0, ""]);
+      const answers = stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(answers.map(({ jsonrpc, id, error }) => [jsonrpc, id, error.code, error.message])).toEqual([
+        ["2.0", null, -32_700, "This line is no JSON."],
+        ["2.0", null, -32_600, "Send one message per line, not a batch."],
+        ["2.0", null, -32_600, "Send one message per line, not a batch."],
+        ["2.0", 7, -32_600, "This is no message of JSON-RPC 2.0."],
+        ["2.0", null, -32_600, "This is no message of JSON-RPC 2.0."],
+      ]);
     },
     TIMEOUT_MS,
   );
+});
+
+test("lines are messages in any pieces, and one that is too long is refused and skipped", async () => {
+  const answers: string[] = [];
+  const lines = new MessageLines((answer) => answers.push(answer));
+  const ping = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, method: "ping", params: { text: "日本 \u2028" } });
+  const long = `{"jsonrpc":"2.0","id":9,"method":"${"x".repeat(8 * 1024 * 1024)}"}`;
+  const bytes = Buffer.from(`${ping(1)}\r\n${long}\n\n${ping(2)}\n${ping(3)}`);
+  const passed = new Response(Readable.toWeb(lines) as unknown as ReadableStream).text();
+  for (let at = 0; at < 200; at++) lines.write(bytes.subarray(at, at + 1));
+  lines.write(bytes.subarray(200, -150));
+  for (let at = bytes.byteLength - 150; at < bytes.byteLength; at++) lines.write(bytes.subarray(at, at + 1));
+  lines.end();
+  // the last line has no end, so it is no message
+  expect((await passed).split("\n").filter((line) => line !== "")).toEqual([`${ping(1)}\r`, ping(2)]);
+  expect(answers.map((answer) => JSON.parse(answer).error.message)).toEqual(["A message is at most 8388608 bytes."]);
 });

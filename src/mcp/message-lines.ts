@@ -1,0 +1,85 @@
+// Reads lines of JSON-RPC from a client over stdin, and answers those that are no single message: the package
+// @modelcontextprotocol/server drops them, and the client would wait. Runs on Bun and, in the .mcpb bundle, on Node 20.
+
+import { Transform, type TransformCallback } from "node:stream";
+
+/** Codes of JSON-RPC. */
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+/** Largest line in bytes. The server takes messages of 1 MiB, and says so itself. */
+const LINE_BYTES_MAX = 8 * 1024 * 1024;
+const LINE_FEED = 0x0a;
+
+/** Passes on the lines that are messages. */
+export class MessageLines extends Transform {
+  readonly #refuse: (answer: string) => void;
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+
+  /** @param refuse gets the line that answers a line that is no message */
+  constructor(refuse: (answer: string) => void) {
+    super();
+    this.#refuse = refuse;
+  }
+
+  override _transform(chunk: Uint8Array, _encoding: string, done: TransformCallback): void {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      this.#keep(chunk.subarray(start, end));
+      this.#endLine();
+      start = end + 1;
+    }
+    this.#keep(chunk.subarray(start));
+    done();
+  }
+
+  #keep(part: Uint8Array): void {
+    this.#bytes += part.byteLength;
+    if (this.#bytes <= LINE_BYTES_MAX) this.#parts.push(part);
+    else this.#parts = [];
+  }
+
+  #endLine(): void {
+    const line = Buffer.concat(this.#parts).toString("utf8");
+    const isTooLong = this.#bytes > LINE_BYTES_MAX;
+    this.#parts = [];
+    this.#bytes = 0;
+    if (isTooLong) this.#answer(INVALID_REQUEST, `A message is at most ${LINE_BYTES_MAX} bytes.`);
+    else if (line.trim() !== "") this.#pass(line);
+  }
+
+  #pass(line: string): void {
+    const message = parsed(line);
+    if (message === undefined) this.#answer(PARSE_ERROR, "This line is no JSON.");
+    else if (Array.isArray(message)) this.#answer(INVALID_REQUEST, "Send one message per line, not a batch.");
+    else if (isMessage(message)) this.push(`${line}\n`);
+    else this.#answer(INVALID_REQUEST, "This is no message of JSON-RPC 2.0.", idOf(message));
+  }
+
+  #answer(code: number, message: string, id: string | number | null = null): void {
+    this.#refuse(`${JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id })}\n`);
+  }
+}
+
+/** The value of a line; undefined if it is no JSON. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined; // the caller refuses it
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isMessage(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { jsonrpc, method, result, error } = value as Fields;
+  const isAnswer = typeof result === "object" || typeof error === "object";
+  return jsonrpc === "2.0" && (typeof method === "string" || isAnswer);
+}
+
+function idOf(value: unknown): string | number | null {
+  const id = typeof value === "object" && value !== null ? (value as Fields).id : null;
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
