@@ -1,7 +1,7 @@
 // Reads lines of JSON-RPC from a client over stdin, and answers those that are no single message: the package
 // @modelcontextprotocol/server drops them, and the client would wait. Runs on Bun and, in the .mcpb bundle, on Node 20.
 
-import { Transform, type TransformCallback } from "node:stream";
+import { Transform } from "node:stream";
 
 /** Codes of JSON-RPC. */
 const PARSE_ERROR = -32_700;
@@ -10,19 +10,34 @@ const INVALID_REQUEST = -32_600;
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
-/** Passes on the lines that are messages. */
-export class MessageLines extends Transform {
+/**
+ * A stream that passes on the lines that are messages.
+ * @param refuse gets the line that answers a line that is no message
+ */
+export function messageLines(refuse: (answer: string) => void): Transform {
+  const lines = new Lines((line) => stream.push(line), refuse);
+  const stream = new Transform({
+    transform: (chunk: Uint8Array, _encoding, done) => {
+      lines.read(chunk);
+      done();
+    },
+  });
+  return stream;
+}
+
+/** Cuts bytes into lines. */
+class Lines {
+  readonly #push: (line: string) => void;
   readonly #refuse: (answer: string) => void;
   #parts: Uint8Array[] = [];
   #bytes = 0;
 
-  /** @param refuse gets the line that answers a line that is no message */
-  constructor(refuse: (answer: string) => void) {
-    super();
+  constructor(push: (line: string) => void, refuse: (answer: string) => void) {
+    this.#push = push;
     this.#refuse = refuse;
   }
 
-  override _transform(chunk: Uint8Array, _encoding: string, done: TransformCallback): void {
+  read(chunk: Uint8Array): void {
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
       this.#keep(chunk.subarray(start, end));
@@ -30,7 +45,6 @@ export class MessageLines extends Transform {
       start = end + 1;
     }
     this.#keep(chunk.subarray(start));
-    done();
   }
 
   #keep(part: Uint8Array): void {
@@ -52,7 +66,7 @@ export class MessageLines extends Transform {
     const message = parsed(line);
     if (message === undefined) this.#answer(PARSE_ERROR, "This line is no JSON.");
     else if (Array.isArray(message)) this.#answer(INVALID_REQUEST, "Send one message per line, not a batch.");
-    else if (isMessage(message)) this.push(`${line}\n`);
+    else if (isMessage(message)) this.#push(`${line}\n`);
     else this.#answer(INVALID_REQUEST, "This is no message of JSON-RPC 2.0.", idOf(message));
   }
 

@@ -3,7 +3,7 @@
 
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBridge, type RemoteMcp } from "./bridge.ts";
-import { MessageLines } from "./message-lines.ts";
+import { messageLines } from "./message-lines.ts";
 
 /** Longest report of a problem on stderr, in characters. */
 const REPORT_CHARACTERS = 300;
@@ -14,7 +14,7 @@ export async function serveOverStdio(remote: RemoteMcp, signal: AbortSignal): Pr
     for (const event of ["end", "close", "error"]) process.stdin.once(event, () => resolve());
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const lines = process.stdin.pipe(new MessageLines((answer) => process.stdout.write(answer)));
+  const lines = process.stdin.pipe(messageLines((answer) => process.stdout.write(answer)));
   const connection = serveStdio(() => createBridge(remote, report), {
     transport: new StdioServerTransport(lines, process.stdout),
     maxSubscriptions: 0, // nothing that a client could subscribe to ever changes

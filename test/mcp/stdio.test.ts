@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { MessageLines } from "../../src/mcp/message-lines.ts";
+import { messageLines } from "../../src/mcp/message-lines.ts";
 import { CLIENTS, type ClientName, connectStdio, listen, type Peer } from "../support/mcp.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -256,7 +256,7 @@ describe("the command", () => {
 
 test("lines are messages in any pieces, and one that is too long is refused and skipped", async () => {
   const answers: string[] = [];
-  const lines = new MessageLines((answer) => answers.push(answer));
+  const lines = messageLines((answer) => answers.push(answer));
   const ping = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, method: "ping", params: { text: "日本 \u2028" } });
   const long = `{"jsonrpc":"2.0","id":9,"method":"${"x".repeat(8 * 1024 * 1024)}"}`;
   const bytes = Buffer.from(`${ping(1)}\r\n${long}\n\n${ping(2)}\n${ping(3)}`);
