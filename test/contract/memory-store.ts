@@ -369,6 +369,23 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await store.userKey(nowhere, "u")).toBeNull();
       });
 
+      test("by key show each change at once, however often the memory was read before", async () => {
+        const [kept, changed, removed] = [await completed(), await completed(), await completed({ userId: "u" })];
+        const keys = [kept.key, changed.key, removed.key];
+        const readAll = async () => {
+          const found = await store.getMany(project, keys);
+          return keys.flatMap((key) => found.get(key) ?? []);
+        };
+        expect(await readAll()).toEqual([kept, changed, removed]);
+        expect(await readAll()).toEqual([kept, changed, removed]);
+        await store.change(project, changed.id, { title: "another title" });
+        expect((await readAll()).map(({ title }) => title)).toEqual([kept.title, "another title", removed.title]);
+        await store.remove(project, removed.id);
+        expect((await readAll()).map(({ id }) => id)).toEqual([kept.id, changed.id]);
+        expect([...(await store.getMany(other, keys)).keys()]).toEqual([]);
+        expect((await readAll()).map(({ id }) => id)).toEqual([kept.id, changed.id]);
+      });
+
       test("accept many thousand keys at once", async () => {
         const { memory } = await accept();
         const keys = Array.from({ length: 50_000 }, (_, index) => (memory.key + BigInt(index)) as MemoryKey);

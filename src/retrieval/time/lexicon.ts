@@ -99,8 +99,11 @@ export function languagesOf(
 
 const LETTER_WITH_MARKS = /([\p{Script=Latin}\p{Script=Cyrillic}])\p{M}+/gu;
 
+const ASCII_ONLY = /^\p{ASCII}*$/u;
+
 /** Removes diacritics from Latin and Cyrillic letters. Marks of other scripts change the letter, so they stay. */
 export function withoutDiacritics(word: string): string {
+  if (ASCII_ONLY.test(word)) return word;
   return word.normalize("NFD").replace(LETTER_WITH_MARKS, "$1").normalize("NFC").replaceAll("ß", "ss");
 }
 
@@ -116,11 +119,29 @@ export function lexemesOf(text: string, lexicon: Lexicon): Lexeme[] {
   return lexicon.isSpaced ? spacedLexemes(text, lexicon) : unspacedLexemes(text, lexicon);
 }
 
+/** A word, a number or a comma of a text. Its range is in UTF-16 code units. */
+interface Token {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+let lastTokens: { readonly text: string; readonly tokens: readonly Token[] } = { text: "", tokens: [] };
+
+/** The tokens of a text. The last ones are kept, because a question is read in several languages one after the other. */
+function tokensOf(text: string): readonly Token[] {
+  if (lastTokens.text !== text) {
+    const tokens = Array.from(text.matchAll(TOKEN), (match) => {
+      const [word] = match;
+      return { text: withoutDiacritics(word), start: match.index, end: match.index + word.length };
+    });
+    lastTokens = { text, tokens };
+  }
+  return lastTokens.tokens;
+}
+
 function spacedLexemes(text: string, { meanings, phrases }: Lexicon): Lexeme[] {
-  const tokens = [...text.matchAll(TOKEN)].map((match) => {
-    const [word] = match;
-    return { text: withoutDiacritics(word), start: match.index, end: match.index + word.length };
-  });
+  const tokens = tokensOf(text);
   const lexemes: Lexeme[] = [];
   for (let at = 0; at < tokens.length; ) {
     const token = tokens[at];

@@ -84,7 +84,8 @@ function resolveIn(text: string, original: string, asOf: number, language: TimeL
   const expressionOf = (from: number, next: number) =>
     original.slice(lexemes[from]?.start ?? 0, lexemes[next - 1]?.end ?? original.length).trim();
   let weak: QuestionTime | null = null;
-  for (let at = 0; at < lexemes.length; at++) {
+  for (const [at, lexeme] of lexemes.entries()) {
+    if (!canBeginTime(lexeme, dates)) continue;
     const read = readRange(parsed, at) ?? readRelation(parsed, at) ?? readAlone(parsed, at);
     if (read === null) continue;
     const { form, span, isYearOnly, next } = read;
@@ -94,6 +95,11 @@ function resolveIn(text: string, original: string, asOf: number, language: TimeL
     weak ??= time;
   }
   return weak ?? eventIn(parsed, original);
+}
+
+/** Whether a phrase for a time may begin with a lexeme. Most words of a question mean nothing in the lexicon. */
+function canBeginTime({ start, meanings, digits }: Lexeme, dates: TimeText["dates"]): boolean {
+  return meanings.size > 0 || digits !== null || dates.some((date) => date.start <= start && start < date.end);
 }
 
 function isRecurring(lexemes: readonly Lexeme[], from: number, next: number): boolean {

@@ -75,6 +75,22 @@ export class SqliteMemoryStore implements MemoryStore {
   }
 
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, Memory> {
+    const found = new Map<MemoryKey, Memory>();
+    const unread: MemoryKey[] = [];
+    for (const key of keys) {
+      const known = this.#recent.withKey(projectId, key);
+      if (known === null) unread.push(key);
+      else found.set(key, known);
+    }
+    if (unread.length === 0) return found;
+    for (const memory of this.#read(projectId, unread)) {
+      this.#recent.put(projectId, memory);
+      found.set(memory.key, memory);
+    }
+    return found;
+  }
+
+  #read(projectId: ProjectId, keys: readonly MemoryKey[]): readonly Memory[] {
     const rows = this.#database
       .prepare<MemoryRow, { project: string; keys: string; now: number }>(
         // the unary plus keeps SQLite from using an index on project_key instead of the keys
@@ -82,7 +98,7 @@ export class SqliteMemoryStore implements MemoryStore {
          WHERE memory_key IN ${KEYS} AND +project_key = ${OPEN_PROJECT} AND ${LIVE}`,
       )
       .all({ project: projectId, keys: keyList(keys), now: this.#clock.now() });
-    return new Map(rows.map((row) => [row.memory_key as MemoryKey, toMemory(row)]));
+    return rows.map(toMemory);
   }
 
   waitingContents(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, string> {

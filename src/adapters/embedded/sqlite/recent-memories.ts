@@ -1,7 +1,8 @@
-// Caches memories that were read since the last change, so that their rows are not read again. Only the process that
-// has locked the data directory changes memories, so it is enough to count the changes of this process.
+// Caches memories that were read since the last change, so that their rows are not read again: a search reads its rows
+// twice. Only the process that has locked the data directory changes memories, so it is enough to count the changes of
+// this process.
 
-import type { MemoryId, ProjectId } from "../../../domain/ids.ts";
+import type { MemoryId, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -12,9 +13,15 @@ import type { SqliteDatabase } from "./database.ts";
  */
 const ROWS_MAX = 1_000;
 
-/** Cache of memories, by project and id. Any committed change empties it. */
+interface Known {
+  readonly projectId: ProjectId;
+  readonly memory: Memory;
+}
+
+/** Cache of memories, by project and id or key. Any committed change empties it. */
 export class RecentMemories {
-  readonly #rows = new Map<MemoryId, { readonly projectId: ProjectId; readonly memory: Memory }>();
+  readonly #byId = new Map<MemoryId, Known>();
+  readonly #byKey = new Map<MemoryKey, Known>();
   #changesSeen = -1;
 
   constructor(
@@ -24,26 +31,44 @@ export class RecentMemories {
 
   /** Returns null if the memory was not read since the last change, or has expired. */
   get(projectId: ProjectId, id: MemoryId): Memory | null {
-    if (this.database.isInTransaction) return null;
+    return this.#isCurrent() ? this.#live(projectId, this.#byId.get(id)) : null;
+  }
+
+  /** Like `get`, for a key. */
+  withKey(projectId: ProjectId, key: MemoryKey): Memory | null {
+    return this.#isCurrent() ? this.#live(projectId, this.#byKey.get(key)) : null;
+  }
+
+  /**
+   * Adds a memory that was read right after `get` or `withKey` returned null. Does nothing while a transaction is open,
+   * because what was read may be rolled back.
+   */
+  put(projectId: ProjectId, memory: Memory): void {
+    if (this.database.isInTransaction) return;
+    if (this.#byId.size >= ROWS_MAX) this.#clear();
+    const known = { projectId, memory };
+    this.#byId.set(memory.id, known);
+    this.#byKey.set(memory.key, known);
+  }
+
+  /** Whether cached memories are as they are stored. Forgets them if anything changed. */
+  #isCurrent(): boolean {
+    if (this.database.isInTransaction) return false;
     const changes = this.database.changes.value;
-    if (changes !== this.#changesSeen) {
-      this.#rows.clear();
-      this.#changesSeen = changes;
-      return null;
-    }
-    const known = this.#rows.get(id);
+    if (changes === this.#changesSeen) return true;
+    this.#clear();
+    this.#changesSeen = changes;
+    return false;
+  }
+
+  #live(projectId: ProjectId, known: Known | undefined): Memory | null {
     if (known === undefined || known.projectId !== projectId) return null;
     const { memory } = known;
     return memory.expiresAt === null || memory.expiresAt > this.clock.now() ? memory : null;
   }
 
-  /**
-   * Adds a memory that was read right after `get` returned null. Does nothing while a transaction is open, because what
-   * was read may be rolled back.
-   */
-  put(projectId: ProjectId, memory: Memory): void {
-    if (this.database.isInTransaction) return;
-    if (this.#rows.size >= ROWS_MAX) this.#rows.clear();
-    this.#rows.set(memory.id, { projectId, memory });
+  #clear(): void {
+    this.#byId.clear();
+    this.#byKey.clear();
   }
 }
