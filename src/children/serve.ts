@@ -1,8 +1,8 @@
 // The child's side of the connection: handles requests one at a time and ends with its server. The caller supplies the
 // handlers; supervisor.ts starts and restarts the child.
 
-import { connect } from "node:net";
-import { createFrameDecoder, encodeFrame, type Frame, type JsonObject } from "./frames.ts";
+import { connectTo } from "./connection.ts";
+import { encodeFrame, type Frame, type JsonObject } from "./frames.ts";
 import { dieWithParent } from "./parent-death.ts";
 
 /** Content of a request or reply. */
@@ -36,29 +36,25 @@ export const REFUSED_EXIT_CODE = 78;
  * the process ends when the server closes the connection or dies.
  * @param hello header of the hello frame
  */
-export function serveChild(
+export async function serveChild(
   socketPath: string,
   handlers: Readonly<Record<string, ChildHandler>>,
   hello: JsonObject = {},
 ): Promise<never> {
   dieWithParent();
-  const socket = connect(socketPath);
-  const decoder = createFrameDecoder();
   let lastAnswer = Promise.resolve();
-
-  const answer = async (request: Frame) => {
-    socket.write(await answerTo(request, handlers));
-  };
-
-  socket.on("connect", () => socket.write(encodeFrame({ id: 0, kind: "hello", header: hello })));
-  socket.on("data", (bytes: Buffer) => {
-    for (const frame of decoder.push(bytes)) lastAnswer = lastAnswer.then(() => answer(frame));
-  });
-  socket.on("error", (error) => {
-    process.stderr.write(`connection to the server failed: ${error.message}\n`);
+  const fail = ({ message }: Error): never => {
+    process.stderr.write(`connection to the server failed: ${message}\n`);
     process.exit(1);
-  });
-  socket.on("close", () => process.exit(0));
+  };
+  const connection = await connectTo(socketPath, {
+    onFrame: (request) => {
+      lastAnswer = lastAnswer.then(async () => connection.send(await answerTo(request, handlers)));
+    },
+    onError: fail,
+    onClose: () => process.exit(0),
+  }).catch(fail);
+  connection.send(encodeFrame({ id: 0, kind: "hello", header: hello }));
   return new Promise<never>(() => {});
 }
 

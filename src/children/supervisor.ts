@@ -2,11 +2,11 @@
 // recycles it when it uses too much memory, and ends it. Only the caller and the child know what the requests mean.
 
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
-import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../kit/log.ts";
-import { createFrameDecoder, encodeFrame, FRAME_BYTES_MAX, type Frame, type JsonObject } from "./frames.ts";
+import { type Connection, type ConnectionEvents, type Listener, listenOn } from "./connection.ts";
+import { encodeFrame, type Frame, FrameError, type JsonObject } from "./frames.ts";
 import { lowerPriority } from "./priority.ts";
 import { residentBytes } from "./process-usage.ts";
 import { type ChildRequest, REFUSED_EXIT_CODE } from "./serve.ts";
@@ -107,7 +107,7 @@ const INHERITED_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "
 interface Run {
   readonly process: Bun.Subprocess;
   readonly startTimer: ReturnType<typeof setTimeout>;
-  socket: Socket | null;
+  connection: Connection | null;
   upSinceMs: number | null;
   memoryTimer: ReturnType<typeof setInterval> | null;
   stderr: string;
@@ -128,14 +128,14 @@ interface Pending {
 export async function superviseChild(options: ChildOptions): Promise<SupervisedChild> {
   const folder = await privateFolder();
   const child = new Supervisor(options, folder, join(folder, "s"));
-  await child.open();
+  child.open();
   return child;
 }
 
 class Supervisor implements SupervisedChild {
   readonly name: string;
   private readonly log: Log;
-  private readonly server: Server;
+  private listener: Listener | null = null;
   private readonly pending = new Map<number, Pending>();
   private current: ChildState = { status: "starting", failures: 0 };
   private run: Run | null = null;
@@ -152,15 +152,11 @@ class Supervisor implements SupervisedChild {
   ) {
     this.name = options.name;
     this.log = options.log.child({ child: options.name });
-    this.server = createServer((socket) => this.connected(socket));
   }
 
   /** Listens, then starts the first run. */
-  async open(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.server.once("error", reject);
-      this.server.listen(this.socketPath, resolve);
-    });
+  open(): void {
+    this.listener = listenOn(this.socketPath, (connection) => this.connected(connection));
     this.start();
   }
 
@@ -183,10 +179,10 @@ class Supervisor implements SupervisedChild {
     getsMoreTime: () => boolean = () => false,
   ): Promise<ChildRequest> {
     const run = this.run;
-    if (this.current.status !== "up" || run === null || run.socket === null) {
+    if (this.current.status !== "up" || run === null || run.connection === null) {
       return Promise.reject(new ChildGone(`${this.name} is not up (${this.current.status})`));
     }
-    const { socket } = run;
+    const { connection } = run;
     const id = this.nextId;
     this.nextId = (this.nextId % 0xffff_ffff) + 1;
     const bytes = encodeFrame({ id, kind: "request", header, ...(payload && { payload }) });
@@ -197,7 +193,7 @@ class Supervisor implements SupervisedChild {
       };
       const pending: Pending = { resolve, reject, timer: setTimeout(onTimeout, timeoutMs) };
       this.pending.set(id, pending);
-      socket.write(bytes);
+      connection.send(bytes);
     });
   }
 
@@ -210,15 +206,15 @@ class Supervisor implements SupervisedChild {
       run.endedFor = "closing";
       // A connected child exits by itself when its connection closes, after the current request. A child that is not
       // connected has no work and can be killed at once.
-      if (run.socket === null) run.process.kill("SIGKILL");
-      else run.socket.end();
+      if (run.connection === null) run.process.kill("SIGKILL");
+      else run.connection.end();
       const killTimer = setTimeout(() => run.process.kill("SIGKILL"), deadlineMs);
       await run.process.exited;
       clearTimeout(killTimer);
     }
     this.failPending("is closed");
     if (wasClosed) return;
-    await new Promise<void>((resolve) => this.server.close(() => resolve()));
+    this.listener?.stop(true);
     await rm(this.folder, { recursive: true, force: true });
   }
 
@@ -245,7 +241,7 @@ class Supervisor implements SupervisedChild {
     const run: Run = {
       process: child,
       startTimer: setTimeout(() => this.end(run, `not ready within ${startTimeoutMs} ms`), startTimeoutMs),
-      socket: null,
+      connection: null,
       upSinceMs: null,
       memoryTimer: null,
       stderr: "",
@@ -261,23 +257,18 @@ class Supervisor implements SupervisedChild {
     });
   }
 
-  private connected(socket: Socket): void {
+  private connected(connection: Connection): ConnectionEvents | null {
     const run = this.run;
-    if (run === null || run.socket !== null) {
-      socket.destroy();
-      return;
-    }
-    run.socket = socket;
-    const decoder = createFrameDecoder(FRAME_BYTES_MAX);
-    socket.on("data", (bytes: Buffer) => {
-      try {
-        for (const frame of decoder.push(bytes)) this.received(run, frame);
-      } catch (error) {
-        this.end(run, `sent an unreadable frame: ${error instanceof Error ? error.message : String(error)}`);
-      }
-    });
-    socket.on("error", (error) => this.end(run, `connection failed: ${error.message}`));
-    socket.on("close", () => this.end(run, "closed its connection"));
+    if (run === null || run.connection !== null) return null;
+    run.connection = connection;
+    return {
+      onFrame: (frame) => this.received(run, frame),
+      onError: (error) => {
+        const what = error instanceof FrameError ? "sent an unreadable frame" : "connection failed";
+        this.end(run, `${what}: ${error.message}`);
+      },
+      onClose: () => this.end(run, "closed its connection"),
+    };
   }
 
   private received(run: Run, frame: Frame): void {
@@ -319,7 +310,7 @@ class Supervisor implements SupervisedChild {
   private exited(run: Run, exitCode: number): void {
     clearTimeout(run.startTimer);
     if (run.memoryTimer !== null) clearInterval(run.memoryTimer);
-    run.socket?.destroy();
+    run.connection?.terminate();
     if (run !== this.run) return;
     this.run = null;
     if (this.current.status === "closed") return;
