@@ -41,7 +41,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   binary: ["cli", "console", "mcp", "adapters/native"],
   cli: ["config.ts", "compose", "mcp", "local-accounts.ts", "children", "backup", "importers", "bench"],
   // compose/bare-models.ts has the models that figures are compared with
-  bench: ["config.ts", "compose", "retrieval"],
+  bench: ["config.ts", "compose", "retrieval", "ports"],
   backup: [],
   // the list of files in a ZIP archive
   importers: ["documents"],

@@ -2,18 +2,16 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fold } from "../../src/kit/fold.ts";
+import { normalised } from "../../src/bench/gold-text.ts";
 import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 import { queriesFile } from "./collection.ts";
 
+export { contains, isVerdict, withoutCitations } from "../../src/bench/gold-text.ts";
+
 /** Golds of collections that do not include them: `<set>.tsv` with a question id and its answer per line. */
 const GOLDS_FOLDER = join(import.meta.dir, "../fixtures/golds");
 
-/** Characters that do not separate words: apostrophes, full stops within words, commas within numbers. */
-const JOINING = /['’`´]|(?<=\p{L})\.(?=\p{L}|\s|$)|(?<=\p{N}),(?=\p{N}{3})/gu;
-const PARTING = /[\p{P}\p{S}]/gu;
-const ARTICLES = /(?<![\p{L}\p{N}])(?:a|an|the)(?![\p{L}\p{N}])/gu;
 const CITATION = /\s*\[\d+\]/g;
 
 /**
@@ -37,17 +35,6 @@ export async function readGolds(set: string, folder: string): Promise<ReadonlyMa
   return golds;
 }
 
-/** Whether a gold is yes or no, which cannot be searched for in an answer. */
-export function isVerdict(gold: string): boolean {
-  return ["yes", "no"].includes(normalised(gold));
-}
-
-/** Whether a text contains the gold word for word, after both were normalised (see `normalised`). */
-export function contains(text: string, gold: string): boolean {
-  const wanted = normalised(gold);
-  return wanted !== "" && ` ${normalised(text)} `.includes(` ${wanted} `);
-}
-
 /**
  * Share of the gold's words that a text contains, 0..1. For golds that are lists, which no sentence contains word for
  * word.
@@ -56,20 +43,6 @@ export function sharedWords(text: string, gold: string): number {
   const words = new Set(normalised(text).split(" "));
   const wanted = normalised(gold).split(" ");
   return wanted.filter((word) => words.has(word)).length / wanted.length;
-}
-
-/**
- * Normalises a text as SQuAD's evaluation does (Rajpurkar et al. 2016): lower case, no articles, no punctuation, single
- * spaces. Punctuation between two words becomes a space.
- */
-export function normalised(text: string): string {
-  const words = fold(text).replace(JOINING, "").replace(PARTING, " ").replace(ARTICLES, " ");
-  return words.replace(/\s+/gu, " ").trim();
-}
-
-/** An answer's text without citations `[n]`. */
-export function withoutCitations(answer: string): string {
-  return answer.replace(CITATION, "");
 }
 
 /** An answer's text up to its first citation `[n]`; all of it without citations. */

@@ -1,52 +1,24 @@
-// Reads the files of memory benchmarks: LoCoMo (locomo10.json) and LongMemEval (longmemeval_s.json and others). The
-// files are the user's; this program has none of their texts.
+// Reads the files of memory benchmarks: LoCoMo (locomo10.json) and LongMemEval (longmemeval_s.json and others);
+// beam-files.ts reads BEAM. The files are the user's; this program has none of their texts.
 
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { UsageError } from "../kit/flags.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
-
-/** A turn of a session. */
-export interface Turn {
-  /** Unique among all users. */
-  readonly id: string;
-  readonly speaker: string;
-  readonly text: string;
-}
-
-/** A session of a user. */
-export interface Session {
-  /** Unique among all users. */
-  readonly id: string;
-  readonly date: string;
-  readonly turns: readonly Turn[];
-}
-
-/** A question about the sessions of one user. */
-export interface ConversationQuestion {
-  readonly id: string;
-  readonly userId: string;
-  readonly text: string;
-  readonly category: string;
-  /** ISO 8601; null if the file has no time. */
-  readonly asOf: string | null;
-  /** Ids of the turns with the evidence; empty if the file names only sessions. */
-  readonly turns: ReadonlySet<string>;
-  /** Ids of the sessions with the evidence; never empty. */
-  readonly sessions: ReadonlySet<string>;
-}
-
-/** The content of a file. */
-export interface Conversations {
-  readonly name: "LoCoMo" | "LongMemEval";
-  /** Sessions by user. */
-  readonly users: ReadonlyMap<string, readonly Session[]>;
-  readonly questions: readonly ConversationQuestion[];
-  /** Number of questions that were left out, by reason. */
-  readonly leftOut: Readonly<Record<string, number>>;
-}
+import { beam, isBeamRow, readBeamFolder } from "./beam-files.ts";
+import type { Condition, ConversationQuestion, Conversations, Session } from "./conversations.ts";
 
 /** Categories of LoCoMo, by number. */
 const LOCOMO_CATEGORIES = ["", "multi-hop", "temporal", "open-domain", "single-hop", "adversarial"];
 const ADVERSARIAL = 5;
+/** Category of LongMemEval whose golds describe what the user would like, instead of an answer. */
+const PREFERENCE = "single-session-preference";
+
+/** Reads a file, or the folder of BEAM's repository for one size. @throws UsageError if it is something else */
+export function readConversations(path: string): Conversations {
+  if (!existsSync(path)) throw new UsageError(`${path} does not exist.`);
+  if (statSync(path).isDirectory()) return beam(readBeamFolder(path), path);
+  return parseConversations(readFileSync(path, "utf8"), path);
+}
 
 /**
  * Parses a file.
@@ -64,36 +36,35 @@ export function parseConversations(text: string, name: string): Conversations {
   const [first] = items;
   if (first !== undefined && isRecord(first.conversation) && Array.isArray(first.qa)) return locomo(items);
   if (first !== undefined && Array.isArray(first.haystack_sessions)) return longMemEval(items, name);
-  throw new UsageError(`${name} is neither LoCoMo (conversation, qa) nor LongMemEval (haystack_sessions).`);
+  if (first !== undefined && isBeamRow(first)) return beam(items, name);
+  throw new UsageError(
+    `${name} is neither LoCoMo (conversation, qa) nor LongMemEval (haystack_sessions) nor BEAM (chat, probing_questions).`,
+  );
 }
 
 function locomo(samples: readonly JsonRecord[]): Conversations {
   const users = new Map<string, readonly Session[]>();
   const questions: ConversationQuestion[] = [];
-  const leftOut: Record<string, number> = {};
   for (const [place, sample] of samples.entries()) {
     const userId = String(sample.sample_id ?? `sample-${place + 1}`);
     const sessions = locomoSessions(userId, isRecord(sample.conversation) ? sample.conversation : {});
     users.set(userId, sessions);
     const sessionOf = new Map(sessions.flatMap(({ id, turns }) => turns.map((turn) => [turn.id, id] as const)));
     for (const [at, question] of records(sample.qa).entries()) {
-      const turns = evidenceOf(userId, question.evidence).filter((id) => sessionOf.has(id));
       const category = Number(question.category);
-      const reason =
-        category === ADVERSARIAL ? "adversarial, has no answer" : turns.length === 0 ? "without evidence" : null;
-      if (reason !== null) {
-        leftOut[reason] = (leftOut[reason] ?? 0) + 1;
-        continue;
-      }
+      // the evidence of an adversarial question is what it is confused with
+      const evidence = category === ADVERSARIAL ? [] : evidenceOf(userId, question.evidence);
+      const turns = evidence.filter((id) => sessionOf.has(id));
       questions.push({
         ...{ id: `${userId}/q${at}`, userId, text: String(question.question), asOf: null },
         category: LOCOMO_CATEGORIES[category] ?? `category ${category}`,
         turns: new Set(turns),
         sessions: new Set(turns.map((id) => sessionOf.get(id) ?? "")),
+        conditions: category === ADVERSARIAL ? [{ kind: "refusal" }] : goldOf(question.answer),
       });
     }
   }
-  return { name: "LoCoMo", users, questions, leftOut };
+  return { name: "LoCoMo", users, questions };
 }
 
 function locomoSessions(userId: string, conversation: JsonRecord): readonly Session[] {
@@ -120,20 +91,15 @@ function evidenceOf(userId: string, evidence: unknown): readonly string[] {
 function longMemEval(items: readonly JsonRecord[], name: string): Conversations {
   const users = new Map<string, readonly Session[]>();
   const questions: ConversationQuestion[] = [];
-  const leftOut: Record<string, number> = {};
   for (const item of items) {
     const { question_id: id, haystack_session_ids: ids, haystack_dates: dates, haystack_sessions: haystack } = item;
     if (!Array.isArray(ids) || !Array.isArray(haystack) || typeof id !== "string") {
       throw new UsageError(`${name}: a question has no question_id, haystack_session_ids or haystack_sessions.`);
     }
+    const hasNoAnswer = id.endsWith("_abs");
     // each question has a haystack of its own, so it is a user of its own
     const sessionId = (own: unknown) => `${id}/${String(own)}`;
-    const answers = Array.isArray(item.answer_session_ids) ? item.answer_session_ids : [];
-    const reason = id.endsWith("_abs") ? "abstention, has no answer" : answers.length === 0 ? "without evidence" : null;
-    if (reason !== null) {
-      leftOut[reason] = (leftOut[reason] ?? 0) + 1;
-      continue;
-    }
+    const answers = Array.isArray(item.answer_session_ids) && !hasNoAnswer ? item.answer_session_ids : [];
     const evidence = new Set<string>();
     const sessions = haystack.map((turns: unknown, at): Session => {
       const session = sessionId(ids[at]);
@@ -142,19 +108,32 @@ function longMemEval(items: readonly JsonRecord[], name: string): Conversations 
         date: String(Array.isArray(dates) ? dates[at] : ""),
         turns: records(turns).map(({ role, content, has_answer: hasAnswer }, number) => {
           const turn = { id: `${session}:${number}`, speaker: String(role), text: String(content ?? "") };
-          if (hasAnswer === true) evidence.add(turn.id);
+          if (hasAnswer === true && answers.length > 0) evidence.add(turn.id);
           return turn;
         }),
       };
     });
     users.set(id, sessions);
+    const category = String(item.question_type);
     questions.push({
-      ...{ id, userId: id, text: String(item.question), category: String(item.question_type), turns: evidence },
+      ...{ id, userId: id, text: String(item.question), turns: evidence },
+      category: hasNoAnswer ? "abstention" : category,
       asOf: isoDate(String(item.question_date ?? "")),
       sessions: new Set(answers.map(sessionId)),
+      conditions: hasNoAnswer ? [{ kind: "refusal" }] : longMemEvalConditions(category, item.answer),
     });
   }
-  return { name: "LongMemEval", users, questions, leftOut };
+  return { name: "LongMemEval", users, questions };
+}
+
+function longMemEvalConditions(category: string, answer: unknown): readonly Condition[] {
+  const golds = goldOf(answer);
+  return category === PREFERENCE ? golds.map((gold) => ({ ...gold, kind: "requirement" })) : golds;
+}
+
+function goldOf(answer: unknown): readonly { readonly kind: "gold"; readonly text: string }[] {
+  const text = typeof answer === "string" || typeof answer === "number" ? String(answer).trim() : "";
+  return text === "" ? [] : [{ kind: "gold", text }];
 }
 
 // `2023/05/30 (Tue) 23:40`

@@ -1,20 +1,20 @@
 // `mneme bench memory-benchmarks`: finding the evidence for questions about long conversations, by session and by turn.
-// Guards against figures that look good by construction.
+// Guards against figures that look good by construction. memory-answers.ts measures the answers.
 
 import type { ModeName } from "../domain/ranking.ts";
 import { barChart } from "./chart.ts";
-import type { ConversationQuestion, Conversations, Session } from "./conversation-files.ts";
+import { type ConversationQuestion, type Conversations, isUnanswerable, type Session } from "./conversations.ts";
+import { type AnswerModels, benchAnswers, SOURCES } from "./memory-answers.ts";
 import { mean, ndcgAt, recallAt } from "./metrics.ts";
 import type { Passage, Question, Workload } from "./passages.ts";
 import { type Cell, type Findings, figure, figureColumn, keyColumn } from "./result.ts";
 import { percentiles, type Run } from "./run.ts";
 import type { Hit } from "./target.ts";
 
-/** Passages that a language model would get as context. */
-const CONTEXT_PASSAGES = 10;
 /** Results per search: enough that ten different turns, and usually ten different sessions, are among them. */
 const RESULTS = 100;
 const DEPTHS = [5, 10] as const;
+const NDCG_DEPTH = 10;
 /** Row of the figures that a random order is expected to have. */
 const RANDOM = "random order";
 
@@ -43,26 +43,50 @@ interface UserSize {
   readonly turns: number;
 }
 
-/** The sessions as memories, and the first questions with their users' sessions only. */
-export function conversationWorkload({ name, users, questions }: Conversations, questionsMax: number): Workload {
-  const asked = questions.slice(0, questionsMax);
-  const needed = new Set(asked.map(({ userId }) => userId));
-  const stored = [...users].flatMap(([userId, sessions]) =>
+/** What is measured. */
+export interface MemoryBenchmark {
+  readonly conversations: Conversations;
+  /** The questions that are asked. */
+  readonly questions: readonly ConversationQuestion[];
+  /**
+   * The language models that answer and judge; null for extractive answers; `none` if only the evidence is measured.
+   */
+  readonly answers: AnswerModels | null | "none";
+}
+
+/** The sessions as memories, and the questions with their users' sessions only. */
+export function conversationWorkload({ conversations, questions }: MemoryBenchmark): Workload {
+  const needed = new Set(questions.map(({ userId }) => userId));
+  const stored = [...conversations.users].flatMap(([userId, sessions]) =>
     needed.has(userId) ? sessions.map((session) => storedSession(userId, session).passage) : [],
   );
   return {
-    name,
+    name: conversations.name,
     passages: stored.filter(({ content }) => content.trim() !== ""),
-    questions: asked.map(({ id, text, userId, asOf, turns }): Question => {
-      return { id, text, userId, asOf, judgements: new Map([...turns].map((turn) => [turn, 1])) };
-    }),
+    questions: questions.map(searchFor),
   };
 }
 
 /** Measures all modes of a server that is filled with the sessions. */
-export async function benchConversations(run: Run, conversations: Conversations): Promise<Findings> {
-  const asked = new Set(run.workload.questions.map(({ id }) => id));
-  const questions = conversations.questions.filter(({ id }) => asked.has(id));
+export async function benchConversations(run: Run, benchmark: MemoryBenchmark): Promise<Findings> {
+  const { conversations, questions, answers } = benchmark;
+  const evidence = await benchEvidence(run, conversations, questions);
+  if (answers === "none") return evidence;
+  const answered = await benchAnswers(run, questions, answers);
+  return {
+    ...evidence,
+    tables: [...evidence.tables, ...answered.tables],
+    notes: [...evidence.notes, ...answered.notes],
+    ...(answered.prompts !== undefined && { prompts: answered.prompts }),
+  };
+}
+
+async function benchEvidence(
+  run: Run,
+  conversations: Conversations,
+  asked: readonly ConversationQuestion[],
+): Promise<Findings> {
+  const questions = withEvidence(asked);
   const sizes = new Map(
     [...conversations.users].map(([user, sessions]) => [
       user,
@@ -79,32 +103,8 @@ export async function benchConversations(run: Run, conversations: Conversations)
     }
     run.progress(mode, 1, `turn R@10 ${overall.at(-1)?.turn_recall_10}`);
   }
-  const scoreColumns = [
-    figureColumn("questions", "questions", "", null),
-    ...DEPTHS.map((depth) => figureColumn(`session_recall_${depth}`, `session R@${depth}`, "", "higher")),
-    ...DEPTHS.map((depth) => figureColumn(`turn_recall_${depth}`, `turn R@${depth}`, "", "higher")),
-    figureColumn("turn_ndcg", "turn nDCG@10", "", "higher"),
-  ];
   return {
-    tables: [
-      {
-        name: "evidence",
-        title: "Evidence found",
-        columns: [
-          ...[keyColumn("mode"), ...scoreColumns],
-          figureColumn("context_tokens", "tokens per context", "", "lower"),
-          figureColumn("p50", "p50", "ms", "lower"),
-          figureColumn("p95", "p95", "ms", "lower"),
-        ],
-        rows: overall,
-      },
-      {
-        name: "categories",
-        title: "Evidence found by kind of question",
-        columns: [keyColumn("mode"), keyColumn("category"), ...scoreColumns],
-        rows: byCategory,
-      },
-    ],
+    tables: evidenceTables(overall, byCategory),
     chart: barChart({
       title: `Evidence found in ${conversations.name}`,
       unit: "",
@@ -117,50 +117,86 @@ export async function benchConversations(run: Run, conversations: Conversations)
   };
 }
 
+function evidenceTables(overall: readonly Row[], byCategory: readonly Row[]): Findings["tables"] {
+  const scoreColumns = [
+    figureColumn("questions", "questions", "", null),
+    ...DEPTHS.map((depth) => figureColumn(`session_recall_${depth}`, `session R@${depth}`, "", "higher")),
+    figureColumn("session_ndcg", `session nDCG@${NDCG_DEPTH}`, "", "higher"),
+    ...DEPTHS.map((depth) => figureColumn(`turn_recall_${depth}`, `turn R@${depth}`, "", "higher")),
+    figureColumn("turn_ndcg", `turn nDCG@${NDCG_DEPTH}`, "", "higher"),
+  ];
+  return [
+    {
+      name: "evidence",
+      title: "Evidence found",
+      columns: [
+        ...[keyColumn("mode"), ...scoreColumns],
+        figureColumn("context_tokens", "tokens per context", "", "lower"),
+        figureColumn("p50", "p50", "ms", "lower"),
+        figureColumn("p95", "p95", "ms", "lower"),
+      ],
+      rows: overall,
+    },
+    {
+      name: "categories",
+      title: "Evidence found by kind of question",
+      columns: [keyColumn("mode"), keyColumn("category"), ...scoreColumns],
+      rows: byCategory,
+    },
+  ];
+}
+
 /**
- * Recall and nDCG of answers. Session recall at a depth leaves the questions out whose user has no more sessions than
- * that, because there every order would have a full score; null if no question is left. Turn figures leave out the
+ * Recall and nDCG of answers. Session figures at a depth leave the questions out whose user has no more sessions than
+ * that, because there every order would have a full recall; null if no question is left. Turn figures leave out the
  * questions for which the file names only sessions.
  */
 export function figuresOf(answers: readonly Answer[], sizes: ReadonlyMap<string, UserSize>): Row {
   const withTurns = answers.filter(({ question }) => question.turns.size > 0);
   const turnFigure = (score: (answer: Answer) => number) => averaged(withTurns.map(score));
-  const sessionFigure = (depth: number) =>
+  const sessionFigure = (depth: number, score: typeof recallAt) =>
     averaged(
       answers
         .filter(({ question }) => isSessionDepthFair(question, depth, sizes))
-        .map(({ question, sessions }) => recallAt(depth, sessions, judgementsOf(question.sessions))),
+        .map(({ question, sessions }) => score(depth, sessions, judgementsOf(question.sessions))),
     );
   return {
     questions: answers.length,
-    ...Object.fromEntries(DEPTHS.map((depth) => [`session_recall_${depth}`, sessionFigure(depth)])),
+    ...Object.fromEntries(DEPTHS.map((depth) => [`session_recall_${depth}`, sessionFigure(depth, recallAt)])),
+    session_ndcg: sessionFigure(NDCG_DEPTH, ndcgAt),
     ...Object.fromEntries(
       DEPTHS.map((depth) => [
         `turn_recall_${depth}`,
         turnFigure(({ question, turns }) => recallAt(depth, turns, judgementsOf(question.turns))),
       ]),
     ),
-    turn_ndcg: turnFigure(({ question, turns }) => ndcgAt(10, turns, judgementsOf(question.turns))),
+    turn_ndcg: turnFigure(({ question, turns }) => ndcgAt(NDCG_DEPTH, turns, judgementsOf(question.turns))),
   };
 }
 
-/** The expected figures of a random order, by the same rules. The expectation of nDCG is left out. */
+/** The expected figures of a random order, by the same rules. */
 export function randomFigures(questions: readonly ConversationQuestion[], sizes: ReadonlyMap<string, UserSize>): Row {
-  const expected = (depth: number, sizeOf: (size: UserSize) => number, asked: readonly ConversationQuestion[]) =>
-    averaged(asked.map(({ userId }) => Math.min(1, depth / sizeOf(sizes.get(userId) ?? { sessions: 1, turns: 1 }))));
+  const sizeOf = ({ userId }: ConversationQuestion) => sizes.get(userId) ?? { sessions: 1, turns: 1 };
+  const fairAt = (depth: number) => questions.filter((question) => isSessionDepthFair(question, depth, sizes));
   const withTurns = questions.filter(({ turns }) => turns.size > 0);
   return {
     questions: questions.length,
     ...Object.fromEntries(
-      DEPTHS.flatMap((depth) => {
-        const fair = questions.filter((question) => isSessionDepthFair(question, depth, sizes));
-        return [
-          [`session_recall_${depth}`, expected(depth, ({ sessions }) => sessions, fair)],
-          [`turn_recall_${depth}`, expected(depth, ({ turns }) => turns, withTurns)],
-        ];
-      }),
+      DEPTHS.flatMap((depth) => [
+        [`session_recall_${depth}`, averaged(fairAt(depth).map((each) => Math.min(1, depth / sizeOf(each).sessions)))],
+        [`turn_recall_${depth}`, averaged(withTurns.map((each) => Math.min(1, depth / sizeOf(each).turns)))],
+      ]),
     ),
+    session_ndcg: averaged(fairAt(NDCG_DEPTH).map((each) => expectedNdcg(each.sessions.size, sizeOf(each).sessions))),
+    turn_ndcg: averaged(withTurns.map((each) => expectedNdcg(each.turns.size, sizeOf(each).turns))),
   };
+}
+
+/** nDCG that a random order is expected to have: at each rank, the share of relevant items is the expected gain. */
+function expectedNdcg(relevant: number, all: number): number {
+  const discounts = (count: number) =>
+    Array.from({ length: count }, (_, rank) => 1 / Math.log2(rank + 2)).reduce((sum, discount) => sum + discount, 0);
+  return ((relevant / all) * discounts(Math.min(NDCG_DEPTH, all))) / discounts(Math.min(NDCG_DEPTH, relevant));
 }
 
 /** The turn that contains a passage, by the passage's first code point. */
@@ -192,9 +228,7 @@ async function askAll(
 ): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   for (const [at, question] of questions.entries()) {
-    const asked = run.workload.questions[at];
-    if (asked === undefined) break;
-    const { hits, ms, status } = await run.target.ask(asked, { mode, limit: RESULTS });
+    const { hits, ms, status } = await run.target.ask(searchFor(question), { mode, limit: RESULTS });
     if (status !== 200) throw new Error(`The server answered ${status} to question ${question.id}.`);
     const turns = hits.map(({ passage, start }) => turnAt(turnsOf.get(passage) ?? [], start) ?? "");
     answers.push({
@@ -207,7 +241,7 @@ async function askAll(
 }
 
 function contextTokens({ bare }: Run, hits: readonly Hit[]): number {
-  return hits.slice(0, CONTEXT_PASSAGES).reduce((sum, { content }) => sum + bare.tokensOf(content), 0);
+  return hits.slice(0, SOURCES).reduce((sum, { content }) => sum + bare.tokensOf(content), 0);
 }
 
 function turnsOfSessions({ users }: Conversations): ReadonlyMap<string, StoredSession["turns"]> {
@@ -224,7 +258,7 @@ function costsOf(answers: readonly Answer[]): Row {
 }
 
 function notesOf(
-  { leftOut }: Conversations,
+  { questions: all }: Conversations,
   questions: readonly ConversationQuestion[],
   sizes: ReadonlyMap<string, UserSize>,
 ): readonly string[] {
@@ -233,18 +267,34 @@ function notesOf(
     return count === 0
       ? []
       : [
-          `Warning: ${count} of ${questions.length} questions are about users with at most ${depth} sessions. Session R@${depth} leaves them out, because any order would find everything there.`,
+          `Warning: ${count} of ${questions.length} questions are about users with at most ${depth} sessions. Session figures at ${depth} leave them out, because any order would find everything there.`,
         ];
   });
   const without = questions.filter(({ turns }) => turns.size === 0).length;
+  const unanswerable = all.filter(isUnanswerable).length;
+  const leftOut = {
+    "without an answer": unanswerable,
+    "without evidence": all.length - unanswerable - withEvidence(all).length,
+  };
   return [
     "Each question is asked among the sessions of its own user. Recall is the share of the evidence that is found, not whether any of it is found (`recall_any`), which is easier.",
     `\`${RANDOM}\` is what a random order is expected to find: figures near it mean nothing.`,
-    `Latency is that of a search for ${RESULTS} results. A context has the ${CONTEXT_PASSAGES} best passages; its tokens are counted by the embedder's tokeniser.`,
+    `Latency is that of a search for ${RESULTS} results. A context has the ${SOURCES} best passages; its tokens are counted by the embedder's tokeniser.`,
     ...unfair,
     ...(without === 0 ? [] : [`${without} questions name sessions but no turns; the turn figures leave them out.`]),
-    ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${count} questions (${reason}).`),
+    ...Object.entries(leftOut).flatMap(([reason, count]) =>
+      count === 0 ? [] : [`Left out of the evidence: ${count} questions of the file ${reason}.`],
+    ),
   ];
+}
+
+/** The questions whose evidence the file names. */
+export function withEvidence(questions: readonly ConversationQuestion[]): readonly ConversationQuestion[] {
+  return questions.filter(({ sessions }) => sessions.size > 0);
+}
+
+function searchFor({ id, text, userId, asOf, turns }: ConversationQuestion): Question {
+  return { id, text, userId, asOf, judgements: new Map([...turns].map((turn) => [turn, 1])) };
 }
 
 function isSessionDepthFair(

@@ -54,6 +54,14 @@ export function markdownOf(result: Result, chartFile: string): string {
     ...result.tables.flatMap((table) => ["", `## ${table.title}`, "", ...tableLines(withoutEmptyColumns(table))]),
     "",
     ...result.notes.map((note) => `- ${note}`),
+    ...Object.entries(result.prompts ?? {}).flatMap(([name, prompt]) => [
+      "",
+      `## Prompt: ${name}`,
+      "",
+      "```text",
+      prompt,
+      "```",
+    ]),
     "",
   ].join("\n");
 }

@@ -39,6 +39,8 @@ export interface Findings {
   readonly chart: Chart;
   /** Sentences that a reader of the figures must know. */
   readonly notes: readonly string[];
+  /** Prompts of language models by name, so that others can judge the figures. */
+  readonly prompts?: Readonly<Record<string, string>>;
 }
 
 /** A run of a benchmark. */

@@ -63,7 +63,12 @@ export class Target {
   ) {}
 
   /** Sends one request, without retries. */
-  async call(method: "GET" | "POST", path: string, body?: unknown): Promise<Reply> {
+  async call(
+    method: "GET" | "POST" | "PUT",
+    path: string,
+    body?: unknown,
+    timeoutMs = REQUEST_TIMEOUT_MS,
+  ): Promise<Reply> {
     const text = body === undefined ? null : JSON.stringify(body);
     const startedAt = performance.now();
     try {
@@ -74,7 +79,7 @@ export class Target {
           ...(text === null ? {} : { "content-type": "application/json" }),
         },
         ...(text === null ? {} : { body: text }),
-        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+        signal: AbortSignal.timeout(timeoutMs),
       });
       const answer = await response.text();
       const ms = performance.now() - startedAt;

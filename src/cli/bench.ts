@@ -5,15 +5,17 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { chartSvg } from "../bench/chart.ts";
 import { compareResults } from "../bench/compare.ts";
-import { parseConversations } from "../bench/conversation-files.ts";
+import { readConversations } from "../bench/conversation-files.ts";
 import { benchFiltered } from "../bench/filtered.ts";
 import { type Benchmark, runBenchmark } from "../bench/harness.ts";
 import { benchIngest } from "../bench/ingest.ts";
 import { benchLoad } from "../bench/load.ts";
-import { benchConversations, conversationWorkload } from "../bench/memory-benchmarks.ts";
+import { callsOf, checkModels } from "../bench/memory-answers.ts";
+import { benchConversations, conversationWorkload, withEvidence } from "../bench/memory-benchmarks.ts";
 import { benchModes } from "../bench/modes.ts";
 import type { Workload } from "../bench/passages.ts";
 import { benchQuality } from "../bench/quality.ts";
+import { sampleEvenly } from "../bench/question-sample.ts";
 import { cellsOf, headerOf, markdownOf, originOf, withoutEmptyColumns } from "../bench/report.ts";
 import { parseResult, type Result, type Table } from "../bench/result.ts";
 import { benchScale } from "../bench/scale.ts";
@@ -25,10 +27,11 @@ import {
   workloadFrom,
 } from "../bench/workload.ts";
 import { programCommand } from "../children/command.ts";
-import { parseConfig, SETTINGS } from "../config.ts";
+import { type Config, parseConfig, SETTINGS } from "../config.ts";
 import { MODE_NAMES, type ModeName } from "../domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import { ANSWER_FLAGS, ANSWER_HELP, type AnswerFlags, answerFlags, connectModels } from "./bench-models.ts";
 import type { CommandStart } from "./command-start.ts";
 import { alignRows, Progress } from "./terminal.ts";
 
@@ -44,13 +47,26 @@ interface BenchmarkCommand {
   readonly input?: string;
   readonly fills: boolean;
   readonly passagesDefault?: number;
+  /** Whether it can let questions be answered. */
+  readonly answers?: boolean;
   /** Reads or generates the data. `path` is null for a generated corpus. */
-  readonly prepare: (path: string | null, size: WorkloadSize) => Promise<Prepared>;
+  readonly prepare: (path: string | null, size: WorkloadSize, answering: Answering) => Promise<Prepared>;
+}
+
+/** What a benchmark needs for answers, besides the questions. */
+interface Answering {
+  readonly asked: AnswerFlags;
+  readonly modes: readonly ModeName[];
+  readonly config: Config;
 }
 
 interface Prepared {
   readonly workload: Workload;
   readonly measure: Benchmark["measure"];
+  /** A sentence to print before anything that costs time or money. */
+  readonly announcement?: string;
+  /** Options that change the figures, for the result. */
+  readonly options?: Readonly<Record<string, string>>;
 }
 
 const BENCHMARKS: readonly BenchmarkCommand[] = [
@@ -109,17 +125,12 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
   },
   {
     name: "memory-benchmarks",
-    summary: "Evidence found in long conversations: LoCoMo or LongMemEval, by session and turn",
+    summary: "Evidence found in long conversations, and answers: LoCoMo, LongMemEval or BEAM",
     data: "input",
     input: "FILE.json",
     fills: true,
-    prepare: async (path, { questionsMax }) => {
-      const file = path ?? "";
-      if (!existsSync(file)) throw new UsageError(`${file} does not exist.`);
-      const conversations = parseConversations(readFileSync(file, "utf8"), file);
-      const workload = conversationWorkload(conversations, questionsMax);
-      return { workload, measure: (run) => benchConversations(run, conversations) };
-    },
+    answers: true,
+    prepare: prepareConversations,
   },
 ];
 
@@ -127,6 +138,8 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
 const TAKEN_SETTINGS = [
   ...[SETTINGS.embedder, SETTINGS.lanes, SETTINGS.modelsDir, SETTINGS.modelRuntime],
   ...[SETTINGS.modelProvider, SETTINGS.onnxruntimeDir, SETTINGS.gpuMemoryMax],
+  // these change calls to a language model, but cause none
+  ...[SETTINGS.llmContextTokens, SETTINGS.llmFirstByteTimeoutMs, SETTINGS.llmIdleTimeoutMs, SETTINGS.llmTimeoutMs],
 ];
 /** Variables of the environment that any program needs, or that say where this program keeps its files. */
 const TAKEN_VARIABLES = [
@@ -147,7 +160,10 @@ export const BENCH_HELP: readonly (readonly [string, string])[] = [
     ({ name, input, summary }) => [`bench ${[name, input].filter(Boolean).join(" ")}`, summary] as const,
   ),
   ["--passages NUMBER", `Number of passages to store (default: ${PASSAGES_DEFAULT}; all of given data)`],
-  ["--questions NUMBER", `Maximum number of questions (default: ${QUESTIONS_DEFAULT}; all of a FOLDER or FILE)`],
+  [
+    "--questions NUMBER",
+    `Maximum number of questions (default: ${QUESTIONS_DEFAULT}; all of a FOLDER or FILE without a language model)`,
+  ],
   ["--data PATH", "BEIR folder, or JSONL file (.gz) of passages (default: a generated corpus)"],
   ["--seed NUMBER", "Seed of the generated corpus (default: 1)"],
   ["--mode NAMES", `Modes, separated by commas (default: ${MODE_NAMES.join(",")})`],
@@ -155,6 +171,7 @@ export const BENCH_HELP: readonly (readonly [string, string])[] = [
   ["--out FOLDER", "Folder for the JSON, Markdown and SVG files (default: the working directory)"],
   ["--compare FILE", "Also print the ratios to an earlier JSON file"],
   ["--json", "Print the result as JSON instead of tables"],
+  ...ANSWER_HELP,
   ...TAKEN_SETTINGS.map(
     ({ flag, placeholder }) => [`${flag} ${placeholder}`, "Setting of the server, as for serve"] as const,
   ),
@@ -173,6 +190,7 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
     ...{ "--passages": "value", "--questions": "value", "--data": "value", "--seed": "value", "--mode": "value" },
     "--seconds": "value",
     ...{ "--out": "value", "--compare": "value", "--json": "switch" },
+    ...ANSWER_FLAGS,
     ...Object.fromEntries(TAKEN_SETTINGS.map(({ flag }) => [flag ?? "", "value"] as const)),
   });
   const data = dataOf(benchmark, positionals, flags, start.place.workingDirectory);
@@ -184,8 +202,13 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
   const out = resolve(start.place.workingDirectory, flags.get("--out") ?? ".");
   mkdirSync(out, { recursive: true });
   const taken = takenSettings(flags, start.environment);
-  const size = sizeOf(benchmark, flags, seed);
-  const { workload, measure } = await benchmark.prepare(data, size);
+  const asked = answersOf(benchmark, flags, start);
+  const size = sizeOf(benchmark, flags, seed, asked);
+  // settings of another server must not apply, and the folder of this program has no mneme.toml
+  const config = parseConfig([], taken, { ...start.place, workingDirectory: import.meta.dir });
+  const prepared = await benchmark.prepare(data, size, { asked, modes, config });
+  const { workload, measure } = prepared;
+  if (prepared.announcement !== undefined) process.stderr.write(`${prepared.announcement}\n`);
   const display = new Display();
   const result = await runBenchmark(
     { name: benchmark.name, fills: benchmark.fills, measure },
@@ -207,7 +230,7 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
         // scale has no list of passages
         passages: workload.passages.length === 0 ? size.passagesMax : workload.passages.length,
         questions: workload.questions.length,
-        ...{ seed, seconds, modes: modes.join(",") },
+        ...{ seed, seconds, modes: modes.join(","), ...prepared.options },
       },
       progress: (label, share, note) => display.show(label, share, note),
       interrupted: interruption(),
@@ -314,6 +337,36 @@ function preparing(measure: Benchmark["measure"]): BenchmarkCommand["prepare"] {
   };
 }
 
+async function prepareConversations(
+  path: string | null,
+  { questionsMax, seed }: WorkloadSize,
+  { asked, modes, config }: Answering,
+): Promise<Prepared> {
+  const conversations = readConversations(path ?? "");
+  const candidates = asked.kind === "none" ? withEvidence(conversations.questions) : conversations.questions;
+  const questions = sampleEvenly(candidates, questionsMax, seed);
+  const models = asked.kind === "models" ? connectModels(asked, config) : null;
+  const benchmark = { conversations, questions, answers: asked.kind === "none" ? "none" : models } as const;
+  const workload = conversationWorkload(benchmark);
+  const prepared = { workload, measure: (run) => benchConversations(run, benchmark) } satisfies Prepared;
+  if (models === null) return prepared;
+  const { answers, verdicts, questions: count } = callsOf(questions, modes.length);
+  const { llm, judge } = models;
+  await checkModels(models);
+  return {
+    ...prepared,
+    announcement: `${count} questions in ${modes.length} modes and without memory: at most ${answers} calls to ${llm.model}, and ${verdicts} to the judge ${judge.model}. Interrupt now if that is too much.`,
+    options: { llm: llm.model, judge: judge.model },
+  };
+}
+
+function answersOf({ name, answers }: BenchmarkCommand, flags: ReadonlyMap<string, string>, start: CommandStart) {
+  const [given] = Object.keys(ANSWER_FLAGS).filter((flag) => flags.has(flag));
+  if (given !== undefined && answers !== true)
+    throw new UsageError(`bench ${name} asks for no answers; it has no ${given}.`);
+  return answerFlags(flags, start);
+}
+
 /** Path of the file or folder with the data; null for a generated corpus. @throws UsageError */
 function dataOf(
   { name, data, input }: BenchmarkCommand,
@@ -337,8 +390,14 @@ function dataOf(
   return path === undefined ? null : resolve(folder, path);
 }
 
-function sizeOf({ data, passagesDefault }: BenchmarkCommand, flags: ReadonlyMap<string, string>, seed: number) {
-  const questionsDefault = data === "input" ? QUESTIONS_MAX : QUESTIONS_DEFAULT;
+function sizeOf(
+  { data, passagesDefault }: BenchmarkCommand,
+  flags: ReadonlyMap<string, string>,
+  seed: number,
+  asked: AnswerFlags,
+) {
+  // calls to a language model cost money, so nobody makes thousands of them by default
+  const questionsDefault = data === "input" && asked.kind !== "models" ? QUESTIONS_MAX : QUESTIONS_DEFAULT;
   return {
     passagesMax: wholeNumber(flags, "--passages", 1, PASSAGES_MAX) ?? passagesDefault ?? null,
     questionsMax: wholeNumber(flags, "--questions", 1, QUESTIONS_MAX) ?? questionsDefault,

@@ -1,29 +1,20 @@
-// Starts the processes that run models and prepare texts, and connects to language models.
+// Starts the processes that run models and prepare texts. language-model.ts connects to language models; nothing there
+// needs the native libraries, so a command can load it before they are unpacked.
 
 import { createDocumentReader } from "../adapters/documents/document-reader.ts";
 import type { GpuOptions } from "../adapters/inference/gpu/gpu-plan.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import { createLanes } from "../adapters/inference/lanes.ts";
 import { embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
-import { countCalls } from "../adapters/llm/call-metrics.ts";
-import type { LlmTimeouts } from "../adapters/llm/call-timer.ts";
-import { createLanguageModel } from "../adapters/llm/client.ts";
-import { limitConcurrency } from "../adapters/llm/concurrency-limit.ts";
 import { createPreparationProcess } from "../adapters/preparation/preparation-process.ts";
 import type { Config } from "../config.ts";
-import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
-import type { Metrics } from "../kit/metrics.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
-import type { LanguageModel } from "../ports/language-model.ts";
 import type { Embedders, InstalledEmbedders, Rerankers } from "../ports/models.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Closers } from "./closers.ts";
 
-/**
- * Time limit in milliseconds for connecting to a language model. An endpoint that takes longer is down or overloaded.
- */
-const LLM_CONNECT_MS = 5_000;
+export { connectLanguageModel } from "./language-model.ts";
 
 /** The models and the processes that read and prepare texts. */
 export interface Models {
@@ -93,19 +84,4 @@ export function startPreparation(
   const all = ids.map(identityOf);
   const withFingerprint = (fingerprint: string) => all.find((each) => each.fingerprint === fingerprint) ?? null;
   return { preparer, embedders: { default: identityOf(config.embedder), ids, get: identityOf, withFingerprint } };
-}
-
-/** Creates the client for language models, with its metrics and its limit of concurrent calls. */
-export function connectLanguageModel(config: Config, metrics: Metrics, clock: Clock): LanguageModel {
-  const client = createLanguageModel({ allow: config.webhookAllow, timeouts: llmTimeouts(config), clock });
-  return limitConcurrency(countCalls(client, metrics), { concurrency: config.llmConcurrency, metrics });
-}
-
-function llmTimeouts({ llmFirstByteTimeoutMs, llmIdleTimeoutMs, llmTimeoutMs }: Config): LlmTimeouts {
-  return {
-    connectMs: LLM_CONNECT_MS,
-    firstByteMs: llmFirstByteTimeoutMs,
-    idleMs: llmIdleTimeoutMs,
-    totalMs: llmTimeoutMs,
-  };
 }

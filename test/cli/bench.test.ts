@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { parseResult, type Result } from "../../src/bench/result.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { runMneme, spawnMneme, startMneme } from "../support/command.ts";
+import { type LlmCall, startLlm, streamed } from "../support/llm.ts";
 import { until } from "../support/until.ts";
 import { svgProblems } from "../support/well-formed.ts";
 
@@ -15,15 +16,33 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A run takes seconds, but a busy machine takes much longer. */
 const RUN_TIMEOUT_MS = 170_000;
-/** Runs a benchmark in a folder of its own; returns its result and its screen. */
-async function bench(
+/** The result of a benchmark, what it printed, and the files that it wrote. */
+interface BenchRun {
+  readonly result: Result;
+  readonly screen: string;
+  readonly errors: string;
+  readonly files: string[];
+}
+
+/** Runs a benchmark in a folder of its own. */
+function bench(name: string, ...flags: readonly string[]): Promise<BenchRun> {
+  return benchWith({}, name, ...flags);
+}
+
+async function benchWith(
+  environment: Readonly<Record<string, string>>,
   name: string,
   ...flags: readonly string[]
-): Promise<{ result: Result; screen: string; files: string[] }> {
+): Promise<BenchRun> {
   const out = mkdtempSync(join(folder, `${name}-`));
   const argv = ["bench", name, "--out", out, ...flags];
   const temporary = mkdtempSync(join(folder, "tmp-"));
-  const { exitCode, stdout, stderr } = await startMneme(argv, folder, { TMPDIR: temporary }, RUN_TIMEOUT_MS);
+  const { exitCode, stdout, stderr } = await startMneme(
+    argv,
+    folder,
+    { TMPDIR: temporary, ...environment },
+    RUN_TIMEOUT_MS,
+  );
   expect({ exitCode, stderr: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(readdirSync(temporary)).toEqual([]); // the data directory is gone
   const files = readdirSync(out).sort();
@@ -36,7 +55,7 @@ async function bench(
   expect(result.benchmark).toBe(name);
   expect(result.machine.cores).toBeGreaterThan(0);
   expect(result.models.fingerprint).not.toBe("");
-  return { result, screen: stdout, files: files.map((file) => join(out, file)) };
+  return { result, screen: stdout, errors: stderr, files: files.map((file) => join(out, file)) };
 }
 
 function rows(result: Result, table: string): Result["tables"][number]["rows"] {
@@ -62,8 +81,16 @@ describe("a wrong command line is refused before anything is measured", () => {
     [["filtered", "--data", "a"], "bench filtered needs a generated corpus; it has no --data."],
     [["memory-benchmarks"], "Missing FILE.json. Usage: mneme bench memory-benchmarks FILE.json"],
     [["memory-benchmarks", "bad.json"], "/bad.json is neither LoCoMo (conversation, qa) nor LongMemEval"],
+    [["memory-benchmarks", "."], " has no chats of BEAM"],
+    [["modes", "--answers"], "bench modes asks for no answers; it has no --answers."],
+    [["memory-benchmarks", "a", "--llm-model", "m"], "--llm-base-url and --llm-model need each other."],
+    [["memory-benchmarks", "a", "--judge-model", "m"], "A judge needs --llm-base-url and --llm-model."],
+    [
+      ["memory-benchmarks", "a", "--llm-base-url", "ftp://x", "--llm-model", "m"],
+      '--llm-base-url must be an http or https address, not "ftp://x".',
+    ],
     [["load", "--seconds", "0"], '--seconds must be an integer from 1 to 600, not "0".'],
-    [["modes", "--lanes", "0"], 'MNEME_LANES must be an integer from 1 to 8, not "0".'],
+    [["modes", "--lanes", "0"], 'MNEME_LANES must be an integer from 1 to 64, not "0".'],
   ];
   writeFileSync(join(folder, "bad.json"), "{}");
   for (const [argv, message] of cases) {
@@ -239,38 +266,43 @@ test(
   2 * RUN_TIMEOUT_MS,
 );
 
-test(
-  "memory-benchmarks finds the evidence in a conversation by session and turn",
-  async () => {
-    const days = [
-      "The kettle broke.",
-      "I adopted a cat named Miso.",
-      "We fly to Riga.",
-      "My sister paints.",
-      "I sold the car.",
-      "I learn Greek.",
-    ];
-    const conversation = Object.fromEntries(
-      days.flatMap((text, at) => [
-        [`session_${at + 1}_date_time`, `1:56 pm on ${at + 1} May, 2023`],
+/** A conversation in the shape of LoCoMo: six sessions, in each of which Bo says one thing. */
+function writeLocomo(): string {
+  const days = [
+    "The kettle broke.",
+    "I adopted a cat named Miso.",
+    "We fly to Riga.",
+    "My sister paints.",
+    "I sold the car.",
+    "I learn Greek.",
+  ];
+  const conversation = Object.fromEntries(
+    days.flatMap((text, at) => [
+      [`session_${at + 1}_date_time`, `1:56 pm on ${at + 1} May, 2023`],
+      [
+        `session_${at + 1}`,
         [
-          `session_${at + 1}`,
-          [
-            { speaker: "Ada", dia_id: `D${at + 1}:1`, text: "Hello, how are you today?" },
-            { speaker: "Bo", dia_id: `D${at + 1}:2`, text },
-          ],
+          { speaker: "Ada", dia_id: `D${at + 1}:1`, text: "Hello, how are you today?" },
+          { speaker: "Bo", dia_id: `D${at + 1}:2`, text },
         ],
-      ]),
-    );
-    const qa = [
-      { question: "What is the name of Bo's cat?", evidence: ["D2:2"], category: 4 },
-      { question: "Where does Bo fly to?", evidence: ["D3:2"], category: 4 },
-      { question: "What did Bo never say?", evidence: ["D3:2"], category: 5 },
-      { question: "What has no evidence?", evidence: [], category: 1 },
-    ];
-    const file = join(folder, "locomo.json");
-    writeFileSync(file, JSON.stringify([{ sample_id: "ada", conversation, qa }]));
-    const { result, screen } = await bench("memory-benchmarks", file, "--mode", "fast,precise");
+      ],
+    ]),
+  );
+  const qa = [
+    { question: "What is the name of Bo's cat?", answer: "Miso", evidence: ["D2:2"], category: 4 },
+    { question: "Where does Bo fly to?", answer: "Riga", evidence: ["D3:2"], category: 4 },
+    { question: "What did Bo never say?", adversarial_answer: "Riga", evidence: ["D3:2"], category: 5 },
+    { question: "What has no evidence?", evidence: [], category: 1 },
+  ];
+  const file = join(folder, "locomo.json");
+  writeFileSync(file, JSON.stringify([{ sample_id: "ada", conversation, qa }]));
+  return file;
+}
+
+test(
+  "memory-benchmarks finds the evidence in a conversation by session and turn, and judges extractive answers",
+  async () => {
+    const { result, screen } = await bench("memory-benchmarks", writeLocomo(), "--mode", "fast,precise", "--answers");
     const evidence = rows(result, "evidence");
     expect(evidence.map(({ mode, questions }) => [mode, questions])).toEqual([
       ["random order", 2],
@@ -283,10 +315,92 @@ test(
       expect(Number(row.context_tokens)).toBeGreaterThan(10);
     }
     // six sessions: ten of them are all
-    for (const row of evidence) expect(row.session_recall_10).toBeNull();
+    for (const row of evidence) expect([row.session_recall_10, row.session_ndcg]).toEqual([null, null]);
     expect(screen).toContain("Warning: 2 of 2 questions are about users with at most 10 sessions.");
-    expect(screen).toContain("Left out: 1 questions (adversarial, has no answer).");
-    expect(screen).toContain("Left out: 1 questions (without evidence).");
+    expect(screen).toContain("Left out of the evidence: 1 questions of the file without an answer.");
+    expect(screen).toContain("Left out of the evidence: 1 questions of the file without evidence.");
+
+    const answers = rows(result, "answers");
+    expect(answers.map(({ mode }) => mode)).toEqual(["fast", "precise"]);
+    for (const row of answers) {
+      expect(row).toMatchObject({
+        questions: 2,
+        accuracy: 1,
+        unanswerable: 1,
+        tokens: 0,
+        judge_failures: 0,
+        failed: 0,
+      });
+    }
+    expect(result.prompts).toBeUndefined();
+    expect(screen).toContain("The answers are extractive");
+    expect(screen).toContain("1 questions were not asked for answers");
+  },
+  2 * RUN_TIMEOUT_MS,
+);
+
+/**
+ * A model that knows the cat without any memory, and a judge that says something else than yes or no about Riga. The
+ * first message tells what is asked for: a verdict, or an answer without or with sources.
+ */
+function answeringLocomo({ body }: LlmCall): Response {
+  const [system = "", user = ""] = body.messages.map(({ content }) => content);
+  const usage = { prompt: 90, completion: 10 };
+  if (system.includes("one condition")) {
+    const answer = /<answer>(.*)<\/answer>/.exec(user)?.[1] ?? "";
+    const condition = /<condition>(.*)<\/condition>/.exec(user)?.[1] ?? "";
+    if (condition.includes("not known")) return streamed([/not/i.test(answer) ? "yes" : "no"], usage);
+    if (condition.includes("hall shelf")) return streamed(["Yes."], usage);
+    const gold = condition.split(": ")[1] ?? "";
+    if (gold === "Riga" && answer.includes(gold)) return streamed(["Maybe."], usage);
+    return streamed([answer.includes(gold) ? "yes" : "no"], usage);
+  }
+  if (system.includes("cannot see")) return streamed([user.includes("cat") ? "Miso" : "I do not know."], usage);
+  const asked = /<question>([^<]*)<\/question>/.exec(user)?.[1] ?? "";
+  if (asked.includes("cat")) return streamed(["The cat is Miso [1]."], usage);
+  return streamed([asked.includes("fly") ? "To Riga [1]." : "That is not in the texts."], usage);
+}
+
+test(
+  "memory-benchmarks lets a language model answer with and without memory, and another one judge both",
+  async () => {
+    const llm = startLlm(answeringLocomo);
+    const models = ["--llm-base-url", llm.baseUrl, "--llm-model", "writer-1", "--judge-model", "judge-1"];
+    const { result, screen, errors, files } = await benchWith(
+      { MNEME_LLM_API_KEY: "secret-of-the-model" },
+      ...(["memory-benchmarks", writeLocomo(), "--mode", "fast", ...models] as const),
+    );
+    await llm.stop();
+    // two questions with an answer and one without
+    expect(errors).toContain(
+      "3 questions in 1 modes and without memory: at most 6 calls to writer-1, and 6 to the judge",
+    );
+    const [alone, fast] = rows(result, "answers");
+    const common = { questions: 2, unanswerable: 1, rightly_refused: 1, failed: 0 };
+    expect(alone).toMatchObject({
+      mode: "no memory",
+      ...common,
+      accuracy: 0.5,
+      refused: 1,
+      judge_failures: 0,
+      tokens: 100,
+    });
+    expect(fast).toMatchObject({ mode: "fast", ...common, accuracy: 0.5, refused: 0, judge_failures: 1 });
+    expect(rows(result, "answer_categories").map(({ mode, category }) => `${mode}, ${category}`)).toEqual([
+      ...["no memory, single-hop", "no memory, adversarial", "fast, single-hop", "fast, adversarial"],
+    ]);
+
+    // storing the conversation called no model, and all answers had the same judge
+    const judged = llm.calls.filter(({ body }) => body.model === "judge-1");
+    const written = llm.calls.filter(({ body }) => body.model === "writer-1");
+    expect([judged.length, written.length <= 7]).toEqual([2 + 6, true]);
+    expect(new Set(judged.map(({ body }) => `${body.temperature} ${body.messages[0]?.content}`)).size).toBe(1);
+    for (const { headers } of llm.calls) expect(headers.get("authorization")).toBe("Bearer secret-of-the-model");
+    expect(result.options).toMatchObject({ llm: "writer-1", judge: "judge-1" });
+    expect(result.prompts?.judge).toContain(judged[0]?.body.messages[0]?.content ?? "no prompt");
+    expect(readFileSync(files[1] ?? "", "utf8")).toContain("## Prompt: judge\n");
+    const texts = [screen, errors, ...files.map((file) => readFileSync(file, "utf8"))];
+    for (const text of texts) expect(text).not.toContain("secret-of-the-model");
   },
   2 * RUN_TIMEOUT_MS,
 );
