@@ -50,10 +50,12 @@ export function prepareInputOf(
   // `type` is not kept, unless the caller gave it. It is extracted again, because it decides how the text is cut into
   // chunks, and the stored type may be that of a language model.
   const kept = new Set<ExtractedField>(isReindexed ? ["title", "tags", "language", ...memory.given] : memory.given);
+  const isTitleExtracted = isReindexed && !memory.given.includes("title") && memory.title !== title;
   return {
     content,
     isSmart,
     title: kept.has("title") ? memory.title : isSmart ? title : null,
+    isTitleExtracted,
     type: kept.has("type") ? memory.type : null,
     tags: kept.has("tags") ? memory.tags : null,
     language: kept.has("language") ? memory.language : null,
@@ -71,6 +73,7 @@ export function withExtraction(input: PrepareInput, extraction: LlmExtraction | 
   return {
     ...input,
     title: input.title ?? extraction.title ?? null,
+    isTitleExtracted: input.isTitleExtracted === true && input.title !== extraction.title,
     tags: input.tags ?? extraction.tags ?? null,
     language: input.language ?? extraction.language ?? null,
   };

@@ -31,6 +31,11 @@ export interface PrepareInput {
    */
   readonly isSmart?: boolean | undefined;
   readonly title: string | null;
+  /**
+   * Whether `title` was extracted from this content before, so that it is treated as if it were extracted now. Default:
+   * false.
+   */
+  readonly isTitleExtracted?: boolean | undefined;
   readonly type: string | null;
   readonly tags: readonly string[] | null;
   readonly language: string | null;

@@ -34,10 +34,11 @@ export interface TokenSettings {
 export const PART_BYTES_MAX = 8 * 1024 * 1024;
 
 /** One text of a `prepare` request: its length in bytes (0 if in a file) and the attributes that the caller gave. */
-interface InputHeader extends Omit<PrepareInput, "content" | "isSmart" | "file"> {
+interface InputHeader extends Omit<PrepareInput, "content" | "isSmart" | "isTitleExtracted" | "file"> {
   readonly bytes: number;
   readonly file: string | null;
   readonly isSmart: boolean;
+  readonly isTitleExtracted: boolean;
 }
 
 /** The result for one text, except for the numbers of its ranges, which are in the payload. */
@@ -83,7 +84,7 @@ export async function encodeInputs(inputs: readonly PrepareInput[]): Promise<Chi
     return joined;
   };
   const headers: InputHeader[] = [];
-  for (const { content, file = null, isSmart = true, ...given } of inputs) {
+  for (const { content, file = null, isSmart = true, isTitleExtracted = false, ...given } of inputs) {
     let bytes = 0;
     for (const piece of file === null ? piecesOf(content) : []) {
       const encoded = Buffer.from(piece, "utf8");
@@ -97,7 +98,7 @@ export async function encodeInputs(inputs: readonly PrepareInput[]): Promise<Chi
       }
       if (slice.isOver) await slice.next();
     }
-    headers.push({ bytes, file, isSmart, ...given });
+    headers.push({ bytes, file, isSmart, isTitleExtracted, ...given });
   }
   const header: JsonObject = { op: "prepare", inputs: headers.map((each) => ({ ...each })) };
   requests.push({ header, payload: payload() });

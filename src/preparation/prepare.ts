@@ -61,7 +61,7 @@ export function prepareRanges(
   const visible = content.trimStart();
   const sample = (conversation !== null && spokenSample(content, conversation, SPOKEN_UNITS_MAX)) || visible;
   const language = input.language ?? detectLanguage(sample);
-  const { isSmart = true } = input;
+  const { isSmart = true, isTitleExtracted = false } = input;
   const detectedTitle = () => extractTitle(sample, conversation === null ? detectedType : "conversation");
   const title = input.title ?? (isSmart ? detectedTitle() : null);
   const extracted = {
@@ -77,7 +77,7 @@ export function prepareRanges(
   } else {
     cut = cutChunks(content, {
       form: formOf(detectedType, visible),
-      title: { text: title ?? "", isGiven: input.title !== null },
+      title: { text: title ?? "", isGiven: input.title !== null && !isTitleExtracted },
       countTokens,
       tokensMax,
     });

@@ -54,6 +54,33 @@ test("a note is completed while another project's import fills the models, and n
   if (last !== undefined) await harness.settled(last);
 });
 
+test("the model reads the same texts of a memory that is indexed again, whether its title is given or extracted", async () => {
+  let read: string[] = [];
+  harness.embedder.before = (texts) => {
+    read.push(...texts);
+  };
+  const long = Array.from({ length: 60 }, (_, at) => `Sentence ${at} tells of the harbour and its ${at} kettles.`).join(
+    " ",
+  );
+  const drafts = [
+    { content: "The key hangs behind the barometer." },
+    { content: "The key hangs behind the barometer.", title: "The key hangs behind the barometer." },
+    { content: "# Manual\n\nTurn the brass valve to the left." },
+    { content: "# Manual\n\nTurn the brass valve to the left.", title: "Manual" },
+    { content: long },
+    { content: long, title: "Kettles" },
+    { content: "user: Where is the key?\nassistant: Behind the barometer.\nuser: Thanks." },
+  ];
+  const memories = harness.accept(...drafts);
+  for (const memory of memories) await harness.settled(memory);
+  const first = read.sort();
+  read = [];
+  harness.jobs.reopen(memories.map(({ key }) => key));
+  harness.worker.wake();
+  for (const memory of memories) expect((await harness.settled(memory)).version).toBe(2);
+  expect(read.sort()).toEqual(first);
+});
+
 test("a memory stays searchable after a commit whose outcome is unknown, and it is completed once", async () => {
   const { transactions } = harness;
   const run = transactions.run.bind(transactions);
