@@ -32,8 +32,9 @@ export interface RetirementStore {
    */
   purgeable(limit: number): Eventually<readonly MemoryKey[]>;
   /**
-   * Erases the rows of memories that are marked as retracted. Also erases their sources in chats and the bodies of
-   * remembered answers about them. Returns the uploaded files that no row refers to any more.
+   * Erases the rows of memories that are marked as retracted. Also erases their sources in chats, the bodies of
+   * remembered answers about them, and all but their ids in deliveries. Returns the uploaded files that no row refers
+   * to any more.
    */
   erase(keys: readonly MemoryKey[]): Eventually<readonly string[]>;
   /**

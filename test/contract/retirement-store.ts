@@ -84,6 +84,25 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect(await retirement.purgeable(10)).toEqual([]);
       });
 
+      test("erases everything but the id from deliveries about the memory, and nothing from others", async () => {
+        for (const event of ["memory.completed", "memory.deleted"] as const) {
+          const webhook = { url: "https://1.1.1.1/hook", events: [event], description: null, isEnabled: true };
+          await stores.webhooks.create(project, webhook);
+        }
+        const draft = { title: "Plumbagothrix", tags: ["marzipan"], metadata: { k: "Fnord" } };
+        const [memory, kept] = [await completed(draft), await completed(draft)];
+        await store.remove(project, memory.id, { purges: true });
+        const bodies = async () => (await stores.webhooks.due(10, new Set())).map(({ body }) => JSON.parse(body));
+        const before = await bodies();
+        expect(before.map(({ type }) => type)).toEqual(["memory.completed", "memory.completed", "memory.deleted"]);
+        await retirement.markRetracted([memory.key]);
+        await retirement.erase([memory.key]);
+        expect(await bodies()).toEqual(
+          before.map((event) => (event.data.id === memory.id ? { ...event, data: { id: memory.id } } : event)),
+        );
+        expect(before.filter(({ data }) => data.id === kept.id)).toHaveLength(1);
+      });
+
       test("counts an expired memory as deleted when it expired", async () => {
         const memory = await completed({ expiresAt: clock.now() + 100 });
         clock.advance(100 + 10_000);

@@ -99,8 +99,8 @@ function exceededQuota(session: Session, projectId: ProjectId, documents: number
 }
 
 /**
- * Erases a memory, the sources in chats that refer to it, and the bodies of stored responses (see `AnswerRow`) about
- * it.
+ * Erases a memory, the sources in chats that refer to it, the bodies of stored responses (see `AnswerRow`) about it,
+ * and all but its id in deliveries.
  */
 export function eraseMemory({ tables }: Session, row: MemoryRow): void {
   tables.memories.delete(row.key);
@@ -110,6 +110,11 @@ export function eraseMemory({ tables }: Session, row: MemoryRow): void {
   }
   for (const [key, answer] of answersAbout(tables, [row.id])) {
     tables.answers.set(key, { ...answer, body: null, subjects: answer.subjects.filter((one) => one !== row.id) });
+  }
+  for (const delivery of tables.deliveries.rows()) {
+    const event = JSON.parse(delivery.body) as { readonly data: { readonly id?: string } };
+    if (event.data.id !== row.id) continue;
+    tables.deliveries.set(delivery.id, { ...delivery, body: JSON.stringify({ ...event, data: { id: row.id } }) });
   }
 }
 

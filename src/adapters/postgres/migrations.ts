@@ -386,6 +386,41 @@ ALTER TABLE memory_tags ADD PRIMARY KEY (project_key, tag, memory_key);
 CREATE INDEX memory_tags_of_memory ON memory_tags (memory_key);
 `;
 
+// Vectors that an import stored with memories, until these are indexed: 32-bit floats, little-endian.
+const IMPORTED_VECTORS = `
+CREATE TABLE imported_vectors (
+  memory_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
+  -- position of the first chunk
+  first_chunk bigint NOT NULL,
+  -- of the model
+  fingerprint ${TEXT} NOT NULL,
+  -- SHA-256 of what the model read of all chunks, in hexadecimal digits
+  inputs_sha256 ${TEXT} NOT NULL,
+  vectors bytea NOT NULL,
+  PRIMARY KEY (memory_key, first_chunk)
+);
+`;
+
+// When a memory is erased, its id is all that stays in deliveries: their events have its title, which begins with its
+// text, its tags and its metadata.
+const BARE_BODY = `json_build_object('type', event, 'timestamp', to_char(to_timestamp(deliveries.created_at / 1000.0)
+    AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', json_build_object('id', memory_id))::text`;
+const ERASED_DELIVERIES = `
+-- id of the memory whose event it is; null for another event, and when the memory was erased
+ALTER TABLE deliveries ADD COLUMN memory_id ${TEXT};
+UPDATE deliveries SET memory_id = substring(body from '"data":{"id":"(mem_[0-9a-z]+)"') WHERE event <> 'webhook.test';
+CREATE INDEX deliveries_by_memory ON deliveries (memory_id) WHERE memory_id IS NOT NULL;
+CREATE FUNCTION erase_deliveries() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  UPDATE deliveries SET memory_id = NULL, body = ${BARE_BODY} FROM old_rows WHERE memory_id = old_rows.id;
+  RETURN NULL;
+END $body$;
+CREATE TRIGGER deliveries_erased AFTER DELETE ON memories REFERENCING OLD TABLE AS old_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION erase_deliveries();
+UPDATE deliveries SET memory_id = NULL, body = ${BARE_BODY} WHERE memory_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM memories WHERE memories.id = memory_id);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -393,4 +428,6 @@ export const MIGRATIONS: readonly string[] = [
   AGENTS_AND_SESSIONS,
   DELETIONS,
   TAG_INDEXES,
+  IMPORTED_VECTORS,
+  ERASED_DELIVERIES,
 ];

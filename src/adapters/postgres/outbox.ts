@@ -1,7 +1,7 @@
 // Writes the deliveries of an event, one row per subscribed webhook, in the transaction that changes the memory. So no
 // event is lost, and none is sent for a change that was rolled back.
 
-import type { DeliveryId } from "../../domain/ids.ts";
+import type { DeliveryId, MemoryId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
 import { newId, type RandomBytes } from "../rows/random.ts";
@@ -13,10 +13,10 @@ const SUBSCRIBED = `SELECT webhook_key FROM webhooks
   WHERE project_key = $projectKey AND is_enabled = 1 AND events::jsonb ? $event ORDER BY webhook_key`;
 
 // the rows are inserted in the order of the arrays, which is that of their keys
-const ADD = `INSERT INTO deliveries (id, webhook_key, event, body, status, next_attempt_at, created_at)
-  SELECT id, webhook_key, $event, body, 'pending', $now, $now
-  FROM unnest($ids::text[], $webhookKeys::bigint[], $bodies::text[]) WITH ORDINALITY
-    AS given (id, webhook_key, body, position)
+const ADD = `INSERT INTO deliveries (id, webhook_key, event, memory_id, body, status, next_attempt_at, created_at)
+  SELECT id, webhook_key, $event, memory_id, body, 'pending', $now, $now
+  FROM unnest($ids::text[], $webhookKeys::bigint[], $memoryIds::text[], $bodies::text[]) WITH ORDINALITY
+    AS given (id, webhook_key, memory_id, body, position)
   ORDER BY position`;
 
 /** Writes events of memories for the webhooks that subscribed to them. */
@@ -38,11 +38,19 @@ export class PostgresOutbox {
     const now = clock.now();
     const deliveries = memories.flatMap((memory) => {
       const body = eventBody(event, now, describe(memory));
-      return subscribed.map(({ webhook_key: webhookKey }) => ({ webhookKey, body }));
+      return subscribed.map(({ webhook_key: webhookKey }) => ({ webhookKey, memoryId: memory.id, body }));
     });
     await addDeliveries(this.session, { event, deliveries, now, random });
     if (onDeliveries !== undefined) this.session.afterCommit(onDeliveries);
   }
+}
+
+/** A delivery to add. */
+interface AddedDelivery {
+  readonly webhookKey: bigint;
+  /** The memory whose event it is; null for another event. */
+  readonly memoryId: MemoryId | null;
+  readonly body: string;
 }
 
 /** Adds pending deliveries of one event that are due at `now` (Unix milliseconds). Returns their ids. */
@@ -50,7 +58,7 @@ export async function addDeliveries(
   session: Session,
   added: {
     readonly event: WebhookEvent;
-    readonly deliveries: readonly { readonly webhookKey: bigint; readonly body: string }[];
+    readonly deliveries: readonly AddedDelivery[];
     readonly now: number;
     readonly random: RandomBytes;
   },
@@ -58,6 +66,7 @@ export async function addDeliveries(
   const { event, deliveries, now, random } = added;
   const ids = deliveries.map(() => newId("dlv", now, random) as DeliveryId);
   const webhookKeys = deliveries.map(({ webhookKey }) => webhookKey);
-  await session.run(ADD, { ids, webhookKeys, bodies: deliveries.map(({ body }) => body), event, now });
+  const memoryIds = deliveries.map(({ memoryId }) => memoryId);
+  await session.run(ADD, { ids, webhookKeys, memoryIds, bodies: deliveries.map(({ body }) => body), event, now });
   return ids;
 }

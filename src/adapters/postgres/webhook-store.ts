@@ -193,7 +193,7 @@ export class PostgresWebhookStore implements WebhookStore {
     const body = eventBody("webhook.test", now, { webhook_id: id });
     const [deliveryId] = await addDeliveries(this.session, {
       event: "webhook.test",
-      deliveries: [{ webhookKey: webhook.webhook_key, body }],
+      deliveries: [{ webhookKey: webhook.webhook_key, memoryId: null, body }],
       now,
       random: this.context.random,
     });

@@ -5,6 +5,7 @@
 // "live" means not deleted and not expired.
 
 import { DELETIONS_SCHEMA } from "./migration-deletions.ts";
+import { ERASED_DELIVERIES, IMPORTED_VECTORS } from "./migration-keeping.ts";
 import { addProjectSecrets } from "./project-secrets.ts";
 
 const ACCOUNTS_AND_MEMORIES = `
@@ -476,6 +477,8 @@ export const MIGRATIONS: readonly string[] = [
   COMMIT_NUMBERS,
   AGENTS_AND_SESSIONS,
   DELETIONS_SCHEMA,
+  IMPORTED_VECTORS,
+  ERASED_DELIVERIES,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

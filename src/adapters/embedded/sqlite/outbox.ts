@@ -2,7 +2,7 @@
 // event is lost, and none is sent for a change that was rolled back. src/webhooks/ sends the deliveries;
 // webhook-store.ts stores the outcomes.
 
-import type { DeliveryId } from "../../../domain/ids.ts";
+import type { DeliveryId, MemoryId } from "../../../domain/ids.ts";
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { WebhookEvent } from "../../../domain/webhook.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -16,8 +16,16 @@ const SUBSCRIBED = `SELECT webhook_key FROM webhooks
     AND EXISTS (SELECT 1 FROM json_each(webhooks.events) WHERE value = $event)
   ORDER BY webhook_key`;
 
-const ADD = `INSERT INTO deliveries (id, webhook_key, event, body, status, next_attempt_at, created_at)
-  VALUES ($id, $webhookKey, $event, $body, 'pending', $now, $now)`;
+const ADD = `INSERT INTO deliveries (id, webhook_key, event, memory_id, body, status, next_attempt_at, created_at)
+  VALUES ($id, $webhookKey, $event, $memoryId, $body, 'pending', $now, $now)`;
+type Added = {
+  readonly id: string;
+  readonly webhookKey: bigint;
+  readonly event: string;
+  readonly memoryId: string | null;
+  readonly body: string;
+  readonly now: number;
+};
 
 /** Options of the outbox. */
 export interface OutboxOptions {
@@ -55,7 +63,7 @@ export class SqliteOutbox implements MemoryOutbox {
     const now = clock.now();
     const body = eventBody(event, now, describe(memory));
     for (const { webhook_key: webhookKey } of subscribed) {
-      addDelivery(database, { webhookKey, event, body, now, random: this.#random });
+      addDelivery(database, { webhookKey, event, memoryId: memory.id, body, now, random: this.#random });
     }
     if (onRecorded !== undefined) database.afterCommit(onRecorded);
   }
@@ -67,15 +75,15 @@ export function addDelivery(
   delivery: {
     readonly webhookKey: bigint;
     readonly event: WebhookEvent;
+    /** The memory whose event it is; null for another event. */
+    readonly memoryId: MemoryId | null;
     readonly body: string;
     readonly now: number;
     readonly random: RandomBytes;
   },
 ): DeliveryId {
-  const { webhookKey, event, body, now, random } = delivery;
-  const id = newId("dlv", now, random) as DeliveryId;
-  database
-    .prepare<never, { id: string; webhookKey: bigint; event: string; body: string; now: number }>(ADD)
-    .run({ id, webhookKey, event, body, now });
+  const { random, ...rest } = delivery;
+  const id = newId("dlv", rest.now, random) as DeliveryId;
+  database.prepare<never, Added>(ADD).run({ id, ...rest });
   return id;
 }

@@ -225,6 +225,7 @@ export class SqliteWebhookStore implements WebhookStore {
       const deliveryId = addDelivery(this.#database, {
         webhookKey: webhook.webhook_key,
         event: "webhook.test",
+        memoryId: null,
         body: eventBody("webhook.test", now, { webhook_id: id }),
         now,
         random: this.#random,

@@ -31,13 +31,6 @@ export type Traces = Readonly<Record<string, Readonly<Record<string, number>>>>;
 const PROJECTS = `SELECT project_key AS key, id FROM projects WHERE deleted_at IS NULL
   AND CASE WHEN CAST($named AS TEXT) IS NULL THEN is_default = 1 ELSE id = $named OR name = $named END`;
 const MEMORIES = `SELECT memory_key AS key, id, deleted_at FROM memories WHERE project_key = $project`;
-// an event has the attributes of its memory
-const EVENTS = {
-  sqlite: `body ->> '$.data.id' IN (SELECT value FROM json_each($ids))
-    AND (SELECT count(*) FROM json_each(body, '$.data')) > 1`,
-  postgres: `body::json #>> '{data,id}' IN (SELECT value FROM json_array_elements_text($ids::text::json) AS given (value))
-    AND (SELECT count(*) FROM json_object_keys(body::json -> 'data')) > 1`,
-};
 const REMOVE_RETENTION = ({ keys }: RowWriter) =>
   `UPDATE memories SET is_purge_asked = 1 WHERE memory_key IN ${keys} AND deleted_at IS NOT NULL`;
 
@@ -46,10 +39,12 @@ function ofMemories({ keys, ids, dialect }: RowWriter): Readonly<Record<string, 
   const own = `memory_key IN ${keys}`;
   return {
     ...{ memories: own, waiting_contents: own, memory_findings: own, document_facts: own },
+    imported_vectors: own,
     memory_tags: `project_key = $project AND ${own}`,
     message_sources: own,
     idempotency_records: `record_key IN (SELECT record_key FROM idempotency_subjects WHERE subject IN ${ids}) AND body <> ''`,
-    deliveries: EVENTS[dialect],
+    // an event has the attributes of its memory, until that is erased
+    deliveries: `memory_id IN ${ids}`,
     ...(dialect === "postgres" && { publication_parts: own, publication_vectors: own }),
   };
 }
@@ -149,19 +144,9 @@ export class TraceFinder {
     });
   }
 
-  /** Ends the retention of memories that are deleted, and erases what their events tell besides the id. */
-  async endRetention({ memories, projectKey }: Subject): Promise<void> {
-    const { keys, ids } = idsOf(memories, projectKey);
-    await this.write(async (rows) => {
-      await rows.all(REMOVE_RETENTION(rows), { keys });
-      type Row = { readonly key: bigint; readonly body: string };
-      const events = `SELECT delivery_key AS key, body FROM deliveries WHERE ${EVENTS[rows.dialect]}`;
-      for (const { key, body } of await rows.all<Row>(events, { ids })) {
-        const event = JSON.parse(body) as { readonly data: { readonly id: string } };
-        const bare = JSON.stringify({ ...event, data: { id: event.data.id } });
-        await rows.all("UPDATE deliveries SET body = $body WHERE delivery_key = $key", { key, body: bare });
-      }
-    });
+  /** Ends the retention of memories that are deleted. */
+  async endRetention({ memories }: Subject): Promise<void> {
+    await this.write((rows) => rows.all(REMOVE_RETENTION(rows), { keys: listOf(memories.map(({ key }) => key)) }));
   }
 
   /** Erases the row of a user and the keys confined to the user. Erase the memories, chats and events before. */
