@@ -66,6 +66,8 @@ export async function verifyCommand(
   return { text, exitCode: report.is_sound ? VERIFY_EXIT.sound : VERIFY_EXIT.defects };
 }
 
+const INDEX_ADVICE =
+  "Indexes are derived: the start of a server builds what they lack, as after a restore, and so does mneme verify --repair.";
 const PARTS = { clock: systemClock, log: createLog("silent") };
 
 function checked(config: Config): Promise<Verification> {
@@ -137,5 +139,6 @@ function summaryOf({
   });
   const ofIndexes = index.map(({ project, detail }) => `${project}: ${detail}`);
   const isUnusable = defects.some(({ kind }) => kind === "unusable");
-  return [...done, ...(isUnusable ? [] : [`${compared}.`]), ...lines, ...ofIndexes].join("\n");
+  const advice = index.length > 0 ? [INDEX_ADVICE] : [];
+  return [...done, ...(isUnusable ? [] : [`${compared}.`]), ...lines, ...ofIndexes, ...advice].join("\n");
 }

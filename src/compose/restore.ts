@@ -21,13 +21,10 @@ export async function restoreInto(
   log: Log,
 ): Promise<void> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  refuseData(dataDir); // also before the lock, which a running server has
   const lock = lockDirectory(dataDir);
   try {
-    const isUnfinished = existsSync(`${dataDir}/${RESTORING}`);
-    const found = readdirSync(dataDir).find((name) => !HARMLESS.test(name));
-    if (found !== undefined && !isUnfinished) {
-      throw new UsageError(`${dataDir} is not empty (it has ${found}): restore into a new folder.`);
-    }
+    refuseData(dataDir);
     const writer = await StoreWriter.create(dataDir, summary, log);
     try {
       let number = 0;
@@ -40,4 +37,10 @@ export async function restoreInto(
   } finally {
     lock.release();
   }
+}
+
+function refuseData(dataDir: string): void {
+  const found = readdirSync(dataDir).find((name) => !HARMLESS.test(name));
+  if (found === undefined || existsSync(`${dataDir}/${RESTORING}`)) return;
+  throw new UsageError(`${dataDir} is not empty (it has ${found}): restore into a new folder.`);
 }

@@ -9,6 +9,7 @@ import { FolderTarget } from "../../src/backup/folder.ts";
 import { TargetLock } from "../../src/backup/lock.ts";
 import { backup, restore } from "../../src/cli/backup.ts";
 import { exportProject } from "../../src/cli/project-copy.ts";
+import { verifyCommand } from "../../src/cli/verify.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { expectWhole, listAll, note, storeBatch } from "../crash/notes.ts";
@@ -337,7 +338,9 @@ describe("a backup", () => {
     expect(await failureOf(restore([target, "--data-dir", path("full")], start()))).toContain(
       "is not empty (it has notes.txt)",
     );
-    expect(await failureOf(restore([target, "--data-dir", service.dataDir], start()))).toContain("in use");
+    expect(await failureOf(restore([target, "--data-dir", service.dataDir], start()))).toContain(
+      "is not empty (it has", // a server runs on it, but another command would not help
+    );
 
     const cut = path("cut");
     mkdirSync(join(cut, "restoring"), { recursive: true });
@@ -346,6 +349,10 @@ describe("a backup", () => {
     await restore([target, "--data-dir", cut], start());
     expect(existsSync(join(cut, "restoring"))).toBeFalse();
     expect(await exportOf(cut, "cut.jsonl")).toEqual(await exportOf(service.dataDir, "whole.jsonl"));
+    const { text, exitCode } = await verifyCommand(["--data-dir", cut], start());
+    expect(exitCode).toBe(1);
+    expect(text).toContain("have no vector");
+    expect(text).toContain("the start of a server builds what they lack");
   }, 60_000);
 
   test("with wrong flags is refused in one sentence", async () => {
