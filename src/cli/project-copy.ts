@@ -8,6 +8,7 @@ import { createGzip } from "node:zlib";
 import { accepted } from "../compose/accepted.ts";
 import { linesOf, type StreamFailure } from "../compose/control.ts";
 import { type DataDirectory, openDataDirectory } from "../compose/data-directory.ts";
+import { openSourceDirectory } from "../compose/migration/source-directory.ts";
 import {
   EXPORT_TYPES,
   ExportError,
@@ -29,8 +30,12 @@ import { Progress, readableDuration } from "./terminal.ts";
 export const EXPORT_HELP: readonly (readonly [string, string])[] = [
   ["--project PROJECT", "Id or name of the project (default: the default project)"],
   ...DIRECTORY_HELP,
+  ["--vectors", "Export the vectors, too, so that an import need not compute them"],
   ["--force", "Replace FILE if it exists"],
 ];
+
+/** Lines that the counts in the header leave out. */
+const PARTS_OF_RECORDS = /^\{"type":"(file|vectors)"/;
 
 /** Whether a file is an export of a project, of any version. */
 export async function isExportFile(path: string): Promise<boolean> {
@@ -45,20 +50,24 @@ export async function isExportFile(path: string): Promise<boolean> {
  */
 export async function exportProject(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
-    ...{ "--project": "value", "--data-dir": "value", "--config": "value", "--force": "switch" },
+    ...{ "--project": "value", "--data-dir": "value", "--config": "value", "--vectors": "switch", "--force": "switch" },
   });
   const file = onlyFile(positionals, "mneme export FILE.jsonl[.gz]");
   if (existsSync(file) && !flags.has("--force")) {
     throw new UsageError(`${file} exists: choose another name, or use --force to replace it.`);
   }
+  const url = new URL("http://mneme/export");
   const named = flags.get("--project");
-  return withDirectory(flags, start, async ({ control }) => {
-    const query = named === undefined ? "" : `?project=${encodeURIComponent(named)}`;
-    const response = await accepted(control(new Request(`http://mneme/export${query}`)));
+  if (named !== undefined) url.searchParams.set("project", named);
+  const hasVectors = flags.has("--vectors");
+  if (hasVectors) url.searchParams.set("vectors", "1");
+  const open = hasVectors ? openSourceDirectory : openDataDirectory;
+  return withDirectory(flags, start, open, async ({ control }) => {
+    const response = await accepted(control(new Request(url.href)));
     const startedAt = performance.now();
     const { records, bytes } = await writeLines(response, file);
     const seconds = readableDuration(performance.now() - startedAt);
-    return `${records} records (${bytes} bytes) are exported to ${file} in ${seconds}.`;
+    return `Exported ${records} ${records === 1 ? "record" : "records"} (${bytes} bytes) to ${file} in ${seconds}.`;
   });
 }
 
@@ -72,7 +81,7 @@ export async function importProject(argv: readonly string[], start: CommandStart
   const file = onlyFile(positionals, "mneme import EXPORT.jsonl[.gz] [--data-dir DIRECTORY]");
   const { counts } = await checkExport(file);
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return withDirectory(flags, start, async ({ control, isServed }) => {
+  return withDirectory(flags, start, openDataDirectory, async ({ control, isServed }) => {
     const body = recordLines(file, new Progress("importing"));
     const response = await accepted(control(new Request("http://mneme/import", { method: "POST", body })));
     const result: unknown = await response.json();
@@ -134,9 +143,10 @@ export async function checkExport(file: string): Promise<ExportHeader> {
 async function withDirectory<T>(
   flags: ReadonlyMap<string, string>,
   start: CommandStart,
+  open: typeof openSourceDirectory,
   work: (directory: DataDirectory) => Promise<T>,
 ): Promise<T> {
-  const directory = await openDataDirectory(directoryConfig(flags, start), systemClock, createLog("warn"));
+  const directory = await open(directoryConfig(flags, start), systemClock, createLog("warn"));
   try {
     return await work(directory);
   } finally {
@@ -161,7 +171,7 @@ async function writeLines(
     for await (const line of linesOf(response.body)) {
       if (records === 0) total = Object.values(parseExportHeader(line).counts).reduce((sum, count) => sum + count, 0);
       if (!sink.write(`${line}\n`)) await Promise.race([once(sink, "drain"), failed]);
-      records += 1;
+      if (!PARTS_OF_RECORDS.test(line)) records += 1;
       last = line;
       progress.show(total === 0 ? null : Math.min(1, records / total), `${records} of ${total} records`);
     }

@@ -10,7 +10,7 @@ import type { ReindexEvent } from "../domain/reindex-event.ts";
 import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
 import type { IndexDefect, OnVerifyProgress, Repair, Verification, VerifyEvent } from "../domain/verification.ts";
 import type { Log } from "../kit/log.ts";
-import type { StoreKeeper } from "../ports/store-keeper.ts";
+import type { StoreKeeper, VectorReader } from "../ports/store-keeper.ts";
 import type { ForgetRequest, Receipt } from "./forget.ts";
 import type { PackedPublication } from "./migration/publications.ts";
 import type { Closing } from "./storage.ts";
@@ -18,6 +18,7 @@ import type { Closing } from "./storage.ts";
 /** Answers the requests of commands. Whoever can open the data directory may send any of them. */
 export type Control = (request: Request) => Promise<Response>;
 
+const NO_VECTORS = "Start the server first: without it, the vectors of these stores cannot be read.";
 const NOT_MOVED = "This process cannot move data: run mneme migrate with the data directory or the database.";
 /** Length of the text that is sent at once. */
 const CHUNK_CHARACTERS = 256 * 1024;
@@ -61,19 +62,23 @@ export interface ControlParts {
   readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
   /** null if the data cannot be moved by this process. */
   readonly moving?: MovingActions | null;
+  /** Reads the vectors of an export; null if this process has no indexes. */
+  readonly vectors?: VectorReader | null;
   readonly log: Log;
 }
 
 /** Answers the requests of commands with these parts. */
 export function createControl(parts: ControlParts): Control {
-  const { keeper, server, log, moving = null } = parts;
+  const { keeper, server, log, moving = null, vectors = null } = parts;
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);
     try {
       if (keeper === null) return refusal("These stores cannot be exported.", 501);
       switch (`${request.method} ${pathname}`) {
         case "GET /export":
-          return await streamed(keeper.export(searchParams.get("project")));
+          if (!searchParams.has("vectors")) return await streamed(keeper.export(searchParams.get("project"), null));
+          if (vectors === null) return refusal(NO_VECTORS, 400);
+          return await streamed(keeper.export(searchParams.get("project"), vectors));
         case "GET /backup":
           return copied(await keeper.copy(searchParams.get("index") === "1"));
         case "GET /verify":

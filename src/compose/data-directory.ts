@@ -8,7 +8,7 @@ import type { Clock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import type { Log } from "../kit/log.ts";
 import { Closers } from "./closers.ts";
-import { type Control, createControl, type MovingActions } from "./control.ts";
+import { type Control, type ControlParts, createControl } from "./control.ts";
 import { commandsTo } from "./control-socket.ts";
 import { openStorage } from "./postgres-storage.ts";
 import type { Storage } from "./storage.ts";
@@ -23,22 +23,25 @@ export interface DataDirectory {
 
 /**
  * Opens a data directory, whether or not a server runs on it.
- * @param movingOf opens what a move of the data needs; called if no server runs on the directory
+ * @param furtherOf opens what moving data or reading vectors needs; called if no server runs on the directory
  * @throws UsageError if the directory has no data of Mneme; StoreError or NativeError if it cannot be opened
  */
 export async function openDataDirectory(
   config: Config,
   clock: Clock,
   log: Log,
-  movingOf: (storage: Storage, closers: Closers) => Promise<MovingActions | null> = async () => null,
+  furtherOf: (
+    storage: Storage,
+    closers: Closers,
+  ) => Promise<Pick<ControlParts, "moving" | "vectors">> = async () => ({}),
 ): Promise<DataDirectory> {
   checkHasData(config);
   const closers = new Closers();
   try {
     const storage = await openStorage({ config, onDeliveries: () => undefined, clock, log }, closers);
     const { keeper, verifyIndexes } = storage;
-    const moving = await movingOf(storage, closers);
-    const control = createControl({ keeper, verifyIndexes, server: null, moving, log });
+    const further = await furtherOf(storage, closers);
+    const control = createControl({ keeper, verifyIndexes, server: null, log, ...further });
     return { control, isServed: false, close: () => closers.close() };
   } catch (error) {
     await closers.close();

@@ -63,7 +63,7 @@ import { createSearchAdmission, declareGauges } from "./gauges.ts";
 import { IndexUpkeep } from "./index-upkeep.ts";
 import { LocalCaller } from "./local-caller.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
-import { movingOf } from "./moving.ts";
+import { copyingOf } from "./moving.ts";
 import { createPages } from "./pages.ts";
 import { openStorage } from "./postgres-storage.ts";
 import { flushAccounts, repair, type Storage } from "./storage.ts";
@@ -266,7 +266,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   };
   const control = createControl({
     ...{ keeper: storage.keeper, server, log },
-    moving: movingOf(storage, index, models),
+    ...copyingOf(storage, index, models),
     verifyIndexes: (onProgress) => indexes.verify(onProgress),
   });
   return {

@@ -22,6 +22,7 @@ export const EXPORT_TYPES = [
   "event",
   "memory",
   "file",
+  "vectors",
   "chat",
   "message",
   "webhook",
@@ -40,7 +41,7 @@ export interface ExportHeader {
   /** Version of Mneme that wrote the file. */
   readonly mneme: string;
   readonly exported_at: string;
-  /** Number of records by type, `file` excepted. */
+  /** Number of records by type, `file` and `vectors` excepted. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -135,6 +136,24 @@ export interface ExportedFile {
   readonly data: string;
 }
 
+/**
+ * Vectors of consecutive chunks of a completed memory, by the live model of its project. They follow the record of
+ * their memory, in the order of its chunks.
+ */
+export interface ExportedVectors {
+  readonly type: "vectors";
+  readonly memory_id: string;
+  /** Fingerprint of the model. */
+  readonly model: string;
+  readonly dimensions: number;
+  /** SHA-256 of the texts that the model read of all chunks of the memory, in hexadecimal digits. */
+  readonly inputs_sha256: string;
+  /** Position of the first of these chunks in the memory. */
+  readonly first: number;
+  /** Base 64 of the components: 32-bit floats, little-endian. */
+  readonly data: string;
+}
+
 /** A chat without its messages. */
 export interface ExportedChat {
   readonly type: "chat";
@@ -193,6 +212,7 @@ export type ExportRecord =
   | ExportedEvent
   | ExportedMemory
   | ExportedFile
+  | ExportedVectors
   | ExportedChat
   | ExportedMessage
   | ExportedWebhook
@@ -326,6 +346,7 @@ const FIELDS: { readonly [Type in ExportType]: Readonly<Record<string, Check>> }
     document: orNull(withFields({ title: orNull(text), marks: listOf(object) })),
   },
   file: { memory_id: idOf("mem"), offset: count, data: text },
+  vectors: { memory_id: idOf("mem"), model: text, dimensions: count, inputs_sha256: sha256, first: count, data: text },
   chat: {
     id: idOf("chat"),
     userId: orNull(text),

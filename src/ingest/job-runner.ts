@@ -16,6 +16,7 @@ import { Batcher } from "./batcher.ts";
 import type { Capacity, Slot } from "./capacity.ts";
 import { embedChunks } from "./embed-chunks.ts";
 import type { HeldJobs } from "./held-jobs.ts";
+import { usableVectors } from "./imported-vectors.ts";
 import type { LargeTexts } from "./large-texts.ts";
 import type { LlmExtractor } from "./llm-extraction/extractor.ts";
 import { JobFailed, JobPostponed, LeaseLost } from "./outcome.ts";
@@ -41,7 +42,7 @@ const HELD_CHECK_MS = 1_000;
 
 /** What a job runner needs. */
 export interface JobRunnerParts {
-  readonly jobs: Pick<JobStore, "renew">;
+  readonly jobs: Pick<JobStore, "renew" | "importedVectors">;
   readonly index: Pick<ChunkIndex, "contents" | "project">;
   readonly files: Pick<UploadFiles, "begin" | "fetch" | "readText">;
   readonly documents: DocumentReader;
@@ -243,7 +244,13 @@ export class JobRunner {
     held.enterStage(job, "embedding", 0, chunks.length);
     try {
       const ofModels: ModelVectors[] = [];
+      const imported = job.isReindexed ? await this.#parts.jobs.importedVectors(job.memory.key) : null;
       for (const embedder of embedders) {
+        const known = usableVectors(imported, prepared, embedder);
+        if (known !== null) {
+          ofModels.push({ fingerprint: embedder.fingerprint, vectors: known });
+          continue;
+        }
         const options = { share: job.projectId, signal: stop };
         const vectors = await embedChunks(embedder, prepared, options, (chunksDone) => {
           if (embedder === embedders[0]) held.enterStage(job, "embedding", chunksDone, chunks.length);

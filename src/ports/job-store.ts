@@ -104,6 +104,16 @@ export interface Completion {
   readonly read?: DocumentFacts & { readonly contentBytes: number };
 }
 
+/** Vectors that an import stored with a memory, so that they need not be computed again. */
+export interface ImportedVectors {
+  /** Fingerprint of the model. */
+  readonly fingerprint: string;
+  /** SHA-256 of the texts that the model read of all chunks, in hexadecimal digits. */
+  readonly inputsSha256: string;
+  /** The components of the vectors of all chunks: 32-bit floats, little-endian. */
+  readonly bytes: Uint8Array;
+}
+
 /** Ingestion jobs of all projects. */
 export interface JobStore {
   /**
@@ -118,8 +128,11 @@ export interface JobStore {
   voidLeases(): Eventually<void>;
   /** Extends leases to `leaseMs` from now. Returns the jobs that are still held. */
   renew(jobs: readonly Job[], leaseMs: number): Eventually<readonly Job[]>;
+  /** The vectors that were imported with a memory; null if there are none. */
+  importedVectors(key: MemoryKey): Eventually<ImportedVectors | null>;
   /**
    * Makes memories `completed` and removes content and file name from their rows, because the index has the text now.
+   * Removes imported vectors, too.
    * Returns the memories whose jobs were still held.
    */
   complete(completions: readonly Completion[]): Eventually<readonly VisibleMemory[]>;

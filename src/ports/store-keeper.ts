@@ -12,14 +12,34 @@ export interface Mended {
   readonly failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>;
 }
 
+/** Vectors of consecutive chunks of a published memory, by the live model of its project. */
+export interface ReadVectors {
+  readonly memoryKey: MemoryKey;
+  readonly fingerprint: string;
+  readonly dimensions: number;
+  /** SHA-256 of the texts that the model read of all chunks of the memory, in hexadecimal digits. */
+  readonly inputsSha256: string;
+  /** Position of the first of these chunks in the memory. */
+  readonly first: number;
+  /** Row-major, `[chunks, dimensions]`. */
+  readonly vectors: Float32Array;
+}
+
+/**
+ * Reads the vectors of memories of a project, in the order of their keys, which are ascending. Memories whose vectors
+ * could not be computed again from their text are left out.
+ */
+export type VectorReader = (projectId: ProjectId, keys: readonly MemoryKey[]) => AsyncGenerator<ReadVectors>;
+
 /** Copies data out of the stores and back into them. */
 export interface StoreKeeper {
   /**
    * The lines of an export, each with its line end. All of them show the project at one moment.
    * @param projectId id or name; null: the default project
+   * @param vectors null: the export has no vectors
    * @throws Fault `project_not_found`; ExportError if the text of a memory is missing
    */
-  export(projectId: string | null): AsyncGenerator<string>;
+  export(projectId: string | null, vectors: VectorReader | null): AsyncGenerator<string>;
   /**
    * A copy of all stores at one moment: what it contains, and its parts. The parts have to be read to their end, or
    * returned.

@@ -49,6 +49,11 @@ export class InMemoryJobs implements JobStore {
     });
   }
 
+  /** Only a StoreKeeper imports vectors, and these stores have none. */
+  importedVectors(): null {
+    return null;
+  }
+
   complete(completions: readonly Completion[]): readonly VisibleMemory[] {
     return completions.flatMap((completion) => {
       const row = this.#held(completion.job);

@@ -157,8 +157,9 @@ withPostgres("keeping commands", () => {
     }, 60_000);
     afterAll(() => server.stop());
 
-    test("an exported project is imported with the same content, and found again", async () => {
-      const lines = await exported(place, `${kind}.jsonl`);
+    test("an exported project is imported with the same content and vectors, and found again", async () => {
+      const lines = await exported(place, `${kind}.jsonl`, "--vectors");
+      expect(lines.filter((line) => line.startsWith('{"type":"vectors"')).length).toBe(3);
       const target = await newPlace(kind, `imported-${kind}`);
       const other = await serve(target);
       const said = await importProject([path(`${kind}.jsonl`), ...flagsOf(target)], startOn(target));
@@ -167,7 +168,7 @@ withPostgres("keeping commands", () => {
         const rows = storedRows({ ...target, database: target.url }).get("memories") ?? [];
         return rows.length === 4 && rows.every(({ status }) => status !== "processing");
       });
-      expect(await exported(target, `${kind}-again.jsonl`, "--project", id)).toEqual(lines);
+      expect(await exported(target, `${kind}-again.jsonl`, "--project", id, "--vectors")).toEqual(lines);
       const again = importProject([path(`${kind}.jsonl`), ...flagsOf(target)], startOn(target));
       expect(await failureOf(again)).toContain("exists already");
       expect((storedRows({ ...target, database: target.url }).get("projects") ?? []).length).toBe(2);
@@ -262,6 +263,9 @@ withPostgres("keeping commands", () => {
       await server.stop();
       const lines = await exported(place, `${kind}-stopped.jsonl`);
       expect(lines.length).toBeGreaterThan(4);
+      const vectors = exported(place, `${kind}-vectors.jsonl`, "--vectors");
+      if (kind === "embedded") expect((await vectors).length).toBeGreaterThan(lines.length);
+      else expect(await failureOf(vectors)).toContain("Start the server first");
       expect((await verifyCommand(flagsOf(place), startOn(place))).exitCode).toBe(0);
       expect(await failureOf(forgetCommand(["user", "bob", ...flagsOf(place)], startOn(place)))).toContain(
         "Start the server",

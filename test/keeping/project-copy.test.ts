@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { exportProject, importProject } from "../../src/cli/project-copy.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
@@ -33,7 +34,7 @@ const settled = (service: TestService, key?: string) =>
   });
 
 /** A project with something of everything. */
-async function fill(service: TestService): Promise<void> {
+async function fill(service: TestService, site: URL): Promise<void> {
   const { call, store } = service;
   await call("PUT", "/v1/project", {
     name: "Notes of 東京",
@@ -88,6 +89,8 @@ async function fill(service: TestService): Promise<void> {
     description: "d",
   });
   await call("PUT", `/v1/memories/${kept.body.id}`, { title: "Key" });
+  const page = await call("POST", "/v1/memories/url", { url: `${site}lamp.txt`, tags: ["sea"], sessionId: "s-2" });
+  await service.settled(page.body.id);
 }
 
 /** Rows that refer to a project which is not visible. */
@@ -100,14 +103,31 @@ const hidden = (dataDir: string) => {
   return Number(rows?.n);
 };
 
+/** Records of an export with changes, as a file. */
+function rewritten(name: string, records: readonly object[]): string {
+  const [header = ""] = readFileSync(path("vectors.jsonl"), "utf8").split("\n");
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`);
+  const sha256 = new Bun.CryptoHasher("sha256").update(lines.join("")).digest("hex");
+  writeFileSync(
+    path(name),
+    `${header}\n${lines.join("")}${JSON.stringify({ type: "end", lines: lines.length, sha256 })}\n`,
+  );
+  return path(name);
+}
+
 describe("an exported project", () => {
   let source: TestService;
   let stop: () => Promise<void>;
   let lines: readonly string[];
   beforeAll(async () => {
-    source = await startService();
+    const site = Bun.serve({
+      ...{ port: 0, hostname: "127.0.0.1" },
+      fetch: () => new Response("The lamp is lit at dusk.", { headers: { "content-type": "text/plain" } }),
+    });
+    source = await startService({ config: { webhookAllow: AllowList.parse("127.0.0.1") } });
     stop = listenForCommands(source.dataDir, source.service.control);
-    await fill(source);
+    await fill(source, site.url);
+    await site.stop(true);
     lines = await exported(source.dataDir, "served.jsonl");
   }, 120_000);
   afterAll(async () => {
@@ -125,7 +145,16 @@ describe("an exported project", () => {
     expect(of("user").map(({ id }) => id)).toEqual(["ada", "bob"]);
     expect(of("user")[0]).toMatchObject({ name: "Ada", metadata: { since: 2019, ключ: ["é", null] } });
     expect(of("event")).toMatchObject([{ userId: "ada", event: "page_view", data: { page: "/a", n: 1.5 } }]);
-    expect(of("memory").map(({ status }) => status)).toEqual([...Array(4).fill("completed"), "failed", "completed"]);
+    expect(of("memory").map(({ status }) => status)).toEqual([
+      ...Array(4).fill("completed"),
+      "failed",
+      "completed",
+      "completed",
+    ]);
+    expect(of("memory")[6]).toMatchObject({
+      ...{ content: "The lamp is lit at dusk.", sessionId: "s-2", tags: ["sea"] },
+      source: { filename: "lamp.txt", url: expect.stringMatching(/^http:.*\/lamp\.txt$/) },
+    });
     expect(of("memory")[4]).toMatchObject({ has_file: true, content: "", error: { code: "unreadable_document" } });
     const parts = of("file").map(({ data }) => Buffer.from(data, "base64"));
     expect(parts.length).toBe(2);
@@ -195,6 +224,132 @@ describe("an exported project", () => {
     const { id } = of("project")[0];
     expect(await exported(dataDir, "offline.jsonl", "--project", id)).toEqual(lines);
   }, 120_000);
+
+  describe("with vectors", () => {
+    let withVectors: readonly string[];
+    beforeAll(async () => {
+      withVectors = await exported(source.dataDir, "vectors.jsonl", "--vectors");
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: records have many shapes
+    const all = (): any[] => withVectors.slice(0, -2).map((line) => JSON.parse(line));
+    const vectors = () => all().filter(({ type }) => type === "vectors");
+
+    /** Imports a file into a new server, and exports the project with vectors when it is indexed. */
+    async function afterImport(file: string): Promise<readonly string[]> {
+      const target = await startService();
+      const stopTarget = listenForCommands(target.dataDir, target.service.control);
+      try {
+        await importProject([file, "--data-dir", target.dataDir], start);
+        const { id } = of("project")[0];
+        await settled(target, target.addKey(["*"], id));
+        const left = openDatabase(join(target.dataDir, "mneme.sqlite"));
+        expect(left.prepare<{ n: bigint }>("SELECT count(*) AS n FROM imported_vectors").get({})?.n).toBe(0n);
+        left.close();
+        return await exported(target.dataDir, "back.jsonl", "--project", id, "--vectors", "--force");
+      } finally {
+        await stopTarget();
+        await target.stop();
+      }
+    }
+
+    test("has those of all completed memories, by the live model, after each memory", () => {
+      const completed = of("memory").filter(({ status }) => status === "completed");
+      expect([...new Set(vectors().map(({ memory_id }) => memory_id))]).toEqual(completed.map(({ id }) => id));
+      const chunks = vectors().map(({ dimensions, data }) => Buffer.from(data, "base64").length / 4 / dimensions);
+      expect(chunks.every((count) => Number.isInteger(count) && count > 0)).toBeTrue();
+      expect(Math.max(...chunks)).toBeGreaterThan(3); // the long text
+      expect(withVectors.filter((line) => !line.startsWith('{"type":"vectors"')).slice(0, -2)).toEqual(
+        lines.slice(0, -2),
+      );
+      const before = all().findIndex(({ type }) => type === "vectors") - 1;
+      expect(all()[before]).toMatchObject({ type: "memory", id: vectors()[0].memory_id });
+    });
+
+    test("is the same after an import", async () => {
+      expect(await afterImport(path("vectors.jsonl"))).toEqual(withVectors);
+    }, 120_000);
+
+    test("gives vectors that the import does not compute again", async () => {
+      // the vectors of two memories are exchanged: only whoever uses them as they are exports them like that
+      const [one, other] = [vectors()[0], vectors().at(-1)];
+      expect(one.data.length).toBe(other.data.length);
+      const dataOf = new Map([
+        [one.memory_id, other.data],
+        [other.memory_id, one.data],
+      ]);
+      const records = all().map((record) =>
+        record.type === "vectors" && dataOf.has(record.memory_id)
+          ? { ...record, data: dataOf.get(record.memory_id) }
+          : record,
+      );
+      const back = await afterImport(rewritten("exchanged.jsonl", records));
+      expect(back.slice(0, -2).map((line) => JSON.parse(line))).toEqual(records);
+    }, 120_000);
+
+    // the title of the first memory was changed after its vector was computed
+    const unchanged = (exported: readonly string[]) =>
+      exported.slice(0, -2).filter((line) => !line.includes(`"memory_id":"${vectors()[0].memory_id}"}`));
+    const others: readonly (readonly [string, (record: { readonly data: string }) => object])[] = [
+      ["of another model", () => ({ model: "0".repeat(64) })],
+      ["of other texts", () => ({ inputs_sha256: "0".repeat(64) })],
+      ["that are incomplete", ({ data }) => ({ data: data.slice(0, 400) })],
+      [
+        "that are not numbers",
+        ({ data }) => ({ data: Buffer.alloc(Buffer.from(data, "base64").length, 255).toString("base64") }),
+      ],
+      ["without length", ({ data }) => ({ data: Buffer.alloc(Buffer.from(data, "base64").length).toString("base64") })],
+    ];
+    for (const [what, change] of others) {
+      test(`${what}: they are computed again`, async () => {
+        const records = all().map((record) => (record.type === "vectors" ? { ...record, ...change(record) } : record));
+        const back = await afterImport(rewritten("other.jsonl", records));
+        expect(unchanged(back)).toEqual(unchanged(withVectors));
+      }, 120_000);
+    }
+
+    for (const what of ["before their memory", "twice"]) {
+      test(`${what} are refused, and nothing is stored`, async () => {
+        const target = await startService({ waitsForModels: false });
+        const stopTarget = listenForCommands(target.dataDir, target.service.control);
+        try {
+          const [project, ...others] = all();
+          const [stray] = vectors();
+          const early = [project, stray, ...others.filter((record) => record !== stray)];
+          const records =
+            what === "twice"
+              ? all().flatMap((record) => (record.type === "vectors" ? [record, record] : [record]))
+              : early;
+          const file = rewritten("stray.jsonl", records);
+          const failure = await importProject([file, "--data-dir", target.dataDir], start).catch(String);
+          expect(failure).toContain(
+            `vectors of memory ${stray.memory_id} that do not follow it, or that are there twice`,
+          );
+          expect(hidden(target.dataDir)).toBe(1); // the next upkeep, or start, erases it
+        } finally {
+          await stopTarget();
+          await target.stop();
+        }
+      }, 120_000);
+    }
+
+    test("is the same on a data directory that no server uses", async () => {
+      const dataDir = path("offline-vectors");
+      const first = await startService({ dataDir });
+      const stopFirst = listenForCommands(dataDir, first.service.control);
+      await importProject([path("vectors.jsonl"), "--data-dir", dataDir], start);
+      const { id } = of("project")[0];
+      await settled(first, first.addKey(["*"], id));
+      await stopFirst();
+      await first.stop();
+      const models = {
+        ...start,
+        place: { ...start.place, shippedModelsDirectory: () => join(import.meta.dir, "../../data/models") },
+      };
+      await exportProject([path("offline-vectors.jsonl"), "--data-dir", dataDir, "--project", id, "--vectors"], models);
+      const [, ...offline] = readFileSync(path("offline-vectors.jsonl"), "utf8").split("\n");
+      expect(offline).toEqual([...withVectors]);
+    }, 120_000);
+  });
 
   const refusals: readonly (readonly [string, (text: string) => string, string])[] = [
     ["of another version", (text) => text.replace('"version":1', '"version":2'), "version 2 of the format"],

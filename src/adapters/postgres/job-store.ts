@@ -12,6 +12,7 @@ import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import {
   type ClaimOptions,
   type Completion,
+  type ImportedVectors,
   type Job,
   type JobFilter,
   type JobStore,
@@ -23,6 +24,9 @@ import {
   completedColumns,
   factsOf,
   hasStoredFacts,
+  IMPORTED_VECTORS,
+  type ImportedVectorsRow,
+  importedVectors,
   toJob,
   toVisible,
 } from "../rows/job.ts";
@@ -114,7 +118,8 @@ const COMPLETE = `UPDATE memories SET status = 'completed', title = done.title, 
       media_type, updated_at)
   WHERE memories.memory_key = done.key RETURNING ${MEMORY_COLUMNS}`;
 
-const REMOVE_CONTENT = "DELETE FROM waiting_contents WHERE memory_key = ANY($keys::bigint[])";
+const REMOVE_CONTENT = `WITH removed AS (DELETE FROM imported_vectors WHERE memory_key = ANY($keys::bigint[]))
+  DELETE FROM waiting_contents WHERE memory_key = ANY($keys::bigint[])`;
 
 const KEEP_FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
   SELECT memory_key, content_sha256, $title, $marks FROM memories WHERE memory_key = $key
@@ -203,6 +208,10 @@ export class PostgresJobStore implements JobStore {
   async retryLater(job: Job, delayMs: number, isCounted = true): Promise<void> {
     if (!isCounted) await this.session.run(UNCOUNT, this.#held(job));
     await this.session.run(RETRY_LATER, { ...this.#held(job), claimableAt: this.#now + delayMs });
+  }
+
+  async importedVectors(key: MemoryKey): Promise<ImportedVectors | null> {
+    return importedVectors(await this.session.all<ImportedVectorsRow>(IMPORTED_VECTORS, { key }));
   }
 
   async complete(completions: readonly Completion[]): Promise<readonly VisibleMemory[]> {

@@ -4,7 +4,7 @@ import { filteredAttributesJson } from "../../domain/filter.ts";
 import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type Memory } from "../../domain/memory.ts";
 import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import type { DocumentFacts } from "../../ports/document-reader.ts";
-import type { Completion, Job } from "../../ports/job-store.ts";
+import type { Completion, ImportedVectors, Job } from "../../ports/job-store.ts";
 import { foldTitle, type MemoryRow, toMemory } from "./memory.ts";
 import { readSource, textFileOf, uploadedFileOf } from "./memory-file.ts";
 
@@ -41,6 +41,26 @@ export function toVisible(memory: Memory): VisibleMemory {
 /** The stored form of a document's facts. */
 export function factsOf(row: { readonly title: string | null; readonly marks: string } | null): DocumentFacts | null {
   return row === null ? null : { title: row.title, marks: JSON.parse(row.marks) };
+}
+
+/** Statement for the vectors that were imported with a memory, in the order of its chunks. */
+export const IMPORTED_VECTORS = `SELECT fingerprint, inputs_sha256, vectors FROM imported_vectors
+  WHERE memory_key = $key ORDER BY first_chunk`;
+
+/** A row of `IMPORTED_VECTORS`. */
+export interface ImportedVectorsRow {
+  readonly fingerprint: string;
+  readonly inputs_sha256: string;
+  readonly vectors: Uint8Array;
+}
+
+/** Joins the rows of a memory; null if there are none. */
+export function importedVectors(rows: readonly ImportedVectorsRow[]): ImportedVectors | null {
+  const [first] = rows;
+  if (first === undefined) return null;
+  const { fingerprint, inputs_sha256: inputsSha256 } = first;
+  const own = rows.filter((row) => row.fingerprint === fingerprint && row.inputs_sha256 === inputsSha256);
+  return { fingerprint, inputsSha256, bytes: Buffer.concat(own.map(({ vectors }) => vectors)) };
 }
 
 /** The columns that change when a memory is completed. */

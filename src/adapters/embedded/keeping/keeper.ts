@@ -4,7 +4,7 @@ import type { ProjectId } from "../../../domain/ids.ts";
 import type { ExportRecord } from "../../../domain/project-export.ts";
 import type { FilledPart, StoreSummary } from "../../../domain/store-copy.ts";
 import type { OnVerifyProgress, Verification } from "../../../domain/verification.ts";
-import type { Mended, StoreKeeper } from "../../../ports/store-keeper.ts";
+import type { Mended, StoreKeeper, VectorReader } from "../../../ports/store-keeper.ts";
 import { exportLines } from "../../rows/keeping/export-lines.ts";
 import { type MendingParts, mend } from "../../rows/keeping/mending.ts";
 import { type ImportParts, importProject } from "../../rows/keeping/project-import.ts";
@@ -34,11 +34,11 @@ export class Keeper implements StoreKeeper {
     this.#parts = parts;
   }
 
-  async *export(projectId: string | null): AsyncGenerator<string> {
+  async *export(projectId: string | null, vectors: VectorReader | null): AsyncGenerator<string> {
     const now = this.#parts.clock.now();
     const snapshot = await takeSnapshot(this.#parts);
     try {
-      yield* exportLines(exportSourceOf(snapshot), projectId, now);
+      yield* exportLines(exportSourceOf(snapshot, vectors), projectId, now);
     } finally {
       await snapshot.close();
     }

@@ -60,7 +60,7 @@ export function comparedStoresOf(snapshot: Snapshot): ComparedStores {
 }
 
 /** What an export reads of a snapshot. */
-export function exportSourceOf(snapshot: Snapshot): ExportSource {
+export function exportSourceOf(snapshot: Snapshot, vectors: ExportSource["vectors"]): ExportSource {
   return {
     rows: rowsOf(snapshot.rows),
     contents: async (keys) => {
@@ -74,6 +74,7 @@ export function exportSourceOf(snapshot: Snapshot): ExportSource {
       return contents;
     },
     file: (name) => piecesOf(snapshot.pathOf(name)),
+    vectors,
   };
 }
 

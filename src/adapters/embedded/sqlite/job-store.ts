@@ -10,6 +10,7 @@ import type { DocumentFacts } from "../../../ports/document-reader.ts";
 import {
   type ClaimOptions,
   type Completion,
+  type ImportedVectors,
   type Job,
   type JobFilter,
   type JobStore,
@@ -21,6 +22,9 @@ import {
   completedColumns,
   factsOf,
   hasStoredFacts,
+  IMPORTED_VECTORS,
+  type ImportedVectorsRow,
+  importedVectors,
   toJob,
   toVisible,
 } from "../../rows/job.ts";
@@ -55,6 +59,8 @@ const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, 
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
+const REMOVE_CONTENT = "DELETE FROM waiting_contents WHERE memory_key = $key";
+const REMOVE_VECTORS = "DELETE FROM imported_vectors WHERE memory_key = $key";
 const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, title_folded = $titleFolded, type = $type,
     tags = $tags, language = $language, extraction = $extraction, chunk_count = $chunkCount,
     content_bytes = $contentBytes, source = $source, lease = NULL, updated_at = $updatedAt,
@@ -139,6 +145,10 @@ export class SqliteJobStore implements JobStore {
       }
       this.#setClaimable(job, this.clock.now() + delayMs, null);
     });
+  }
+
+  importedVectors(key: MemoryKey): ImportedVectors | null {
+    return importedVectors(this.database.prepare<ImportedVectorsRow, { key: bigint }>(IMPORTED_VECTORS).all({ key }));
   }
 
   complete(completions: readonly Completion[]): readonly VisibleMemory[] {
@@ -258,9 +268,9 @@ export class SqliteJobStore implements JobStore {
     const done = this.database
       .prepare<MemoryRow, CompletedColumns>(COMPLETE)
       .get(completedColumns(row, completion, held.now));
-    this.database
-      .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key")
-      .run({ key: held.key });
+    for (const remove of [REMOVE_CONTENT, REMOVE_VECTORS]) {
+      this.database.prepare<never, { key: bigint }>(remove).run({ key: held.key });
+    }
     invariant(done !== null, `memory ${row.id} vanished within its own completion`);
     if (read !== undefined) {
       const facts = { key: held.key, title: read.title, marks: JSON.stringify(read.marks) };

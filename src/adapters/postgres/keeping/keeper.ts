@@ -7,7 +7,7 @@ import type { FilledPart, StoreLayout, StoreSummary } from "../../../domain/stor
 import type { OnVerifyProgress, Verification } from "../../../domain/verification.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { MemoryStore } from "../../../ports/memory-store.ts";
-import type { Mended, StoreKeeper } from "../../../ports/store-keeper.ts";
+import type { Mended, StoreKeeper, VectorReader } from "../../../ports/store-keeper.ts";
 import type { TextArchive } from "../../../ports/text-archive.ts";
 import type { UploadFiles } from "../../../ports/upload-files.ts";
 import { exportLines } from "../../rows/keeping/export-lines.ts";
@@ -41,11 +41,11 @@ export interface KeeperParts {
 export class PostgresKeeper implements StoreKeeper {
   constructor(private readonly parts: KeeperParts) {}
 
-  async *export(projectId: string | null): AsyncGenerator<string> {
+  async *export(projectId: string | null, vectors: VectorReader | null): AsyncGenerator<string> {
     const now = this.parts.clock.now();
     const snapshot = await DatabaseSnapshot.take(this.parts.client);
     try {
-      yield* exportLines(exportSourceOf(snapshot), projectId, now);
+      yield* exportLines(exportSourceOf(snapshot, vectors), projectId, now);
     } finally {
       await snapshot.close();
     }

@@ -36,7 +36,7 @@ export function writeRows(client: Client): WriteRows {
 }
 
 /** What an export reads of a snapshot. */
-export function exportSourceOf(snapshot: DatabaseSnapshot): ExportSource {
+export function exportSourceOf(snapshot: DatabaseSnapshot, vectors: ExportSource["vectors"]): ExportSource {
   return {
     rows: readerOf(snapshot),
     contents: async (keys) => {
@@ -45,6 +45,7 @@ export function exportSourceOf(snapshot: DatabaseSnapshot): ExportSource {
       return new Map(rows.map(({ memory_key, content }) => [memory_key, content]));
     },
     file: (name) => keptPieces(snapshot, name),
+    vectors,
   };
 }
 

@@ -1,15 +1,18 @@
 // Reads everything that a project owns, as the records of domain/project-export.ts. project-import.ts writes them.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
+import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { JsonObject } from "../../../domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
 import {
   ExportError,
   type ExportedMemory,
   type ExportedSettings,
+  type ExportedVectors,
   type ExportRecord,
 } from "../../../domain/project-export.ts";
 import { groupsWithin } from "../../../kit/groups.ts";
+import type { VectorReader } from "../../../ports/store-keeper.ts";
 import { storedSource, toSource } from "../memory.ts";
 import { keptFileOf } from "../memory-file.ts";
 import { LIVE } from "../sql.ts";
@@ -80,6 +83,8 @@ export interface ExportSource {
   contents(keys: readonly bigint[]): Promise<ReadonlyMap<bigint, string>>;
   /** The bytes of an uploaded file. */
   file(name: string): AsyncIterable<Uint8Array>;
+  /** null: the export has no vectors. */
+  readonly vectors: VectorReader | null;
 }
 
 /** Reads one project. */
@@ -201,11 +206,20 @@ export class ProjectExport {
     for await (const page of this.#pages(MEMORIES)) {
       for (const rows of groupsWithin(page, PAGE_CONTENT_BYTES, (row) => Number(row.content_bytes))) {
         const contents = await this.#contents(rows.map(({ key }) => key));
-        for (const row of rows) {
-          const record = memoryRecord(row, contents.get(row.key) ?? null);
-          yield record;
-          const file = storedSource({ source: text(row.source) })?.file;
-          if (file !== undefined) yield* this.#file(record.id, file);
+        const vectors = this.#vectors(rows);
+        try {
+          let next = await vectors.next();
+          for (const row of rows) {
+            const record = memoryRecord(row, contents.get(row.key) ?? null);
+            yield record;
+            const file = storedSource({ source: text(row.source) })?.file;
+            if (file !== undefined) yield* this.#file(record.id, file);
+            for (; !next.done && next.value.key === row.key; next = await vectors.next()) {
+              yield { ...next.value.record, memory_id: record.id };
+            }
+          }
+        } finally {
+          await vectors.return(undefined); // gives the index back if nobody reads on
         }
       }
     }
@@ -229,6 +243,22 @@ export class ProjectExport {
     const pieces: Uint8Array[] = [];
     for await (const piece of this.source.file(name)) pieces.push(piece);
     return Buffer.concat(pieces).toString("utf8");
+  }
+
+  /** The vectors of completed memories, in the order of the rows. */
+  async *#vectors(rows: readonly Row[]) {
+    const { vectors } = this.source;
+    if (vectors === null) return;
+    const keys = rows.filter(({ status }) => status === "completed").map(({ key }) => key as MemoryKey);
+    const projectId = string(this.project.id) as ProjectId;
+    for await (const read of keys.length === 0 ? [] : vectors(projectId, keys)) {
+      const { buffer, byteOffset, byteLength } = read.vectors;
+      const record: Omit<ExportedVectors, "memory_id"> = {
+        ...{ type: "vectors", model: read.fingerprint, dimensions: read.dimensions, inputs_sha256: read.inputsSha256 },
+        ...{ first: read.first, data: Buffer.from(buffer, byteOffset, byteLength).toString("base64") },
+      };
+      yield { key: read.memoryKey, record };
+    }
   }
 
   async *#file(memoryId: string, name: string): AsyncGenerator<ExportRecord> {

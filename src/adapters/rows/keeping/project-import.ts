@@ -65,6 +65,9 @@ const TAGS_POSTGRES = `INSERT INTO memory_tags (project_key, tag, memory_key)
   SELECT DISTINCT CAST($project AS BIGINT), tag, CAST($key AS BIGINT)
   FROM json_array_elements_text($tags::text::json) AS given (tag)`;
 const CONTENT = "INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)";
+const VECTORS = `INSERT INTO imported_vectors (memory_key, first_chunk, fingerprint, inputs_sha256, vectors)
+  SELECT memory_key, CAST($first AS BIGINT), CAST($fingerprint AS TEXT), CAST($inputs AS TEXT), $vectors FROM memories
+  WHERE id = $memoryId AND project_key = $project ON CONFLICT DO NOTHING RETURNING 1 AS n`;
 const FINDING = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
   VALUES ($key, 1, $sha256, $finding)`;
 const FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
@@ -142,7 +145,7 @@ class ProjectImport {
     if (record.type === "file") return this.#addFile(record);
     await this.#endFile();
     this.#batch.push(record);
-    this.#batchCharacters += "content" in record ? record.content.length : 0;
+    this.#batchCharacters += charactersOf(record);
     const isFull = this.#batch.length >= BATCH_RECORDS || this.#batchCharacters >= BATCH_CHARACTERS;
     const hasFile = record.type === "memory" && record.has_file;
     if (isFull || hasFile) await this.#store();
@@ -195,6 +198,7 @@ class ProjectImport {
       if (!(await returnsRow(rows, STILL_HIDDEN, { key: project.key, hidden }))) throw givenUp(project.id);
       for (const record of batch) {
         if (await this.#insert(rows, project.key, record)) continue;
+        if (record.type === "vectors") throw strayVectors(record.memory_id);
         const which = "id" in record ? record.id : `of ${record.month_start}`;
         throw new ExportError(`${record.type} ${which} exists already, or another one has its externalId`);
       }
@@ -218,6 +222,11 @@ class ProjectImport {
       }
       case "memory":
         return insertMemory(rows, record, { project, userKey: await userKey(record.userId), now });
+      case "vectors": {
+        const { memory_id: memoryId, model: fingerprint, inputs_sha256: inputs, first, data } = record;
+        const vectors = Buffer.from(data, "base64");
+        return returnsRow(rows, VECTORS, { memoryId, project, first, fingerprint, inputs, vectors });
+      }
       case "chat": {
         const { id, userId, agentId = null, sessionId = null, title, created_at: createdAt } = record;
         const row = { id, project, userKey: await userKey(userId), agentId, sessionId, title, createdAt };
@@ -339,6 +348,16 @@ async function keyOf(rows: RowWriter, sql: string, params: RowParams): Promise<b
 /** Runs a statement; returns whether it returned a row. */
 async function returnsRow(rows: RowWriter, sql: string, params: RowParams): Promise<boolean> {
   return (await rows.all(sql, params)).length > 0;
+}
+
+/** Size of what is large in a record. */
+function charactersOf(record: BatchRecord): number {
+  if (record.type === "vectors") return record.data.length;
+  return "content" in record ? record.content.length : 0;
+}
+
+function strayVectors(memoryId: string): ExportError {
+  return new ExportError(`there are vectors of memory ${memoryId} that do not follow it, or that are there twice`);
 }
 
 function givenUp(id: ProjectId): ExportError {
