@@ -3,7 +3,7 @@
 //
 // Obligations of an implementation:
 // - A project has a sequence number. Every transaction that completes, rewrites, deletes or changes a memory raises it
-//   by one and notes the memory under the new number. Numbers grow in the order of the commits.
+//   by one and notes the memory under the new number; so does `announce`. Numbers grow in the order of the commits.
 // - `sequence` returns a number that includes every transaction that was committed before the call.
 // - `publish` replaces publications only for jobs that are still held, and keeps that true until it has committed. So a
 //   node that lost its lease cannot replace what a later one published. After the row of a memory is completed, its
@@ -14,7 +14,11 @@ import type { ChunkKey, MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { KnownEntities, ModelVectors, VisibleMemory } from "./chunk-index.ts";
 import type { ArchivedMemory } from "./text-archive.ts";
 
-/** Number of chunks of one part of a publication. The texts and vectors of a part are stored and loaded together. */
+/**
+ * Number of chunks of one part of a publication. The texts and vectors of a part are stored and loaded together. The
+ * node that publishes a large memory also adds it to its index in such parts: each is about 100 ms of work, and other
+ * changes of the project wait for one part at most.
+ */
 export const PART_CHUNKS = 256;
 
 /** The texts of a chunk, as the index stores them. */
@@ -61,6 +65,11 @@ export interface SharedState {
   readonly chunkCount: number;
   /** Key of the first chunk of its publication; null if it has no chunks, or no publication that can be loaded. */
   readonly firstChunkKey: ChunkKey | null;
+  /**
+   * The publication that is stored of the current version of a memory in status `processing`; null if there is none, or
+   * it has no chunks. It may still be replaced.
+   */
+  readonly coming: WantedPublication | null;
 }
 
 /** A publication to load: the one of this memory whose first chunk has this key. */
@@ -94,6 +103,11 @@ export interface SharedIndex {
   states(projectId: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<readonly SharedState[]>;
   /** Stores publications durably. Returns the memories whose jobs are still held; the others were not stored. */
   publish(memories: readonly SharedMemory[]): Promise<ReadonlySet<MemoryKey>>;
+  /**
+   * Notes a memory as changed after its publication was stored, so that other nodes can load the publication before the
+   * memory is completed. Does nothing if the memory or its project was removed.
+   */
+  announce(projectId: ProjectId, memoryKey: MemoryKey): Promise<void>;
   /**
    * Replaces the publications of memories that are completed and still have these publications, and notes the change,
    * so that every node loads them again. Returns the memories whose publications were replaced.

@@ -1,7 +1,9 @@
 // Opens the in-memory stores for the contracts of the store ports.
 
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import type { OpenShared } from "../contract/shared-index.ts";
 import type { OpenStores } from "../contract/stores.ts";
+import { InMemorySharedIndex } from "./shared-index.ts";
 import { openInMemoryStores } from "./stores.ts";
 
 /** Opens empty in-memory stores. */
@@ -27,5 +29,23 @@ export const openInMemory: OpenStores = ({
           return answers.rows().reduce((sum, { subjects }) => sum + subjects.length, 0);
       }
     },
+  };
+};
+
+/** Opens empty in-memory stores with what several nodes share of their indexes. */
+export const openInMemoryShared: OpenShared = (clock) => {
+  const stores = openInMemoryStores({
+    ...{ clock, newWebhookSecret },
+    onEffectFailure: (error) => {
+      throw error;
+    },
+    onCommit: (tables) => shared.observe(tables),
+  });
+  const shared = new InMemorySharedIndex(() => stores.committed(), clock);
+  return {
+    ...stores,
+    ...{ shared, texts: shared.texts },
+    age: (projectId, sequence, ms) => shared.age(projectId, sequence, ms),
+    size: () => shared.size,
   };
 };

@@ -5,6 +5,7 @@ import { SQL } from "bun";
 import { openPostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import type { OpenShared } from "../contract/shared-index.ts";
 import type { OpenStores, Stored } from "../contract/stores.ts";
 import { databaseUrl, execute, POSTGRES_MISSING, postgresServer } from "../support/postgres.ts";
 
@@ -81,6 +82,34 @@ export const openPostgres: OpenStores = async (surroundings) => {
       await beside.unsafe("UPDATE projects SET storage_bytes = storage_bytes + $1 WHERE id = $2", [bytes, id]);
     },
     stored: async (what) => Number((await beside.unsafe(`SELECT count(*) AS rows FROM ${TABLES[what]}`))[0]?.rows),
+    close: async () => {
+      await stores.close();
+      await beside.close();
+      await giveBack();
+    },
+  };
+};
+
+const ROWS = ["texts", "chunks", "publication_parts", "publication_vectors"]
+  .map((table) => `(SELECT count(*) FROM ${table})`)
+  .join(" + ");
+
+/** Opens stores on a new database, with what several nodes share of their indexes. */
+export const openPostgresShared: OpenShared = async (clock) => {
+  const { url, giveBack } = await emptyDatabase();
+  const beside = new SQL({ url, max: 1 });
+  const onEffectFailure = () => undefined;
+  const stores = await openPostgresStores({ url, clock, newWebhookSecret, onEffectFailure });
+  return {
+    ...stores,
+    age: async (projectId, sequence, ms) => {
+      await beside.unsafe(
+        `UPDATE project_changes SET changed_at = changed_at - make_interval(secs => $1) WHERE sequence <= $2
+          AND project_key = (SELECT project_key FROM projects WHERE id = $3)`,
+        [ms / 1_000, sequence, projectId],
+      );
+    },
+    size: async () => Number((await beside.unsafe(`SELECT ${ROWS} AS rows`))[0]?.rows),
     close: async () => {
       await stores.close();
       await beside.close();

@@ -1,4 +1,4 @@
-// The contract of TextArchive, on DuckDB and on PostgreSQL. archive.test.ts tests the file of DuckDB.
+// The contract of TextArchive, on DuckDB, in memory and on PostgreSQL. archive.test.ts tests the file of DuckDB.
 
 import { join } from "node:path";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
@@ -7,6 +7,7 @@ import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { textArchiveContract } from "../contract/text-archive.ts";
+import { openInMemoryShared } from "../in-memory/open.ts";
 import { emptyDatabase, withPostgres } from "./open-postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -31,6 +32,11 @@ textArchiveContract("DuckDB", async () => {
       folder.remove();
     },
   };
+});
+
+textArchiveContract("In-memory", async () => {
+  const { texts: archive, close } = await openInMemoryShared(systemClock);
+  return { archive, reopen: async () => archive, close: async () => close() };
 });
 
 withPostgres("TextArchive", () =>

@@ -26,23 +26,29 @@ import type {
   Seeds,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
-import type { LoadedPublication, SharedIndex } from "../../ports/shared-index.ts";
-import type { ArchivedChunkKeys, TextArchive } from "../../ports/text-archive.ts";
+import { type LoadedPublication, PART_CHUNKS, type SharedIndex } from "../../ports/shared-index.ts";
+import type { TextArchive } from "../../ports/text-archive.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { faultOfFilter, filterJson } from "../native/filter-json.ts";
 import { unpackPlace } from "./chunk-place.ts";
 import { ENTITY_KINDS } from "./entity-kinds.ts";
+import { HeldPublications } from "./held-publications.ts";
 import { checkFiles, compare, findingsOf } from "./index-check.ts";
 import { memoryOfIndex } from "./index-memory.ts";
 import { withOtherModel } from "./model-vectors.ts";
 import {
   archivedMemory,
+  chunkKeysOf,
   forNative,
   type KeyedPublication,
+  knownOfPart,
   loadedForNative,
+  nameOf,
   publishChunk,
   sharedMemory,
+  spansForNative,
   withKeys,
+  withOwnKeys,
 } from "./publication.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { describable, type Showable, showable } from "./showable.ts";
@@ -69,14 +75,14 @@ export interface EmbeddedIndexParts {
   /** Reserves consecutive chunk keys that were never used. Returns the first. */
   readonly reserveChunkKeys: (count: number) => Eventually<bigint>;
   /** Where publications are stored for other nodes, in place of the archive; absent if there are none. */
-  readonly shared?: Pick<SharedIndex, "publish">;
+  readonly shared?: Pick<SharedIndex, "announce" | "publish">;
 }
 
 /**
- * Number of chunks of a large memory whose texts are published at once: about 100 ms of work. Other changes of the
- * project wait for one part at most.
+ * Number of parts of a publication of another node that are added to the index at once. Fewer cost more, because each
+ * addition is a commit of the text index; with more, other changes wait longer.
  */
-const PART_CHUNKS = 256;
+const SPAN_PARTS = 8;
 
 type ChunkKeys = Pick<Hits, "chunkKeys" | "memoryKeys">;
 
@@ -91,8 +97,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   #started: Promise<void> = Promise.resolve();
   /** Changes in progress. */
   readonly #changing = new Set<Promise<unknown>>();
-  /** First chunk keys of the memories in the native core; empty if nothing is shared. */
-  protected readonly firstChunks = new Map<MemoryKey, ChunkKey>();
+  /** Empty if nothing is shared. */
+  protected readonly held = new HeldPublications();
 
   constructor(id: ProjectId, native: NativeIndex, parts: EmbeddedIndexParts, repairs: readonly string[]) {
     this.#id = id;
@@ -143,34 +149,40 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     });
     const { shared } = this.#parts;
     if (shared === undefined) return keyed;
-    const held = await shared.publish(keyed.map((each) => sharedMemory(this.#id, each)));
-    return keyed.filter((each) => held.has(each.publication.memoryKey) && !this.#isOvertaken(each));
+    const stored = await shared.publish(keyed.map((each) => sharedMemory(this.#id, each)));
+    return keyed.filter((each) => stored.has(each.publication.memoryKey) && !this.held.isOvertaken(nameOf(each)));
   }
 
   async #publish(keyed: readonly KeyedPublication<Publication>[]): Promise<void> {
+    const isShared = this.#parts.shared !== undefined;
+    if (isShared) for (const each of keyed) this.held.begin(nameOf(each));
     const archived = keyed.map((each) => archivedMemory(this.#id, each));
     // While a change of the model begins or ends, publications may have vectors of different models.
     const byModels = Map.groupBy(keyed, ({ publication: { vectors } }) =>
       vectors.map(({ fingerprint }) => fingerprint).join("\n"),
     );
-    const toNative = [...byModels.values()].map((group) => this.#publishToNative(group));
-    const isShared = this.#parts.shared !== undefined;
+    const toNative = [...byModels.values()].map((group) => {
+      const { memoryKeys, chunks, vectors, entities } = forNative(group);
+      return withOtherModel(() => this.#native.publish(memoryKeys, chunks, vectors, entities));
+    });
     await Promise.all([isShared ? null : this.#parts.archive.replace(archived), ...toNative]);
-    if (isShared) for (const each of keyed) this.#noteFirstChunk(each);
+    if (isShared) for (const each of keyed) this.held.finish(nameOf(each));
   }
 
   // The first part has all vectors, because the vectors of a memory must be consecutive, and the whole text, because
   // the archive replaces a memory as a whole. Both take little time compared with postings and entities.
   async *publishInParts(publication: Publication): AsyncGenerator<void> {
     const { memoryKey, chunks, vectors, entities } = publication;
-    const isShared = this.#parts.shared !== undefined;
+    const { shared } = this.#parts;
     const keyed = await this.#startInOrder(
       () => this.#keyed([publication]),
       async ([withChunkKeys]) => {
         if (withChunkKeys === undefined) throw new Error(OVERTAKEN);
         const chunkKeys = BigUint64Array.from(withChunkKeys.chunks, ({ chunkKey }) => chunkKey);
+        if (shared !== undefined) this.held.begin(nameOf(withChunkKeys));
         await Promise.all([
-          isShared ? null : this.#parts.archive.replace([archivedMemory(this.#id, withChunkKeys)]),
+          shared?.announce(this.#id, memoryKey) ??
+            this.#parts.archive.replace([archivedMemory(this.#id, withChunkKeys)]),
           withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeys, vectors)),
         ]);
         return withChunkKeys;
@@ -179,16 +191,15 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     for (let first = 0; first < chunks.length; first += PART_CHUNKS) {
       yield;
       const part = keyed.chunks.slice(first, first + PART_CHUNKS);
-      const known = { ...entities, title: first === 0 ? entities.title : null };
       await this.#startInOrder(
         () => part.map((each) => publishChunk({ ...each, publication })),
         async (texts) => {
-          if (this.#isOvertaken(keyed)) throw new Error(OVERTAKEN);
-          return this.#native.addTexts(memoryKey, texts, known);
+          if (shared !== undefined && !this.held.isBegun(nameOf(keyed))) throw new Error(OVERTAKEN);
+          return this.#native.addTexts(memoryKey, texts, knownOfPart(entities, first));
         },
       );
     }
-    if (isShared) this.#noteFirstChunk(keyed);
+    if (shared !== undefined) this.held.finish(nameOf(keyed));
   }
 
   /** Writes publications of other nodes, all with vectors of the same models, to the native core. */
@@ -196,44 +207,45 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#startInOrder(
       () => undefined,
       async () => {
-        for (const { memoryKey, firstChunkKey } of loaded) this.firstChunks.set(memoryKey, firstChunkKey);
+        for (const each of loaded) this.held.begin(each);
         const { memoryKeys, chunks, vectors, entities } = loadedForNative(loaded);
-        try {
-          await withOtherModel(() => this.#native.publish(memoryKeys, chunks, vectors, entities));
-        } catch (error) {
-          for (const { memoryKey } of loaded) this.firstChunks.delete(memoryKey);
-          throw error;
-        }
+        await withOtherModel(() => this.#native.publish(memoryKeys, chunks, vectors, entities));
+        for (const each of loaded) this.held.finish(each);
       },
     );
   }
 
-  /** Keys grow, so a publication with larger ones is newer. */
-  #isOvertaken({ publication: { memoryKey }, chunks }: KeyedPublication<Publication>): boolean {
-    return (this.firstChunks.get(memoryKey) ?? 0n) > (chunks[0]?.chunkKey ?? 0n);
-  }
-
-  #noteFirstChunk({ publication: { memoryKey }, chunks: [first] }: KeyedPublication<Publication>): void {
-    if (first !== undefined) this.firstChunks.set(memoryKey, first.chunkKey);
-  }
-
-  /** Publishes memories that have vectors of the same models. */
-  #publishToNative(keyed: readonly KeyedPublication[]): Promise<void> {
-    const { memoryKeys, chunks, vectors, entities } = forNative(keyed);
-    return withOtherModel(() => this.#native.publish(memoryKeys, chunks, vectors, entities));
+  /**
+   * Like `load` for one large publication, but in parts, between which other changes can run. Ends early if it is not
+   * wanted any more, or if something else is written of the memory. Then, and after a failure, the memory has to be
+   * loaded, published or retracted.
+   */
+  protected async loadInParts(loaded: LoadedPublication, isWanted: () => boolean): Promise<void> {
+    const { memoryKey, vectors, entities } = loaded;
+    await this.#startInOrder(
+      () => undefined,
+      async () => {
+        if (!isWanted() || this.held.isOvertaken(loaded)) return;
+        this.held.begin(loaded);
+        await withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeysOf(loaded).chunkKeys, vectors));
+      },
+    );
+    const goesOn = () => isWanted() && this.held.isBegun(loaded);
+    for (const [at, texts] of spansForNative(loaded, SPAN_PARTS).entries()) {
+      if (!goesOn()) return;
+      await this.#startInOrder(
+        () => undefined,
+        async () => {
+          if (goesOn()) await this.#native.addTexts(memoryKey, texts, knownOfPart(entities, at));
+        },
+      );
+    }
+    if (goesOn()) this.held.finish(loaded);
   }
 
   async rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]> {
     if (memories.length === 0) return [];
-    const { memoryKeys, chunks, vectors, entities } = forNative(
-      memories.map((publication) => ({
-        publication,
-        chunks: publication.chunks.map((chunk, at) => ({
-          chunkKey: publication.chunkKeys[at] ?? (0n as ChunkKey),
-          chunk,
-        })),
-      })),
-    );
+    const { memoryKeys, chunks, vectors, entities } = forNative(memories.map(withOwnKeys));
     const skipped = await this.#startInOrder(
       () => undefined,
       () => withOtherModel(() => this.#native.rebuild(memoryKeys, chunks, vectors, entities)),
@@ -245,7 +257,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#startInOrder(
       () => undefined,
       () => {
-        for (const key of memoryKeys) this.firstChunks.delete(key);
+        for (const key of memoryKeys) this.held.delete(key);
         return this.#native.remove(BigUint64Array.from(memoryKeys));
       },
     );
@@ -429,7 +441,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     if (foreign.length > 0) await this.#native.remove(foreign);
     for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
 
-    if (this.#parts.shared !== undefined) this.#noteFirstChunks(archived, visible.difference(incomplete));
+    if (this.#parts.shared !== undefined) this.held.setCompared(archived, visible.difference(incomplete));
     for (const page of described) {
       this.#native.show(...showable(page.filter((memory) => !incomplete.has(memory.memoryKey))));
       await nextTurn();
@@ -439,16 +451,6 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       removed: foreign.length,
       repairs: this.#repairs,
     };
-  }
-
-  /** `complete` are the memories that are here. Another node may have stored more, whose rows are not completed yet. */
-  #noteFirstChunks({ memoryKeys, chunkKeys }: ArchivedChunkKeys, complete: ReadonlySet<bigint>): void {
-    for (const [at, key] of memoryKeys.entries()) {
-      if (!complete.has(key)) continue;
-      const [memoryKey, chunkKey] = [key as MemoryKey, (chunkKeys[at] ?? 0n) as ChunkKey];
-      const known = this.firstChunks.get(memoryKey);
-      if (known === undefined || chunkKey < known) this.firstChunks.set(memoryKey, chunkKey);
-    }
   }
 
   async verify(

@@ -2,19 +2,21 @@
 // project-index.ts calls it.
 
 import type { Chunk } from "../../domain/chunk.ts";
-import type { ChunkKey, ProjectId } from "../../domain/ids.ts";
+import type { ChunkKey, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import { groupsWithin } from "../../kit/groups.ts";
-import type { ModelVectors, Publication, Rebuild } from "../../ports/chunk-index.ts";
+import type { Hits, KnownEntities, ModelVectors, Publication, Rebuild } from "../../ports/chunk-index.ts";
 import {
   type LoadedPublication,
   PART_CHUNKS,
   type ReplacingMemory,
   type SharedMemory,
+  type SharedState,
   type WantedPublication,
 } from "../../ports/shared-index.ts";
 import type { ArchivedMemory } from "../../ports/text-archive.ts";
 import type { PublishChunk, PublishChunks } from "../native/core.ts";
 import { packPlace } from "./chunk-place.ts";
+import type { PublicationName } from "./held-publications.ts";
 import { concatenate } from "./model-vectors.ts";
 
 /** The parts of a publication that the native core indexes. */
@@ -24,6 +26,15 @@ type ToIndex = Omit<Publication, "version" | "lease" | "content">;
 export interface KeyedPublication<Given = ToIndex> {
   readonly publication: Given;
   readonly chunks: readonly { readonly chunkKey: ChunkKey; readonly chunk: Chunk }[];
+}
+
+/** A published memory whose parts are written again, with the keys that its chunks have. */
+export function withOwnKeys(publication: Rebuild): KeyedPublication<Rebuild> {
+  const { chunks, chunkKeys } = publication;
+  return {
+    publication,
+    chunks: chunks.map((chunk, at) => ({ chunkKey: chunkKeys[at] ?? (0n as ChunkKey), chunk })),
+  };
 }
 
 interface ChunkToPublish {
@@ -103,12 +114,10 @@ export function replacingMemory(projectId: ProjectId, rebuilt: Rebuild, firstKey
  * are unpacked as they are passed on, once and in order.
  */
 export function loadedForNative(loaded: readonly LoadedPublication[]) {
-  const left = chunksOf(loaded);
-  const chunks: PublishChunks = {
-    length: loaded.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
-    slice: (start, end) =>
-      Array.from({ length: end - start }, () => left.next().value).filter((chunk) => chunk != null),
-  };
+  const chunks = toPublish(
+    loaded.flatMap((each) => partsOf(each)),
+    loaded.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+  );
   const vectors = (loaded[0]?.vectors ?? []).map(({ fingerprint }, at): ModelVectors => {
     return {
       fingerprint,
@@ -117,6 +126,40 @@ export function loadedForNative(loaded: readonly LoadedPublication[]) {
   });
   const memoryKeys = BigUint64Array.from(loaded, ({ memoryKey }) => memoryKey);
   return { memoryKeys, chunks, vectors, entities: loaded.map(({ entities }) => entities) };
+}
+
+/** The chunks of a publication that was loaded, in spans of this number of parts. See `loadedForNative`. */
+export function spansForNative(loaded: LoadedPublication, parts: number): readonly PublishChunks[] {
+  const all = partsOf(loaded);
+  return Array.from({ length: Math.ceil(all.length / parts) }, (_, span) => {
+    const first = span * parts;
+    const length = Math.min(loaded.chunkCount - first * PART_CHUNKS, parts * PART_CHUNKS);
+    return toPublish(all.slice(first, first + parts), length);
+  });
+}
+
+/** A part of a publication: its texts are unpacked by each call. */
+type Part = () => readonly PublishChunk[];
+
+function partsOf({ memoryKey, firstChunkKey, chunkCount, language, part }: LoadedPublication): readonly Part[] {
+  return Array.from({ length: Math.ceil(chunkCount / PART_CHUNKS) }, (_, number) => () => {
+    const first = firstChunkKey + BigInt(number * PART_CHUNKS);
+    return part(number).map((texts, at) => ({ ...texts, chunkKey: first + BigInt(at), memoryKey, language }));
+  });
+}
+
+/** The chunks of parts, which are passed on once and in order. */
+function toPublish(parts: readonly Part[], length: number): PublishChunks {
+  const left = chunksOf(parts);
+  return {
+    length,
+    slice: (start, end) =>
+      Array.from({ length: end - start }, () => left.next().value).filter((chunk) => chunk != null),
+  };
+}
+
+function* chunksOf(parts: readonly Part[]): Generator<PublishChunk> {
+  for (const part of parts) yield* part();
 }
 
 /** Number of chunks whose publications are loaded at once, unless a single memory has more: about 40 MB. */
@@ -135,13 +178,14 @@ export function chunkKeysOf({ memoryKey, firstChunkKey, chunkCount }: WantedPubl
   };
 }
 
-function* chunksOf(loaded: readonly LoadedPublication[]): Generator<PublishChunk> {
-  for (const { memoryKey, firstChunkKey, chunkCount, language, part } of loaded) {
-    let chunkKey: bigint = firstChunkKey;
-    for (let number = 0; number * PART_CHUNKS < chunkCount; number++) {
-      for (const texts of part(number)) yield { ...texts, chunkKey: chunkKey++, memoryKey, language };
-    }
-  }
+/** The known entities of the part of a memory that begins with this ordinal: the title is one of the first part. */
+export function knownOfPart(known: KnownEntities, first: number): KnownEntities {
+  return first === 0 ? known : { ...known, title: null };
+}
+
+/** The name of a publication whose chunks have keys. */
+export function nameOf({ publication: { memoryKey }, chunks: [first] }: KeyedPublication): PublicationName {
+  return { memoryKey, firstChunkKey: first?.chunkKey ?? (0n as ChunkKey) };
 }
 
 /** The arguments of the native core for memories that have vectors of the same models. */
@@ -161,4 +205,30 @@ export function forNative(keyed: readonly KeyedPublication[]) {
   });
   const memoryKeys = BigUint64Array.from(keyed, ({ publication }) => publication.memoryKey);
   return { memoryKeys, chunks, vectors, entities: keyed.map(({ publication }) => publication.entities) };
+}
+
+/** Vectors of chunks as vectors of memories. `chunks` has all chunks of each of its memories, in order. */
+export function vectorsByMemory(
+  { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
+  { fingerprint, vectors }: ModelVectors,
+) {
+  const dimensions = vectors.length / Math.max(1, chunkKeys.length);
+  const added: (WantedPublication & { readonly vectors: ModelVectors })[] = [];
+  for (let first = 0, end = 0; first < chunkKeys.length; first = end) {
+    while (end < chunkKeys.length && memoryKeys[end] === memoryKeys[first]) end += 1;
+    added.push({
+      memoryKey: (memoryKeys[first] ?? 0n) as MemoryKey,
+      firstChunkKey: (chunkKeys[first] ?? 0n) as ChunkKey,
+      chunkCount: end - first,
+      vectors: { fingerprint, vectors: vectors.subarray(first * dimensions, end * dimensions) },
+    });
+  }
+  return added;
+}
+
+/** The publications of memories that have chunks. */
+export function publicationsOf(states: readonly SharedState[]): readonly WantedPublication[] {
+  return states.flatMap(({ memoryKey, firstChunkKey, chunkCount }) =>
+    firstChunkKey === null ? [] : [{ memoryKey, firstChunkKey, chunkCount }],
+  );
 }

@@ -160,11 +160,11 @@ export class ProjectIndex {
   }
 
   /**
-   * Adds the texts of the next chunks of a large memory after `publishVectors`, at most 256. A title in `known` becomes
-   * an entity of the first of them.
+   * Adds the texts of the next chunks of a large memory after `publishVectors`. A title in `known` becomes an entity of
+   * the first of them.
    */
-  addTexts(memoryKey: bigint, chunks: readonly PublishChunk[], known: KnownEntities): Promise<void> {
-    return this.#change(false, async () => {
+  addTexts(memoryKey: bigint, chunks: PublishChunks, known: KnownEntities): Promise<void> {
+    return this.#change(chunks.length > CROSSING_CHUNKS, async () => {
       const { chunkKeys, texts } = await toNative(chunks);
       return this.#native.addTexts(memoryKey, known, chunkKeys, texts);
     });

@@ -43,7 +43,10 @@ const COMPLETED = `SELECT memory_key FROM memories
   WHERE project_key = ${OPEN_PROJECT} AND status = 'completed' AND deleted_at IS NULL AND memory_key > $after::bigint
   ORDER BY memory_key LIMIT $limit`;
 const STATES = `SELECT ${VISIBLE_COLUMNS}, memories.status, memories.chunk_count, memories.deleted_at,
-    texts.first_chunk_key
+    texts.first_chunk_key,
+    CASE WHEN memories.status = 'processing' AND memories.deleted_at IS NULL AND texts.first_chunk_key IS NOT NULL
+        AND texts.version = memories.version
+      THEN (SELECT count(*) FROM chunks WHERE chunks.memory_key = memories.memory_key) END AS coming_chunks
   FROM memories LEFT JOIN texts USING (memory_key)
   WHERE memories.memory_key = ANY($keys::bigint[]) AND project_key = ${PROJECT_KEY}`;
 // The locks last until the publication is committed, so no job loses its lease in between. They are taken in the order
@@ -61,6 +64,13 @@ const SAME = `SELECT memories.memory_key FROM memories JOIN texts USING (memory_
   ORDER BY memories.memory_key FOR NO KEY UPDATE OF memories`;
 // a trigger notes every update of a completed memory
 const NOTE_CHANGE = "UPDATE memories SET attempts = attempts WHERE memory_key = ANY($keys::bigint[])";
+const ANNOUNCE = `WITH numbered AS (
+    UPDATE projects SET sequence = sequence + 1 WHERE id = $project AND deleted_at IS NULL
+      AND EXISTS (SELECT FROM memories WHERE memory_key = $memory::bigint)
+    RETURNING project_key, sequence
+  )
+  INSERT INTO project_changes (project_key, sequence, memory_key)
+    SELECT project_key, sequence, $memory::bigint FROM numbered`;
 const SET_FIRST_CHUNKS = `UPDATE texts SET first_chunk_key = given.first
   FROM unnest($keys::bigint[], $firsts::bigint[]) AS given (memory_key, first)
   WHERE texts.memory_key = given.memory_key`;
@@ -92,6 +102,7 @@ const REMOVE_OTHER_MODELS = `DELETE FROM publication_vectors USING texts, vector
 interface StateRow extends VisibleRow, Pick<MemoryRow, "status" | "chunk_count"> {
   readonly deleted_at: bigint | null;
   readonly first_chunk_key: bigint | null;
+  readonly coming_chunks: bigint | null;
 }
 
 interface PartRow {
@@ -166,12 +177,16 @@ export class PostgresSharedIndex implements SharedIndex {
     if (keys.length === 0) return [];
     return (await this.#reading.all<StateRow>(STATES, { project, keys })).map((row) => {
       const isDeleted = row.deleted_at !== null;
+      const [memoryKey, firstChunkKey] = [row.memory_key as MemoryKey, row.first_chunk_key as ChunkKey | null];
+      const comingChunks = Number(row.coming_chunks ?? 0);
       return {
-        memoryKey: row.memory_key as MemoryKey,
+        memoryKey,
         visible: row.status === "completed" && !isDeleted ? visibleOf(row) : null,
         isDeleted,
         chunkCount: Number(row.chunk_count),
-        firstChunkKey: row.first_chunk_key as ChunkKey | null,
+        firstChunkKey,
+        coming:
+          firstChunkKey !== null && comingChunks > 0 ? { memoryKey, firstChunkKey, chunkCount: comingChunks } : null,
       };
     });
   }
@@ -186,6 +201,13 @@ export class PostgresSharedIndex implements SharedIndex {
       await putTexts(session, kept);
       await this.#putPublications(session, kept, models);
       return held;
+    });
+  }
+
+  async announce(project: ProjectId, memory: MemoryKey): Promise<void> {
+    await this.#write(async (session) => {
+      await session.lock([project]); // as every change of memories does, so that none waits for another
+      await session.run(ANNOUNCE, { project, memory });
     });
   }
 

@@ -2,7 +2,7 @@
 // the shared store and applied here. followed-index.ts has the projects.
 
 import { Fault } from "../../../domain/fault.ts";
-import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import { within } from "../../../kit/eventually.ts";
 import { groupsWithin } from "../../../kit/groups.ts";
@@ -19,8 +19,9 @@ import {
 import type { LoadedPublication, SharedIndex, SharedState, WantedPublication } from "../../../ports/shared-index.ts";
 import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "../project-index.ts";
-import { chunkKeysOf, loadingGroups, replacingMemory } from "../publication.ts";
+import { chunkKeysOf, loadingGroups, publicationsOf, replacingMemory, vectorsByMemory } from "../publication.ts";
 import { describable, showable } from "../showable.ts";
+import { ComingPublications } from "./coming-publications.ts";
 
 /** Maximum time that a request waits until the index is up to date, in milliseconds. */
 const CURRENT_MS_MAX = 10_000;
@@ -108,6 +109,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   #holders = 0;
   #isRetired = false;
   #ahead: ReadAhead | null;
+  readonly #coming: ComingPublications;
   /** When somebody last got the index: a number that grows with each use of any project. */
   lastUse = 0;
 
@@ -128,6 +130,10 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     this.#log = parts.log;
     this.#reserve = parts.reserveChunkKeys;
     this.#ahead = ahead;
+    this.#coming = new ComingPublications(
+      (wanted, isWanted) => this.#loadAhead(wanted, isWanted),
+      (err) => this.#log.debug({ projectId: id, err }, "a large memory could not be loaded before it is completed"),
+    );
   }
 
   /** The sequence number up to which every change is applied. */
@@ -203,6 +209,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   /** Also applies the committed states again: another node may have published one of these memories meanwhile. */
   override async retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
     super.hide(memoryKeys);
+    for (const memoryKey of memoryKeys) this.#coming.remove(memoryKey);
     await super.retract(memoryKeys);
     await this.#inTurn(() => this.#apply(memoryKeys));
   }
@@ -250,7 +257,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
 
   override async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#last;
+    await Promise.all([this.#last, this.#coming.stop()]);
     await super.close();
   }
 
@@ -312,14 +319,15 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
       await this.#applyEverything();
       this.#applied = committed;
     } else {
-      await this.#applyAll(changes.memoryKeys);
+      // what became of memories that were loaded ahead is not noted if they failed
+      await this.#applyAll([...changes.memoryKeys, ...this.#coming.memoryKeys]);
       this.#applied = changes.sequence;
     }
   }
 
   /** Applies the states of all memories that are visible or were loaded. */
   async #applyEverything(): Promise<void> {
-    const keys = new Set<MemoryKey>([LIVE_MODEL, ...this.firstChunks.keys()]);
+    const keys = new Set<MemoryKey>([LIVE_MODEL, ...this.held.memoryKeys, ...this.#coming.memoryKeys]);
     for await (const page of this.#follow.shared.completed(this.id)) for (const memoryKey of page) keys.add(memoryKey);
     await this.#applyAll([...keys]);
   }
@@ -342,6 +350,9 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
 
   async #read(memoryKeys: readonly MemoryKey[]): Promise<CommittedPage> {
     const states = await this.#follow.shared.states(this.id, memoryKeys);
+    for (const { memoryKey, firstChunkKey, visible } of states) {
+      if (visible !== null) await this.#coming.finish(memoryKey, firstChunkKey);
+    }
     const missing = states.filter((state) => this.#isMissing(state));
     const [first = [], ...groups] = loadingGroups(publicationsOf(missing));
     return { memoryKeys, states, missing, first: await this.#readGroup(first), groups };
@@ -350,13 +361,15 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   async #applyRead({ memoryKeys, states, missing, first, groups }: CommittedPage): Promise<void> {
     const [shown, gone] = [[] as VisibleMemory[], new Set<MemoryKey>(memoryKeys)];
     for (const state of states) {
-      if (!state.isDeleted) gone.delete(state.memoryKey);
+      const isEmpty = state.visible !== null && state.chunkCount === 0;
+      if (!state.isDeleted && !isEmpty) gone.delete(state.memoryKey);
       if (state.visible !== null) shown.push(state.visible);
     }
     const visible = new Set(shown.map(({ memoryKey }) => memoryKey));
     const hidden = memoryKeys.filter((key) => !visible.has(key));
     super.hide([...hidden, ...missing.map(({ memoryKey }) => memoryKey)]);
-    const retracted = [...gone].filter((key) => this.firstChunks.has(key));
+    for (const memoryKey of this.#followComing(memoryKeys, states)) gone.add(memoryKey);
+    const retracted = [...gone].filter((key) => this.held.isAnyHere(key));
     if (retracted.length > 0) {
       await super.retract(retracted);
       this.#hasRetracted = true;
@@ -371,6 +384,30 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     await this.#showAll(shown.filter(({ memoryKey }) => !lost.has(memoryKey)));
   }
 
+  /**
+   * Begins to load the publications that are stored of memories that are not completed. Returns the memories whose
+   * publications were loaded ahead and are not wanted any more.
+   */
+  #followComing(memoryKeys: readonly MemoryKey[], states: readonly SharedState[]): readonly MemoryKey[] {
+    const stateOf = new Map(states.map((state) => [state.memoryKey, state]));
+    const surplus = memoryKeys.filter((memoryKey) => {
+      const firstChunkKey = this.#coming.firstChunkKeyOf(memoryKey);
+      const state = stateOf.get(memoryKey);
+      if (firstChunkKey === null || state?.coming?.firstChunkKey === firstChunkKey) return false;
+      this.#coming.remove(memoryKey);
+      const isCompleted = state?.visible != null && state.firstChunkKey === firstChunkKey;
+      return !isCompleted && this.held.isHere({ memoryKey, firstChunkKey });
+    });
+    for (const { coming } of states) if (coming !== null && !this.held.isHere(coming)) this.#coming.add(coming);
+    return surplus;
+  }
+
+  async #loadAhead(wanted: WantedPublication, isWanted: () => boolean): Promise<void> {
+    const { live, found } = await this.#readGroup([wanted]);
+    const [publication] = found;
+    if (publication?.vectors[0]?.fingerprint === live) await this.loadInParts(publication, isWanted);
+  }
+
   /** Like `show` of the base class, for many memories: their attributes do not occupy the JavaScript thread. */
   async #showAll(memories: readonly VisibleMemory[]): Promise<void> {
     if (memories.length === 0) return;
@@ -379,7 +416,8 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   }
 
   #isMissing({ memoryKey, visible, chunkCount, firstChunkKey }: SharedState): boolean {
-    return visible !== null && chunkCount > 0 && this.firstChunks.get(memoryKey) !== firstChunkKey;
+    if (visible === null || chunkCount === 0) return false;
+    return firstChunkKey === null || !this.held.isComplete({ memoryKey, firstChunkKey });
   }
 
   async #readGroup(wanted: readonly WantedPublication[]): Promise<LoadedGroup> {
@@ -452,27 +490,4 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     }
     return added;
   }
-}
-
-/** Vectors of chunks as vectors of memories. `chunks` has all chunks of each of its memories, in order. */
-function vectorsByMemory({ chunkKeys, memoryKeys }: ChunkKeys, { fingerprint, vectors }: ModelVectors) {
-  const dimensions = vectors.length / Math.max(1, chunkKeys.length);
-  const added: (WantedPublication & { readonly vectors: ModelVectors })[] = [];
-  for (let first = 0, end = 0; first < chunkKeys.length; first = end) {
-    while (end < chunkKeys.length && memoryKeys[end] === memoryKeys[first]) end += 1;
-    added.push({
-      memoryKey: (memoryKeys[first] ?? 0n) as MemoryKey,
-      firstChunkKey: (chunkKeys[first] ?? 0n) as ChunkKey,
-      chunkCount: end - first,
-      vectors: { fingerprint, vectors: vectors.subarray(first * dimensions, end * dimensions) },
-    });
-  }
-  return added;
-}
-
-/** The publications of memories that have chunks. */
-function publicationsOf(states: readonly SharedState[]): readonly WantedPublication[] {
-  return states.flatMap(({ memoryKey, firstChunkKey, chunkCount }) =>
-    firstChunkKey === null ? [] : [{ memoryKey, firstChunkKey, chunkCount }],
-  );
 }

@@ -1,0 +1,235 @@
+// How long searches on a node wait or are refused while another node publishes a large memory. This process is the node
+// that publishes, with pseudo-random vectors; a server with the role `api` is searched all the time.
+// `bun bench/large-memory.ts --help` lists the flags.
+
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { Quarantine } from "../src/adapters/embedded/quarantine.ts";
+import { FollowedChunkIndex } from "../src/adapters/embedded/shared/followed-index.ts";
+import { fingerprintOf } from "../src/adapters/inference/model-files.ts";
+import { openPostgresStores, type PostgresStores } from "../src/adapters/postgres/stores.ts";
+import { alignRows } from "../src/cli/terminal.ts";
+import { visiblePages } from "../src/compose/storage.ts";
+import type { Chunk } from "../src/domain/chunk.ts";
+import type { ProjectId } from "../src/domain/ids.ts";
+import { Publisher } from "../src/ingest/publisher.ts";
+import { systemClock } from "../src/kit/clock.ts";
+import { parseCommandLine } from "../src/kit/flags.ts";
+import { createLog } from "../src/kit/log.ts";
+import type { Publication } from "../src/ports/chunk-index.ts";
+import type { Job } from "../src/ports/job-store.ts";
+import { newWebhookSecret } from "../src/webhooks/signature.ts";
+import { databaseUrl, durablePostgresServer, execute } from "../test/support/postgres.ts";
+import { seeded } from "../test/support/seeded.ts";
+import { type RunningServer, startServer } from "../test/support/server.ts";
+import { readDocuments } from "./lib/documents.ts";
+import { PASSAGES_FILE } from "./lib/haystack.ts";
+import { percentile } from "./lib/metrics.ts";
+import { benchEmbedder } from "./lib/models.ts";
+import { type Row, writeRows } from "./lib/record.ts";
+import { runMain } from "./lib/run-main.ts";
+
+const HELP = `bun bench/large-memory.ts [flags]
+
+Measures searches on one node while another node publishes a large memory.
+
+  --passages FILE  passages, BEIR format (default: ${PASSAGES_FILE})
+  --chunks N       chunks of the large memory, one per passage (default: 80000, a text of 60 MiB)
+  --small N        memories of one chunk that are published before (default: 2000)
+  --record         write bench/results/large-memory.json`;
+const DATABASE = "mneme_bench";
+const LEASE_MS = 60 * 60_000;
+const BATCH = 500;
+/** Time between two searches, and before an attempt that follows a refused one. */
+const PAUSE_MS = 20;
+/** Time of the searches before the large memory is accepted. */
+const IDLE_MS = 5_000;
+/** Title of the large memory. */
+const TITLE = "A large memory";
+const QUERY = "the sea at night";
+
+const random = seeded(20_261_127);
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    ...{ "--help": "switch", "--passages": "value", "--chunks": "value", "--small": "value", "--record": "switch" },
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const [chunks, small] = [Number(flags.get("--chunks") ?? 80_000), Number(flags.get("--small") ?? 2_000)];
+  const passages = (await readDocuments(flags.get("--passages") ?? PASSAGES_FILE, chunks + small)).map(
+    ({ content }) => content,
+  );
+  const server = await durablePostgresServer();
+  await execute(server, `CREATE DATABASE ${DATABASE} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`);
+  const url = databaseUrl(server, DATABASE);
+  const folder = mkdtempSync(join(tmpdir(), "mneme-large-"));
+  const publishing = await openNode(url, folder);
+  try {
+    const environment = { MNEME_LOG_LEVEL: "warn", MNEME_STORE: url, MNEME_ROLE: "api" };
+    await using node = await startServer({ environment });
+    for (let first = 0; first < small; first += BATCH) {
+      await publishing.publish(passages.slice(first, Math.min(first + BATCH, small)).map((text) => [text]));
+    }
+    const searches = new Searches(node);
+    await searches.during("before", () => systemClock.sleep(IDLE_MS));
+    const large = passages.slice(small);
+    await searches.during("while it is published", () => publishing.publish([large]));
+    const found = await searches.search({ query: QUERY, filters: { title: TITLE } });
+    if (found === 0) throw new Error("a completed memory was not found on the other node");
+    await searches.during("later", () => systemClock.sleep(IDLE_MS));
+    const rows = searches.rows.map((row): Row => ({ chunks, small, ...row }));
+    const header = ["searches", "s", "answers", "refusals", "p50 ms", "p95 ms", "longest ms"];
+    const shown = searches.rows.map((row) => Object.values(row).map(String));
+    process.stdout.write(`${alignRows([header, ...shown], true).join("\n")}\n`);
+    process.stdout.write(`text: ${(Buffer.byteLength(large.join("\n")) / 2 ** 20).toFixed(1)} MiB\n`);
+    process.stdout.write(`load average of the machine: ${loadavg().map((load) => load.toFixed(1))}\n`);
+    if (flags.has("--record")) process.stdout.write(`written to ${writeRows("large-memory", rows)}\n`);
+  } finally {
+    await publishing.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Opens the node that publishes: stores, index and publisher, without models. */
+async function openNode(url: string, folder: string) {
+  const log = createLog("warn");
+  const stores = await openPostgresStores({
+    ...{ url, clock: systemClock, newWebhookSecret },
+    onEffectFailure: (err) => log.error({ err }, "an effect failed"),
+  });
+  const { memories, jobs, accounts, shared, texts, transactions } = stores;
+  const projectId = await accounts.defaultProject();
+  await accounts.changeProject(projectId, { plan: "enterprise" });
+  const embedder = benchEmbedder();
+  const model = { fingerprint: fingerprintOf(embedder), dimensions: embedder.dimensions };
+  const directory = join(folder, "projects");
+  mkdirSync(directory);
+  const index = new FollowedChunkIndex({
+    ...{ directory, archive: texts, log, models: [model], hnswMinChunks: 1_000_000, memoryMax: null },
+    ...{ shared, clock: systemClock },
+    quarantine: new Quarantine(join(folder, "quarantine"), systemClock),
+    reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),
+    completedOf: (id) => visiblePages(id, memories),
+    reopen: async (keys) => jobs.reopen(keys),
+    modelOf: async () => ({ live: model, isChanging: false }),
+  });
+  const publisher = new Publisher({
+    ...{ transactions, index, log, clock: systemClock, isMoreComing: () => false },
+    renew: async (held) => jobs.renew(held, LEASE_MS),
+    withRows: async (id, keys) => (await jobs.published(id, keys)).map(({ memory }) => memory.key),
+  });
+  return {
+    /** Publishes memories, given by the texts of their chunks. */
+    publish: async (given: readonly (readonly string[])[]) => {
+      const taken = await accepted(stores, projectId, given);
+      await Promise.all(
+        taken.map(({ job, passages }) => {
+          const extracted = { title: passages.length > 1 ? TITLE : null, type: null, tags: [], language: "en" };
+          const completion = { job, extracted, extractedBy: "local" as const, chunkCount: passages.length };
+          return publisher.publish({ completion, publication: publicationOf(job, passages, model) });
+        }),
+      );
+    },
+    close: async () => {
+      await publisher.close();
+      await index.close();
+      await stores.close();
+    },
+  };
+}
+
+/** Accepts memories and claims their jobs. The text of a large memory is not in its row: a server keeps it in a file. */
+async function accepted(stores: PostgresStores, project: ProjectId, given: readonly (readonly string[])[]) {
+  const passagesOf = new Map(given.map((passages) => [`${passages[0]}`, passages]));
+  const drafts = [...passagesOf.keys()].map((content) => ({ content }));
+  const refused = (await stores.memories.accept(project, drafts)).find((result) => result instanceof Error);
+  if (refused !== undefined) throw refused;
+  const jobs = await stores.jobs.claim({ jobs: BATCH, contentBytes: Number.MAX_SAFE_INTEGER, leaseMs: LEASE_MS });
+  return jobs.map((job) => {
+    const passages = passagesOf.get(String(job.content));
+    if (passages === undefined) throw new Error("another text was claimed");
+    return { job, passages };
+  });
+}
+
+function publicationOf(job: Job, passages: readonly string[], model: { fingerprint: string; dimensions: number }) {
+  let end = 0;
+  const chunks = passages.map((passage, ordinal): Chunk => {
+    const start = end;
+    end += passage.length + 1;
+    return { ordinal, start, end: end - 1, tokens: passage.length >> 2, headings: [] };
+  });
+  const passage = ({ ordinal }: Chunk) => passages[ordinal] ?? "";
+  const contextText = ({ ordinal }: Chunk) =>
+    passages.length === 1 ? null : passages.slice(Math.max(0, ordinal - 1), ordinal + 2).join(" ");
+  return {
+    ...{ memoryKey: job.memory.key, version: job.memory.version, lease: job.lease, content: passages.join("\n") },
+    ...{ language: "en", chunks, entities: { title: null, phrases: [] } },
+    texts: { passage, embeddedText: passage, searchText: passage, contextText },
+    vectors: [{ fingerprint: model.fingerprint, vectors: randomVectors(passages.length, model.dimensions) }],
+  } satisfies Publication;
+}
+
+/** Unit vectors, one after the other. */
+function randomVectors(count: number, dimensions: number): Float32Array {
+  const vectors = Float32Array.from({ length: count * dimensions }, () => random() - 0.5);
+  for (let row = 0; row < count; row++) {
+    const vector = vectors.subarray(row * dimensions, (row + 1) * dimensions);
+    const length = Math.hypot(...vector);
+    for (let at = 0; at < dimensions; at++) vector[at] = (vector[at] ?? 0) / length;
+  }
+  return vectors;
+}
+
+/** Searches a node, one after the other, and notes how long each caller waits, refusals included. */
+class Searches {
+  readonly rows: Row[] = [];
+
+  constructor(private readonly node: RunningServer) {}
+
+  /** Searches until `work` has ended. */
+  async during<T>(searches: string, work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    let isWorking = true;
+    const working = work().finally(() => {
+      isWorking = false;
+    });
+    void Promise.allSettled([working]); // its failure is thrown below
+    const ms: number[] = [];
+    const refusedBefore = this.#refusals;
+    do {
+      const askedAt = performance.now();
+      await this.search({ query: QUERY });
+      ms.push(performance.now() - askedAt);
+      await systemClock.sleep(PAUSE_MS);
+    } while (isWorking);
+    const result = await working;
+    const rounded = (value: number) => Math.round(value);
+    this.rows.push({
+      searches,
+      seconds: Number(((performance.now() - startedAt) / 1_000).toFixed(1)),
+      answers: ms.length,
+      refusals: this.#refusals - refusedBefore,
+      p50Ms: rounded(percentile(0.5, ms)),
+      p95Ms: rounded(percentile(0.95, ms)),
+      longestMs: rounded(Math.max(...ms)),
+    });
+    return result;
+  }
+
+  #refusals = 0;
+
+  /** Number of results. Repeats a search that was refused. */
+  async search(search: { readonly query: string; readonly filters?: Readonly<Record<string, string>> }) {
+    for (;;) {
+      const { status, body } = await this.node.call("POST", "/v1/memories/search", { ...search, mode: "hybrid" });
+      if (status === 200) return (body as { readonly results: readonly unknown[] }).results.length;
+      if (status !== 503) throw new Error(`a search was answered with ${status}: ${JSON.stringify(body)}`);
+      this.#refusals += 1;
+      await systemClock.sleep(PAUSE_MS);
+    }
+  }
+}
+
+await runMain(main);

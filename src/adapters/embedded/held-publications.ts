@@ -1,0 +1,81 @@
+// Which publications the native core of a node has, of those that several nodes share. Stays empty if nothing is
+// shared. project-index.ts keeps it up to date.
+
+import type { ChunkKey, MemoryKey } from "../../domain/ids.ts";
+import type { ArchivedChunkKeys } from "../../ports/text-archive.ts";
+
+/** Names a publication. */
+export interface PublicationName {
+  readonly memoryKey: MemoryKey;
+  /** Key of its first chunk; 0 if it has no chunks. */
+  readonly firstChunkKey: ChunkKey;
+}
+
+/** The publications in the native core, by the keys of their first chunks. A newer publication has larger keys. */
+export class HeldPublications {
+  readonly #complete = new Map<MemoryKey, ChunkKey>();
+  /** Publications that are being written. Another change of the memory removes or replaces its entry. */
+  readonly #begun = new Map<MemoryKey, ChunkKey>();
+
+  /** The memories with a complete publication. */
+  get memoryKeys(): Iterable<MemoryKey> {
+    return this.#complete.keys();
+  }
+
+  /** Whether a publication with chunks is here of a memory, complete or not. */
+  isAnyHere(memoryKey: MemoryKey): boolean {
+    return [this.#complete, this.#begun].some((known) => (known.get(memoryKey) ?? 0n) !== 0n);
+  }
+
+  /** Whether exactly this publication is complete. */
+  isComplete({ memoryKey, firstChunkKey }: PublicationName): boolean {
+    return this.#complete.get(memoryKey) === firstChunkKey;
+  }
+
+  /** Whether exactly this publication is being written, and nothing else has changed the memory since. */
+  isBegun({ memoryKey, firstChunkKey }: PublicationName): boolean {
+    return this.#begun.get(memoryKey) === firstChunkKey;
+  }
+
+  /** Whether exactly this publication is complete or is being written. */
+  isHere(name: PublicationName): boolean {
+    return this.isComplete(name) || this.isBegun(name);
+  }
+
+  /** Whether a newer publication of the memory is here, or is being written. */
+  isOvertaken({ memoryKey, firstChunkKey }: PublicationName): boolean {
+    return [this.#complete, this.#begun].some((known) => (known.get(memoryKey) ?? 0n) > firstChunkKey);
+  }
+
+  /** Notes that a publication is being written, in place of any other one of the memory. */
+  begin({ memoryKey, firstChunkKey }: PublicationName): void {
+    this.#complete.delete(memoryKey);
+    this.#begun.set(memoryKey, firstChunkKey);
+  }
+
+  /** Notes that a publication is complete, unless something else has changed the memory since it was begun. */
+  finish(name: PublicationName): void {
+    if (!this.isBegun(name)) return;
+    this.#begun.delete(name.memoryKey);
+    this.#complete.set(name.memoryKey, name.firstChunkKey);
+  }
+
+  /** Notes that a memory is not here any more. */
+  delete(memoryKey: MemoryKey): void {
+    this.#complete.delete(memoryKey);
+    this.#begun.delete(memoryKey);
+  }
+
+  /**
+   * Notes the publications that were compared with the native core. `complete` are the memories that are here. Another
+   * node may have stored more, whose rows are not completed yet.
+   */
+  setCompared({ memoryKeys, chunkKeys }: ArchivedChunkKeys, complete: ReadonlySet<bigint>): void {
+    for (const [at, key] of memoryKeys.entries()) {
+      if (!complete.has(key)) continue;
+      const [memoryKey, chunkKey] = [key as MemoryKey, (chunkKeys[at] ?? 0n) as ChunkKey];
+      const known = this.#complete.get(memoryKey);
+      if (known === undefined || chunkKey < known) this.#complete.set(memoryKey, chunkKey);
+    }
+  }
+}
