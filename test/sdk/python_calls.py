@@ -92,6 +92,16 @@ def check(make):  # noqa: PLR0915
     assert once.expires_at == later
     assert mneme.memories.add("once", idempotency_key="k1", expires_at=later).id == once.id
     raises(sdk.ConflictError, lambda: mneme.memories.add("twice", idempotency_key="k1"))
+    day = datetime.date(2020, 1, 2)
+    dated = mneme.memories.add("The ship sailed.", agent_id="dater", occurred_at=day, wait=True)
+    assert dated.occurred_at == datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc)
+    for moment, count in ((day, 0), (later, 1)):
+        before = {"$and": [{"occurred_at": {"$lt": moment}}]}
+        assert len(mneme.memories.search("ship", agent_id="dater", as_of=day, filters=before).results) == count
+    for unsent, text in ((datetime.datetime(2020, 1, 2), "time zone"), ({1, 2}, "type set"), (b"x", "type bytes")):
+        for argument in ({"occurred_at": unsent}, {"metadata": {"deep": [unsent]}}):
+            assert text in str(raises(sdk.MnemeError, lambda given=argument: mneme.memories.add("x", **given)))
+    mneme.memories.delete(dated.id)
     batch = mneme.memories.add_many([{"content": "A bee."}, {"content": ""}, {"content": "A cow."}], wait=True)
     assert (batch.accepted, batch.failed) == (2, 1)
     assert batch.data[0].memory.status == "completed"

@@ -43,7 +43,7 @@ _EVENT_CHARACTERS_MAX = 16 * 1024 * 1024
 Repeatable = Literal["always", "keyed", "refused"]
 
 Json = Mapping[str, Any]
-Moment = Union[str, datetime.datetime]
+Moment = Union[str, datetime.datetime, datetime.date]
 
 
 class CallOptions(TypedDict, total=False):
@@ -123,11 +123,18 @@ def body_of(**fields: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if not isinstance(value, datetime.datetime):
-        return value
-    if value.tzinfo is None:
+    """A value as JSON has it; times as texts, also those in lists and maps such as filters."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
         raise MnemeError("A time needs a time zone, such as datetime.timezone.utc.")
-    return value.isoformat()
+    if isinstance(value, datetime.date):  # every datetime is a date
+        return value.isoformat()
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    raise MnemeError(f"A value of the type {type(value).__name__} cannot be sent as JSON.")
 
 
 def form_of(**fields: Any) -> dict[str, str]:
