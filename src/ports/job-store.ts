@@ -149,6 +149,11 @@ export interface JobStore {
    */
   reopen(keys: readonly MemoryKey[]): Eventually<void>;
   /**
+   * Lets memories that are `processing` be claimed again as a new version, because something that their jobs have read
+   * has changed. Jobs that hold them do not complete.
+   */
+  restart(keys: readonly MemoryKey[]): Eventually<void>;
+  /**
    * These memories of a project as jobs without a lease, to prepare their published texts again. Keys without a row are
    * left out; deleted and expired memories are not.
    */

@@ -373,12 +373,17 @@ export class MemoryService {
   ): Promise<Changed> {
     const { index, files, wakeIngest } = this.#parts;
     const { memory, outcome, releasedFile } = accepted;
-    if (hasNewDay && outcome === "updated" && memory.state.status === "completed" && isConversation(memory.type)) {
+    const { status } = memory.state;
+    if (hasNewDay && outcome === "updated" && status === "completed" && isConversation(memory.type)) {
       await transaction.jobs.reopen([memory.key]);
       this.#hideAfterCommit(transaction, projectId, [memory.key]);
       const reopened = await transaction.memories.get(projectId, memory.id);
       invariant(reopened, "a memory that was just changed exists");
       return { ...accepted, memory: reopened, isProcessedAgain: true };
+    }
+    if (hasNewDay && outcome === "updated" && status === "processing") {
+      await transaction.jobs.restart([memory.key]); // whether it is a conversation may not be known yet
+      transaction.afterCommit(wakeIngest);
     }
     if (releasedFile !== null) transaction.afterCommit(() => files.remove(releasedFile));
     if (outcome === "updated" && memory.state.status === "completed") {

@@ -177,6 +177,17 @@ describe("202: another day of a conversation", () => {
     expect(answer.body.answer).toContain("(30 August 2019) Ada: We sailed to the island.");
   });
 
+  test("also if the conversation is being processed at that time", async () => {
+    for (let round = 0; round < 5; round++) {
+      const userId = `early sailor ${round}`;
+      const { body } = await mneme.call("POST", "/v1/memories", { content: TURNS, type: "conversation", userId });
+      for (let turns = 0; turns < round; turns++) await new Promise(setImmediate); // at other points of the processing
+      await put(body.id, { occurred_at: "2020-02-02" });
+      await settle(body.id);
+      expect(await days(userId)).toEqual(["2 February 2020", "2 February 2020"]);
+    }
+  });
+
   test("also by externalId, and turns with a day of their own keep it", async () => {
     const userId = "sailor by name";
     const draft = { content: `[8 May 2023]\n${TURNS}`, type: "conversation", userId, externalId: "trip" };

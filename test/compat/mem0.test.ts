@@ -12,6 +12,8 @@ import { startService, TEST_KEY, type TestService } from "../support/service.ts"
 const TIMEOUT_MS = 120_000;
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const CALLS = Number(process.env.MNEME_TEST_FUZZ ?? 400);
+/** Time for all random requests of a run, in milliseconds. */
+const FUZZ_TIMEOUT_MS = Math.max(120_000, CALLS * 100);
 /** What an answer never shows: stacks, files, SQL. */
 const INSIDES = /\bat \S+ \(|\.ts:\d|node_modules|\/src\/|SQLITE|SELECT |mneme-test-|this is a bug/;
 const BASE = "http://127.0.0.1:8383/compat/mem0";
@@ -476,5 +478,5 @@ test(
     expect(outcomes.done).toBeGreaterThan(0);
     expect(outcomes.refused).toBeGreaterThan(0);
   },
-  TIMEOUT_MS,
+  FUZZ_TIMEOUT_MS,
 );

@@ -305,6 +305,25 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         ).toEqual([]);
       });
 
+      test("are claimed again when they are restarted, and the earlier claim completes nothing", async () => {
+        const done = await completed();
+        const { memory } = await accept({ content: "restarted" });
+        const first = await claimOne();
+        await jobStore.restart([memory.key, done.key, 4_711n as MemoryKey]);
+        await complete(first);
+        expect((await reread(memory)).state.status).toBe("processing");
+        expect((await reread(done)).version).toBe(done.version);
+        const again = await claimOne();
+        expect(again).toMatchObject({ content: "restarted", attempt: 1, memory: { key: memory.key } });
+        expect(again.memory.version).toBe(first.memory.version + 1);
+        await complete(again);
+        expect((await reread(memory)).state.status).toBe("completed");
+
+        await jobStore.reopen([memory.key]);
+        await jobStore.restart([memory.key]);
+        expect(await claimOne()).toMatchObject({ content: null, isReindexed: true });
+      });
+
       test("exist again for reopened memories, without content", async () => {
         const memory = await completed({ title: "given" });
         const failed = (await accept({ content: "fails" })).memory;

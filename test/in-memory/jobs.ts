@@ -85,6 +85,15 @@ export class InMemoryJobs implements JobStore {
     }
   }
 
+  restart(keys: readonly MemoryKey[]): void {
+    const { now } = this.session;
+    for (const key of keys) {
+      const row = this.session.tables.memories.get(key);
+      if (row === undefined || row.status !== "processing" || !isLive(row, now)) continue;
+      update(this.session, row, { version: row.version + 1, attempts: 0, lease: null, claimableAt: now });
+    }
+  }
+
   published(projectId: ProjectId, keys: readonly MemoryKey[]): readonly Job[] {
     const rows = this.session.tables.memories.rows((row) => row.projectId === projectId && keys.includes(row.key));
     return rows

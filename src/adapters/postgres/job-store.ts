@@ -31,7 +31,7 @@ import {
   toVisible,
 } from "../rows/job.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
-import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX } from "../rows/sql.ts";
+import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX, TO_RESTART } from "../rows/sql.ts";
 import { putTags, sourceColumns } from "./memory-sql.ts";
 import type { PostgresOutbox } from "./outbox.ts";
 import { type Bindings, lockProjects, type Session } from "./session.ts";
@@ -140,6 +140,9 @@ const PROJECTS_OF = `SELECT DISTINCT projects.id FROM memories JOIN projects USI
   WHERE memory_key = ANY($keys::bigint[])`;
 const REOPEN = `UPDATE memories SET ${TO_REINDEX}
   WHERE memory_key = ANY($keys::bigint[]) AND status = 'completed' AND ${LIVE}`;
+
+const RESTART = `UPDATE memories SET ${TO_RESTART}
+  WHERE memory_key = ANY($keys::bigint[]) AND status = 'processing' AND ${LIVE}`;
 
 const LEASED_PROJECTS = `SELECT DISTINCT projects.id FROM memories JOIN projects USING (project_key)
   WHERE status = 'processing' AND lease IS NOT NULL AND leased_by = $node`;
@@ -262,6 +265,11 @@ export class PostgresJobStore implements JobStore {
   async reopen(keys: readonly MemoryKey[]): Promise<void> {
     await lockProjects(this.session, PROJECTS_OF, { keys });
     await this.session.run(REOPEN, { keys, now: this.#now });
+  }
+
+  async restart(keys: readonly MemoryKey[]): Promise<void> {
+    await lockProjects(this.session, PROJECTS_OF, { keys });
+    await this.session.run(RESTART, { keys, now: this.#now });
   }
 
   async published(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<readonly Job[]> {

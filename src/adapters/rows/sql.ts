@@ -24,6 +24,9 @@ export const TO_WORK = `version = version + 1, status = 'processing', chunk_coun
 export const TO_REINDEX = `version = version + 1, status = 'processing', chunk_count = 0, attempts = 0,
   lease = NULL, claimable_at = $now, is_reindexed = 1`;
 
+/** Assignments of an UPDATE that let a memory in `processing` be claimed again as a new version, with its content. */
+export const TO_RESTART = "version = version + 1, attempts = 0, lease = NULL, claimable_at = $now";
+
 /** Condition for memories that are live at `$now`: neither deleted nor expired. */
 export const LIVE = "memories.deleted_at IS NULL AND (memories.expires_at IS NULL OR memories.expires_at > $now)";
 

@@ -29,7 +29,7 @@ import {
   toVisible,
 } from "../../rows/job.ts";
 import { type MemoryRow, toMemory } from "../../rows/memory.ts";
-import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX } from "../../rows/sql.ts";
+import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX, TO_RESTART } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
 import { KEYS, keyList } from "./memory-row.ts";
@@ -178,6 +178,14 @@ export class SqliteJobStore implements JobStore {
     this.database
       .prepare<never, { keys: string; now: number }>(
         `UPDATE memories SET ${TO_REINDEX} WHERE memory_key IN ${KEYS} AND status = 'completed' AND ${LIVE}`,
+      )
+      .run({ keys: keyList(keys), now: this.clock.now() });
+  }
+
+  restart(keys: readonly MemoryKey[]): void {
+    this.database
+      .prepare<never, { keys: string; now: number }>(
+        `UPDATE memories SET ${TO_RESTART} WHERE memory_key IN ${KEYS} AND status = 'processing' AND ${LIVE}`,
       )
       .run({ keys: keyList(keys), now: this.clock.now() });
   }
