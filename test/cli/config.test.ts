@@ -115,7 +115,7 @@ describe("settings of GPUs", () => {
       gpuMemoryMax: 2 ** 31,
     });
     expect(start({ argv: ["--model-provider", "cpu"] }).modelProvider).toEqual({ kind: "cpu" });
-    expect(start({ environment: { MNEME_GPU_MEMORY_MAX: "1056MiB" } }).gpuMemoryMax).toBe(1056 * 2 ** 20);
+    expect(start({ environment: { MNEME_GPU_MEMORY_MAX: "1184MiB" } }).gpuMemoryMax).toBe(1184 * 2 ** 20);
   });
   test("are refused if they are not valid", () => {
     for (const name of [
@@ -135,8 +135,8 @@ describe("settings of GPUs", () => {
         `MNEME_MODEL_PROVIDER must be \`auto\`, \`cpu\`, or \`cuda:\` with numbers of GPUs, such as cuda:0 or cuda:0,1, not ${JSON.stringify(name)}.`,
       );
     }
-    expect(refusal({ environment: { MNEME_GPU_MEMORY_MAX: "1055MiB" } })).toBe(
-      'MNEME_GPU_MEMORY_MAX must be a number of MiB, GiB or TiB, such as 4GiB, and at least 1056MiB, not "1055MiB".',
+    expect(refusal({ environment: { MNEME_GPU_MEMORY_MAX: "1183MiB" } })).toBe(
+      'MNEME_GPU_MEMORY_MAX must be a number of MiB, GiB or TiB, such as 4GiB, and at least 1184MiB, not "1183MiB".',
     );
     expect(refusal({ environment: { MNEME_ONNXRUNTIME_DIR: "" } })).toContain(
       "MNEME_ONNXRUNTIME_DIR must be a directory",

@@ -100,7 +100,7 @@ describe("the plan", () => {
     delete process.env.CUDA_TEST_VARIABLE;
     expect(plan).toMatchObject({ devices: [2, 0], problem: null, isRequested: true });
     expect(existsSync(join(LD_LIBRARY_PATH.split(":")[0] ?? "", "libonnxruntime.so.1"))).toBe(true);
-    expect(JSON.parse(MNEME_LANE_GPU)).toEqual({ device: 2, batchTokensMax: 16_384 });
+    expect(JSON.parse(MNEME_LANE_GPU)).toEqual({ device: 2, batchTokensMax: 14_336 });
     expect(CUDA_TEST_VARIABLE).toBe("1");
     plan.close();
     expect(existsSync(LD_LIBRARY_PATH.split(":")[0] ?? "")).toBe(false);

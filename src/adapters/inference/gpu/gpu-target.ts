@@ -12,8 +12,11 @@ export interface GpuTarget {
 export const GPU_VARIABLE = "MNEME_LANE_GPU";
 
 const MIB = 2 ** 20;
-/** Memory that a lane takes on its GPU besides batches: CUDA itself, its kernels, and four models. An estimate. */
-const FIXED_BYTES = 1024 * MIB;
+/**
+ * Memory that a lane takes on its GPU besides batches: CUDA itself, its kernels, and models. An idle lane with the two
+ * default models took 1,038 MiB on an H200 (nvidia-smi); another two take 100.
+ */
+const FIXED_BYTES = 1152 * MIB;
 /**
  * Memory per token of a batch. With 32-bit floats on the CPU, it is 52 KB for mneme-e5-small (docs/measurements.md). A
  * GPU's floats are half as large, but its allocator may reserve up to twice of what is used.
