@@ -87,7 +87,7 @@ export async function forget(parts: ForgetParts, { kind, id, project }: ForgetRe
       ...(answers === 0
         ? []
         : [
-            `${answers} answers in chats were made with this memory as a source. The sources are erased, their texts stay.`,
+            `${answers === 1 ? "1 answer in a chat was" : `${answers} answers in chats were`} made with this memory as a source. The sources are erased, the texts of answers stay.`,
           ]),
     ],
   };

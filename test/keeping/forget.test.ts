@@ -77,7 +77,7 @@ test("a memory leaves no trace, whether it was deleted before or not, and the re
     },
   });
   expect(receipt.notes[0]).toContain("Backups and exports that were made before are not covered");
-  expect(receipt.notes[1]).toContain("1 answers in chats");
+  expect(receipt.notes[1]).toContain("1 answer in a chat was made with this memory");
   expect((await forget("memory", deleted.id)).erased["mneme.sqlite"]).toMatchObject({ memories: 1 });
   // what is left is the answer, which the receipt names
   const answers = await service.call("GET", `/v1/chats/${chat.body.id}/messages`);

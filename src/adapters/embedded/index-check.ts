@@ -47,7 +47,7 @@ export function findingsOf(found: Comparison, archived: ArchivedChunkKeys): read
     count: chunkKeys.length,
     memoryKeys: found.ownersOf(chunkKeys),
     path: null,
-    detail: `${chunkKeys.length} chunk(s) have no ${what}.`,
+    detail: `${chunkKeys.length === 1 ? "1 chunk has" : `${chunkKeys.length} chunks have`} no ${what}.`,
   });
   const findings: readonly IndexFinding[] = [
     {
@@ -65,7 +65,7 @@ export function findingsOf(found: Comparison, archived: ArchivedChunkKeys): read
       count: surplus.size,
       memoryKeys: [],
       path: null,
-      detail: `${surplus.size} chunk(s) have vectors or postings, but no stored text.`,
+      detail: `${surplus.size === 1 ? "1 chunk has" : `${surplus.size} chunks have`} vectors or postings, but no stored text.`,
     },
   ];
   return findings.filter(({ count }) => count > 0);
