@@ -45,6 +45,8 @@ const BATCH = 500;
 const PAUSE_MS = 20;
 /** Time of the searches before the large memory is accepted. */
 const IDLE_MS = 5_000;
+/** Time until a search that waits at the end of some work is answered. */
+const SETTLE_MS = 15_000;
 /** Title of the large memory. */
 const TITLE = "A large memory";
 const QUERY = "the sea at night";
@@ -54,7 +56,10 @@ const random = seeded(20_261_127);
 async function main(): Promise<void> {
   const { flags } = parseCommandLine(process.argv.slice(2), {
     ...{ "--help": "switch", "--passages": "value", "--chunks": "value", "--small": "value", "--record": "switch" },
+    ...{ "--search": "value", "--key": "value" },
   });
+  const searchedUrl = flags.get("--search");
+  if (searchedUrl !== undefined) return searchForEver(searchedUrl, flags.get("--key") ?? "");
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const [chunks, small] = [Number(flags.get("--chunks") ?? 80_000), Number(flags.get("--small") ?? 2_000)];
   const passages = (await readDocuments(flags.get("--passages") ?? PASSAGES_FILE, chunks + small)).map(
@@ -75,9 +80,10 @@ async function main(): Promise<void> {
     await searches.during("before", () => systemClock.sleep(IDLE_MS));
     const large = passages.slice(small);
     await searches.during("while it is published", () => publishing.publish([large]));
-    const found = await searches.search({ query: QUERY, filters: { title: TITLE } });
-    if (found === 0) throw new Error("a completed memory was not found on the other node");
+    const { results } = await searched(node.url, node.key, { query: QUERY, filters: { title: TITLE } });
+    if (results === 0) throw new Error("a completed memory was not found on the other node");
     await searches.during("later", () => systemClock.sleep(IDLE_MS));
+    await searches.stop();
     const rows = searches.rows.map((row): Row => ({ chunks, small, ...row }));
     const header = ["searches", "s", "answers", "refusals", "p50 ms", "p95 ms", "longest ms"];
     const shown = searches.rows.map((row) => Object.values(row).map(String));
@@ -139,7 +145,7 @@ async function openNode(url: string, folder: string) {
   };
 }
 
-/** Accepts memories and claims their jobs. The text of a large memory is not in its row: a server keeps it in a file. */
+/** Accepts memories and claims their jobs. The row of a large memory does not have its text: a server keeps a file. */
 async function accepted(stores: PostgresStores, project: ProjectId, given: readonly (readonly string[])[]) {
   const passagesOf = new Map(given.map((passages) => [`${passages[0]}`, passages]));
   const drafts = [...passagesOf.keys()].map((content) => ({ content }));
@@ -182,53 +188,81 @@ function randomVectors(count: number, dimensions: number): Float32Array {
   return vectors;
 }
 
-/** Searches a node, one after the other, and notes how long each caller waits, refusals included. */
+/** Answers that a process of its own waits for, because this one is busy for seconds. */
 class Searches {
   readonly rows: Row[] = [];
+  readonly #process: Bun.Subprocess<"ignore", "pipe", "inherit">;
+  readonly #answers: Waited[] = [];
+  readonly #reading: Promise<void>;
 
-  constructor(private readonly node: RunningServer) {}
+  constructor({ url, key }: RunningServer) {
+    const command = [process.execPath, import.meta.path, "--search", url, "--key", key];
+    this.#process = Bun.spawn(command, { stdio: ["ignore", "pipe", "inherit"] });
+    this.#reading = this.#read();
+  }
 
-  /** Searches until `work` has ended. */
+  /** Measures the searches while `work` runs. */
   async during<T>(searches: string, work: () => Promise<T>): Promise<T> {
-    const startedAt = performance.now();
-    let isWorking = true;
-    const working = work().finally(() => {
-      isWorking = false;
-    });
-    void Promise.allSettled([working]); // its failure is thrown below
-    const ms: number[] = [];
-    const refusedBefore = this.#refusals;
-    do {
-      const askedAt = performance.now();
-      await this.search({ query: QUERY });
-      ms.push(performance.now() - askedAt);
-      await systemClock.sleep(PAUSE_MS);
-    } while (isWorking);
-    const result = await working;
-    const rounded = (value: number) => Math.round(value);
-    this.rows.push({
-      searches,
-      seconds: Number(((performance.now() - startedAt) / 1_000).toFixed(1)),
-      answers: ms.length,
-      refusals: this.#refusals - refusedBefore,
-      p50Ms: rounded(percentile(0.5, ms)),
-      p95Ms: rounded(percentile(0.95, ms)),
-      longestMs: rounded(Math.max(...ms)),
-    });
+    const startedAt = systemClock.now();
+    const result = await work();
+    const seconds = Number(((systemClock.now() - startedAt) / 1_000).toFixed(1));
+    await systemClock.sleep(SETTLE_MS); // a search that is waiting belongs to this work
+    const answers = this.#answers.filter(
+      ({ askedAt }) => askedAt >= startedAt && askedAt < startedAt + seconds * 1_000,
+    );
+    const ms = answers.map((answer) => answer.ms);
+    const refusals = answers.reduce((sum, answer) => sum + answer.refusals, 0);
+    const at = (share: number) => Math.round(percentile(share, ms));
+    const longestMs = Math.round(Math.max(...ms));
+    this.rows.push({ searches, seconds, answers: ms.length, refusals, p50Ms: at(0.5), p95Ms: at(0.95), longestMs });
     return result;
   }
 
-  #refusals = 0;
+  async stop(): Promise<void> {
+    this.#process.kill();
+    await this.#reading;
+  }
 
-  /** Number of results. Repeats a search that was refused. */
-  async search(search: { readonly query: string; readonly filters?: Readonly<Record<string, string>> }) {
-    for (;;) {
-      const { status, body } = await this.node.call("POST", "/v1/memories/search", { ...search, mode: "hybrid" });
-      if (status === 200) return (body as { readonly results: readonly unknown[] }).results.length;
-      if (status !== 503) throw new Error(`a search was answered with ${status}: ${JSON.stringify(body)}`);
-      this.#refusals += 1;
-      await systemClock.sleep(PAUSE_MS);
+  async #read(): Promise<void> {
+    let rest = "";
+    for await (const text of this.#process.stdout.pipeThrough(new TextDecoderStream())) {
+      const lines = `${rest}${text}`.split("\n");
+      rest = lines.pop() ?? "";
+      this.#answers.push(...lines.map((line) => JSON.parse(line) as Waited));
     }
+  }
+}
+
+/** A search that was answered, after some refusals. */
+interface Waited {
+  /** Unix milliseconds. */
+  readonly askedAt: number;
+  readonly ms: number;
+  readonly refusals: number;
+}
+
+/** Searches until the process is killed, one after the other, and prints how long each caller waits as JSON lines. */
+async function searchForEver(url: string, key: string): Promise<never> {
+  for (;;) {
+    const askedAt = systemClock.now();
+    const { refusals } = await searched(url, key, { query: QUERY });
+    process.stdout.write(`${JSON.stringify({ askedAt, ms: systemClock.now() - askedAt, refusals })}\n`);
+    await systemClock.sleep(PAUSE_MS);
+  }
+}
+
+/** Number of results, and of refusals before them. */
+async function searched(url: string, key: string, search: Readonly<Record<string, unknown>>) {
+  for (let refusals = 0; ; refusals++) {
+    const answer = await fetch(`${url}/v1/memories/search`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ ...search, mode: "hybrid" }),
+    });
+    const body = await answer.json();
+    if (answer.ok) return { results: (body as { readonly results: readonly unknown[] }).results.length, refusals };
+    if (answer.status !== 503) throw new Error(`a search was answered with ${answer.status}: ${JSON.stringify(body)}`);
+    await systemClock.sleep(PAUSE_MS);
   }
 }
 
