@@ -6,7 +6,7 @@ import { estimatedTokens, unitsWithin } from "../domain/language-model.ts";
 import { cutBefore } from "../kit/text-cut.ts";
 
 /** Smallest and greatest value of `max_tokens`. */
-export const TOKENS_MIN = 100;
+export const TOKENS_MIN = 250;
 const TOKENS_MAX = 100_000;
 /** Shortest beginning of a text that is worth showing, in tokens. */
 const EXCERPT_TOKENS_MIN = 24;
@@ -15,7 +15,9 @@ const LARGE_ATTRIBUTES = ["metadata", "tags", "externalId", "title"];
 /** Share of `max_tokens` that the attributes of one item of several may take. */
 const ATTRIBUTES_SHARE = 0.25;
 /** What attributes may take in any case, in tokens: ids, times and some tags. */
-const ATTRIBUTES_TOKENS_MIN = 120;
+const ATTRIBUTES_TOKENS_MIN = 100;
+/** What a result has besides its items, in tokens: names of fields, numbers and a note. */
+export const ENVELOPE_TOKENS = 75;
 
 /** The argument `max_tokens`. */
 export function MaxTokens(byDefault: number) {
@@ -84,14 +86,15 @@ export interface FittedItems<I> {
 }
 
 /**
- * The first items that fit into a number of tokens. The last one is cut if enough of its content fits; the first one is
- * always there, even if nothing but a few words of it fits.
- * @param resultTokensMax `max_tokens` of the result, if the items get only a part of it
+ * The first items that fit into a number of tokens. The last one is cut if enough of its content fits.
+ * @param resultTokensMax `max_tokens` of the result, of which the items get `tokensMax`
+ * @param needsFirst whether the first one is there even if nothing but a few words of it fits
  */
 export function firstFitting<I extends Item>(
   items: readonly I[],
   tokensMax: number,
-  resultTokensMax = tokensMax,
+  resultTokensMax: number,
+  needsFirst = true,
 ): FittedItems<I> {
   const kept: I[] = [];
   let tokens = 0;
@@ -101,18 +104,18 @@ export function firstFitting<I extends Item>(
     const { item, isLighter } = lightened(whole, resultTokensMax);
     const frame = tokensOf({ ...item, content: "" });
     const room = tokensMax - tokens - frame;
-    const isWhole = room >= 0 && !fitted(item.content, room).isCut;
+    const isWhole = tokensOf(item) <= tokensMax - tokens;
     if (isWhole) {
       kept.push(item);
       if (isLighter) lighter += 1;
-      tokens += frame + estimatedTokens(item.content);
+      tokens += tokensOf(item);
       continue;
     }
-    if (room < EXCERPT_TOKENS_MIN && kept.length > 0) return end(0);
+    if (room < EXCERPT_TOKENS_MIN && (kept.length > 0 || !needsFirst)) return end(0);
     const { text, isCut } = fitted(item.content, Math.max(EXCERPT_TOKENS_MIN, room));
     kept.push({ ...item, content: text });
     if (isLighter) lighter += 1;
-    tokens += frame + estimatedTokens(text);
+    tokens += tokensOf({ ...item, content: text });
     return end(isCut ? 1 : 0);
   }
   return end(0);

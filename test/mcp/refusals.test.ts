@@ -187,7 +187,7 @@ describe.each([...CLIENTS])("a tool called by a client of %s", (name) => {
       ["search_memories", { query: 7 }, "'query' must be a string"],
       ["search_memories", { query: "a", user_id: "ada" }, "Did you mean 'userId'?"],
       ["search_memories", { query: "a", limit: 101 }, "'limit' must be an integer of 1 to 100"],
-      ["search_memories", { query: "a", max_tokens: 99 }, "'max_tokens' must be an integer"],
+      ["search_memories", { query: "a", max_tokens: 249 }, "'max_tokens' must be an integer"],
       ["search_memories", { query: "a", mode: "best" }, "'mode' must be one of"],
       ["search_memories", { query: "a", filters: { colour: 1 } }, "colour"],
       ["search_memories", { query: "  " }, "say what to search for"],

@@ -5,7 +5,7 @@ import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
 import { type Json, memoryPath, OperationRefused, type Operations } from "../../api/operation-calls.ts";
 import { AgentId, Body, CallerId, OneOf, Optional, SessionId } from "../../api/schema/fields.ts";
-import { cutNote, type FittedItems, firstFitting, MaxTokens, tokensOf } from "../budget.ts";
+import { cutNote, ENVELOPE_TOKENS, firstFitting, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult } from "../memory-result.ts";
 import { READS, type Tool, tool } from "../tool.ts";
 
@@ -24,9 +24,6 @@ const TOPICS_MAX = 20;
 const NEWEST_SHARE = 0.5;
 /** Share of `max_tokens` that names may take. */
 const TOPICS_SHARE = 0.1;
-/** Tokens below which no linked memory is shown: its attributes alone take about as many. */
-const LINKED_TOKENS_MIN = 120;
-
 const Known = Type.Object({
   ...MemoryResult.properties,
   chosen: OneOf(["newest", "linked"], "newest: stored last; linked: shares entities with many of the newest"),
@@ -62,21 +59,19 @@ export const getProfile: Tool = tool({
     const linked = await readLinked(operations, ids, newest, scope);
 
     const topics = fittingNames(names, tokensMax * TOPICS_SHARE);
-    const room = tokensMax - tokensOf(topics);
-    const first = firstFitting(newest, Math.floor(room * NEWEST_SHARE), tokensMax);
-    const left = room - first.tokens;
-    const second = linked.length === 0 || left < LINKED_TOKENS_MIN ? NOTHING : firstFitting(linked, left, tokensMax);
+    const newestItems = newest.map((memory) => ({ ...memory, chosen: "newest" as const }));
+    const linkedItems = linked.map((memory) => ({ ...memory, chosen: "linked" as const }));
+    const room = tokensMax - ENVELOPE_TOKENS - tokensOf(topics);
+    const first = firstFitting(newestItems, Math.floor(room * NEWEST_SHARE), tokensMax);
+    const second = firstFitting(linkedItems, room - first.tokens, tokensMax, false);
     // what the linked ones left is for more of the newest
-    const more = firstFitting(newest, room - second.tokens, tokensMax);
+    const more = firstFitting(newestItems, room - second.tokens, tokensMax);
     const cut = more.cut + second.cut;
     const leftOut = more.leftOut + second.leftOut;
     const note = cutNote({ ...more, cut, leftOut, lighter: more.lighter + second.lighter }, tokensMax);
     return {
       ...(userId != null && { userId }),
-      memories: [
-        ...more.items.map((memory) => ({ ...memory, chosen: "newest" as const })),
-        ...second.items.map((memory) => ({ ...memory, chosen: "linked" as const })),
-      ],
+      memories: [...more.items, ...second.items],
       topics,
       has_more: page.has_more === true,
       ...(note !== null && { note }),
@@ -84,8 +79,6 @@ export const getProfile: Tool = tool({
     };
   },
 });
-
-const NOTHING: FittedItems<MemoryResult> = { items: [], tokens: 0, cut: 0, leftOut: 0, lighter: 0 };
 
 interface Graph {
   readonly entities: readonly { readonly name: string }[];

@@ -6,7 +6,7 @@ import { type Json, memoryPath } from "../../api/operation-calls.ts";
 import { Body, Optional } from "../../api/schema/fields.ts";
 import { ListMemories, QueryMemories, SearchMemories } from "../../api/schema/memories.ts";
 import { splitsPair } from "../../kit/text-cut.ts";
-import { cutNote, firstFitting, fitted, LIGHTER, lightened, MaxTokens, tokensOf } from "../budget.ts";
+import { cutNote, ENVELOPE_TOKENS, firstFitting, fitted, LIGHTER, lightened, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult, PassageResult, passageResult } from "../memory-result.ts";
 import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
 
@@ -15,6 +15,8 @@ const SEARCH_TOKENS = 4_000;
 const MEMORY_TOKENS = 8_000;
 /** Share of `max_tokens` that the attributes of a memory may take when it is read alone. */
 const MEMORY_ATTRIBUTES_SHARE = 0.5;
+/** What a list has besides its memories, in tokens: also a cursor. */
+const LIST_ENVELOPE_TOKENS = 2 * ENVELOPE_TOKENS;
 /** Tokens of an item of a list without its text. Used to share `max_tokens` among the texts. */
 const LISTED_TOKENS_MIN = 40;
 
@@ -41,7 +43,7 @@ export const searchMemories: Tool = tool({
     const answer = await operations.post("/v1/memories/search", body);
     const found = (answer.results as Json[]).map(passageResult);
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
-    const fitting = firstFitting(found, tokensMax);
+    const fitting = firstFitting(found, tokensMax - ENVELOPE_TOKENS, tokensMax);
     const note = cutNote(fitting, tokensMax);
     return { results: [...fitting.items], total_results: found.length, ...(note !== null && { note }) };
   },
@@ -67,9 +69,10 @@ export const askMemories: Tool = tool({
   run: async ({ max_tokens, ...body }, { operations }) => {
     const result = await operations.post("/v1/memories/query", body);
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
-    const { text: answer, isCut } = fitted(String(result.answer), tokensMax);
+    const room = tokensMax - ENVELOPE_TOKENS;
+    const { text: answer, isCut } = fitted(String(result.answer), room);
     const sources = (result.sources as Json[]).map((source, at) => ({ n: at + 1, ...passageResult(source) }));
-    const fitting = firstFitting(sources, Math.max(0, tokensMax - tokensOf(answer)), tokensMax);
+    const fitting = firstFitting(sources, room - tokensOf(answer), tokensMax, false);
     const note = isCut ? `The answer is cut, because of max_tokens ${tokensMax}.` : cutNote(fitting, tokensMax);
     const { tokens_used } = result.usage as { readonly tokens_used: number };
     return { answer, sources: [...fitting.items], tokens_used, ...(note !== null && { note }) };
@@ -107,7 +110,7 @@ export const getMemory: Tool = tool({
     const start = startOf(memory.content, offset ?? 0);
     const rest = memory.content.slice(start);
     const frame = tokensOf({ ...memory, content: "" });
-    const { text, isCut } = fitted(rest, Math.max(LISTED_TOKENS_MIN, tokensMax - frame));
+    const { text, isCut } = fitted(rest, Math.max(LISTED_TOKENS_MIN, tokensMax - ENVELOPE_TOKENS - frame));
     if (!isCut) return { ...memory, content: text, ...(lighterNote !== null && { note: lighterNote }) };
     const shown = text.slice(0, -1); // without the ellipsis
     const next_offset = start + shown.length;
@@ -151,10 +154,11 @@ export const listMemories: Tool = tool({
       };
     };
     let listed = await page(query.limit);
-    const fitting = numberFitting(listed.memories, tokensMax);
+    const room = tokensMax - LIST_ENVELOPE_TOKENS;
+    const fitting = numberFitting(listed.memories, room);
     const isShorter = fitting < listed.memories.length;
     if (isShorter) listed = await page(fitting); // so that the cursor goes on after the last memory that is shown
-    const { memories, isCut } = sharing(listed.memories, tokensMax);
+    const { memories, isCut } = sharing(listed.memories, room);
     const notes = [
       ...(isShorter ? [`Only ${fitting} memories fit into max_tokens ${tokensMax}; go on with the cursor.`] : []),
       ...(isCut ? ["Long texts are cut; get_memory reads them."] : []),
