@@ -87,7 +87,7 @@ function isIntact(folder: string): boolean {
 
 // Unpacks into a temporary folder and renames it, so that a folder with the final name is always complete.
 async function unpackTo(folder: string): Promise<void> {
-  process.stdout.write(`unpacking libraries and models into ${folder} (once per version) …\n`);
+  process.stderr.write(`unpacking libraries and models into ${folder} (once per version) …\n`);
   const fresh = `${folder}.${process.pid}`;
   rmSync(fresh, { recursive: true, force: true });
   mkdirSync(fresh, { mode: 0o700 });

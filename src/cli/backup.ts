@@ -19,7 +19,7 @@ import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { RateLimit } from "../kit/rate-limit.ts";
 import { rateOf } from "./byte-rate.ts";
-import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
+import { type CommandStart, directoryConfig } from "./command-start.ts";
 import { alignRows, Progress, readableDuration } from "./terminal.ts";
 
 /**
@@ -27,29 +27,6 @@ import { alignRows, Progress, readableDuration } from "./terminal.ts";
  * the lowest priority, 19, a backup of a busy server would hardly go on.
  */
 const NICENESS = 10;
-
-const KEY_HELP = [
-  ["--key-file FILE", "Encrypt with this key of at least 32 random bytes"],
-  ["MNEME_BACKUP_PASSPHRASE", "Encrypt with this passphrase (environment variable)"],
-] as const;
-
-/** Help for backup, as `[flag, description]`. */
-export const BACKUP_HELP: readonly (readonly [string, string])[] = [
-  ...DIRECTORY_HELP,
-  ["--rate NUMBER[K|M|G]", "Read at most this many bytes per second (default: unlimited)"],
-  ["--with-index", "Also keep the index, so that a restored server need not compute vectors again (larger)"],
-  ["--keep NUMBER", "Afterwards remove all backups but this many, the newest (default: remove none)"],
-  ...KEY_HELP,
-];
-
-/** Help for restore, as `[flag, description]`. */
-export const RESTORE_HELP: readonly (readonly [string, string])[] = [
-  ["--data-dir DIRECTORY", "Empty folder to restore into"],
-  ["--backup ID", "The backup to restore (default: the newest)"],
-  ["--list", "List the backups and what they contain, and restore nothing"],
-  ["--check", "Read the whole backup and check it, and restore nothing"],
-  ...KEY_HELP.map(([flag, text]) => [flag, text.replace("Encrypt", "Decrypt")] as const),
-];
 
 /**
  * Runs `mneme backup TARGET`.

@@ -7,13 +7,6 @@ import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { type CommandStart, directoryConfig } from "./command-start.ts";
 
-/** Help for forget, as `[flag, description]`. */
-export const FORGET_HELP: readonly (readonly [string, string])[] = [
-  ["--project PROJECT", "Id or name of the project of the memory or user (default: the default project)"],
-  ["--data-dir DIRECTORY", "Data directory of the running server (default: as for serve)"],
-  ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
-];
-
 const USAGE = "Usage: mneme forget memory|user|project ID";
 
 /**

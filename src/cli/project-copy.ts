@@ -8,7 +8,6 @@ import { createGzip } from "node:zlib";
 import { accepted } from "../compose/accepted.ts";
 import { linesOf, type StreamFailure } from "../compose/control.ts";
 import { type DataDirectory, openDataDirectory } from "../compose/data-directory.ts";
-import { openSourceDirectory } from "../compose/migration/source-directory.ts";
 import {
   EXPORT_TYPES,
   ExportError,
@@ -23,16 +22,8 @@ import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { readLines } from "../kit/lines.ts";
 import { createLog } from "../kit/log.ts";
 import { isRecord } from "../kit/record.ts";
-import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
+import { type CommandStart, directoryConfig } from "./command-start.ts";
 import { Progress, readableDuration } from "./terminal.ts";
-
-/** Help for the flags of export, as `[flag, description]`. */
-export const EXPORT_HELP: readonly (readonly [string, string])[] = [
-  ["--project PROJECT", "Id or name of the project (default: the default project)"],
-  ...DIRECTORY_HELP,
-  ["--vectors", "Export the vectors, too, so that an import need not compute them"],
-  ["--force", "Replace FILE if it exists"],
-];
 
 /** Lines that the counts in the header leave out. */
 const PARTS_OF_RECORDS = /^\{"type":"(file|vectors)"/;
@@ -61,14 +52,18 @@ export async function exportProject(argv: readonly string[], start: CommandStart
   if (named !== undefined) url.searchParams.set("project", named);
   const hasVectors = flags.has("--vectors");
   if (hasVectors) url.searchParams.set("vectors", "1");
-  const open = hasVectors ? openSourceDirectory : openDataDirectory;
-  return withDirectory(flags, start, open, async ({ control }) => {
-    const response = await accepted(control(new Request(url.href)));
-    const startedAt = performance.now();
-    const { records, bytes } = await writeLines(response, file);
-    const seconds = readableDuration(performance.now() - startedAt);
-    return `Exported ${records} ${records === 1 ? "record" : "records"} (${bytes} bytes) to ${file} in ${seconds}.`;
-  });
+  return withDirectory(
+    flags,
+    start,
+    hasVectors ? await openerWithIndexes(flags, start) : openDataDirectory,
+    async ({ control }) => {
+      const response = await accepted(control(new Request(url.href)));
+      const startedAt = performance.now();
+      const { records, bytes } = await writeLines(response, file);
+      const seconds = readableDuration(performance.now() - startedAt);
+      return `Exported ${records} ${records === 1 ? "record" : "records"} (${bytes} bytes) to ${file} in ${seconds}.`;
+    },
+  );
 }
 
 /**
@@ -140,10 +135,18 @@ export async function checkExport(file: string): Promise<ExportHeader> {
   return header;
 }
 
+type OpenDirectory = (...of: Parameters<typeof openDataDirectory>) => Promise<DataDirectory>;
+
+async function openerWithIndexes(flags: ReadonlyMap<string, string>, start: CommandStart): Promise<OpenDirectory> {
+  await start.unpack?.(directoryConfig(flags, start));
+  // loaded when it is needed, because it loads models and their unpacked libraries
+  return (await import("../compose/migration/source-directory.ts")).openSourceDirectory;
+}
+
 async function withDirectory<T>(
   flags: ReadonlyMap<string, string>,
   start: CommandStart,
-  open: typeof openSourceDirectory,
+  open: OpenDirectory,
   work: (directory: DataDirectory) => Promise<T>,
 ): Promise<T> {
   const directory = await open(directoryConfig(flags, start), systemClock, createLog("warn"));

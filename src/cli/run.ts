@@ -45,12 +45,14 @@ const IMPORT_FROM_FLAGS: FlagTable = {
 };
 const EXPORT_FLAGS: FlagTable = {
   title: "export FILE.jsonl[.gz], and of import of such a file (--data-dir, --config)",
-  rows: async () => (await import("./project-copy.ts")).EXPORT_HELP,
+  rows: async () => (await import("./keeping-help.ts")).EXPORT_HELP,
 };
 
 interface Command {
   /** Line in the help; null if the command is hidden. */
   readonly summary: string | null;
+  /** Whether the code of the command loads libraries that the single binary has to unpack before. */
+  readonly needsLibraries?: boolean;
   /** @returns the exit code */
   readonly run: (argv: readonly string[], distribution: Distribution) => Promise<number>;
   /**
@@ -66,24 +68,32 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { summary: "Start the server (the default)", run: runServe },
   import: {
     summary: "Import memories, documents, an exported project, or the exports of other products",
+    needsLibraries: true,
     run: runImport,
     flags: [IMPORT_FLAGS, IMPORT_FROM_FLAGS, EXPORT_FLAGS],
   },
-  export: { summary: "Export all that a project owns to a JSONL file", run: runExport, flags: [EXPORT_FLAGS] },
+  export: {
+    summary: "Export all that a project owns to a JSONL file",
+    needsLibraries: true,
+    run: runExport,
+    flags: [EXPORT_FLAGS],
+  },
   backup: {
     summary: "Back up all data to a folder or an S3 bucket, also while a server runs",
+    needsLibraries: true,
     run: runBackup,
     flags: [
       {
         title: "backup TARGET (a folder, or s3://BUCKET/PREFIX)",
-        rows: async () => (await import("./backup.ts")).BACKUP_HELP,
+        rows: async () => (await import("./keeping-help.ts")).BACKUP_HELP,
       },
     ],
   },
   restore: {
     summary: "Restore a backup into an empty folder, list backups, or check one",
+    needsLibraries: true,
     run: runRestore,
-    flags: [{ title: "restore TARGET", rows: async () => (await import("./backup.ts")).RESTORE_HELP }],
+    flags: [{ title: "restore TARGET", rows: async () => (await import("./keeping-help.ts")).RESTORE_HELP }],
   },
   migrate: {
     summary: "Move all data between a data directory and a PostgreSQL database",
@@ -92,13 +102,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   forget: {
     summary: "Erase a memory, a user or a project from all stores at once, with a receipt",
+    needsLibraries: true,
     run: runForget,
-    flags: [{ title: "forget memory|user|project ID", rows: async () => (await import("./forget.ts")).FORGET_HELP }],
+    flags: [
+      { title: "forget memory|user|project ID", rows: async () => (await import("./keeping-help.ts")).FORGET_HELP },
+    ],
   },
   verify: {
     summary: "Check all stores and indexes, also while a server runs, and repair them",
+    needsLibraries: true,
     run: runVerify,
-    flags: [{ title: "verify", rows: async () => (await import("./verify.ts")).VERIFY_HELP }],
+    flags: [{ title: "verify", rows: async () => (await import("./keeping-help.ts")).VERIFY_HELP }],
   },
   reindex: {
     summary: "Rebuild vectors, postings and entities from the texts, while searches go on",
@@ -163,6 +177,10 @@ export async function run(argv: readonly string[], distribution: Distribution): 
     if (first === "--version") return await runVersion();
     if (isNamed && command === undefined) {
       throw new UsageError(`Unknown command ${first}.${didYouMean(first, visibleCommands())} Try mneme help.`);
+    }
+    if (command?.needsLibraries === true) {
+      const { unpackLibraries } = await import("./unpacking.ts");
+      await unpackLibraries(argv.slice(1), startOf(distribution));
     }
     return await (command?.run ?? runServe)(isNamed ? argv.slice(1) : argv, distribution);
   } catch (error) {

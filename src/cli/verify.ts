@@ -17,15 +17,8 @@ import type {
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
-import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
+import { type CommandStart, directoryConfig } from "./command-start.ts";
 import { Progress } from "./terminal.ts";
-
-/** Help for the flags of verify, as `[flag, description]`. */
-export const VERIFY_HELP: readonly (readonly [string, string])[] = [
-  ["--repair", "Repair what can be repaired without loss; the rest is moved to quarantine/ or named"],
-  ...DIRECTORY_HELP,
-  ["--json", "Print the report as JSON"],
-];
 
 /** Exit codes of verify. */
 export const VERIFY_EXIT = { sound: 0, defects: 1, notChecked: 2 } as const;
