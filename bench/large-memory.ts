@@ -45,6 +45,8 @@ const BATCH = 500;
 const PAUSE_MS = 20;
 /** Time of the searches before the large memory is accepted. */
 const IDLE_MS = 5_000;
+/** Time of the searches after the large memory was found. */
+const AFTER_MS = 10_000;
 /** Time until a search that waits at the end of some work is answered. */
 const SETTLE_MS = 15_000;
 /** Title of the large memory. */
@@ -80,13 +82,15 @@ async function main(): Promise<void> {
     await searches.during("before", () => systemClock.sleep(IDLE_MS));
     const large = passages.slice(small);
     await searches.during("while it is published", () => publishing.publish([large]));
-    const { results } = await searched(node.url, node.key, { query: QUERY, filters: { title: TITLE } });
-    if (results === 0) throw new Error("a completed memory was not found on the other node");
-    await searches.during("later", () => systemClock.sleep(IDLE_MS));
-    await searches.stop();
-    const rows = searches.rows.map((row): Row => ({ chunks, small, ...row }));
+    await searches.during("after it was completed", async () => {
+      const { results } = await searched(node.url, node.key, { query: QUERY, filters: { title: TITLE } });
+      if (results === 0) throw new Error("a completed memory was not found on the other node");
+      await systemClock.sleep(AFTER_MS);
+    });
+    const measured = await searches.stop();
+    const rows = measured.map((row): Row => ({ chunks, small, ...row }));
     const header = ["searches", "s", "answers", "refusals", "p50 ms", "p95 ms", "longest ms"];
-    const shown = searches.rows.map((row) => Object.values(row).map(String));
+    const shown = measured.map((row) => Object.values(row).map(String));
     process.stdout.write(`${alignRows([header, ...shown], true).join("\n")}\n`);
     process.stdout.write(`text: ${(Buffer.byteLength(large.join("\n")) / 2 ** 20).toFixed(1)} MiB\n`);
     process.stdout.write(`load average of the machine: ${loadavg().map((load) => load.toFixed(1))}\n`);
@@ -190,7 +194,7 @@ function randomVectors(count: number, dimensions: number): Float32Array {
 
 /** Answers that a process of its own waits for, because this one is busy for seconds. */
 class Searches {
-  readonly rows: Row[] = [];
+  readonly #phases: { readonly searches: string; readonly startedAt: number; readonly endedAt: number }[] = [];
   readonly #process: Bun.Subprocess<"ignore", "pipe", "inherit">;
   readonly #answers: Waited[] = [];
   readonly #reading: Promise<void>;
@@ -201,26 +205,28 @@ class Searches {
     this.#reading = this.#read();
   }
 
-  /** Measures the searches while `work` runs. */
+  /** Counts the searches that begin while `work` runs. */
   async during<T>(searches: string, work: () => Promise<T>): Promise<T> {
     const startedAt = systemClock.now();
     const result = await work();
-    const seconds = Number(((systemClock.now() - startedAt) / 1_000).toFixed(1));
-    await systemClock.sleep(SETTLE_MS); // a search that is waiting belongs to this work
-    const answers = this.#answers.filter(
-      ({ askedAt }) => askedAt >= startedAt && askedAt < startedAt + seconds * 1_000,
-    );
-    const ms = answers.map((answer) => answer.ms);
-    const refusals = answers.reduce((sum, answer) => sum + answer.refusals, 0);
-    const at = (share: number) => Math.round(percentile(share, ms));
-    const longestMs = Math.round(Math.max(...ms));
-    this.rows.push({ searches, seconds, answers: ms.length, refusals, p50Ms: at(0.5), p95Ms: at(0.95), longestMs });
+    this.#phases.push({ searches, startedAt, endedAt: systemClock.now() });
     return result;
   }
 
-  async stop(): Promise<void> {
+  /** Ends the searches, and returns a row for each phase. */
+  async stop(): Promise<readonly Row[]> {
+    await systemClock.sleep(SETTLE_MS); // a search that waits is counted, too
     this.#process.kill();
     await this.#reading;
+    return this.#phases.map(({ searches, startedAt, endedAt }): Row => {
+      const answers = this.#answers.filter(({ askedAt }) => askedAt >= startedAt && askedAt < endedAt);
+      const ms = answers.map((answer) => answer.ms);
+      const refusals = answers.reduce((sum, answer) => sum + answer.refusals, 0);
+      const at = (share: number) => Math.round(percentile(share, ms));
+      const seconds = Number(((endedAt - startedAt) / 1_000).toFixed(1));
+      const longestMs = Math.round(Math.max(...ms));
+      return { searches, seconds, answers: ms.length, refusals, p50Ms: at(0.5), p95Ms: at(0.95), longestMs };
+    });
   }
 
   async #read(): Promise<void> {
