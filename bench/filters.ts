@@ -62,7 +62,7 @@ async function main(): Promise<void> {
     process.stderr.write(`${count} memories stored in ${Math.round(performance.now() - fillStarted)} ms\n`);
     const { index } = await ProjectIndex.open({
       directory: join(directory, "project"),
-      ...{ newModel: { dimensions: 8, fingerprint: "bench" }, hnswMinChunks: 1_000_000 },
+      ...{ newModel: { dimensions: 8, fingerprint: "bench" } },
     });
     const opening = await measureOpening(index, memories, projectId);
     const showing = measureShowing(index, memories, projectId);

@@ -116,7 +116,7 @@ async function openNode(url: string, folder: string) {
   const directory = join(folder, "projects");
   mkdirSync(directory);
   const index = new FollowedChunkIndex({
-    ...{ directory, archive: texts, log, models: [model], hnswMinChunks: 1_000_000, memoryMax: null },
+    ...{ directory, archive: texts, log, models: [model], memoryMax: null },
     ...{ shared, clock: systemClock },
     quarantine: new Quarantine(join(folder, "quarantine"), systemClock),
     reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),

@@ -111,7 +111,7 @@ async function openIndex(folder: string) {
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
   let nextChunkKey = 1n;
   const index = new EmbeddedChunkIndex({
-    ...{ directory, archive, log, models: [MODEL], hnswMinChunks: 1_000_000 },
+    ...{ directory, archive, log, models: [MODEL] },
     quarantine: new Quarantine(join(folder, "quarantine"), systemClock),
     reserveChunkKeys: (count) => {
       nextChunkKey += BigInt(count);

@@ -74,7 +74,6 @@ export interface Config {
   readonly embedderUpgrade: EmbedderUpgrade;
   /** Maximum number of chunks per second while the model of a project changes; null: no limit. */
   readonly embedderChangeRate: number | null;
-  readonly hnswMinChunks: number;
   /** See `SearchAdmissionOptions.budgetFactor`. */
   readonly searchBudget: number;
   /** See `RetrievalParts.rerankDeadlineMs`. */
@@ -229,12 +228,6 @@ export const SETTINGS = {
         return rate === 0 ? null : rate;
       },
     },
-  ),
-  hnswMinChunks: setting<number>(
-    "hnsw-min-chunks",
-    "NUMBER",
-    "Number of chunks in scope above which vector search uses HNSW instead of a scan",
-    integer(1, 1_000_000_000, 1_000_000),
   ),
   searchBudget: setting<number>(
     "search-budget",
@@ -436,7 +429,6 @@ export function parseConfig(
     rerankDeadline: read(SETTINGS.rerankDeadline),
     defaultPlan: read(SETTINGS.defaultPlan),
     embedderChangeRate: read(SETTINGS.embedderChangeRate),
-    hnswMinChunks: read(SETTINGS.hnswMinChunks),
     rateLimits: read(SETTINGS.rateLimits),
     trustedProxies: read(SETTINGS.trustedProxies),
     corsOrigins: read(SETTINGS.corsOrigins),

@@ -23,7 +23,6 @@ import { benchEmbedder, benchTokenizer } from "./models.ts";
 
 /** Number of texts that are embedded in one call, as in ingestion. */
 const SLICE = 64;
-const HNSW_MIN_CHUNKS = 1_000_000;
 
 /** The project of every index built here. */
 export const PROJECT = "prj_bench" as ProjectId;
@@ -114,7 +113,6 @@ export async function openVariant(
     quarantine: new Quarantine(join(directory, "quarantine"), systemClock),
     log: createLog("silent"),
     models: [embedder],
-    hnswMinChunks: HNSW_MIN_CHUNKS,
     reserveChunkKeys: (count) => {
       nextKey += BigInt(count);
       return nextKey - BigInt(count);

@@ -109,7 +109,6 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
     quarantine: new Quarantine(join(dataDir, "quarantine"), systemClock),
     log,
     models: [embedders.default],
-    hnswMinChunks: config.hnswMinChunks,
     reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
   });
   opening.defer(() => index.close());

@@ -41,8 +41,6 @@ pub struct ProjectOptions {
     pub directory: PathBuf,
     /// Embedding model of a new project. A project that exists keeps its own.
     pub new_model: VectorModel,
-    /// Maximum number of admissible chunks for which a vector search scans all of them instead of using HNSW.
-    pub hnsw_min_chunks: usize,
 }
 
 /// Differences between the chunks that are indexed and the expected chunks, which should be. All lists are in ascending
@@ -95,9 +93,9 @@ impl Project {
     /// published again.
     pub fn open(options: ProjectOptions) -> Result<(Project, Vec<String>)> {
         let memory_table = Arc::new(MemoryTable::default());
-        let ProjectOptions { directory, new_model, hnsw_min_chunks } = options;
+        let ProjectOptions { directory, new_model } = options;
         let text_directory = directory.join(TEXT_FOLDER);
-        let set_options = SetOptions { directory: directory.clone(), new_model, hnsw_min_chunks };
+        let set_options = SetOptions { directory: directory.clone(), new_model };
         let open_text = || -> Result<(TextIndex, EntityGraph, Vec<String>)> {
             let (text, repairs) = TextIndex::open(&text_directory, Arc::clone(&memory_table))?;
             let mut graph = EntityGraph::default();

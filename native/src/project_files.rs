@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::text::directory::META;
 use crate::text::index::TextIndex;
-use crate::vectors::hnsw::is_snapshot_file;
 use crate::vectors::log::LOG_FILE;
 use crate::vectors::set_file::SET_FILE;
 use crate::vectors::sets::VectorSets;
@@ -64,7 +63,6 @@ fn list_vectors(directory: &Path, sets: &[String]) -> Result<ProjectFiles> {
             let path = format!("{set}/{name}");
             match name.as_str() {
                 LOG_FILE | SET_FILE => {}
-                name if is_snapshot_file(name) => files.add(directory, path),
                 name if is_temporary(name) => {}
                 _ => files.orphaned.push(path),
             }

@@ -103,16 +103,11 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     quarantine: new StoreQuarantine(dataDir, clock.now()),
   });
   let followed: FollowedChunkIndex | null = null;
-  const openIndex = indexOpener(
-    stores,
-    { ...parts, hnswMinChunks: config.hnswMinChunks },
-    closers,
-    (all, embedders) => {
-      const memoryMax = config.indexMemoryMax;
-      followed = new FollowedChunkIndex({ ...all, ...followParts(stores, embedders, clock), memoryMax });
-      return followed;
-    },
-  );
+  const openIndex = indexOpener(stores, parts, closers, (all, embedders) => {
+    const memoryMax = config.indexMemoryMax;
+    followed = new FollowedChunkIndex({ ...all, ...followParts(stores, embedders, clock), memoryMax });
+    return followed;
+  });
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     coordination: sharedCoordination(agreed, clock),

@@ -382,12 +382,12 @@ function createModelChanger(
   const { jobs, extractions, accounts, projectModels: store } = stores;
   const { embedders, preparer } = parts.models;
   const { index } = parts;
-  const { embedderChangeRate: chunksPerSecond, embedderUpgrade, hnswMinChunks } = config;
+  const { embedderChangeRate: chunksPerSecond, embedderUpgrade } = config;
   const builder = new VectorBuilder({ index, jobs, extractions, preparer, clock, chunksPerSecond });
   const upgrades = embedderUpgrade === "auto";
   return new ModelChanger({
     ...{ store, accounts, index, embedders, builder },
-    ...{ freeSpace, hnswMinChunks, upgrades, clock, log },
+    ...{ freeSpace, upgrades, clock, log },
     isMine: () => parts.tasks.isMine("model changes"),
     isShared: parts.storage.coordination !== null,
   });

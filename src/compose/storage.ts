@@ -149,7 +149,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   const damagedFiles = new Quarantine(join(config.dataDir, "quarantine"), clock);
   damagedFiles.prune();
   const parts = { directory: projectsPath, archive: texts, quarantine: damagedFiles, log };
-  const openIndex = indexOpener(stores, { ...parts, hnswMinChunks: config.hnswMinChunks }, closers);
+  const openIndex = indexOpener(stores, parts, closers);
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     projectsHere: null,
@@ -182,7 +182,7 @@ export async function flushAccounts({ stores, whyClosed }: Pick<Storage, "stores
 }
 
 /** The parts of an index that do not depend on the embedders. */
-type LocalIndexParts = Pick<EmbeddedIndexParts, "directory" | "archive" | "quarantine" | "log" | "hnswMinChunks">;
+type LocalIndexParts = Pick<EmbeddedIndexParts, "directory" | "archive" | "quarantine" | "log">;
 
 /** Makes the function that opens the index of these stores with `create`. `closers` close the index. */
 export function indexOpener(

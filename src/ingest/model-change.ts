@@ -38,8 +38,6 @@ export interface ModelChangerParts {
   readonly builder: VectorBuilder;
   /** Free space of the disk with the index, and of the machine's memory. */
   readonly freeSpace: () => Promise<Space>;
-  /** Number of chunks above which a project has an HNSW graph. */
-  readonly hnswMinChunks: number;
   /** Whether this process changes models. Another one may do it. Default: yes. */
   readonly isMine?: () => Eventually<boolean>;
   /** Whether other processes use the projects too. Then the store knows their models. Default: no. */
@@ -226,10 +224,9 @@ export class ModelChanger {
   }
 
   async #checkSpace(project: ProjectIndex, { id, dimensions }: Embedder): Promise<void> {
-    const { hnswMinChunks, freeSpace } = this.#parts;
-    const { missingChunks, chunks } = await project.missingVectors();
-    const needed = spaceOfVectors(missingChunks, dimensions, chunks > hnswMinChunks);
-    const lack = lackOfSpace(id, missingChunks, needed, await freeSpace());
+    const { missingChunks } = await project.missingVectors();
+    const needed = spaceOfVectors(missingChunks, dimensions);
+    const lack = lackOfSpace(id, missingChunks, needed, await this.#parts.freeSpace());
     if (lack !== null) throw new ChangeFailed(lack);
   }
 

@@ -6,8 +6,6 @@ const MiB = 1024 * 1024;
 const RECORD_BYTES = 24;
 /** Bytes of a row in memory besides its vector: keys, log record, and the range of its memory; vectors double. */
 const ROW_BYTES = 48;
-/** Bytes of a node of the HNSW graph besides its bf16 vector: its key and its links on all levels. */
-const NODE_BYTES = 320;
 /** Bytes that must stay free for everything else. */
 const DISK_RESERVE_BYTES = 64 * MiB;
 const MEMORY_RESERVE_BYTES = 128 * MiB;
@@ -19,16 +17,14 @@ export interface Space {
 }
 
 /**
- * Upper bound of the space that vectors of `chunks` chunks take: the log on disk, and for the HNSW graph two snapshots,
- * because the new one replaces the old one only when it is complete; in memory the int8 vectors, binary codes and keys,
- * and the graph, whose capacity doubles when it is full.
- * @param hasGraph whether the project is large enough for an HNSW graph
+ * Upper bound of the space that vectors of `chunks` chunks take: the log on disk; in memory the 4-bit vectors in whole
+ * cache lines, binary codes and keys.
  */
-export function spaceOfVectors(chunks: number, dimensions: number, hasGraph: boolean): Space {
-  const node = hasGraph ? 2 * (2 * dimensions + NODE_BYTES) : 0;
+export function spaceOfVectors(chunks: number, dimensions: number): Space {
+  const vector = Math.ceil(dimensions / 128) * 64;
   return {
-    diskBytes: chunks * (2 * dimensions + RECORD_BYTES + node),
-    memoryBytes: chunks * (dimensions + Math.ceil(dimensions / 8) + ROW_BYTES + node),
+    diskBytes: chunks * (2 * dimensions + RECORD_BYTES),
+    memoryBytes: chunks * (vector + Math.ceil(dimensions / 8) + ROW_BYTES),
   };
 }
 

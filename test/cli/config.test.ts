@@ -49,7 +49,6 @@ describe("sources", () => {
       modelRuntime: "auto",
       embedderUpgrade: "auto",
       embedderChangeRate: null,
-      hnswMinChunks: 1_000_000,
     });
     expect(start({}).dataDir).toEndWith("/data/store");
   });

@@ -42,7 +42,7 @@ describe("commands", () => {
       expect(tables.slice(0, 2)).toEqual(["", expect.stringMatching(new RegExp(`^Flags of ${command}\\b.*:$`))]);
       expect(general).toContain(tables.join("\n"));
       for (const flag of flags) expect(stdout).toContain(`\n  ${flag} `);
-      expect(stdout).not.toContain("--hnsw-min-chunks");
+      expect(stdout).not.toContain("--search-budget");
     }
   });
   test("version prints the version", () => {

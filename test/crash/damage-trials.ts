@@ -64,8 +64,7 @@ const READY_TIMEOUT_MS = 60_000;
 const ENDS_WITHIN_MS = 60_000;
 /** Searches per trial. Each takes some tens of milliseconds. */
 const SEARCHES_MAX = 40;
-/** With few chunks the index has an HNSW graph, whose files are damaged too. */
-const ENVIRONMENT = { ...WRITER_ENVIRONMENT, MNEME_EMBEDDER: ENGLISH, MNEME_HNSW_MIN_CHUNKS: "40" } as const;
+const ENVIRONMENT = { ...WRITER_ENVIRONMENT, MNEME_EMBEDDER: ENGLISH } as const;
 const FLAGS = ["--lanes", "1", "--log-level", "silent"] as const;
 
 /** Starts a server on a data directory of a trial or a fixture. */

@@ -24,7 +24,6 @@ chunkIndexContract("Embedded", async () => {
       quarantine: new Quarantine(join(folder.path, "quarantine"), systemClock),
       log: createLog("silent"),
       models: [MODEL, OTHER_MODEL],
-      hnswMinChunks: 1_000_000,
       reserveChunkKeys: async (count) => {
         await Promise.resolve();
         const first = nextChunkKey;

@@ -56,7 +56,6 @@ async function open(folder: string, countDamaged: (passages: number) => void = (
     quarantine: new Quarantine(join(folder, "quarantine"), systemClock),
     log,
     models: [MODEL, OTHER_MODEL],
-    hnswMinChunks: 1_000_000,
     countDamaged,
     reserveChunkKeys: (count) => {
       nextChunkKey += BigInt(count);

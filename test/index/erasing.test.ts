@@ -39,7 +39,6 @@ beforeEach(async () => {
     quarantine: new Quarantine(join(home.path, "quarantine"), systemClock),
     log,
     models: [MODEL],
-    hnswMinChunks: 1_000_000,
     countDamaged: () => undefined,
     reserveChunkKeys: (count) => {
       nextChunkKey += BigInt(count);

@@ -358,7 +358,6 @@ export async function openIngestHarness(
         quarantine: new Quarantine(join(folder, "quarantine"), clock),
         log,
         models: [embedder, otherEmbedder],
-        hnswMinChunks: 1_000_000,
         reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),
       }),
   );

@@ -46,7 +46,7 @@ afterEach(async () => {
   await harness.close();
 });
 
-type Options = Partial<Pick<ModelChangerParts, "freeSpace" | "upgrades" | "embedders" | "hnswMinChunks">> &
+type Options = Partial<Pick<ModelChangerParts, "freeSpace" | "upgrades" | "embedders">> &
   Partial<Pick<VectorBuilderParts, "chunksPerSecond">>;
 
 function startChanger({ chunksPerSecond = null, ...options }: Options = {}): ModelChanger {
@@ -56,7 +56,6 @@ function startChanger({ chunksPerSecond = null, ...options }: Options = {}): Mod
     builder: new VectorBuilder({ index, jobs, extractions, preparer, clock, chunksPerSecond }),
     freeSpace: async () => PLENTY,
     upgrades: false,
-    hnswMinChunks: 1_000_000,
     ...options,
   });
   changer.start();

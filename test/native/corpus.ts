@@ -12,8 +12,6 @@ export const DIMENSIONS = 24;
 export const FINGERPRINT = "model-a";
 /** Model of every project in these tests. */
 export const MODEL: VectorModel = { fingerprint: FINGERPRINT, dimensions: DIMENSIONS };
-/** Value of `hnswMinChunks` for tests that do not test HNSW. No corpus in these tests has so many chunks. */
-export const SCAN_ONLY = 1_000_000;
 
 /** Seed of the random tests: `MNEME_TEST_SEED=<n>` repeats a run. */
 export const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
-import { chunkKeysOf, MODEL, SCAN_ONLY, SEED } from "./corpus.ts";
+import { chunkKeysOf, MODEL, SEED } from "./corpus.ts";
 
 setDefaultTimeout(120_000);
 const KILLS = Number(process.env.MNEME_TEST_KILLS ?? 12);
@@ -41,7 +41,6 @@ test(`after a kill -9 at any point of a round, everything acknowledged is there 
     const options = {
       directory: folder.path,
       newModel: MODEL,
-      hnswMinChunks: SCAN_ONLY,
     };
     const { index, repairs } = await ProjectIndex.open(options);
     expect([point, repairs.filter((sentence) => !sentence.includes("unfinished append"))]).toEqual([point, []]);

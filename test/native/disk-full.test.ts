@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { NativeError } from "../../src/adapters/native/addon.ts";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
-import { chunkKeysOf, FINGERPRINT, live, MODEL, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
+import { chunkKeysOf, FINGERPRINT, live, MODEL, publication, vectorOf } from "./corpus.ts";
 
 setDefaultTimeout(120_000);
 const DISK_MB = 24;
@@ -28,7 +28,6 @@ test.skipIf(disk === null)(
     const options = {
       directory: join(disk.path, "project"),
       newModel: MODEL,
-      hnswMinChunks: SCAN_ONLY,
     };
     let { index } = await ProjectIndex.open(options);
     const publish = (memoryKey: bigint) => {

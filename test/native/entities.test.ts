@@ -6,7 +6,7 @@ import { NativeError } from "../../src/adapters/native/addon.ts";
 import type { GraphHits, KnownEntities, ProjectIndexOptions } from "../../src/adapters/native/addon-types.ts";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
-import { live, MODEL, SCAN_ONLY, vectorOf } from "./corpus.ts";
+import { live, MODEL, vectorOf } from "./corpus.ts";
 
 const cleanups: (() => void | Promise<void>)[] = [];
 afterEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 async function open(directory = newFolder(), options: Partial<ProjectIndexOptions> = {}): Promise<ProjectIndex> {
-  const settings = { newModel: MODEL, hnswMinChunks: SCAN_ONLY };
+  const settings = { newModel: MODEL };
   const { index, repairs } = await ProjectIndex.open({ directory, ...settings, ...options });
   expect(repairs).toEqual([]);
   cleanups.push(() => index.close().catch((cause) => expect(cause).toBeInstanceOf(NativeError)));

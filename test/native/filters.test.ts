@@ -14,7 +14,7 @@ import {
 import type { JsonObject } from "../../src/domain/memory.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
-import { FINGERPRINT, live, MODEL, publication, SCAN_ONLY, SEED, vectorOf } from "./corpus.ts";
+import { FINGERPRINT, live, MODEL, publication, SEED, vectorOf } from "./corpus.ts";
 
 const FILTERS = Number(process.env.MNEME_TEST_CASES ?? 50_000);
 const MEMORIES = 24;
@@ -26,7 +26,6 @@ beforeAll(async () => {
   const options = {
     directory: folder.path,
     newModel: MODEL,
-    hnswMinChunks: SCAN_ONLY,
   };
   index = (await ProjectIndex.open(options)).index;
   const memoryKeys = Array.from({ length: MEMORIES }, (_, at) => BigInt(at + 1));

@@ -11,7 +11,7 @@ import { isRecord } from "../../src/kit/record.ts";
 import { detectLanguage } from "../../src/preparation/language.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";
-import { DIMENSIONS, live, MODEL, SCAN_ONLY, unitVector } from "./corpus.ts";
+import { DIMENSIONS, live, MODEL, unitVector } from "./corpus.ts";
 
 const SETS = join(import.meta.dir, "../languages");
 const LANGUAGES = ["zh", "ja", "ko", "th", "ru", "de", "ar", "hi"];
@@ -90,7 +90,7 @@ async function measured(texts: readonly Text[], queries: readonly JudgedQuery[])
 /** The ids of the texts that each query finds, best first, at most `DEPTH`. */
 async function searched(texts: readonly Text[], questions: readonly string[]): Promise<string[][]> {
   const { path, remove } = temporaryFolder();
-  const options = { directory: path, newModel: MODEL, hnswMinChunks: SCAN_ONLY };
+  const options = { directory: path, newModel: MODEL };
   const { index } = await ProjectIndex.open(options);
   try {
     await publish(index, texts);

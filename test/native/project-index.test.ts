@@ -10,8 +10,7 @@ import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
-import { until } from "../support/until.ts";
-import { chunkKeysOf, DIMENSIONS, FINGERPRINT, live, MODEL, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
+import { chunkKeysOf, DIMENSIONS, FINGERPRINT, live, MODEL, publication, vectorOf } from "./corpus.ts";
 
 /** A filter that every memory matches. */
 const ANYTHING = filterJson(parseFilter({}));
@@ -31,7 +30,6 @@ async function open(directory: string, options: Partial<ProjectIndexOptions> = {
   const opened = await ProjectIndex.open({
     directory,
     newModel: MODEL,
-    hnswMinChunks: SCAN_ONLY,
     ...options,
   });
   expect(opened.repairs).toEqual([]);
@@ -333,21 +331,6 @@ describe("contents", () => {
   });
 });
 
-describe("large sets", () => {
-  test("are searched by HNSW once its graph is ready, with the same hits", async () => {
-    const index = await open(folder(), { hnswMinChunks: 300 });
-    const memoryKeys = Array.from({ length: 600 }, (_, at) => BigInt(at + 1));
-    const { chunks, vectors } = publication(memoryKeys, 1, 2);
-    await index.publish(keys(...memoryKeys), chunks, live(vectors));
-    show(index, memoryKeys);
-    await until("a graph of all chunks", () => index.stats().hnswReady && index.stats().hnswChunks === 1_200);
-    for (const chunk of chunks.filter((_, at) => at % 40 === 0)) {
-      const hits = await index.searchVectors(FINGERPRINT, vectorOf(chunk.chunkKey), index.admit(null, 1), 1);
-      expect([...hits.chunkKeys]).toEqual([chunk.chunkKey]);
-    }
-  });
-});
-
 describe("a publication so large that it is passed to the core in slices", () => {
   const LARGE = 1_000;
 
@@ -511,7 +494,7 @@ describe("refusals", () => {
       { fingerprint: "two\nlines", dimensions: DIMENSIONS },
       { fingerprint: "", dimensions: DIMENSIONS },
     ]) {
-      const opening = () => ProjectIndex.open({ directory: folder(), newModel: model, hnswMinChunks: SCAN_ONLY });
+      const opening = () => ProjectIndex.open({ directory: folder(), newModel: model });
       expect(await refusal(opening)).toBe("invalid");
     }
   });
@@ -547,7 +530,6 @@ describe("refusals", () => {
     const opening = ProjectIndex.open({
       directory: join(directory, "file"),
       newModel: { fingerprint: "x", dimensions: 4 },
-      hnswMinChunks: SCAN_ONLY,
     });
     expect(await refusal(() => opening)).toBe("io");
   });
@@ -566,7 +548,6 @@ describe("damage", () => {
     const opened = await ProjectIndex.open({
       directory,
       newModel: MODEL,
-      hnswMinChunks: SCAN_ONLY,
     });
     cleanups.push(() => opened.index.close());
     return opened;

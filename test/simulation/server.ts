@@ -118,7 +118,6 @@ export class Server {
       ...{ store: projectModels, accounts, index, embedders, clock, log },
       builder: new VectorBuilder({ index, jobs, extractions, preparer, clock, chunksPerSecond: null }),
       freeSpace: async () => ({ diskBytes: 1e12, memoryBytes: 1e12 }),
-      hnswMinChunks: 1_000,
       upgrades: false,
     });
     const wakeIngest = () => this.#worker.wake();

@@ -11,7 +11,7 @@ import { until } from "./until.ts";
 export interface ServerOptions {
   /** Data folder. Default: a new one, which `stop` and disposal remove. */
   readonly dataDir?: string;
-  /** Additional environment variables, such as `MNEME_HNSW_MIN_CHUNKS`; null removes a variable. */
+  /** Additional environment variables, such as `MNEME_SEARCH_BUDGET`; null removes a variable. */
   readonly environment?: Readonly<Record<string, string | null>>;
   /** Additional flags. */
   readonly flags?: readonly string[];

@@ -24,8 +24,6 @@ pub struct ProjectIndexOptions {
     pub directory: String,
     /// Embedding model of a new project. A project that exists keeps its own (`models`).
     pub new_model: VectorModel,
-    /// Number of admissible chunks above which a vector search uses HNSW. Up to this number, it scans all of them.
-    pub hnsw_min_chunks: u32,
 }
 
 /// Differences between the chunks that are indexed and the expected chunks, which should be. All lists are in ascending
@@ -86,10 +84,6 @@ pub struct ProjectIndexStats {
     pub dead_chunks: f64,
     /// Size of the vector log, in bytes.
     pub log_bytes: f64,
-    /// Number of chunks in the HNSW graph; 0 if there is no graph.
-    pub hnsw_chunks: f64,
-    /// Whether an HNSW graph is ready, for searches in large admissible sets.
-    pub hnsw_ready: bool,
 }
 
 /// An open project.
@@ -111,7 +105,6 @@ pub fn open_project<'env>(env: &'env Env, options: ProjectIndexOptions) -> napi:
         let (project, repairs) = Project::open(ProjectOptions {
             directory: PathBuf::from(options.directory),
             new_model: options.new_model.to_core(),
-            hnsw_min_chunks: options.hnsw_min_chunks as usize,
         })?;
         Ok(OpenedProject { project, repairs })
     })
@@ -227,8 +220,6 @@ impl NativeIndex {
             entity_records: entity_records as f64,
             dead_chunks: vectors.dead_chunks as f64,
             log_bytes: vectors.log_bytes as f64,
-            hnsw_chunks: vectors.hnsw_chunks as f64,
-            hnsw_ready: vectors.is_hnsw_ready,
         })
     }
 

@@ -29,8 +29,7 @@ impl MemorySet {
         }
     }
 
-    /// Whether the ordinal is in the set. An ordinal beyond the end of the bitmap is not. Must never panic, because
-    /// USearch calls this function from C++.
+    /// Whether the ordinal is in the set. An ordinal beyond the end of the bitmap is not.
     #[inline]
     pub fn contains(&self, ordinal: u32) -> bool {
         match self.words.get(ordinal as usize / 64) {

@@ -34,7 +34,7 @@ const FILTER_TIME_MAX: Duration = Duration::from_secs(5);
 /// millisecond.
 const DESCRIBE_BATCH: usize = 64;
 
-/// Refuses the two reserved keys: 0 means "none", and `u64::MAX` marks free slots in USearch.
+/// Refuses the two reserved keys: 0 means "none", and `u64::MAX` is left for tables that mark free slots with it.
 pub fn check_key(what: &str, key: u64) -> Result<()> {
     match key {
         0 | u64::MAX => Err(Error::invalid(format!("{what} {key} is reserved; keys are 1 to 2^64-2"))),

@@ -1,5 +1,5 @@
 //! Binary codes of vectors: one bit per component, which is 1 if the component is positive. The first pass of a scan
-//! compares these codes and selects the rows whose int8 vectors the second pass reads. `int8_matrix` decides how many
+//! compares these codes and selects the rows whose 4-bit vectors the second pass reads. `int4_matrix` decides how many
 //! rows are selected. Measurements: docs/measurements.md, "Binary codes first".
 
 use half::bf16;
@@ -7,6 +7,7 @@ use half::bf16;
 use crate::vectors::kernels::{self, CodeTable, GROUP_ROWS, TABLE_BYTES};
 use crate::vectors::row_blocks::RowBlocks;
 use crate::vectors::row_set::{RowSet, rows_of_group, set_bits};
+use crate::vectors::scan_threads::{PART_ROWS, ScanThreads};
 
 /// Number of bits of a code that are looked up in one table.
 const TABLE_BITS: usize = 4;
@@ -19,11 +20,13 @@ const QUERY_CLAMP_DEVIATIONS: f32 = 2.6;
 /// Query components are scaled and rounded to integers from -7 to 7.
 const QUERY_LEVEL_MAX: f32 = 7.0;
 
-/// Cost of scoring the codes of one group, as the number of rows whose int8 scan takes as long. For a sparse set,
-/// scoring the groups can take longer than the int8 scan of the rows that it saves; then codes are not used. With the
-/// value 2, codes are used for a set of every tenth row, but hardly for a sparser one (14,500 rows in 4,350 groups,
-/// 4,096 rows selected). Measurements agree with that.
-const GROUP_COST_ROWS: usize = 2;
+/// Cost of scoring the codes of one group, as the number of rows whose 4-bit scan takes as long: 80 ns, and 20 ns per
+/// row. For a sparse set, scoring the groups can take longer than the 4-bit scan of the rows that it saves; then codes
+/// are not used. With the value 4, codes are used for a set of every fifth row, but not for one of every tenth.
+const GROUP_COST_ROWS: usize = 4;
+
+/// Number of groups in a part of a scan.
+const PART_GROUPS: usize = PART_ROWS / GROUP_ROWS;
 
 /// The binary codes of all rows. `GROUP_ROWS` consecutive rows form a group, whose codes are interleaved in the way in
 /// which `kernels::score_binary_codes` reads them.
@@ -60,22 +63,34 @@ impl BinaryCodes {
 
     /// The rows among `rows` whose codes agree best with a unit query `[dimensions]`, in the order of `rows`: `wanted`
     /// rows, and all other rows with the same score as the worst of them. `None` if scoring the codes would take longer
-    /// than the int8 scan of all rows.
-    pub fn best_rows(&self, query: &[f32], rows: &RowSet, wanted: usize) -> Option<Vec<u32>> {
+    /// than the 4-bit scan of all rows.
+    pub fn best_rows(&self, query: &[f32], rows: &RowSet, wanted: usize, threads: &ScanThreads) -> Option<Vec<u32>> {
         if wanted + rows.groups().len() * GROUP_COST_ROWS > rows.len() {
             return None;
         }
         let components = quantise_query(query);
         let tables = code_tables(&components);
-        let mut scores = Vec::with_capacity(rows.groups().len());
-        self.groups.with_layout(|layout| kernels::score_binary_codes(layout, rows.groups(), &tables, &mut scores));
         let score_max: u16 = components.iter().map(|component| u16::from(component.unsigned_abs())).sum();
-        let floor = score_floor(&scores, rows.masks(), score_max, wanted);
-        let mut best = Vec::with_capacity(wanted + wanted / 8);
-        for ((group, mask), scores) in rows.groups().iter().zip(rows.masks()).zip(&scores) {
-            best.extend(rows_of_group(*group, mask & kernels::mask_at_least(scores, floor)));
-        }
-        Some(best)
+        let (groups, masks) = (rows.groups(), rows.masks());
+        // One allocation for all threads: the system fills a large one with huge pages. That saves 1.5 ms for a million
+        // rows.
+        let mut scores = vec![[0; GROUP_ROWS]; groups.len()];
+        let counts = self.groups.with_layout(|layout| {
+            threads.map_slices(&mut scores, PART_GROUPS, |first, scores| {
+                let part = first..first + scores.len();
+                kernels::score_binary_codes(layout, &groups[part.clone()], &tables, scores);
+                count_scores(scores, &masks[part], score_max)
+            })
+        });
+        let floor = score_floor(&counts, score_max, wanted);
+        let best = threads.map_parts(groups.len(), PART_GROUPS, |part| {
+            let mut best = Vec::with_capacity(wanted / counts.len() * 2);
+            for ((group, mask), scores) in groups[part.clone()].iter().zip(&masks[part.clone()]).zip(&scores[part]) {
+                best.extend(rows_of_group(*group, mask & kernels::mask_at_least(scores, floor)));
+            }
+            best
+        });
+        Some(best.concat())
     }
 
     /// How similar the codes of all rows are: 0 if every component is positive in half of the rows, 1 if all codes are
@@ -130,10 +145,9 @@ fn code_tables(components: &[i8]) -> Vec<CodeTable> {
     tables
 }
 
-/// The largest score that at least `wanted` of the rows selected by `masks` reach; 0 if fewer rows are selected. Scores
-/// are between 0 and `score_max`. The function counts rows for each score instead of sorting them, because there are
-/// only a few thousand different scores.
-fn score_floor(scores: &[[u16; GROUP_ROWS]], masks: &[u32], score_max: u16, wanted: usize) -> u16 {
+/// For each score up to `score_max`, the number of rows among those selected by `masks` that have it. There are only a
+/// few thousand different scores, so counting rows is faster than sorting them.
+fn count_scores(scores: &[[u16; GROUP_ROWS]], masks: &[u32], score_max: u16) -> Vec<u32> {
     // Even and odd rows have separate counters. With one counter, the processor would wait between two rows with equal
     // scores.
     let mut counts = vec![[0u32; 2]; usize::from(score_max) + 1];
@@ -147,9 +161,19 @@ fn score_floor(scores: &[[u16; GROUP_ROWS]], masks: &[u32], score_max: u16, want
             set_bits(*mask).for_each(|bit| counts[usize::from(scores[bit as usize])][0] += 1);
         }
     }
+    counts.into_iter().map(|[even, odd]| even + odd).collect()
+}
+
+/// The largest score that at least `wanted` rows reach; 0 if there are fewer rows. `counts` has the rows of each part
+/// by score, from 0 to `score_max`.
+fn score_floor(counts: &[Vec<u32>], score_max: u16, wanted: usize) -> u16 {
+    let mut totals = vec![0usize; usize::from(score_max) + 1];
+    for counts in counts {
+        totals.iter_mut().zip(counts).for_each(|(total, count)| *total += *count as usize);
+    }
     let mut rows = 0;
-    let floor = counts.iter().rposition(|[even, odd]| {
-        rows += (even + odd) as usize;
+    let floor = totals.iter().rposition(|count| {
+        rows += count;
         rows >= wanted
     });
     floor.unwrap_or(0) as u16
@@ -185,9 +209,10 @@ mod tests {
             let set: RowSet = rows.iter().copied().collect();
             for wanted in [1, 50, 300] {
                 let expected: Vec<u32> = rows.iter().copied().filter(|row| score(*row) >= scores[wanted - 1]).collect();
-                assert_eq!(codes.best_rows(&query, &set, wanted), Some(expected.clone()));
+                assert_eq!(codes.best_rows(&query, &set, wanted, &ScanThreads::only_own()), Some(expected.clone()));
                 let copied: RowSet = rows.iter().map(|row| 999 - row).collect();
-                let mut found = copy.best_rows(&query, &copied, wanted).expect("codes are used");
+                let mut found =
+                    copy.best_rows(&query, &copied, wanted, &ScanThreads::only_own()).expect("codes are used");
                 found.iter_mut().for_each(|row| *row = 999 - *row);
                 found.sort_unstable();
                 let mut expected = expected;
@@ -220,10 +245,10 @@ mod tests {
         let mut codes = BinaryCodes::new(64);
         (0..1_000).for_each(|_| codes.push(&to_bf16(&vector)));
         let all: RowSet = (0..1_000).collect();
-        assert_eq!(codes.best_rows(&vector, &all, 10), Some((0..1_000).collect()));
-        assert_eq!(codes.best_rows(&vector, &all, 1_000), None);
-        assert_eq!(codes.best_rows(&vector, &RowSet::default(), 10), None);
+        assert_eq!(codes.best_rows(&vector, &all, 10, &ScanThreads::only_own()), Some((0..1_000).collect()));
+        assert_eq!(codes.best_rows(&vector, &all, 1_000, &ScanThreads::only_own()), None);
+        assert_eq!(codes.best_rows(&vector, &RowSet::default(), 10, &ScanThreads::only_own()), None);
         let sparse: RowSet = (0..1_000).step_by(GROUP_ROWS).collect();
-        assert_eq!(codes.best_rows(&vector, &sparse, 1), None);
+        assert_eq!(codes.best_rows(&vector, &sparse, 1, &ScanThreads::only_own()), None);
     }
 }

@@ -1,5 +1,5 @@
-//! The inner loops (SIMD kernels) of the vector scan, one per instruction set. This is the only file of the module with
-//! `unsafe`, which SIMD instructions need. `searcher` and `row_table` decide which rows are scanned.
+//! The inner loops (SIMD kernels) of the vector scan, one per instruction set. SIMD instructions need
+//! `unsafe`. `searcher` and `row_table` decide which rows are scanned.
 
 use half::bf16;
 
@@ -8,12 +8,12 @@ use half::bf16;
 pub const CACHE_LINE_BYTES: usize = 64;
 
 /// Number of rows between the row that is scanned and the row that is prefetched into the cache. The hardware cannot
-/// predict which rows of a sparse set come next. Eight rows of 384 bytes are 48 cache lines, about as many as one core
-/// can load at the same time.
-const PREFETCH_ROWS: usize = 8;
+/// predict which rows of a sparse set come next. Sixteen rows of 192 bytes are 48 cache lines, about as many as one
+/// core can load at the same time.
+const PREFETCH_ROWS: usize = 16;
 
 /// Number of rows per block of memory. It is a constant, because the scan divides by it for every row. At 384
-/// dimensions a block has 6 MB of int8 vectors.
+/// dimensions a block has 6 MB of 4-bit vectors.
 pub const BLOCK_ROWS: usize = 16_384;
 
 /// Collects the rows with the highest scores in a scan. It uses memory in proportion to `limit`.
@@ -53,6 +53,12 @@ impl TopRows {
         }
     }
 
+    /// The best `limit` rows of several collectors.
+    pub fn merged(collectors: Vec<TopRows>, limit: usize) -> TopRows {
+        let rows = collectors.into_iter().flat_map(|collector| collector.rows).collect();
+        TopRows { limit, threshold: i32::MIN, rows }
+    }
+
     /// Returns the best rows, in no particular order.
     pub fn into_rows(mut self) -> Vec<u32> {
         self.shrink();
@@ -60,10 +66,11 @@ impl TopRows {
     }
 }
 
-/// Rows of bytes in memory, as `RowBlocks` stores them.
-///
-/// In rows of int8 vectors a component `c` in -127..=127 is stored as the unsigned byte `c + 128`, because the
-/// dot-product instructions take one unsigned and one signed operand.
+/// Number of components of 4-bit vectors per cache line.
+pub const LINE_COMPONENTS: usize = 2 * CACHE_LINE_BYTES;
+
+/// Rows of bytes in memory, as `RowBlocks` stores them. `Int4Matrix` describes rows of 4-bit vectors, and `BinaryCodes`
+/// rows of binary codes.
 #[derive(Debug, Clone, Copy)]
 pub struct RowLayout<'rows> {
     /// Blocks of `BLOCK_ROWS` rows each.
@@ -80,12 +87,12 @@ impl<'rows> RowLayout<'rows> {
     }
 }
 
-/// Computes the dot product of a query with each of `rows` and offers the rows to `top`. `query` has `row_bytes`
-/// components, padded with zeros. The `+ 128` of `RowLayout` may add the same constant to all scores of a query, which
-/// does not affect comparisons.
+/// Computes the dot product of a query with each of `rows`, which are 4-bit vectors, and offers the rows to `top`.
+/// `query` has two components for every byte of a row. The components of a row are taken as the unsigned numbers 0 to
+/// 15, which adds the same constant to all scores of a query and does not affect comparisons.
 pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
-    assert!(query.len() == layout.row_bytes, "a query must be as long as a padded row");
-    assert!(query.len().is_multiple_of(CACHE_LINE_BYTES), "rows must be padded to whole cache lines");
+    assert!(query.len() == 2 * layout.row_bytes, "a query must be as long as a padded row");
+    assert!(query.len().is_multiple_of(LINE_COMPONENTS), "rows must be padded to whole cache lines");
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -130,15 +137,16 @@ pub fn has_fast_code_lookup() -> bool {
     false
 }
 
-/// For each group, appends the scores of its rows to `scores`. The score of a row is the sum of its entries in
-/// `tables`, which has one table for every four bits of the code. One row of `layout` has the codes of a whole group. A
-/// code has at most 4,096 bits, so that sums fit 16 bits.
+/// Stores the scores of the rows of each group in `scores`, which is as long as `groups`. The score of a row is the sum
+/// of its entries in `tables`, which has one table for every four bits of the code. One row of `layout` has the codes
+/// of a whole group. A code has at most 4,096 bits, so that sums fit 16 bits.
 pub fn score_binary_codes(
     layout: RowLayout<'_>,
     groups: &[u32],
     tables: &[CodeTable],
-    scores: &mut Vec<[u16; GROUP_ROWS]>,
+    scores: &mut [[u16; GROUP_ROWS]],
 ) {
+    assert!(scores.len() == groups.len(), "there must be scores for every group");
     assert!(tables.len() * TABLE_BYTES == layout.row_bytes, "there must be one table for every four bits");
     assert!(tables.len().is_multiple_of(WORD_TABLES), "codes must be padded to whole words");
     #[cfg(target_arch = "x86_64")]
@@ -169,10 +177,10 @@ fn score_binary_codes_portable(
     layout: RowLayout<'_>,
     groups: &[u32],
     tables: &[CodeTable],
-    scores: &mut Vec<[u16; GROUP_ROWS]>,
+    scores: &mut [[u16; GROUP_ROWS]],
 ) {
-    scores.extend(groups.iter().map(|group| {
-        let mut sums = [0; GROUP_ROWS];
+    for (group, sums) in groups.iter().zip(scores) {
+        *sums = [0; GROUP_ROWS];
         let (lower, upper) = sums.split_at_mut(TABLE_BYTES);
         for (bytes, table) in layout.row(*group).as_chunks::<TABLE_BYTES>().0.iter().zip(tables) {
             for (row, byte) in bytes.iter().enumerate() {
@@ -180,21 +188,28 @@ fn score_binary_codes_portable(
                 upper[row] += u16::from(table[usize::from(byte >> 4)]);
             }
         }
-        sums
-    }));
+    }
 }
 
 fn scan_portable(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
     for row in rows {
-        let products =
-            layout.row(*row).iter().zip(query).map(|(byte, component)| i32::from(*byte) * i32::from(*component));
-        top.offer(products.sum(), *row);
+        let lines = layout.row(*row).chunks_exact(CACHE_LINE_BYTES).zip(query.chunks_exact(LINE_COMPONENTS));
+        let sums = lines.map(|(line, query)| {
+            let (lower, upper) = query.split_at(CACHE_LINE_BYTES);
+            let lower = line.iter().zip(lower).map(|(byte, component)| i32::from(byte & 15) * i32::from(*component));
+            let upper = line.iter().zip(upper).map(|(byte, component)| i32::from(byte >> 4) * i32::from(*component));
+            lower.sum::<i32>() + upper.sum::<i32>()
+        });
+        top.offer(sums.sum(), *row);
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{CACHE_LINE_BYTES, CodeTable, GROUP_ROWS, PREFETCH_ROWS, RowLayout, TABLE_BYTES, TopRows, WORD_TABLES};
+    use super::{
+        CACHE_LINE_BYTES, CodeTable, GROUP_ROWS, LINE_COMPONENTS, PREFETCH_ROWS, RowLayout, TABLE_BYTES, TopRows,
+        WORD_TABLES,
+    };
     use std::arch::x86_64::*;
 
     /// Number of rows that are scanned together. The processor computes their sums in parallel, and one comparison
@@ -254,15 +269,21 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m512i; ROWS] {
+        let low_bits = _mm512_set1_epi8(0x0f);
         let mut sums = [_mm512_setzero_si512(); ROWS];
-        for (index, part) in query.chunks_exact(CACHE_LINE_BYTES).enumerate() {
-            // SAFETY: 64 readable bytes.
-            let query_part = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
+        for (index, part) in query.as_chunks::<LINE_COMPONENTS>().0.iter().enumerate() {
+            // SAFETY: 64 readable bytes each.
+            let (lower_query, upper_query) = unsafe {
+                (_mm512_loadu_si512(part.as_ptr().cast()), _mm512_loadu_si512(part[CACHE_LINE_BYTES..].as_ptr().cast()))
+            };
             for (sum, row) in sums.iter_mut().zip(rows) {
                 let line = &row[index * CACHE_LINE_BYTES..][..CACHE_LINE_BYTES];
                 // SAFETY: 64 readable bytes.
-                let row_part = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
-                *sum = _mm512_dpbusd_epi32(*sum, row_part, query_part);
+                let line = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+                let lower = _mm512_and_si512(line, low_bits);
+                let upper = _mm512_and_si512(_mm512_srli_epi16::<4>(line), low_bits);
+                *sum = _mm512_dpbusd_epi32(*sum, lower, lower_query);
+                *sum = _mm512_dpbusd_epi32(*sum, upper, upper_query);
             }
         }
         sums
@@ -275,12 +296,12 @@ mod x86 {
         layout: RowLayout<'_>,
         groups: &[u32],
         tables: &[CodeTable],
-        scores: &mut Vec<[u16; GROUP_ROWS]>,
+        scores: &mut [[u16; GROUP_ROWS]],
     ) {
         /// Number of tables per step: one for each half of a register.
         const STEP: usize = 2;
         let low_bits = _mm256_set1_epi8(0x0f);
-        for group in groups {
+        for (group, rows) in groups.iter().zip(scores) {
             let (steps, _) = layout.row(*group).as_chunks::<{ STEP * TABLE_BYTES }>();
             let mut sums = [_mm256_setzero_si256(); 2];
             let words = steps.chunks_exact(WORD_TABLES / STEP).zip(tables.chunks_exact(WORD_TABLES));
@@ -302,13 +323,11 @@ mod x86 {
                     *sum = _mm256_add_epi16(*sum, _mm256_add_epi16(even, odd));
                 }
             }
-            let mut rows = [0u16; GROUP_ROWS];
             // SAFETY: 64 writable bytes.
             unsafe {
                 _mm256_storeu_si256(rows.as_mut_ptr().cast(), sums[0]);
                 _mm256_storeu_si256(rows[TABLE_BYTES..].as_mut_ptr().cast(), sums[1]);
             }
-            scores.push(rows);
         }
     }
 
@@ -333,11 +352,11 @@ mod x86 {
             for offset in 0..ROWS_AT_ONCE {
                 prefetch(&layout, rows, index * ROWS_AT_ONCE + offset);
             }
-            let sums = signed_dot_products(group.map(|row| layout.row(row)), query);
+            let sums = small_dot_products(group.map(|row| layout.row(row)), query);
             offer_group(group, sums, top);
         }
         for row in rest {
-            let [sum] = signed_dot_products([layout.row(*row)], query);
+            let [sum] = small_dot_products([layout.row(*row)], query);
             let pairs = _mm256_hadd_epi32(sum, sum);
             let pairs = _mm256_hadd_epi32(pairs, pairs);
             let total = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
@@ -345,25 +364,32 @@ mod x86 {
         }
     }
 
-    /// Eight partial sums of the dot product of each row with the query. The bytes of rows are converted to signed ones
-    /// here, so no constant is added to the scores. The 8-bit multiply-add instruction adds two products, which cannot
-    /// saturate with magnitudes of at most 127.
+    /// Eight partial sums of the dot product of each row with the query. The 8-bit multiply-add instruction adds two
+    /// products of at most 15 × 127; four of these sums fit 16 bits.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn signed_dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m256i; ROWS] {
-        const STEP: usize = 32;
-        let (bias, ones) = (_mm256_set1_epi8(i8::MIN), _mm256_set1_epi16(1));
+    fn small_dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m256i; ROWS] {
+        const STEP: usize = CACHE_LINE_BYTES / 2;
+        let (low_bits, ones) = (_mm256_set1_epi8(0x0f), _mm256_set1_epi16(1));
         let mut sums = [_mm256_setzero_si256(); ROWS];
-        for (index, part) in query.chunks_exact(STEP).enumerate() {
-            // SAFETY: 32 readable bytes.
-            let query_part = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
-            let magnitudes = _mm256_abs_epi8(query_part);
+        for (index, part) in query.as_chunks::<LINE_COMPONENTS>().0.iter().enumerate() {
+            // SAFETY: 32 readable bytes each.
+            let query_parts: [__m256i; LINE_COMPONENTS / STEP] =
+                std::array::from_fn(|at| unsafe { _mm256_loadu_si256(part[at * STEP..][..STEP].as_ptr().cast()) });
             for (sum, row) in sums.iter_mut().zip(rows) {
-                let bytes = &row[index * STEP..][..STEP];
-                // SAFETY: 32 readable bytes.
-                let row_part = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
-                let signed = _mm256_sign_epi8(_mm256_xor_si256(row_part, bias), query_part);
-                let pairs = _mm256_maddubs_epi16(magnitudes, signed);
+                let line = &row[index * CACHE_LINE_BYTES..][..CACHE_LINE_BYTES];
+                // SAFETY: 32 readable bytes each.
+                let [first, second] =
+                    [0, STEP].map(|start| unsafe { _mm256_loadu_si256(line[start..][..STEP].as_ptr().cast()) });
+                let upper = |bytes| _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low_bits);
+                let pairs = [
+                    _mm256_maddubs_epi16(_mm256_and_si256(first, low_bits), query_parts[0]),
+                    _mm256_maddubs_epi16(_mm256_and_si256(second, low_bits), query_parts[1]),
+                    _mm256_maddubs_epi16(upper(first), query_parts[2]),
+                    _mm256_maddubs_epi16(upper(second), query_parts[3]),
+                ];
+                let pairs =
+                    _mm256_add_epi16(_mm256_add_epi16(pairs[0], pairs[1]), _mm256_add_epi16(pairs[2], pairs[3]));
                 *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pairs, ones));
             }
         }
@@ -450,19 +476,24 @@ mod tests {
     fn every_instruction_set_finds_the_same_rows_as_plain_arithmetic() {
         let mut chance = Chance::new();
         let (row_bytes, rows) = (3 * CACHE_LINE_BYTES, BLOCK_ROWS as u32 + 100);
-        let extreme = |chance: &mut Chance| [1u8, 128, 255, (chance.bits() % 255 + 1) as u8][chance.below(4)];
+        let extreme = |chance: &mut Chance| [0u8, 15, 255, chance.bits() as u8][chance.below(4)];
         let blocks: Vec<Vec<u8>> =
             (0..2).map(|_| (0..BLOCK_ROWS * row_bytes).map(|_| extreme(&mut chance)).collect()).collect();
         let blocks: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
         let layout = RowLayout { blocks: &blocks, row_bytes };
-        let query: Vec<i8> = (0..row_bytes).map(|_| (i32::from(extreme(&mut chance)) - 128) as i8).collect();
+        let query: Vec<i8> =
+            (0..2 * row_bytes).map(|_| [-127, 127, chance.bits() as i8 / 2][chance.below(3)]).collect();
         let subset: Vec<u32> = (0..rows).filter(|_| chance.below(3) > 0).collect();
 
+        let component = |row: &[u8], at: usize| {
+            let byte = row[at / LINE_COMPONENTS * CACHE_LINE_BYTES + at % CACHE_LINE_BYTES];
+            i32::from(if at % LINE_COMPONENTS < CACHE_LINE_BYTES { byte & 15 } else { byte >> 4 })
+        };
         let mut expected: Vec<(i32, u32)> = subset
             .iter()
             .map(|row| {
-                let bytes = layout.row(*row).iter();
-                (bytes.zip(&query).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum(), *row)
+                let products = query.iter().enumerate().map(|(at, x)| component(layout.row(*row), at) * i32::from(*x));
+                (products.sum(), *row)
             })
             .collect();
         expected.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -489,7 +520,7 @@ mod tests {
         }
     }
 
-    type CodeScan = unsafe fn(RowLayout<'_>, &[u32], &[CodeTable], &mut Vec<[u16; GROUP_ROWS]>);
+    type CodeScan = unsafe fn(RowLayout<'_>, &[u32], &[CodeTable], &mut [[u16; GROUP_ROWS]]);
 
     #[test]
     fn every_instruction_set_scores_binary_codes_like_plain_arithmetic() {
@@ -524,7 +555,7 @@ mod tests {
             let expected: Vec<[u16; GROUP_ROWS]> =
                 groups.iter().map(|group| std::array::from_fn(|row| plain(*group, row))).collect();
             for (name, scan) in &scans {
-                let mut scores = Vec::new();
+                let mut scores = vec![[7; GROUP_ROWS]; groups.len()];
                 // SAFETY: only instruction sets that the processor has were listed.
                 unsafe { scan(layout, &groups, &tables, &mut scores) };
                 assert_eq!(scores, expected, "{name}, {words} words");

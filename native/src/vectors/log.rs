@@ -68,7 +68,6 @@ pub struct VectorLog {
     path: PathBuf,
     file: VectorReader,
     fingerprint: String,
-    epoch: u64,
     records: u64,
     /// Whether the file may contain bytes of a failed append after the last record.
     has_unclean_tail: bool,
@@ -123,12 +122,6 @@ impl VectorLog {
     /// Number of records, including tombstones and damaged records. The next record gets this number.
     pub fn records(&self) -> u64 {
         self.records
-    }
-
-    /// A random number that identifies the numbering of the records. A new log gets one, and each compaction replaces
-    /// it.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
     }
 
     /// The size of the file in bytes.
@@ -187,7 +180,7 @@ impl VectorLog {
     }
 
     /// Compacts the log: writes a new log with only the given records, in the given order, syncs it, and replaces this
-    /// log by it. Record numbers begin at 0 again, under a new epoch. Existing readers still read the old file. After
+    /// log by it. Record numbers begin at 0 again. Existing readers still read the old file. After
     /// an error this log is unchanged and stays in use.
     pub fn compact(&mut self, keep: impl Iterator<Item = u64>) -> Result<()> {
         let temporary = self.path.with_extension("compacting");
@@ -250,7 +243,6 @@ impl VectorLog {
             path: path.to_owned(),
             file: VectorReader { file: std::sync::Arc::new(file), dimensions: header.dimensions },
             fingerprint: header.fingerprint,
-            epoch: header.epoch,
             records,
             has_unclean_tail: false,
             needs_directory_sync: false,
@@ -739,15 +731,14 @@ mod tests {
     }
 
     #[test]
-    fn compaction_keeps_only_the_given_records_under_a_new_epoch() {
+    fn compaction_keeps_only_the_given_records_under_new_numbers() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
         let path = directory.path().join("log");
         let entries = written(&path, 10, &mut chance);
         let (mut log, _, _) = open(&path).expect("an undamaged log");
-        let (old_epoch, old_reader) = (log.epoch(), log.reader());
+        let old_reader = log.reader();
         log.compact([1, 4, 7].into_iter()).expect("room on the disk");
         let mut expected: Vec<Entry> = [1, 4, 7].map(|at: usize| entries[at].clone()).to_vec();
-        assert_ne!(log.epoch(), old_epoch);
         let more = Entry::random(&mut chance);
         append(&mut log, std::slice::from_ref(&more));
         expected.push(more);

@@ -29,6 +29,15 @@ impl RowSet {
         }
     }
 
+    /// All rows of several sets, in their order. No row may be in two of them.
+    pub fn joined(parts: Vec<RowSet>) -> Self {
+        RowSet {
+            rows: parts.iter().map(RowSet::len).sum(),
+            groups: parts.iter().flat_map(|part| &part.groups).copied().collect(),
+            masks: parts.iter().flat_map(|part| &part.masks).copied().collect(),
+        }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows

@@ -3,10 +3,11 @@
 
 use crate::filters::memory_set::MemorySet;
 use crate::filters::memory_table::MemoryTable;
-use crate::vectors::int8_matrix::Int8Matrix;
+use crate::vectors::int4_matrix::Int4Matrix;
 use crate::vectors::kernels::GROUP_ROWS;
 use crate::vectors::log::{ERASED_CHUNK, Record};
 use crate::vectors::row_set::RowSet;
+use crate::vectors::scan_threads::{PART_ROWS, ScanThreads};
 
 /// If a set contains at least one in this many of all memories, its rows are found by checking every row. For a smaller
 /// set, they are found memory by memory.
@@ -15,13 +16,12 @@ const DENSE_SET_DIVISOR: usize = 2;
 /// Ordinal that marks a dead row, whose chunk was removed or replaced. No set contains it.
 const DEAD_ORDINAL: u32 = u32::MAX;
 
-/// The rows of a project. Each record of the log that stores a vector is one row, in the order of the log. So reading a
-/// log again always gives the same row numbers, which the HNSW graph uses as keys. Rows are never removed, only marked
-/// as dead; `compacted` makes a new table.
+/// The rows of a project. Each record of the log that stores a vector is one row, in the order of the log. Rows are
+/// never removed, only marked as dead; `compacted` makes a new table.
 #[derive(Debug)]
 pub struct RowTable {
     dimensions: usize,
-    vectors: Int8Matrix,
+    vectors: Int4Matrix,
     chunk_keys: Vec<u64>,
     ordinals: Vec<u32>,
     records: Vec<u32>,
@@ -53,7 +53,7 @@ impl RowTable {
     pub fn new(dimensions: usize) -> Self {
         RowTable {
             dimensions,
-            vectors: Int8Matrix::new(dimensions),
+            vectors: Int4Matrix::new(dimensions),
             chunk_keys: Vec::new(),
             ordinals: Vec::new(),
             records: Vec::new(),
@@ -99,13 +99,6 @@ impl RowTable {
         self.ordinals[row as usize] != DEAD_ORDINAL
     }
 
-    /// Whether a row is alive and its memory is in the set. Returns false if the row does not exist. Never panics,
-    /// because C++ code calls it.
-    #[inline]
-    pub fn is_live_in(&self, row: u32, set: &MemorySet) -> bool {
-        self.ordinals.get(row as usize).is_some_and(|ordinal| set.contains(*ordinal))
-    }
-
     /// Number of live rows of a memory.
     pub fn memory_row_count(&self, ordinal: u32) -> usize {
         self.ranges.get(ordinal as usize).map_or(0, |range| range.count as usize)
@@ -127,16 +120,20 @@ impl RowTable {
     }
 
     /// The live rows of all memories in a set.
-    pub fn rows_of_set(&self, set: &MemorySet) -> RowSet {
+    pub fn rows_of_set(&self, set: &MemorySet, threads: &ScanThreads) -> RowSet {
         if set.len() >= self.ranges.len() / DENSE_SET_DIVISOR {
             // Reads all rows in the order of their addresses.
-            let mut rows = RowSet::with_capacity(self.len());
-            for (group, ordinals) in self.ordinals.chunks(GROUP_ROWS).enumerate() {
-                let in_group = ordinals.iter().enumerate();
-                let mask = in_group.fold(0, |mask, (row, ordinal)| mask | u32::from(set.contains(*ordinal)) << row);
-                rows.push_group(group as u32, mask);
-            }
-            return rows;
+            let parts = threads.map_parts(self.len(), PART_ROWS, |part| {
+                let mut rows = RowSet::with_capacity(part.len());
+                let first_group = part.start / GROUP_ROWS;
+                for (group, ordinals) in self.ordinals[part].chunks(GROUP_ROWS).enumerate() {
+                    let in_group = ordinals.iter().enumerate();
+                    let mask = in_group.fold(0, |mask, (row, ordinal)| mask | u32::from(set.contains(*ordinal)) << row);
+                    rows.push_group((first_group + group) as u32, mask);
+                }
+                rows
+            });
+            return RowSet::joined(parts);
         }
         let mut rows = RowSet::default();
         for range in set.iter().filter_map(|ordinal| self.ranges.get(ordinal as usize)) {
@@ -145,14 +142,9 @@ impl RowTable {
         rows
     }
 
-    /// See `Int8Matrix::search`.
-    pub fn search(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
-        self.vectors.search(query, rows, limit)
-    }
-
-    /// See `Int8Matrix::search_without_codes`.
-    pub fn search_without_codes(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
-        self.vectors.search_without_codes(query, rows, limit)
+    /// See `Int4Matrix::search`.
+    pub fn search(&self, query: &[f32], rows: &RowSet, limit: usize, threads: &ScanThreads) -> Vec<u32> {
+        self.vectors.search(query, rows, limit, threads)
     }
 
     /// The dead rows whose vector is still in the log, with their records.
@@ -258,7 +250,7 @@ mod tests {
         assert_eq!(table.live_count(), expected.len());
         // All memories except one. Many of their rows are dead.
         let others: MemorySet = model.keys().skip(1).map(|key| memory_table.ordinal(*key)).collect();
-        let found = table.rows_of_set(&others);
+        let found = table.rows_of_set(&others, &ScanThreads::only_own());
         let mut keys: Vec<u64> = found.iter().map(|row| table.origin(row).chunk_key).collect();
         keys.sort_unstable();
         let mut expected: Vec<u64> = model.values().skip(1).flatten().copied().collect();
@@ -267,7 +259,11 @@ mod tests {
         for (memory_key, chunks) in &model {
             let mut set = MemorySet::default();
             set.insert(memory_table.ordinal(*memory_key));
-            let found: Vec<u64> = table.rows_of_set(&set).iter().map(|row| table.origin(row).chunk_key).collect();
+            let found: Vec<u64> = table
+                .rows_of_set(&set, &ScanThreads::only_own())
+                .iter()
+                .map(|row| table.origin(row).chunk_key)
+                .collect();
             assert_eq!(&found, chunks);
             let ordinal = memory_table.ordinal(*memory_key);
             assert_eq!(table.memory_row_count(ordinal), chunks.len());

@@ -27,8 +27,6 @@ pub struct SetOptions {
     pub directory: PathBuf,
     /// Model of the first set of a new project.
     pub new_model: VectorModel,
-    /// See `VectorOptions`.
-    pub hnsw_min_chunks: usize,
 }
 
 /// The models of the sets of a project.
@@ -70,7 +68,7 @@ pub struct VectorSets {
     memory_table: Arc<MemoryTable>,
     open: RwLock<OpenSets>,
     file: Mutex<SetFile>,
-    /// Thread that closes the set of the last swap or deletion.
+    /// Thread that releases the set of the last swap or deletion.
     retiring: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -244,15 +242,11 @@ impl VectorSets {
         live.erase_removed()?;
         building.map_or(Ok(()), |building| building.erase_removed())?;
         let Some(kept) = self.file().previous.clone() else { return Ok(()) };
-        // Without a graph: the set is only open for this change.
-        let options = SetOptions { hnsw_min_chunks: usize::MAX, ..self.options.clone() };
-        let (kept, _) = open_set(&options, &kept, &self.memory_table)?;
+        let (kept, _) = open_set(&self.options, &kept, &self.memory_table)?;
         let has_live: FxHashSet<u32> = live.chunks().into_iter().map(|(_, ordinal)| ordinal).collect();
         let gone = kept.chunks().into_iter().map(|(_, ordinal)| ordinal).filter(|ordinal| !has_live.contains(ordinal));
         let gone: FxHashSet<u32> = gone.collect();
-        let erased = kept.remove(&self.memory_table.memory_keys(gone)).and_then(|()| kept.erase_removed());
-        kept.close();
-        erased
+        kept.remove(&self.memory_table.memory_keys(gone)).and_then(|()| kept.erase_removed())
     }
 
     /// Begins to build a set of this model beside the live one; does nothing if it is being built already. The set that
@@ -403,25 +397,18 @@ impl VectorSets {
         Ok(())
     }
 
-    /// Ends all threads of the sets. Searches in progress finish.
+    /// Waits until the folders of deleted sets are gone. Searches in progress finish.
     pub fn close(&self) {
-        let (live, building) = self.both();
-        live.close();
-        if let Some(building) = building {
-            building.close();
-        }
         self.wait_for_retiring();
     }
 
-    /// Closes a set and deletes a folder on a thread of its own, because closing waits for the HNSW builder thread. A
-    /// folder that cannot be deleted is deleted when the project is opened next.
+    /// Releases a set and deletes a folder on a thread of its own, because both can take long for a large set. A folder
+    /// that cannot be deleted is deleted when the project is opened next.
     fn retire(&self, set: Option<Arc<VectorIndex>>, deleted: Option<SetEntry>) {
         self.wait_for_retiring();
         let folder = deleted.map(|entry| self.options.directory.join(entry.folder));
         let thread = std::thread::spawn(move || {
-            if let Some(set) = set {
-                set.close();
-            }
+            drop(set);
             if let Some(folder) = folder {
                 delete_folder(&folder);
             }
@@ -508,9 +495,8 @@ fn open_set(
     memory_table: &Arc<MemoryTable>,
 ) -> Result<(VectorIndex, Vec<String>)> {
     let VectorModel { fingerprint, dimensions } = model.clone();
-    let (directory, hnsw_min_chunks) = (options.directory.join(folder), options.hnsw_min_chunks);
-    let options = VectorOptions { directory, dimensions, fingerprint, hnsw_min_chunks };
-    VectorIndex::open(options, Arc::clone(memory_table))
+    let directory = options.directory.join(folder);
+    VectorIndex::open(VectorOptions { directory, dimensions, fingerprint }, Arc::clone(memory_table))
 }
 
 /// The set with the largest log. It becomes live if nothing says which set is: in a project from before sets existed,
@@ -600,7 +586,7 @@ mod tests {
 
     fn open(folder: &Path) -> (Arc<MemoryTable>, VectorSets, Vec<String>) {
         let memory_table = Arc::new(MemoryTable::default());
-        let options = SetOptions { directory: folder.to_owned(), new_model: model(OLD), hnsw_min_chunks: usize::MAX };
+        let options = SetOptions { directory: folder.to_owned(), new_model: model(OLD) };
         let (sets, repairs) = VectorSets::open(options, Arc::clone(&memory_table)).expect("opened");
         (memory_table, sets, repairs)
     }
@@ -835,12 +821,11 @@ mod tests {
             directory: folder.path().join("vectors"),
             dimensions: NEW.1,
             fingerprint: NEW.0.to_owned(),
-            hnsw_min_chunks: usize::MAX,
         };
         let (index, _) = VectorIndex::open(options, Arc::clone(&memory_table)).expect("opened");
         let stored = vector(7, NEW);
         index.publish(&[1], &[VectorChunk { chunk_key: 7, memory_key: 1, vector: &stored }]).expect("published");
-        index.close();
+        drop(index);
         let (memory_table, sets, repairs) = open(folder.path());
         assert!(repairs.is_empty(), "{repairs:?}");
         let mut checked = Checked { folder, memory_table, sets, chunks: BTreeMap::from([(1, vec![7])]), next_chunk: 8 };

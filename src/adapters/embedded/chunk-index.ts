@@ -206,7 +206,6 @@ async function openProject(
   const { index, repairs } = await NativeIndex.open({
     directory,
     newModel: { fingerprint: newModel.fingerprint, dimensions: newModel.dimensions },
-    hnswMinChunks: parts.hnswMinChunks,
   });
   const { live } = index.models();
   if (!parts.models.some((model) => model.fingerprint === live.fingerprint)) {

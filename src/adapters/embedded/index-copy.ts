@@ -16,8 +16,6 @@ const LINKED_BYTES_MIN = 1024 * 1024;
 const LOG = ".log";
 /** A model for an index whose list of vector sets is lost. No chunk has a vector of it. */
 const NO_MODEL = { fingerprint: "none", dimensions: 1 };
-/** More chunks than an index has: no graph is loaded or built. */
-const HNSW_NEVER = 2 ** 31 - 1;
 
 /** What a check needs. */
 export type IndexCopyParts = Pick<EmbeddedIndexParts, "archive" | "quarantine" | "log"> & {
@@ -41,7 +39,7 @@ export async function verifyCopy(
   try {
     await mkdir(copy, { recursive: true, mode: 0o700 });
     await copyFolder(original, copy);
-    const options = { directory: copy, newModel: NO_MODEL, hnswMinChunks: HNSW_NEVER };
+    const options = { directory: copy, newModel: NO_MODEL };
     const { index: native, repairs } = await NativeIndex.open(options);
     const index = new EmbeddedProjectIndex(id, native, { ...parts, ...NEVER_USED, directory: copies }, repairs);
     try {
@@ -61,7 +59,6 @@ export async function verifyCopy(
 
 const NEVER_USED = {
   models: [NO_MODEL],
-  hnswMinChunks: HNSW_NEVER,
   reserveChunkKeys: () => 0n,
 } as const;
 

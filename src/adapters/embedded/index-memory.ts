@@ -5,10 +5,8 @@ import type { ProjectIndex as NativeIndex } from "../native/core.ts";
 
 /** Bytes of an open project without data: its thread, file handles, and the readers and writer of its text index. */
 const PROJECT_BYTES = 512 * 1024;
-/** Bytes of a row of the vector index besides int8 vector and binary code: keys, log record, range of its memory. */
+/** Bytes of a row of the vector index besides 4-bit vector and binary code: keys, log record, range of its memory. */
 const ROW_BYTES = 48;
-/** Bytes of a node of the HNSW graph besides its bf16 vector: its key and its links on all levels. */
-const NODE_BYTES = 320;
 /** Bytes of a memory: visibility, user, expiry, and attributes in the attribute index. */
 const MEMORY_BYTES = 400;
 /** Bytes of a chunk in the entity graph. */
@@ -18,16 +16,14 @@ const TEXT_BYTES = 1_000;
 
 /** Estimate of the memory that an open index takes, in bytes. */
 export function memoryOfIndex(index: NativeIndex): number {
-  const { memories, chunks, deadChunks, textChunks, entityRecords, hnswChunks } = index.stats();
+  const { memories, chunks, deadChunks, textChunks, entityRecords } = index.stats();
   const { dimensions } = index.models().live;
-  const row = dimensions + Math.ceil(dimensions / 8) + ROW_BYTES;
-  const node = 2 * dimensions + NODE_BYTES;
+  const row = Math.ceil(dimensions / 128) * 64 + Math.ceil(dimensions / 8) + ROW_BYTES;
   return (
     PROJECT_BYTES +
     memories * MEMORY_BYTES +
     (chunks + deadChunks) * row +
     textChunks * TEXT_BYTES +
-    entityRecords * ENTITY_BYTES +
-    hnswChunks * node
+    entityRecords * ENTITY_BYTES
   );
 }

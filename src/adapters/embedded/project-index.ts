@@ -68,8 +68,6 @@ export interface EmbeddedIndexParts {
   readonly models: readonly [IndexModel, ...IndexModel[]];
   /** The model that a project used before its index was lost; null if that is not known. */
   readonly earlierModelOf?: (id: ProjectId) => Eventually<IndexModel | null>;
-  /** Number of admissible chunks above which vector search uses HNSW instead of a scan. */
-  readonly hnswMinChunks: number;
   /** Called with the number of passages that were not returned because they are damaged. */
   readonly countDamaged?: (passages: number) => void;
   /** Reserves consecutive chunk keys that were never used. Returns the first. */

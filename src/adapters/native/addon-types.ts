@@ -497,8 +497,6 @@ export interface ProjectIndexOptions {
   readonly directory: string;
   /** Embedding model of a new project. A project that exists keeps its own (`models`). */
   readonly newModel: VectorModel;
-  /** Number of admissible chunks above which a vector search uses HNSW. Up to this number, it scans all of them. */
-  readonly hnswMinChunks: number;
 }
 
 /** Statistics of an open project. */
@@ -515,10 +513,6 @@ export interface ProjectIndexStats {
   readonly deadChunks: number;
   /** Size of the vector log, in bytes. */
   readonly logBytes: number;
-  /** Number of chunks in the HNSW graph; 0 if there is no graph. */
-  readonly hnswChunks: number;
-  /** Whether an HNSW graph is ready, for searches in large admissible sets. */
-  readonly hnswReady: boolean;
 }
 
 /** The memories of one call of `publish`. The arrays are parallel. */

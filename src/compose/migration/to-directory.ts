@@ -19,8 +19,6 @@ import { copyParts, digestOf, type Moved, type MoveOptions, MovePace, refuseDiff
 
 /** What may be in a data directory before a move: its lock, and the program's own files. */
 const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
-/** No graph is built while an index is filled: the server does that. */
-const HNSW_NEVER = 2 ** 31 - 1;
 /** Name under which the writer notes the last memory whose vectors are written, as `<project>/<memory key>`. */
 const LAST_PUBLICATION = "last publication";
 
@@ -112,7 +110,7 @@ class IndexFilling {
     const directory = join(this.writer.indexFolder, id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const { live, building } = models;
-    const { index } = await NativeIndex.open({ directory, newModel: live, hnswMinChunks: HNSW_NEVER });
+    const { index } = await NativeIndex.open({ directory, newModel: live });
     try {
       if (building !== null && index.models().building === null) await index.beginModel(building);
       for (;;) {
