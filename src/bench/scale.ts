@@ -1,13 +1,14 @@
 // `mneme bench scale`: what grows with the number of memories: latency, memory, disk, and the time of a start.
 
 import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { rangeChart } from "./chart.ts";
 import { generatedPassage } from "./generated-corpus.ts";
 import { percentile } from "./metrics.ts";
 import { processTree } from "./processes.ts";
 import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from "./result.ts";
 import { askBare, bareQuestions, percentiles, type Run } from "./run.ts";
+import { benchVectors } from "./vector-scale.ts";
 
 /** The figures are taken at these shares of the corpus. */
 const SHARES = [0.1, 1];
@@ -17,10 +18,16 @@ const RUNTIME = /^runtime-/;
 /** Space that the server keeps free for deletions. */
 const RESERVE = "reserve";
 
+const VECTORS_NOTE =
+  "The vector index with pseudo-random vectors has no texts, and no model computed its vectors: they are drawn in 2,000 clusters, and so are the queries. It runs in the process of the benchmark; its memory is what opening it and showing its memories adds.";
+
 type Row = Readonly<Record<string, Cell>>;
 
-/** Stores `count` generated passages in steps, and measures after each. */
-export async function benchScale(run: Run, count: number): Promise<Findings> {
+/**
+ * Stores `count` generated passages in steps, and measures after each. Then measures the vector index alone.
+ * @param vectors number of pseudo-random vectors for that; null: none
+ */
+export async function benchScale(run: Run, count: number, vectors: number | null): Promise<Findings> {
   const [sizes, latency]: [Row[], Row[]] = [[], []];
   let stored = 0;
   let textBytes = 0;
@@ -52,6 +59,15 @@ export async function benchScale(run: Run, count: number): Promise<Findings> {
     });
     run.progress(`${memories} memories`, 1, `p50 ${rows[0]?.p50} ms in ${rows[0]?.mode}`);
   }
+  const { dimensions } = run.bare.embedder;
+  const vectorRun = {
+    folder: dirname(run.dataDir),
+    dimensions,
+    seed: run.seed,
+    progress: run.progress,
+    bytesOf: diskBytes,
+  };
+  const vectorTables = vectors === null ? [] : await benchVectors(vectorRun, vectors);
   return {
     tables: [
       {
@@ -79,6 +95,7 @@ export async function benchScale(run: Run, count: number): Promise<Findings> {
         ],
         rows: latency,
       },
+      ...vectorTables,
     ],
     chart: rangeChart({
       title: "Latency of a search by number of memories",
@@ -94,6 +111,7 @@ export async function benchScale(run: Run, count: number): Promise<Findings> {
     notes: [
       "Memory is that of the server and its child processes after a start and the searches, models included (Linux only). Disk is the data directory without unpacked libraries and reserved space. Start is the time from the start of the process until `/ready`.",
       "The limit of a size is the UTF-8 texts and one byte per component of each vector. The limit of a latency is that of the models alone for the same questions and passages.",
+      ...(vectors === null ? [] : [VECTORS_NOTE]),
     ],
   };
 }

@@ -16,6 +16,8 @@ export interface WorkloadSize {
   readonly passagesMax: number | null;
   readonly questionsMax: number;
   readonly seed: number;
+  /** Number of pseudo-random vectors of `scale`; null: none. */
+  readonly vectors: number | null;
 }
 
 /** Number of passages of a generated corpus if none is given. */

@@ -112,7 +112,7 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
         passages: [],
         questions: generatedQuestions({ ...size, passagesMax: count }),
       };
-      return { workload, measure: (run) => benchScale(run, count) };
+      return { workload, measure: (run) => benchScale(run, count, size.vectors) };
     },
   },
   {
@@ -149,6 +149,7 @@ const TAKEN_VARIABLES = [
 const QUESTIONS_DEFAULT = 200;
 const PASSAGES_MAX = 10_000_000;
 const QUESTIONS_MAX = 100_000;
+const VECTORS_MAX = 20_000_000;
 /** Duration of one measurement under load. */
 const SECONDS_DEFAULT = 5;
 const SECONDS_MAX = 600;
@@ -160,6 +161,7 @@ export const BENCH_HELP: readonly (readonly [string, string])[] = [
     ({ name, input, summary }) => [`bench ${[name, input].filter(Boolean).join(" ")}`, summary] as const,
   ),
   ["--passages NUMBER", `Number of passages to store (default: ${PASSAGES_DEFAULT}; all of given data)`],
+  ["--vectors NUMBER", "scale: also measure the vector index alone, with this number of pseudo-random vectors"],
   [
     "--questions NUMBER",
     `Maximum number of questions (default: ${QUESTIONS_DEFAULT}; all of a FOLDER or FILE without a language model)`,
@@ -188,7 +190,7 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
   }
   const { flags, positionals } = parseCommandLine(rest, {
     ...{ "--passages": "value", "--questions": "value", "--data": "value", "--seed": "value", "--mode": "value" },
-    "--seconds": "value",
+    ...{ "--seconds": "value", "--vectors": "value" },
     ...{ "--out": "value", "--compare": "value", "--json": "switch" },
     ...ANSWER_FLAGS,
     ...Object.fromEntries(TAKEN_SETTINGS.map(({ flag }) => [flag ?? "", "value"] as const)),
@@ -230,6 +232,7 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
         // scale has no list of passages
         passages: workload.passages.length === 0 ? size.passagesMax : workload.passages.length,
         questions: workload.questions.length,
+        ...(size.vectors === null ? {} : { vectors: size.vectors }),
         ...{ seed, seconds, modes: modes.join(","), ...prepared.options },
       },
       progress: (label, share, note) => display.show(label, share, note),
@@ -391,17 +394,19 @@ function dataOf(
 }
 
 function sizeOf(
-  { data, passagesDefault }: BenchmarkCommand,
+  { name, data, passagesDefault }: BenchmarkCommand,
   flags: ReadonlyMap<string, string>,
   seed: number,
   asked: AnswerFlags,
-) {
+): WorkloadSize {
+  if (flags.has("--vectors") && name !== "scale") throw new UsageError(`bench ${name} has no --vectors; scale has.`);
   // calls to a language model cost money, so nobody makes thousands of them by default
   const questionsDefault = data === "input" && asked.kind !== "models" ? QUESTIONS_MAX : QUESTIONS_DEFAULT;
   return {
     passagesMax: wholeNumber(flags, "--passages", 1, PASSAGES_MAX) ?? passagesDefault ?? null,
     questionsMax: wholeNumber(flags, "--questions", 1, QUESTIONS_MAX) ?? questionsDefault,
     seed,
+    vectors: wholeNumber(flags, "--vectors", 1, VECTORS_MAX),
   };
 }
 

@@ -9,7 +9,7 @@ import { generatedWorkload, workloadFrom } from "../../src/bench/workload.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-workload-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const SIZE = { passagesMax: null, questionsMax: 5, seed: 7 };
+const SIZE = { passagesMax: null, questionsMax: 5, seed: 7, vectors: null };
 
 function written(name: string, ...lines: readonly unknown[]): string {
   const path = join(folder, name);
@@ -34,7 +34,7 @@ describe("the generated corpus", () => {
     }
   });
   test("has the requested size", () => {
-    const { passages, questions } = generatedWorkload({ passagesMax: 30, questionsMax: 5, seed: 7 });
+    const { passages, questions } = generatedWorkload({ passagesMax: 30, questionsMax: 5, seed: 7, vectors: null });
     expect(passages).toHaveLength(30);
     expect(questions).toHaveLength(5);
     const ids = new Set(passages.map(({ id }) => id));

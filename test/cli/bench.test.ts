@@ -79,6 +79,8 @@ describe("a wrong command line is refused before anything is measured", () => {
     [["quality", "a", "--data", "b"], "bench quality takes its data as FOLDER, not from --data."],
     [["quality", "none"], "/none does not exist."],
     [["filtered", "--data", "a"], "bench filtered needs a generated corpus; it has no --data."],
+    [["modes", "--vectors", "5"], "bench modes has no --vectors; scale has."],
+    [["scale", "--vectors", "0"], '--vectors must be an integer from 1 to 20000000, not "0".'],
     [["memory-benchmarks"], "Missing FILE.json. Usage: mneme bench memory-benchmarks FILE.json"],
     [["memory-benchmarks", "bad.json"], "/bad.json is neither LoCoMo (conversation, qa) nor LongMemEval"],
     [["memory-benchmarks", "."], " has no chats of BEAM"],
@@ -247,9 +249,10 @@ test(
 );
 
 test(
-  "scale measures size, start and latency at two sizes",
+  "scale measures size, start and latency at two sizes, and the index alone with pseudo-random vectors",
   async () => {
-    const { result } = await bench("scale", "--passages", "60", "--questions", "3", "--mode", "fast");
+    const flags = ["--passages", "60", "--questions", "3", "--mode", "fast", "--vectors", "3000"];
+    const { result, screen } = await bench("scale", ...flags);
     const sizes = rows(result, "size");
     expect(sizes.map(({ memories }) => memories)).toEqual([6, 60]);
     for (const row of sizes) {
@@ -262,6 +265,17 @@ test(
       [6, "fast"],
       [60, "fast"],
     ]);
+    expect(result.options.vectors).toBe(3_000);
+    expect(screen).toContain("no model computed its vectors");
+    const [vectors] = rows(result, "vectors");
+    expect(vectors?.chunks).toBe(3_000);
+    // 384 components of 2 bytes, and a head
+    expect(Number(vectors?.disk_chunk)).toBeGreaterThan(790);
+    const searches = rows(result, "vector_latency");
+    expect(searches.map(({ share }) => share)).toEqual([1, 0.1, 0.01]);
+    // vectors are stored with 16 bits per component, so a few neighbours change places
+    for (const { recall } of searches) expect(Number(recall)).toBeGreaterThanOrEqual(0.98);
+    for (const { p50 } of searches) expect(Number(p50)).toBeGreaterThan(0);
   },
   2 * RUN_TIMEOUT_MS,
 );
