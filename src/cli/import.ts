@@ -2,6 +2,7 @@
 // import changes nothing, because a document's id becomes its `externalId`, which a project stores only once.
 
 import { LIMITS } from "../domain/limits.ts";
+import { isExportHeader } from "../domain/project-export.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { readLines } from "../kit/lines.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
@@ -195,4 +196,10 @@ async function processingMemories(url: string): Promise<number | null> {
 export async function newestFailed(client: Client): Promise<unknown> {
   const { data } = await client.send("GET", "/v1/memories?status=failed&limit=1");
   return Array.isArray(data) && isRecord(data[0]) ? data[0].id : null;
+}
+
+/** Whether a file is an export of a project, of any version, which project-copy.ts imports. */
+export async function isExportFile(path: string): Promise<boolean> {
+  for await (const { text } of readLines(path)) return isExportHeader(text);
+  return false;
 }

@@ -12,7 +12,6 @@ import {
   EXPORT_TYPES,
   ExportError,
   type ExportHeader,
-  isExportHeader,
   parseExportEnd,
   parseExportHeader,
   parseExportRecord,
@@ -27,12 +26,6 @@ import { Progress, readableDuration } from "./terminal.ts";
 
 /** Lines that the counts in the header leave out. */
 const PARTS_OF_RECORDS = /^\{"type":"(file|vectors)"/;
-
-/** Whether a file is an export of a project, of any version. */
-export async function isExportFile(path: string): Promise<boolean> {
-  for await (const { text } of readLines(path)) return isExportHeader(text);
-  return false;
-}
 
 /**
  * Runs `mneme export FILE`. The file gets its name when it is complete.

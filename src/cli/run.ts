@@ -68,7 +68,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { summary: "Start the server (the default)", run: runServe },
   import: {
     summary: "Import memories, documents, an exported project, or the exports of other products",
-    needsLibraries: true,
     run: runImport,
     flags: [IMPORT_FLAGS, IMPORT_FROM_FLAGS, EXPORT_FLAGS],
   },
@@ -217,11 +216,12 @@ async function runImport(argv: readonly string[], distribution: Distribution): P
     return isComplete ? 0 : 1;
   }
   const file = argv.find((word) => /\.jsonl(\.gz)?$/.test(word) && existsSync(word));
-  const { importProject, isExportFile } = await import("./project-copy.ts");
+  const { importFile, isExportFile, parseImportOptions } = await import("./import.ts");
   if (file !== undefined && (await isExportFile(file))) {
+    await (await import("./unpacking.ts")).unpackLibraries(argv, startOf(distribution));
+    const { importProject } = await import("./project-copy.ts");
     return print([await importProject(argv, startOf(distribution))]);
   }
-  const { importFile, parseImportOptions } = await import("./import.ts");
   const { refused } = await importFile(parseImportOptions(argv, process.env));
   return refused > 0 ? 1 : 0;
 }

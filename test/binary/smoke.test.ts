@@ -145,6 +145,9 @@ describe.skipIf(!isThere)("the single binary", () => {
     for (const argv of [["help"], ...names.map((name) => [name, "--help"])]) {
       expect(mneme(...argv)).toMatchObject({ ...done, text: expect.stringContaining("--data-dir") });
     }
+    writeFileSync(join(folder, "plain.jsonl"), `${JSON.stringify({ content: "A line." })}\n`);
+    const plain = mneme("import", join(folder, "plain.jsonl"), "--url", "http://127.0.0.1:1", "--key", "ctx_none");
+    expect(plain.failure).not.toContain("unpacking");
     expect(readdirSync(folder).filter((name) => name.startsWith("mneme-libraries"))).toEqual([]);
   }, 300_000);
 
