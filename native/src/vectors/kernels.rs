@@ -127,7 +127,7 @@ const WORD_TABLES: usize = 16;
 pub const TABLE_BYTES: usize = GROUP_ROWS / 2;
 
 /// Whether this processor can look up the binary codes of many rows at once. Looking them up one at a time takes longer
-/// than the scan of int8 vectors that it would save.
+/// than the scan of 4-bit vectors that it would save.
 pub fn has_fast_code_lookup() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
