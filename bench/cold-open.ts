@@ -21,6 +21,7 @@ import { type RunningServer, startServer } from "../test/support/server.ts";
 import { type Document, readDocuments } from "./lib/documents.ts";
 import { PASSAGES_FILE } from "./lib/haystack.ts";
 import { benchEmbedder, benchTokenizer } from "./lib/models.ts";
+import { randomVectors } from "./lib/random-vectors.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { runMain } from "./lib/run-main.ts";
 
@@ -130,7 +131,8 @@ async function storeBatch(stores: PostgresStores, project: ProjectId, batch: rea
     const content = job.content ?? "";
     const read = { ...readJobOf(job, content), isSmart: true, extraction: null };
     const prepared = prepare({ ...prepareInputOf(read, true), content }, { countTokens }, chunkTokens);
-    return readyMemory(read, prepared, [{ fingerprint, vectors: randomVectors(prepared.chunks.length, dimensions) }]);
+    const vectors = randomVectors(random, prepared.chunks.length, dimensions);
+    return readyMemory(read, prepared, [{ fingerprint, vectors }]);
   });
   const chunks = ready.reduce((sum, { publication }) => sum + publication.chunks.length, 0);
   let key = await stores.jobs.reserveChunkKeys(chunks);
@@ -141,17 +143,6 @@ async function storeBatch(stores: PostgresStores, project: ProjectId, batch: rea
   });
   await stores.shared.publish(keyed.map((each) => sharedMemory(project, each)));
   await stores.jobs.complete(ready.map(({ completion }) => completion));
-}
-
-/** Unit vectors, one after the other. */
-function randomVectors(count: number, dimensions: number): Float32Array {
-  const vectors = Float32Array.from({ length: count * dimensions }, () => random() - 0.5);
-  for (let row = 0; row < count; row++) {
-    const vector = vectors.subarray(row * dimensions, (row + 1) * dimensions);
-    const length = Math.hypot(...vector);
-    for (let at = 0; at < dimensions; at++) vector[at] = (vector[at] ?? 0) / length;
-  }
-  return vectors;
 }
 
 /** Moves a copy of a data directory into the database, and prints the time. Returns the number of memories. */

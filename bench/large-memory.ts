@@ -27,6 +27,7 @@ import { readDocuments } from "./lib/documents.ts";
 import { PASSAGES_FILE } from "./lib/haystack.ts";
 import { percentile } from "./lib/metrics.ts";
 import { benchEmbedder } from "./lib/models.ts";
+import { randomVectors } from "./lib/random-vectors.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { runMain } from "./lib/run-main.ts";
 
@@ -177,19 +178,8 @@ function publicationOf(job: Job, passages: readonly string[], model: { fingerpri
     ...{ memoryKey: job.memory.key, version: job.memory.version, lease: job.lease, content: passages.join("\n") },
     ...{ language: "en", chunks, entities: { title: null, phrases: [] } },
     texts: { passage, embeddedText: passage, searchText: passage, contextText },
-    vectors: [{ fingerprint: model.fingerprint, vectors: randomVectors(passages.length, model.dimensions) }],
+    vectors: [{ fingerprint: model.fingerprint, vectors: randomVectors(random, passages.length, model.dimensions) }],
   } satisfies Publication;
-}
-
-/** Unit vectors, one after the other. */
-function randomVectors(count: number, dimensions: number): Float32Array {
-  const vectors = Float32Array.from({ length: count * dimensions }, () => random() - 0.5);
-  for (let row = 0; row < count; row++) {
-    const vector = vectors.subarray(row * dimensions, (row + 1) * dimensions);
-    const length = Math.hypot(...vector);
-    for (let at = 0; at < dimensions; at++) vector[at] = (vector[at] ?? 0) / length;
-  }
-  return vectors;
 }
 
 /** Answers that a process of its own waits for, because this one is busy for seconds. */

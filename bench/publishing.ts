@@ -17,6 +17,7 @@ import { createLog } from "../src/kit/log.ts";
 import type { ProjectIndex, Publication } from "../src/ports/chunk-index.ts";
 import { seeded } from "../test/support/seeded.ts";
 import { percentile } from "./lib/metrics.ts";
+import { randomVectors } from "./lib/random-vectors.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { runMain } from "./lib/run-main.ts";
 
@@ -154,13 +155,7 @@ function publicationOf(memory: number, chunkCount: number): Publication {
   });
   const passage = ({ ordinal }: Chunk) => passages[ordinal] ?? "";
   const contextText = (chunk: Chunk) => (chunkCount === 1 ? null : `${passage(chunk)} ${passages[0]}`);
-  const vectors = new Float32Array(chunkCount * MODEL.dimensions);
-  for (let row = 0; row < chunkCount; row++) {
-    const vector = vectors.subarray(row * MODEL.dimensions, (row + 1) * MODEL.dimensions);
-    for (let at = 0; at < vector.length; at++) vector[at] = random() - 0.5;
-    const length = Math.hypot(...vector);
-    for (let at = 0; at < vector.length; at++) vector[at] = (vector[at] ?? 0) / length;
-  }
+  const vectors = randomVectors(random, chunkCount, MODEL.dimensions);
   return {
     ...{ memoryKey: keyOf(memory), version: 1, content: passages.join("\n"), language: "en", chunks },
     texts: { passage, embeddedText: passage, searchText: passage, contextText },

@@ -103,7 +103,7 @@ export interface Config {
 }
 
 const DEFAULT_EMBEDDER = "mneme-e5-small";
-const LANES = integerOrChosen(1, LANES_MAX, "one per core, at least 2; two per GPU");
+const LANES = integerOrChosen(1, LANES_MAX, "one per core and GiB of memory, at least 2; two per GPU");
 
 /** Every setting of the program. */
 export const SETTINGS = {

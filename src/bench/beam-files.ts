@@ -103,7 +103,7 @@ function sessionOf(id: string, messages: readonly JsonRecord[], places: Map<stri
 }
 
 // Ids of messages, in lists or by role, such as `first_statement`. A question is without evidence if one of its ids
-// belongs to no message or to several: the share that is found would be of something else.
+// belongs to no message or to several, because then nobody can say which messages the evidence is.
 function evidenceOf(ids: unknown, places: ReadonlyMap<string, readonly Place[]>): readonly Place[] {
   const named = [...new Set(leaves(ids).map(String))].map((id) => places.get(id) ?? []);
   return named.every(({ length }) => length === 1) ? named.flat() : [];

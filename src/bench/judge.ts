@@ -5,7 +5,7 @@ import type { LlmEndpoint } from "../domain/language-model.ts";
 import { type LanguageModel, LlmError, type LlmMessage } from "../ports/language-model.ts";
 import type { Condition } from "./conversations.ts";
 
-/** What the judge said; `none` if it said neither yes nor no, or the call failed. */
+/** The judge's reply; `none` if it is neither yes nor no, or the call failed. */
 export type Verdict = "yes" | "no" | "none";
 
 /** An answer to judge. */
@@ -84,7 +84,7 @@ export class Judge {
       if (verdictIn(reply) === verdict) continue;
       const said = JSON.stringify(reply.trim().slice(0, 200));
       throw new Error(
-        `${this.endpoint.model} cannot judge answers: it should say ${verdict} whether ${JSON.stringify(judged.answer)} says ${JSON.stringify(text)}, and said ${said}.`,
+        `${this.endpoint.model} cannot judge answers: it should say ${verdict} when asked whether ${JSON.stringify(judged.answer)} says ${JSON.stringify(text)}, but said ${said}.`,
       );
     }
   }
@@ -109,7 +109,7 @@ export class Judge {
   }
 }
 
-/** The verdict in a reply, which must have nothing but yes or no. */
+/** The verdict of a reply, which must consist of yes or no alone. */
 export function verdictIn(reply: string): Verdict {
   const [, word] = YES_OR_NO.exec(reply) ?? [];
   return word === undefined ? "none" : word.toLowerCase() === "yes" ? "yes" : "no";
@@ -122,7 +122,7 @@ function userMessage({ question, answer }: JudgedText, condition: string): strin
   ].join("\n");
 }
 
-// No text can close its element.
+// Replaces `<`, so that no text can close its element.
 function element(name: string, text: string): string {
   return `<${name}>${text.replaceAll("<", "‹")}</${name}>`;
 }

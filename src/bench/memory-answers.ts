@@ -44,14 +44,14 @@ export interface GivenAnswer {
 type Unjudged = Omit<GivenAnswer, "verdicts">;
 type Row = Readonly<Record<string, Cell>>;
 
-/** Sources of an answer: as many as the passages of a context in the evidence figures. */
+/** Number of sources of an answer: the same as the number of passages of a context in the evidence figures. */
 export const SOURCES = 10;
-/** Row of the model without memories. */
+/** Name of the row for the model without memories. */
 const NO_MEMORY = "no memory";
-/** Questions that a language model answers at the same time. */
+/** Number of questions that a language model answers at the same time. */
 const QUESTIONS_AT_ONCE = 4;
 const OUTPUT_TOKENS_MAX = 1_024;
-/** Time that a search may take before the model is called, in milliseconds. */
+/** Maximum time of a search before the model is called, in milliseconds. */
 const SEARCH_MS_MAX = 60_000;
 const BUSY_TRIES_MAX = 20;
 const BUSY_WAIT_MS = 500;
@@ -59,7 +59,7 @@ const BUSY_WAIT_MS = 500;
 const UNKNOWN = "I do not know.";
 const NO_MEMORY_RULES = `You answer a question about conversations that you cannot see. Answer briefly from what you know already. If you do not know the answer, reply exactly: ${UNKNOWN}`;
 
-/** The number of calls that a run makes at most. */
+/** Upper bounds for the number of calls that a run makes. */
 export function callsOf(questions: readonly ConversationQuestion[], modes: number) {
   const asked = judgeable(questions, true);
   const conditions = asked.reduce((sum, question) => sum + question.conditions.length, 0);
@@ -69,7 +69,7 @@ export function callsOf(questions: readonly ConversationQuestion[], modes: numbe
 
 /**
  * Calls both models before anything is stored, because everything else takes minutes.
- * @throws Error if one cannot be called, or the judge is unfit
+ * @throws Error if one cannot be called, or if the judge fails `Judge.check`
  */
 export async function checkModels({ client, llm, judge }: AnswerModels): Promise<void> {
   try {

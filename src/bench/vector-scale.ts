@@ -98,7 +98,7 @@ export async function benchVectors(run: VectorRun, count: number): Promise<reado
   }
 }
 
-// Loaded late, because the single binary first unpacks the native core.
+// Imported late, because the single binary must unpack the native core first.
 async function openIndex(directory: string, dimensions: number): Promise<BareIndex> {
   const { openBareIndex } = await import("../compose/bare-index.ts");
   return openBareIndex(directory, dimensions);

@@ -14,10 +14,10 @@ export interface Connection {
   terminate(): void;
 }
 
-/** What an end of a connection is told. No function may throw. */
+/** Callbacks of one end of a connection. They must not throw. */
 export interface ConnectionEvents {
   onFrame(frame: Frame): void;
-  /** The other end sent bytes that are no frames, or the connection failed. Nothing is received any more. */
+  /** The other end sent bytes that are not frames, or the connection failed. No more frames are received. */
   onError(error: Error): void;
   onClose(): void;
 }
@@ -99,7 +99,7 @@ class FramedConnection implements Connection {
 }
 
 /**
- * Listens on a path. `accept` gets each connection and returns what wants to be told of it; null refuses it.
+ * Listens on a path. `accept` gets each connection and returns its callbacks; null refuses the connection.
  * @throws Error of the operating system if the path cannot be used
  */
 export function listenOn(path: string, accept: (connection: Connection) => ConnectionEvents | null): Listener {

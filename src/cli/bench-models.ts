@@ -57,7 +57,7 @@ export function answerFlags(
     return { kind: flags.has("--answers") ? "extractive" : "none" };
   }
   const llm = { baseUrl, model, apiKey: environment[SETTINGS.llmApiKey.environment] ?? null, isTrusted: true };
-  // a key is never sent to another address than that which it was given for
+  // a key is only sent to the address that it was given for
   const ownKey = judgeUrl === null || judgeUrl === baseUrl ? llm.apiKey : null;
   const apiKey = environment[JUDGE_KEY] ?? ownKey;
   return {

@@ -47,7 +47,7 @@ interface BenchmarkCommand {
   readonly input?: string;
   readonly fills: boolean;
   readonly passagesDefault?: number;
-  /** Whether it can let questions be answered. */
+  /** Whether it can also measure answers to its questions. */
   readonly answers?: boolean;
   /** Reads or generates the data. `path` is null for a generated corpus. */
   readonly prepare: (path: string | null, size: WorkloadSize, answering: Answering) => Promise<Prepared>;
@@ -366,7 +366,7 @@ async function prepareConversations(
 function answersOf({ name, answers }: BenchmarkCommand, flags: ReadonlyMap<string, string>, start: CommandStart) {
   const [given] = Object.keys(ANSWER_FLAGS).filter((flag) => flags.has(flag));
   if (given !== undefined && answers !== true)
-    throw new UsageError(`bench ${name} asks for no answers; it has no ${given}.`);
+    throw new UsageError(`bench ${name} has no ${given}; memory-benchmarks has.`);
   return answerFlags(flags, start);
 }
 

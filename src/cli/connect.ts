@@ -148,7 +148,7 @@ function mergedToml(text: string, file: ConfigurationFile & { readonly format: "
   if (before === null) throw new UsageError(`${file.path} is not valid TOML. ${byHand}`);
   const after = parsedToml(merged);
   const own = parsedToml(file.content) ?? {};
-  // a text of several lines can look like a table, and a table can be written within another one
+  // a string of several lines can look like a table, and a table can be written inside another one
   if (after !== null && isDeepStrictEqual(plain(after), plain(mergedObjects(before, own)))) return merged;
   throw new UsageError(`${file.path} already has ${file.table} or is written in another form. ${byHand}`);
 }
@@ -161,7 +161,7 @@ function parsedToml(text: string): JsonObject | null {
   }
 }
 
-// Dates are objects that are compared as their text.
+// Dates are objects, so they are compared by their text.
 function plain(value: JsonObject): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -107,7 +107,7 @@ async function recall(client: Client, { cwd }: HookInput): Promise<string> {
   ].join("\n");
 }
 
-/** A text as it is recalled: of a conversation in JSON, what each one said. */
+/** The text that is recalled: for a conversation in JSON, the speakers and what they said. */
 function readable(content: string): string {
   let parsed: unknown;
   try {

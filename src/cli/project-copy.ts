@@ -132,7 +132,7 @@ type OpenDirectory = (...of: Parameters<typeof openDataDirectory>) => Promise<Da
 
 async function openerWithIndexes(flags: ReadonlyMap<string, string>, start: CommandStart): Promise<OpenDirectory> {
   await start.unpack?.(directoryConfig(flags, start));
-  // loaded when it is needed, because it loads models and their unpacked libraries
+  // imported only when it is needed, because it loads models and the libraries that were unpacked for them
   return (await import("../compose/migration/source-directory.ts")).openSourceDirectory;
 }
 

@@ -11,7 +11,7 @@ const DIRECTORY_FLAGS = ["--data-dir", "--config"];
 /**
  * Unpacks libraries before the code of a command is loaded: into the data directory if there is data, where a server
  * has unpacked them already, otherwise into a temporary folder that is removed when the process exits.
- * @param argv the command's arguments; other flags than those that name the data directory are not looked at
+ * @param argv the command's arguments; only the flags that name the data directory are read
  * @throws UsageError if the settings are wrong, or the folder cannot be used
  */
 export async function unpackLibraries(argv: readonly string[], start: CommandStart): Promise<void> {

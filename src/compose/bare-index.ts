@@ -48,7 +48,7 @@ export async function openBareIndex(directory: string, dimensions: number): Prom
   };
 }
 
-/** Key of a memory and of its chunk; 0 is not a key. */
+/** Key of a memory and of its chunk. Keys begin at 1, because 0 is not a valid key. */
 function keyOf(memory: number): bigint {
   return BigInt(memory + 1);
 }

@@ -1,5 +1,5 @@
-// Vectors that leave a project with an export and come into one with an import. They are used only if they are of the
-// same model, and if the model read the same texts; otherwise they are computed as for any memory.
+// Reads the vectors of a project for an export, and checks those that came with an import. Imported vectors are used
+// only if model and texts are the same. Otherwise they are computed as for any memory.
 
 import { createHash } from "node:crypto";
 import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
@@ -67,11 +67,10 @@ export function vectorReader(parts: VectorReaderParts): VectorReader {
     for (const batch of batchesOf(await jobs.published(projectId, keys))) {
       const stored = await index.stored(batch.map(({ memory }) => memory.key));
       for (const memory of await prepareAgain(parts, batch, stored)) {
-        const parts = partsOf(project, memory, live);
         try {
-          yield* parts;
+          yield* partsOf(project, memory, live);
         } catch (error) {
-          // The model was swapped meanwhile. The vectors of the new one would not fit those that were read before.
+          // The model was swapped meanwhile. Vectors of the new one would not fit those that were read before.
           if (error instanceof OtherModel) return;
           throw error;
         }

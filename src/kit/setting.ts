@@ -97,7 +97,7 @@ export function integer(least: number, most: number, defaultValue: number): Sett
   };
 }
 
-/** An integer that the program chooses itself without the setting. `chosen` says how, for the documentation. */
+/** An integer that the program chooses if the setting is absent. `chosen` says how, for the documentation. */
 export function integerOrChosen(least: number, most: number, chosen: string): SettingRest<number | null> {
   return { ...integer(least, most, least), defaultValue: () => null, defaultText: chosen };
 }
@@ -131,7 +131,7 @@ export function bytesOrNone(leastMiB: number): SettingRest<number | null> {
   };
 }
 
-/** A directory. Without the setting there is none, or what `defaultText` says. */
+/** A directory. `defaultText` says what is used if the setting is absent. */
 export function directoryOrNone(defaultText: string): SettingRest<string | null> {
   return { defaultValue: () => null, defaultText, expects: "a directory", parse: parsePath };
 }
@@ -151,7 +151,7 @@ export function parsePath(text: string, place: StartPlace): string | undefined {
   return text === "" || text.includes("\0") ? undefined : resolve(place.workingDirectory, text);
 }
 
-/** An http or https address, as it was written; undefined if it is none. */
+/** An http or https address, as it was written; undefined for any other text. */
 export function parseWebAddress(text: string): string | undefined {
   return /^https?:\/\/[^\s\\]+$/i.test(text) && URL.canParse(text) ? text : undefined;
 }

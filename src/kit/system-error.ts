@@ -1,4 +1,4 @@
-// Says in a sentence what an error of the operating system about a file means.
+// Turns an error of the operating system about a file into a sentence for the user.
 
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,12 +1,12 @@
-// An MCP server that passes tool calls on to the /mcp of a server: one at an address, one that has the data directory,
-// or one in this process. So the tools and their refusals are the same as over HTTP. Runs on Bun and, in the .mcpb
-// bundle, on Node 20.
+// An MCP server that forwards tool calls to the MCP endpoint of a Mneme server: at an address, on this data directory,
+// or in this process. So the tools and their refusals are the same as over HTTP. Runs on Bun and, in the .mcpb bundle,
+// on Node 20.
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import { INSTRUCTIONS, INTRODUCTION, MCP_PATH } from "./introduction.ts";
 import { reportProgress } from "./progress.ts";
 
-/** The /mcp of a server. */
+/** The MCP endpoint of a Mneme server. */
 export interface RemoteMcp {
   /** Base address, such as `http://127.0.0.1:8383`. */
   readonly url: string;
@@ -18,12 +18,12 @@ export interface RemoteMcp {
   readonly progressMs?: number | undefined;
 }
 
-/** Revision that the calls to the server use. It needs no session and no headers that repeat the message. */
+/** Revision of MCP for calls to the endpoint. It needs no session, and no headers that repeat parts of the message. */
 const REVISION = "2025-11-25";
 
 /**
  * Creates the MCP server of one client.
- * @param onError gets what fails besides the calls
+ * @param onError gets failures outside of calls
  */
 export function createBridge(remote: RemoteMcp, onError: (error: unknown) => void): Server {
   const server = new Server(INTRODUCTION, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });

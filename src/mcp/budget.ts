@@ -14,9 +14,9 @@ const EXCERPT_TOKENS_MIN = 24;
 const LARGE_ATTRIBUTES = ["metadata", "tags", "externalId", "title"];
 /** Share of `max_tokens` that the attributes of one item of several may take. */
 const ATTRIBUTES_SHARE = 0.25;
-/** What attributes may take in any case, in tokens: ids, times and some tags. */
+/** Number of tokens that attributes may always take: ids, times and some tags. */
 const ATTRIBUTES_TOKENS_MIN = 100;
-/** What a result has besides its items, in tokens: names of fields, numbers and a note. */
+/** Number of tokens of a result besides its items: names of fields, numbers and a note. */
 export const ENVELOPE_TOKENS = 75;
 
 /** The argument `max_tokens`. */
@@ -62,7 +62,7 @@ export interface Lightened<I> {
 }
 
 /**
- * An item without those of its large attributes with which it would take too much of `max_tokens`.
+ * Removes large attributes from an item until the others take at most a share of `max_tokens`.
  * @param share of `max_tokens` that attributes may take
  */
 export function lightened<I extends Item>(item: I, tokensMax: number, share = ATTRIBUTES_SHARE): Lightened<I> {
@@ -88,7 +88,7 @@ export interface FittedItems<I> {
 /**
  * The first items that fit into a number of tokens. The last one is cut if enough of its content fits.
  * @param resultTokensMax `max_tokens` of the result, of which the items get `tokensMax`
- * @param needsFirst whether the first one is there even if nothing but a few words of it fits
+ * @param needsFirst whether the first one is kept even if only a few words of it fit
  */
 export function firstFitting<I extends Item>(
   items: readonly I[],

@@ -1,18 +1,18 @@
-// Reads lines of JSON-RPC from a client over stdin, and answers those that are no single message: the package
+// Reads lines of JSON-RPC from a client over stdin, and answers lines that are not a single message: the package
 // @modelcontextprotocol/server drops them, and the client would wait. Runs on Bun and, in the .mcpb bundle, on Node 20.
 
 import { Transform } from "node:stream";
 
-/** Codes of JSON-RPC. */
+/** Error codes of JSON-RPC. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
-/** Largest line in bytes. The server takes messages of 1 MiB, and says so itself. */
+/** Maximum size of a line in bytes. The server refuses messages of more than 1 MiB itself. */
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
  * A stream that passes on the lines that are messages.
- * @param refuse gets the line that answers a line that is no message
+ * @param refuse gets the answer to a line that is not a message
  */
 export function messageLines(refuse: (answer: string) => void): Transform {
   const lines = new Lines((line) => stream.push(line), refuse);
@@ -64,10 +64,10 @@ class Lines {
 
   #pass(line: string): void {
     const message = parsed(line);
-    if (message === undefined) this.#answer(PARSE_ERROR, "This line is no JSON.");
+    if (message === undefined) this.#answer(PARSE_ERROR, "This line is not JSON.");
     else if (Array.isArray(message)) this.#answer(INVALID_REQUEST, "Send one message per line, not a batch.");
     else if (isMessage(message)) this.#push(`${line}\n`);
-    else this.#answer(INVALID_REQUEST, "This is no message of JSON-RPC 2.0.", idOf(message));
+    else this.#answer(INVALID_REQUEST, "This is not a JSON-RPC 2.0 message.", idOf(message));
   }
 
   #answer(code: number, message: string, id: string | number | null = null): void {
@@ -75,7 +75,7 @@ class Lines {
   }
 }
 
-/** The value of a line; undefined if it is no JSON. */
+/** The value of a line; undefined if it is not JSON. */
 function parsed(line: string): unknown {
   try {
     return JSON.parse(line);

@@ -1,17 +1,18 @@
-// Tells clients that ask for it that a call is still in work. Runs on Bun and, in the .mcpb bundle, on Node 20.
+// Reports that a call is still being processed, to clients that ask for progress. Runs on Bun and, in the .mcpb bundle,
+// on Node 20.
 
-/** Milliseconds between two messages, if nothing else is given. */
+/** Default interval between two messages, in milliseconds. */
 const INTERVAL_MS = 5_000;
 
-/** A message of the protocol. */
+/** A progress notification of the protocol. */
 type Progress = {
   readonly method: "notifications/progress";
   readonly params: { readonly progressToken: string | number; readonly progress: number };
 };
 
 /**
- * Sends progress until the returned function is called, so that neither side takes a long call for a dead one.
- * @param token of the client; undefined if it does not ask for progress
+ * Sends progress until the returned function is called, so that neither side gives up on a long call.
+ * @param token the client's progress token; undefined if it does not ask for progress
  */
 export function reportProgress(
   token: string | number | undefined,

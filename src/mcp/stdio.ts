@@ -1,11 +1,11 @@
-// Serves MCP over stdin and stdout. bridge.ts passes the calls on to a server. Runs on Bun and, in the .mcpb bundle, on
+// Serves MCP over stdin and stdout. bridge.ts forwards the calls to a server. Runs on Bun and, in the .mcpb bundle, on
 // Node 20.
 
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBridge, type RemoteMcp } from "./bridge.ts";
 import { messageLines } from "./message-lines.ts";
 
-/** Longest report of a problem on stderr, in characters. */
+/** Maximum length of a report on stderr, in characters. */
 const REPORT_CHARACTERS = 300;
 
 /** Serves one client until stdin ends or `signal` aborts. */

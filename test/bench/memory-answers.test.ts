@@ -81,7 +81,7 @@ describe("a judge", () => {
     ] as const) {
       llm.answer(() => streamed([always]));
       await expect(checkModels(models)).rejects.toThrow(
-        `judge-1 cannot judge answers: it should say ${should} whether`,
+        `judge-1 cannot judge answers: it should say ${should} when asked whether`,
       );
     }
     llm.answer(status(401));

@@ -84,7 +84,7 @@ describe("a wrong command line is refused before anything is measured", () => {
     [["memory-benchmarks"], "Missing FILE.json. Usage: mneme bench memory-benchmarks FILE.json"],
     [["memory-benchmarks", "bad.json"], "/bad.json is neither LoCoMo (conversation, qa) nor LongMemEval"],
     [["memory-benchmarks", "."], " has no chats of BEAM"],
-    [["modes", "--answers"], "bench modes asks for no answers; it has no --answers."],
+    [["modes", "--answers"], "bench modes has no --answers; memory-benchmarks has."],
     [["memory-benchmarks", "a", "--llm-model", "m"], "--llm-base-url and --llm-model need each other."],
     [["memory-benchmarks", "a", "--judge-model", "m"], "A judge needs --llm-base-url and --llm-model."],
     [

@@ -322,7 +322,7 @@ describe("an exported project", () => {
           const file = rewritten("stray.jsonl", records);
           const failure = await importProject([file, "--data-dir", target.dataDir], start).catch(String);
           expect(failure).toContain(
-            `vectors of memory ${stray.memory_id} that do not follow it, or that are there twice`,
+            `vectors of memory ${stray.memory_id} do not follow its record, or are there twice`,
           );
           expect(hidden(target.dataDir)).toBe(1); // the next upkeep, or start, erases it
         } finally {

@@ -243,11 +243,11 @@ describe("the command", () => {
         .split("\n")
         .map((line) => JSON.parse(line));
       expect(answers.map(({ jsonrpc, id, error }) => [jsonrpc, id, error.code, error.message])).toEqual([
-        ["2.0", null, -32_700, "This line is no JSON."],
+        ["2.0", null, -32_700, "This line is not JSON."],
         ["2.0", null, -32_600, "Send one message per line, not a batch."],
         ["2.0", null, -32_600, "Send one message per line, not a batch."],
-        ["2.0", 7, -32_600, "This is no message of JSON-RPC 2.0."],
-        ["2.0", null, -32_600, "This is no message of JSON-RPC 2.0."],
+        ["2.0", 7, -32_600, "This is not a JSON-RPC 2.0 message."],
+        ["2.0", null, -32_600, "This is not a JSON-RPC 2.0 message."],
       ]);
     },
     TIMEOUT_MS,

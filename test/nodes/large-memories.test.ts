@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { randomVectors } from "../../bench/lib/random-vectors.ts";
 import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { FollowedChunkIndex } from "../../src/adapters/embedded/shared/followed-index.ts";
 import { visiblePages } from "../../src/compose/storage.ts";
@@ -319,15 +320,8 @@ function withMethods(shared: SharedIndex): SharedIndex {
 }
 
 function publicationOf(job: Job, word: string, chunkCount: number): Publication {
-  const random = seeded(chunkCount);
   const passage = ({ ordinal }: Pick<Chunk, "ordinal">) => `The ${word} n${ordinal} is in the boat house.`;
-  const vectors = new Float32Array(chunkCount * MODEL.dimensions);
-  for (let row = 0; row < chunkCount; row++) {
-    const vector = vectors.subarray(row * MODEL.dimensions, (row + 1) * MODEL.dimensions);
-    for (let at = 0; at < vector.length; at++) vector[at] = random() - 0.5;
-    const length = Math.hypot(...vector);
-    for (let at = 0; at < vector.length; at++) vector[at] = (vector[at] ?? 0) / length;
-  }
+  const vectors = randomVectors(seeded(chunkCount), chunkCount, MODEL.dimensions);
   return {
     ...{ memoryKey: job.memory.key, version: job.memory.version, lease: job.lease, content: job.content ?? "" },
     chunks: Array.from({ length: chunkCount }, (_, ordinal): Chunk => {

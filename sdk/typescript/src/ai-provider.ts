@@ -1,13 +1,12 @@
-// A provider for the AI SDK of Vercel (`ai`, 6 and newer): Mneme's models answer from memories, and its embedding
-// models embed. Has the form of the specification `v3`, which later versions of the AI SDK take as well, without
-// importing it.
+// A provider for the AI SDK of Vercel (`ai`, 6 and newer), with Mneme's models for answers from memories and for
+// embeddings. It implements the AI SDK's specification `v3` without importing it. Later versions take `v3` as well.
 
 import type { ChatCompletion, ChatCompletionChunk, SearchResult } from "./core/index.ts";
 import { MnemeError } from "./errors.ts";
 import type { Mneme } from "./mneme.ts";
 import type { NewCompletion, NewEmbeddings } from "./types.ts";
 
-/** Whose memories the models read, and which. A program sets it; a conversation cannot change it. */
+/** Which memories the models read. The program sets it; a conversation cannot change it. */
 export interface AnswerScope {
   /** Default: the whole project, or the user of the key. */
   readonly userId?: string;
@@ -17,7 +16,7 @@ export interface AnswerScope {
   readonly sessionId?: string;
   /** Conditions that every source fulfils. */
   readonly filters?: Record<string, unknown>;
-  /** Number of sources at most. Default: 8. */
+  /** Maximum number of sources. Default: 8. */
   readonly maxSources?: number;
 }
 
@@ -35,7 +34,7 @@ export type Source = { type: "source"; id: string; title: string; providerMetada
   | { sourceType: "url"; url: string }
   | { sourceType: "document"; mediaType: string }
 );
-/** Tokens of the language model; 0 without one. */
+/** Number of tokens that the language model read and wrote; 0 without one. */
 export interface Usage {
   inputTokens: { total: number; noCache: number; cacheRead: number; cacheWrite: number };
   outputTokens: { total: number; text: number; reasoning: number };
@@ -52,7 +51,7 @@ export type AnswerStreamPart =
   | { type: "finish"; usage: Usage; finishReason: FinishReason }
   | { type: "error"; error: unknown };
 
-/** What the AI SDK asks a model, as far as it is read. */
+/** A call of the AI SDK: the fields that this provider reads. */
 export interface AnswerCall {
   readonly prompt: readonly {
     readonly role: string;
@@ -107,7 +106,7 @@ export interface MnemeProvider {
 }
 
 const PROVIDER = "mneme";
-/** Texts that one call of the server embeds. */
+/** Maximum number of texts in one request to the server. */
 const EMBEDDINGS_MAX = 2_048;
 /** Id of the only text of an answer. */
 const TEXT_ID = "0";
@@ -116,7 +115,7 @@ const WITHOUT_EFFECT = ["stopSequences", "topP", "topK", "presencePenalty", "fre
 
 /**
  * The models of a server for the AI SDK: `generateText({ model: mnemeProvider(mneme, { userId })("mneme"), … })`. They
- * call no tools; `mnemeTools` is for models that do.
+ * cannot call tools; `mnemeTools` is for models that can.
  */
 export function mnemeProvider(mneme: Mneme, scope: AnswerScope = {}): MnemeProvider {
   const languageModel = (modelId: string) => answerModel(mneme, modelId, scope);
@@ -199,11 +198,11 @@ async function* partsOf(
   }
 }
 
-/** @throws MnemeError for what Mneme's models cannot do, and would otherwise leave out without a word */
+/** The request for a call. @throws MnemeError if the call asks for something that Mneme's models cannot do */
 function completionOf(call: AnswerCall, modelId: string, scope: AnswerScope): NewCompletion {
   const { prompt, maxOutputTokens, temperature, responseFormat, tools, toolChoice } = call;
   if (tools !== undefined && tools.length > 0 && toolChoice?.type !== "none") {
-    throw new MnemeError("Mneme's models call no tools. Give mnemeTools to a model that does.");
+    throw new MnemeError("Mneme's models cannot call tools. Give mnemeTools to a model that can.");
   }
   if (responseFormat !== undefined && responseFormat.type !== "text") {
     throw new MnemeError("Mneme's models answer in text, not in JSON.");
@@ -217,12 +216,12 @@ function completionOf(call: AnswerCall, modelId: string, scope: AnswerScope): Ne
   };
 }
 
-/** A message with what was said in it; none for results of tools. */
+/** The texts of a message; empty for results of tools. @throws MnemeError if a user sends something else */
 function messageOf({ role, content }: AnswerCall["prompt"][number]): NewCompletion["messages"] {
   if (role !== "system" && role !== "user" && role !== "assistant") return [];
   if (typeof content === "string") return [{ role, content }];
   if (role === "user" && content.some(({ type }) => type !== "text")) {
-    throw new MnemeError("Mneme's models read text, no files and no pictures.");
+    throw new MnemeError("Mneme's models read text only, not files or images.");
   }
   const texts = content.flatMap((part) => (part.type === "text" ? [(part as unknown as { text: string }).text] : []));
   return texts.length === 0 ? [] : [{ role, content: texts.join("\n") }];

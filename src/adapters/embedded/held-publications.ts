@@ -1,10 +1,10 @@
-// Which publications the native core of a node has, of those that several nodes share. Stays empty if nothing is
+// Which of the publications that several nodes share are in the native core of this node. Stays empty if nothing is
 // shared. project-index.ts keeps it up to date.
 
 import type { ChunkKey, MemoryKey } from "../../domain/ids.ts";
 import type { ArchivedChunkKeys } from "../../ports/text-archive.ts";
 
-/** Names a publication. */
+/** Identifies a publication. */
 export interface PublicationName {
   readonly memoryKey: MemoryKey;
   /** Key of its first chunk; 0 if it has no chunks. */
@@ -22,7 +22,7 @@ export class HeldPublications {
     return this.#complete.keys();
   }
 
-  /** Whether a publication with chunks is here of a memory, complete or not. */
+  /** Whether the native core has chunks of a memory, of a complete publication or of one that is being written. */
   isAnyHere(memoryKey: MemoryKey): boolean {
     return [this.#complete, this.#begun].some((known) => (known.get(memoryKey) ?? 0n) !== 0n);
   }
@@ -42,12 +42,12 @@ export class HeldPublications {
     return this.isComplete(name) || this.isBegun(name);
   }
 
-  /** Whether a newer publication of the memory is here, or is being written. */
+  /** Whether a newer publication of the memory is complete or is being written. */
   isOvertaken({ memoryKey, firstChunkKey }: PublicationName): boolean {
     return [this.#complete, this.#begun].some((known) => (known.get(memoryKey) ?? 0n) > firstChunkKey);
   }
 
-  /** Notes that a publication is being written, in place of any other one of the memory. */
+  /** Notes that a publication is being written. It replaces any other publication of the memory. */
   begin({ memoryKey, firstChunkKey }: PublicationName): void {
     this.#complete.delete(memoryKey);
     this.#begun.set(memoryKey, firstChunkKey);
@@ -60,15 +60,15 @@ export class HeldPublications {
     this.#complete.set(name.memoryKey, name.firstChunkKey);
   }
 
-  /** Notes that a memory is not here any more. */
+  /** Notes that the native core no longer has a memory. */
   delete(memoryKey: MemoryKey): void {
     this.#complete.delete(memoryKey);
     this.#begun.delete(memoryKey);
   }
 
   /**
-   * Notes the publications that were compared with the native core. `complete` are the memories that are here. Another
-   * node may have stored more, whose rows are not completed yet.
+   * Notes the publications that were compared with the native core. `complete` has the memories that are in the core.
+   * Other publications in the list may be those of memories that another node has not completed yet.
    */
   setCompared({ memoryKeys, chunkKeys }: ArchivedChunkKeys, complete: ReadonlySet<bigint>): void {
     for (const [at, key] of memoryKeys.entries()) {

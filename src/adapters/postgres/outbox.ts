@@ -48,7 +48,7 @@ export class PostgresOutbox {
 /** A delivery to add. */
 interface AddedDelivery {
   readonly webhookKey: bigint;
-  /** The memory whose event it is; null for another event. */
+  /** The memory of the event; null if the event is not about a memory. */
   readonly memoryId: MemoryId | null;
   readonly body: string;
 }

@@ -54,7 +54,7 @@ export interface ImportedVectorsRow {
   readonly vectors: Uint8Array;
 }
 
-/** Joins the rows of a memory; null if there are none. */
+/** The imported vectors in the rows of a memory; null if there are no rows. */
 export function importedVectors(rows: readonly ImportedVectorsRow[]): ImportedVectors | null {
   const [first] = rows;
   if (first === undefined) return null;

@@ -1,6 +1,6 @@
-// Texts as people read them: a stored list of messages in JSON becomes a dialogue.
+// Shows a conversation that is stored as JSON messages as a dialogue.
 
-/** Greatest length of a text that is parsed, in characters; longer ones would stop the page. */
+/** Maximum length of a text that is parsed, in characters. Longer texts would block the page. */
 const CHARACTERS_PARSED = 2_000_000;
 
 /**

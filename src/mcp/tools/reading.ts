@@ -15,7 +15,7 @@ const SEARCH_TOKENS = 4_000;
 const MEMORY_TOKENS = 8_000;
 /** Share of `max_tokens` that the attributes of a memory may take when it is read alone. */
 const MEMORY_ATTRIBUTES_SHARE = 0.5;
-/** What a list has besides its memories, in tokens: also a cursor. */
+/** Number of tokens of a list besides its memories. A list also has a cursor. */
 const LIST_ENVELOPE_TOKENS = 2 * ENVELOPE_TOKENS;
 /** Tokens of an item of a list without its text. Used to share `max_tokens` among the texts. */
 const LISTED_TOKENS_MIN = 40;
@@ -114,7 +114,7 @@ export const getMemory: Tool = tool({
     if (!isCut) return { ...memory, content: text, ...(lighterNote !== null && { note: lighterNote }) };
     const shown = text.slice(0, -1); // without the ellipsis
     const next_offset = start + shown.length;
-    const goesOn = `The text goes on: its first ${next_offset} of ${memory.content.length} characters are shown until here.`;
+    const goesOn = `The text goes on: up to here, ${next_offset} of its ${memory.content.length} characters have been shown.`;
     const note = lighterNote === null ? goesOn : `${lighterNote} ${goesOn}`;
     return { ...memory, content: shown, next_offset, note };
   },

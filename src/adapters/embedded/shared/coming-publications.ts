@@ -10,7 +10,7 @@ import type { WantedPublication } from "../../../ports/shared-index.ts";
  */
 const AHEAD_CHUNKS_MIN = 513;
 
-/** A publication that is loaded ahead, or was. */
+/** A publication that is being loaded ahead, or was loaded ahead. */
 interface Coming {
   readonly firstChunkKey: ChunkKey;
   hasBegun: boolean;
@@ -32,7 +32,7 @@ export class ComingPublications {
     private readonly onFailure: (error: unknown) => void,
   ) {}
 
-  /** The memories whose publications are loaded ahead, or were and have not been removed. */
+  /** The memories whose publications are being loaded ahead, or were and have not been removed. */
   get memoryKeys(): readonly MemoryKey[] {
     return [...this.#coming.keys()];
   }

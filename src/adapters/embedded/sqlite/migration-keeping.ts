@@ -16,7 +16,7 @@ CREATE TABLE imported_vectors (
 ) STRICT;
 `;
 
-// Made of the columns, because SQLite does not read JSON of any depth.
+// Built from the columns, because SQLite limits how deeply the JSON that it reads may be nested.
 const BARE_BODY = `json_object('type', event, 'timestamp', strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch'),
     'data', json_object('id', memory_id))`;
 

@@ -75,7 +75,7 @@ export function addDelivery(
   delivery: {
     readonly webhookKey: bigint;
     readonly event: WebhookEvent;
-    /** The memory whose event it is; null for another event. */
+    /** The memory of the event; null if the event is not about a memory. */
     readonly memoryId: MemoryId | null;
     readonly body: string;
     readonly now: number;

@@ -357,7 +357,7 @@ function charactersOf(record: BatchRecord): number {
 }
 
 function strayVectors(memoryId: string): ExportError {
-  return new ExportError(`there are vectors of memory ${memoryId} that do not follow it, or that are there twice`);
+  return new ExportError(`vectors of memory ${memoryId} do not follow its record, or are there twice`);
 }
 
 function givenUp(id: ProjectId): ExportError {
