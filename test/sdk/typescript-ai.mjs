@@ -148,7 +148,7 @@ const model = models("mneme/fast");
 const text = (url) => [{ role: "user", content: [{ type: "file", data: url, mediaType: "image/png" }] }];
 await refuses(generateText({ model, prompt, tools }), /cannot call tools/);
 await refuses(generateObject({ model, prompt, schema: jsonSchema({ type: "object" }) }), /not in JSON/);
-await refuses(generateText({ model, messages: text(new Uint8Array([137, 80, 78, 71])) }), /no pictures/);
+await refuses(generateText({ model, messages: text(new Uint8Array([137, 80, 78, 71])) }), /not files or images/);
 await refuses(generateText({ model: models("gpt-4o"), prompt, maxRetries: 0 }), /There is no model/);
 assert.throws(() => models.imageModel("x"), MnemeError);
 

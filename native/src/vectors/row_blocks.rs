@@ -1,4 +1,4 @@
-//! Memory for many rows of bytes of equal length. `int8_matrix` and `binary_codes` define the content of the rows.
+//! Memory for many rows of bytes of equal length. `int4_matrix` and `binary_codes` define the content of the rows.
 
 use memmap2::{Advice, MmapMut};
 
