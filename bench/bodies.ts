@@ -81,6 +81,8 @@ const BODIES: readonly Body[] = [
   { name: "1,000 memories of 60 KB", path: "/memories/batch", make: () => batch(1_000, 60_000) },
   { name: "100 memories of 60 KB", path: "/memories/batch", make: () => batch(100, 60_000) },
   { name: "batch of 60 MB", path: "/memories/batch", make: () => batch(100, 600_000) },
+  // shows what any body takes, because searches beside it also raise the memory of a new server
+  { name: "memory of 100 KB", path: "/memories", make: () => memory(sentences(0.1 * MB)) },
   { name: "memory of 10 MB", path: "/memories", make: () => memory(sentences(10 * MB)) },
   { name: "memory of 60 MB", path: "/memories", make: () => memory(sentences(60 * MB)) },
   { name: "memory of 100 MB", path: "/memories", make: () => memory(sentences(100 * MB)) },

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use tantivy::directory::error::OpenReadError;
+use tantivy::directory::error::{LockError, OpenReadError};
 use tantivy::index::{SegmentComponent, SegmentId, SegmentMeta};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{
@@ -37,6 +39,11 @@ const ALWAYS_THERE: [SegmentComponent; 4] =
 const SOMETIMES_THERE: [SegmentComponent; 2] = [SegmentComponent::Positions, SegmentComponent::FieldNorms];
 /// Maximum number of threads that compare checksums when an index is opened.
 const CHECKING_THREADS_MAX: usize = 4;
+/// Maximum time for which the lock of an index that is being opened may be busy, and the pause between two attempts. No
+/// other process uses the data directory. But a child that a killed server was just starting has the server's open
+/// files, and their locks, until it runs its own program.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Writes commits of a text index. After an error, drop this object and open a new one: Tantivy's writer is not usable
 /// after a full disk, and the documents that it has buffered must not become part of the next commit.
@@ -231,7 +238,7 @@ fn verify_checksums(index: &Index) -> Result<()> {
     let mut files = segment_files(index)?;
     files.sort_by_key(|file| std::cmp::Reverse(file.bytes));
     let next = AtomicUsize::new(0);
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(CHECKING_THREADS_MAX);
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(CHECKING_THREADS_MAX);
     let check = || {
         let mut damaged = Vec::new();
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -239,7 +246,7 @@ fn verify_checksums(index: &Index) -> Result<()> {
         }
         Ok::<_, Error>(damaged)
     };
-    let damaged = std::thread::scope(|scope| {
+    let damaged = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(check)).collect();
         let mut damaged = check()?;
         for other in others {
@@ -268,12 +275,22 @@ pub(crate) fn damage_of(index: &Index, file: &SegmentFile) -> Result<Option<Stri
 
 fn open_writer(index: &Index, fields: &TextFields) -> Result<IndexWriter> {
     // One thread for writing and one for merging, because changes are small and a server has many projects.
-    let options = IndexWriterOptions::builder()
-        .num_worker_threads(1)
-        .num_merge_threads(1)
-        .memory_budget_per_thread(WRITER_BYTES)
-        .build();
-    let writer: IndexWriter = index.writer_with_options(options)?;
+    let options = || {
+        IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .memory_budget_per_thread(WRITER_BYTES)
+            .build()
+    };
+    let deadline = Instant::now() + LOCK_WAIT_MAX;
+    let writer: IndexWriter = loop {
+        match index.writer_with_options(options()) {
+            Err(TantivyError::LockFailure(LockError::LockBusy, _)) if Instant::now() < deadline => {
+                thread::sleep(LOCK_PAUSE);
+            }
+            opened => break opened?,
+        }
+    };
     let mut merging = LogMergePolicy::default();
     merging.set_del_docs_ratio_before_merge(DEAD_SHARE_MAX);
     writer.set_merge_policy(Box::new(merging));
@@ -283,4 +300,22 @@ fn open_writer(index: &Index, fields: &TextFields) -> Result<IndexWriter> {
     // memory has key 0.
     writer.delete_term(Term::from_field_u64(fields.memory_key, 0));
     Ok(writer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_whose_lock_is_busy_for_a_moment_is_opened() {
+        let (schema, fields) = schema::schema();
+        let index = Index::create_in_ram(schema);
+        let held = open_writer(&index, &fields).expect("the lock is free");
+        let release = thread::spawn(move || {
+            thread::sleep(LOCK_PAUSE * 3);
+            drop(held);
+        });
+        assert!(open_writer(&index, &fields).is_ok());
+        release.join().expect("the writer is dropped");
+    }
 }
