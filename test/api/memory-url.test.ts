@@ -10,6 +10,7 @@ import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { createOutboundFetcher } from "../../src/adapters/outbound/fetcher.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 
 const PAGE = (text: string) =>
@@ -131,7 +132,7 @@ describe("a page", () => {
     expect((await store({ url, externalId: "news" })).status).toBe(202);
     await mneme.settled(first.body.id);
     expect((await mneme.call("GET", `/v1/memories/${first.body.id}`)).body.content).toContain("on time");
-    expect(uploads()).toEqual([]);
+    await until("the fetched files are removed", () => uploads().length === 0); // after the memory is completed
   });
 
   test("is fetched once for a repeated Idempotency-Key", async () => {
@@ -162,7 +163,7 @@ describe("refetch", () => {
     expect(after.content).toContain("Sun after noon.");
     const { results } = (await mneme.call("POST", "/v1/memories/search", { query: "fog", userId: "ada" })).body;
     expect(JSON.stringify(results)).not.toContain("Fog until noon");
-    expect(uploads()).toEqual([]);
+    await until("the fetched files are removed", () => uploads().length === 0);
   });
 
   test("that fails leaves the memory as it was", async () => {
