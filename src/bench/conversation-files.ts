@@ -52,7 +52,7 @@ function locomo(samples: readonly JsonRecord[]): Conversations {
     const sessionOf = new Map(sessions.flatMap(({ id, turns }) => turns.map((turn) => [turn.id, id] as const)));
     for (const [at, question] of records(sample.qa).entries()) {
       const category = Number(question.category);
-      // the evidence of an adversarial question is what it is confused with
+      // For an adversarial question, LoCoMo names turns that look like an answer but are none.
       const evidence = category === ADVERSARIAL ? [] : evidenceOf(userId, question.evidence);
       const turns = evidence.filter((id) => sessionOf.has(id));
       questions.push({

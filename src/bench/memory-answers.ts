@@ -68,7 +68,8 @@ export function callsOf(questions: readonly ConversationQuestion[], modes: numbe
 }
 
 /**
- * Calls both models before anything is stored, because everything else takes minutes.
+ * Checks that both models answer. Called before memories are stored, so that a wrong address or key stops the benchmark
+ * at once and not after minutes.
  * @throws Error if one cannot be called, or if the judge fails `Judge.check`
  */
 export async function checkModels({ client, llm, judge }: AnswerModels): Promise<void> {

@@ -62,8 +62,9 @@ export interface Lightened<I> {
 }
 
 /**
- * Removes large attributes from an item until the others take at most a share of `max_tokens`.
- * @param share of `max_tokens` that attributes may take
+ * Removes large attributes from an item until the remaining ones take at most a share of `max_tokens`.
+ * @param tokensMax the `max_tokens` of the call
+ * @param share largest share of `tokensMax` that attributes may take, between 0 and 1
  */
 export function lightened<I extends Item>(item: I, tokensMax: number, share = ATTRIBUTES_SHARE): Lightened<I> {
   const attributesMax = Math.max(ATTRIBUTES_TOKENS_MIN, tokensMax * share);

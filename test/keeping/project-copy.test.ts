@@ -286,7 +286,7 @@ describe("an exported project", () => {
       expect(back.slice(0, -2).map((line) => JSON.parse(line))).toEqual(records);
     }, 120_000);
 
-    // the title of the first memory was changed after its vector was computed
+    // The first memory's title was changed later, which does not change its vector.
     const unchanged = (exported: readonly string[]) =>
       exported.slice(0, -2).filter((line) => !line.includes(`"memory_id":"${vectors()[0].memory_id}"}`));
     const others: readonly (readonly [string, (record: { readonly data: string }) => object])[] = [
