@@ -218,6 +218,11 @@ impl Project {
         self.vectors.live_of(fingerprint)?.search(vector, within, limit)
     }
 
+    /// Whether a vector search takes less than a millisecond and reads no file.
+    pub fn is_vector_search_short(&self) -> bool {
+        self.vectors.live().is_search_short()
+    }
+
     /// Full-text search: returns the `limit` admissible chunks with the highest BM25 score, 0..1.
     pub fn search_text(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         check_limit(limit)?;

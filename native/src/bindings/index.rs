@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use napi::Env;
-use napi::bindgen_prelude::{BigInt, BigUint64Array, BigUint64ArraySlice, Float64ArraySlice, PromiseRaw, ToNapiValue};
+use napi::bindgen_prelude::{
+    BigInt, BigUint64Array, BigUint64ArraySlice, Either, Float64ArraySlice, PromiseRaw, ToNapiValue,
+};
 use napi_derive::napi;
 
 use crate::bindings::admissible::NativeAdmissible;
 use crate::bindings::conversions::{checked_ms, checked_user};
+use crate::bindings::short_reads;
 use crate::bindings::tasks::{ToJs, WritingThread, js_error, run, run_on_worker};
 use crate::bindings::vector_model::VectorModel;
 use crate::error::{Error, Result};
@@ -238,8 +241,14 @@ impl NativeIndex {
 impl NativeIndex {
     /// Returns the project. Fails with `Closed` after `close`.
     pub(super) fn project(&self) -> Result<Arc<Project>> {
+        self.project_and_changes().map(|(project, _)| project)
+    }
+
+    /// The project, and whether changes are waiting or in progress. Fails with `Closed` after `close`.
+    fn project_and_changes(&self) -> Result<(Arc<Project>, bool)> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.as_ref().map(|open| Arc::clone(&open.project)).ok_or_else(closed)
+        let Open { project, writing } = open.as_ref().ok_or_else(closed)?;
+        Ok((Arc::clone(project), writing.is_busy()))
     }
 
     /// Runs a read on a worker thread.
@@ -250,6 +259,20 @@ impl NativeIndex {
     ) -> napi::Result<PromiseRaw<'env, Output::Js>> {
         let project = self.project().map_err(js_error)?;
         run_on_worker(env, move || work(&project))
+    }
+
+    /// Runs a read of few vectors, or a vector search, at once if it is short and no change delays it; otherwise on a
+    /// worker thread.
+    pub(super) fn read_vectors<'env, Output: ToJs>(
+        &self,
+        env: &'env Env,
+        work: impl FnOnce(&Project) -> Result<Output> + Send + 'static,
+    ) -> napi::Result<Either<Output::Js, PromiseRaw<'env, Output::Js>>> {
+        let (project, is_changing) = self.project_and_changes().map_err(js_error)?;
+        if !is_changing && project.is_vector_search_short() && short_reads::has_time() {
+            return short_reads::timed(|| run(|| work(&project))).map(|output| Either::A(output.to_js()));
+        }
+        run_on_worker(env, move || work(&project)).map(Either::B)
     }
 
     /// Queues a change for the project's writing thread.

@@ -1,11 +1,13 @@
 //! How does JavaScript call the core? No other module knows Node-API.
 //!
-//! Reads run on the runtime's worker threads, changes on one thread per open project. The TypeScript types in
+//! Reads run on the runtime's worker threads, short ones also on the JavaScript thread, and changes on one thread per
+//! open project. The TypeScript types in
 //! `src/adapters/native/addon-types.ts` are generated from these items (`native/types.ts`).
 //!
 //! | File | Content |
 //! |---|---|
 //! | `tasks` | chooses the thread on which core code runs; turns its errors and panics into JavaScript errors |
+//! | `short_reads` | when a short read runs on the JavaScript thread |
 //! | `conversions` | checks and conversions of single values |
 //! | `admissible` | admissible sets |
 //! | `index` | an open project: opening, visibility, comparing chunks, closing |
@@ -33,5 +35,6 @@ pub mod memory;
 pub mod models;
 pub mod publish;
 pub mod search;
+mod short_reads;
 pub mod tasks;
 pub mod vector_model;

@@ -36,6 +36,7 @@ pub struct StoredPassage {
 impl NativeIndex {
     /// Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
     /// vector (`[dimensions]`) of the model with this fingerprint. Fails with `other_model` if another model is live.
+    /// Runs at once if that is short (`short_reads.rs`).
     #[napi(catch_unwind)]
     pub fn search_vectors<'env>(
         &self,
@@ -44,9 +45,9 @@ impl NativeIndex {
         vector: Float32ArraySlice<'_>,
         within: &NativeAdmissible,
         limit: u32,
-    ) -> napi::Result<PromiseRaw<'env, Hits>> {
+    ) -> napi::Result<Either<Hits, PromiseRaw<'env, Hits>>> {
         let (vector, within) = (vector.to_vec(), within.share());
-        self.read(env, move |project| {
+        self.read_vectors(env, move |project| {
             with_memories(project, project.search_vectors(&fingerprint, &vector, &within, limit as usize)?)
         })
     }
@@ -76,9 +77,9 @@ impl NativeIndex {
         vector: Float32ArraySlice<'_>,
         chunk_keys: BigUint64ArraySlice<'_>,
         memory_keys: BigUint64ArraySlice<'_>,
-    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+    ) -> napi::Result<Either<Float32Array, PromiseRaw<'env, Float32Array>>> {
         let (vector, chunk_keys, memory_keys) = (vector.to_vec(), chunk_keys.to_vec(), memory_keys.to_vec());
-        self.read(env, move |project| {
+        self.read_vectors(env, move |project| {
             project.score_vectors(&fingerprint, &vector, &chunk_keys, &memory_keys).map(Scores)
         })
     }
@@ -91,9 +92,9 @@ impl NativeIndex {
         env: &'env Env,
         chunk_keys: BigUint64ArraySlice<'_>,
         memory_keys: BigUint64ArraySlice<'_>,
-    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+    ) -> napi::Result<Either<Float32Array, PromiseRaw<'env, Float32Array>>> {
         let (chunk_keys, memory_keys) = (chunk_keys.to_vec(), memory_keys.to_vec());
-        self.read(env, move |project| project.compare_vectors(&chunk_keys, &memory_keys).map(Scores))
+        self.read_vectors(env, move |project| project.compare_vectors(&chunk_keys, &memory_keys).map(Scores))
     }
 
     /// Returns the stored vectors of exactly these chunks, row-major `[chunks, dimensions]`; NaN for a chunk that does

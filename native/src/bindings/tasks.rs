@@ -96,6 +96,11 @@ impl WritingThread {
         WritingThread { changes, pending: Arc::default() }
     }
 
+    /// Whether changes are waiting or in progress.
+    pub(super) fn is_busy(&self) -> bool {
+        self.pending.load(Ordering::Acquire) > 0
+    }
+
     /// Queues a change. Fails with `Invalid` if too many changes are waiting already.
     pub(super) fn run<'env, Output: ToNapiValue + Send + 'static>(
         &self,

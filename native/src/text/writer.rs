@@ -25,9 +25,12 @@ use crate::text::schema::{self, TextFields};
 /// Maximum memory in bytes for documents that are not yet written. Tantivy's minimum is 15 MB. Most changes need far
 /// less, so this only limits large ones.
 const WRITER_BYTES: usize = 20_000_000;
-/// Number of decompressed blocks, of 16 KB each, that the document store caches for each segment. Passages that were
-/// published together are often in the same block.
-const STORE_CACHE_BLOCKS: usize = 16;
+/// Size in bytes of a block of the document store before compression. Reading a passage decompresses its block, which
+/// takes a quarter of the time that it takes with Tantivy's 16 KB. An index that was created with 16 KB keeps them.
+const STORE_BLOCK_BYTES: usize = 4_096;
+/// Number of decompressed blocks that the document store caches for each segment. Passages that were published together
+/// are often in the same block.
+const STORE_CACHE_BLOCKS: usize = 64;
 /// Maximum share of deleted documents in a segment. A segment with more is rewritten by a merge, so that deleted text
 /// does not stay on disk for long.
 const DEAD_SHARE_MAX: f32 = 0.2;
@@ -77,7 +80,11 @@ impl TextWriter {
         std::fs::create_dir_all(directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", directory.display()), &cause))?;
         let (schema, fields) = schema::schema();
-        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        let settings = IndexSettings {
+            docstore_compress_dedicated_thread: false,
+            docstore_blocksize: STORE_BLOCK_BYTES,
+            ..IndexSettings::default()
+        };
         let files = TextDirectory::open(directory)?;
         let repairs = Vec::from_iter(files.rewrite_file_list()?);
         let index = Index::builder().schema(schema).settings(settings).open_or_create(files.clone())?;

@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::filters::memory_table::{Admissible, MemoryTable};
 use crate::hit::Hit;
 use crate::vectors::kernels;
-use crate::vectors::log::{self, LOG_FILE, Record, VectorLog, VectorReader, to_bf16};
+use crate::vectors::log::{self, LOG_FILE, Record, VectorLog, to_bf16};
 use crate::vectors::row_table::RowTable;
 pub use crate::vectors::searcher::VectorOptions;
-use crate::vectors::searcher::{Rows, Searcher};
+use crate::vectors::searcher::{Rows, Searcher, for_each_vector};
 
 /// Maximum difference of the length of a vector from 1. Vectors of embedding models differ from 1 only by rounding; a
 /// larger difference means that a vector was not normalised.
@@ -22,6 +22,8 @@ const UNIT_TOLERANCE: f32 = 1e-2;
 /// The log is compacted when the share of dead records reaches this. So a log is at most a quarter larger than a new
 /// one.
 const DEAD_SHARE_MAX: f64 = 0.2;
+/// Maximum number of rows whose search is short: about .6 ms of a processor.
+const SHORT_SEARCH_ROWS_MAX: usize = 131_072;
 /// Maximum number of chunks whose vectors are compared with each other in one call: 32,640 pairs.
 const COMPARED_CHUNKS_MAX: usize = 256;
 /// Minimum number of records of a log that is compacted because of dead records.
@@ -66,7 +68,7 @@ impl VectorIndex {
             .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
         delete_graph(&options.directory)?;
         let path = options.directory.join(LOG_FILE);
-        let mut table = RowTable::new(options.dimensions);
+        let mut table = RowTable::new(options.dimensions, options.resident_vectors);
         let (log, repairs) = VectorLog::open(&path, options.dimensions, &options.fingerprint, |number, record| {
             table.apply(number, record, &memory_table);
         })?;
@@ -119,25 +121,25 @@ impl VectorIndex {
         Ok(hits)
     }
 
+    /// Whether a search takes less than a millisecond and reads no file.
+    pub fn is_search_short(&self) -> bool {
+        let rows = self.searcher.rows();
+        rows.table.resident().is_some() && rows.table.len() <= SHORT_SEARCH_ROWS_MAX
+    }
+
     /// The cosine similarities of exactly the given chunks to a unit query `[dimensions]`, in their order; NaN if a
     /// chunk does not exist or its record is damaged. `chunks` has pairs (chunk key, ordinal of the memory). Fails with
-    /// `Invalid` if `check` refuses the query. Reads the log once per chunk.
+    /// `Invalid` if `check` refuses the query.
     pub fn score_chunks(&self, query: &[f32], chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
         self.check(query)?;
-        let (records, reader) = self.records_of(chunks);
-        let mut vector = Vec::new();
-        let scores = records.into_iter().map(|record| match record.map(|record| reader.read(record, &mut vector)) {
-            Some(Ok(())) => Ok(kernels::cosine(query, &vector)),
-            None | Some(Err(Error::Damaged(_))) => Ok(f32::NAN),
-            Some(Err(other)) => Err(other),
-        });
-        scores.collect()
+        let mut scores = vec![f32::NAN; chunks.len()];
+        self.for_each_vector(chunks, |at, vector| scores[at] = kernels::cosine(query, vector))?;
+        Ok(scores)
     }
 
     /// The cosine similarities between the given chunks, row-major `[chunks, chunks]`; 1 on the diagonal, NaN in the
     /// row and the column of a chunk that does not exist or whose record is damaged. `chunks` has pairs (chunk key,
-    /// ordinal of the memory). Fails with `Invalid` for more than `COMPARED_CHUNKS_MAX` chunks. Reads the log once per
-    /// chunk.
+    /// ordinal of the memory). Fails with `Invalid` for more than `COMPARED_CHUNKS_MAX` chunks.
     pub fn compare_chunks(&self, chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
         if chunks.len() > COMPARED_CHUNKS_MAX {
             return Err(Error::invalid(format!(
@@ -145,45 +147,37 @@ impl VectorIndex {
                 chunks.len()
             )));
         }
-        let (records, reader) = self.records_of(chunks);
         let dimensions = self.searcher.options.dimensions;
         let mut vectors = vec![f32::NAN; chunks.len() * dimensions];
-        let mut vector = Vec::new();
-        for (record, unit) in records.into_iter().zip(vectors.chunks_exact_mut(dimensions)) {
-            match record.map(|record| reader.read(record, &mut vector)) {
-                Some(Ok(())) => kernels::to_unit(&vector, unit),
-                None | Some(Err(Error::Damaged(_))) => {}
-                Some(Err(other)) => return Err(other),
-            }
-        }
+        self.for_each_vector(chunks, |at, vector| {
+            kernels::to_unit(vector, &mut vectors[at * dimensions..][..dimensions]);
+        })?;
         Ok(kernels::dot_products(&vectors, dimensions))
     }
 
     /// The stored vectors of the given chunks, row-major `[chunks, dimensions]`; NaN for a chunk that does not exist or
-    /// whose record is damaged. `chunks` has pairs (chunk key, ordinal of the memory). Reads the log once per chunk.
+    /// whose record is damaged. `chunks` has pairs (chunk key, ordinal of the memory).
     pub fn stored_vectors(&self, chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
-        let (records, reader) = self.records_of(chunks);
         let dimensions = self.searcher.options.dimensions;
         let mut vectors = vec![f32::NAN; chunks.len() * dimensions];
-        let mut vector = Vec::new();
-        for (record, stored) in records.into_iter().zip(vectors.chunks_exact_mut(dimensions)) {
-            match record.map(|record| reader.read(record, &mut vector)) {
-                Some(Ok(())) => stored.iter_mut().zip(&vector).for_each(|(to, from)| *to = from.to_f32()),
-                None | Some(Err(Error::Damaged(_))) => {}
-                Some(Err(other)) => return Err(other),
-            }
-        }
+        self.for_each_vector(chunks, |at, vector| {
+            let stored = &mut vectors[at * dimensions..][..dimensions];
+            stored.iter_mut().zip(vector).for_each(|(to, from)| *to = from.to_f32());
+        })?;
         Ok(vectors)
     }
 
-    /// The log record of each chunk, `None` for a chunk that does not exist, and the reader of these records.
-    fn records_of(&self, chunks: &[(u64, Option<u32>)]) -> (Vec<Option<u64>>, VectorReader) {
+    /// Calls `visit(position, vector)` for each chunk that exists, with its bf16 vector `[dimensions]`, unless its
+    /// record is damaged.
+    fn for_each_vector(&self, chunks: &[(u64, Option<u32>)], mut visit: impl FnMut(usize, &[bf16])) -> Result<()> {
         let rows = self.searcher.rows();
-        let record_of = |(chunk_key, ordinal): &(u64, Option<u32>)| {
-            let row = rows.table.row_of((*ordinal)?, *chunk_key)?;
-            Some(rows.table.origin(row).record)
-        };
-        (chunks.iter().map(record_of).collect(), rows.reader.clone())
+        let wanted: Vec<Option<u32>> =
+            chunks.iter().map(|(chunk_key, ordinal)| rows.table.row_of((*ordinal)?, *chunk_key)).collect();
+        for_each_vector(rows, wanted.into_iter(), |at, vector| {
+            if let Some(vector) = vector {
+                visit(at, vector);
+            }
+        })
     }
 
     /// All chunks with a vector as (chunk key, ordinal of the memory), in no particular order.
@@ -323,6 +317,7 @@ fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
 mod tests {
     use super::*;
     use crate::filters::memory_table::{NEVER, NO_USER, VisibleMemory};
+    use crate::vectors::resident_vectors::MemoryBudget;
     use mneme_testing::{Chance, TempDir};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
@@ -440,12 +435,15 @@ mod tests {
         }
     }
 
+    /// Opens an index with copies of all vectors in memory, of none, or until there are too many.
     fn open(directory: &Path) -> (Arc<MemoryTable>, VectorIndex, Vec<String>) {
         let memory_table = Arc::new(MemoryTable::default());
+        let budget_bytes = [usize::MAX, 0, 8_192][Chance::new().below(3)];
         let options = VectorOptions {
             directory: directory.to_owned(),
             dimensions: DIMENSIONS,
             fingerprint: "model-a".to_owned(),
+            resident_vectors: Box::leak(Box::new(MemoryBudget::new(budget_bytes))),
         };
         let (index, repairs) = VectorIndex::open(options, Arc::clone(&memory_table)).expect("opened");
         (memory_table, index, repairs)

@@ -207,8 +207,8 @@ fn scan_portable(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut To
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{
-        CACHE_LINE_BYTES, CodeTable, GROUP_ROWS, LINE_COMPONENTS, PREFETCH_ROWS, RowLayout, TABLE_BYTES, TopRows,
-        WORD_TABLES,
+        CACHE_LINE_BYTES, CodeTable, GROUP_ROWS, LINE_COMPONENTS, PREFETCH_ROWS, RowLayout, SUMS, TABLE_BYTES, TopRows,
+        WORD_TABLES, bf16, cosine_of_sums, dot_products_portable,
     };
     use std::arch::x86_64::*;
 
@@ -221,8 +221,7 @@ mod x86 {
     fn prefetch(layout: &RowLayout<'_>, rows: &[u32], index: usize) {
         if let Some(row) = rows.get(index + PREFETCH_ROWS) {
             for line in layout.row(*row).chunks_exact(CACHE_LINE_BYTES) {
-                // SAFETY: a prefetch does not change memory, and the address lies in a borrowed slice.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+                prefetch_line(line.as_ptr().cast());
             }
         }
     }
@@ -346,6 +345,50 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2")]
+    pub fn cosine_avx2(query: &[f32], stored: &[bf16]) -> f32 {
+        const HALF: usize = SUMS / 2;
+        let (mut dots, mut squares) = ([_mm256_setzero_ps(); 2], [_mm256_setzero_ps(); 2]);
+        let (query_chunks, query_rest) = query.as_chunks::<SUMS>();
+        let (stored_chunks, stored_rest) = stored.as_chunks::<SUMS>();
+        for (query_chunk, stored_chunk) in query_chunks.iter().zip(stored_chunks) {
+            for half in 0..2 {
+                let (of_query, of_stored) = (&query_chunk[half * HALF..][..HALF], &stored_chunk[half * HALF..][..HALF]);
+                // SAFETY: both slices have `HALF` elements, which is what the loads read.
+                let (query, bits) = unsafe {
+                    (_mm256_loadu_ps(of_query.as_ptr()), _mm_loadu_si128(of_stored.as_ptr().cast::<__m128i>()))
+                };
+                let component = _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(bits)));
+                dots[half] = _mm256_add_ps(dots[half], _mm256_mul_ps(query, component));
+                squares[half] = _mm256_add_ps(squares[half], _mm256_mul_ps(component, component));
+            }
+        }
+        cosine_of_sums(&sums(dots), &sums(squares), query_rest, stored_rest)
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn sums(halves: [__m256; 2]) -> [f32; SUMS] {
+        let mut sums = [0f32; SUMS];
+        // SAFETY: `sums` has room for the eight floats of each half.
+        unsafe {
+            _mm256_storeu_ps(sums.as_mut_ptr(), halves[0]);
+            _mm256_storeu_ps(sums.as_mut_ptr().add(SUMS / 2), halves[1]);
+        }
+        sums
+    }
+
+    /// Prefetches the cache line at an address.
+    #[inline(always)]
+    pub fn prefetch_line(address: *const i8) {
+        // SAFETY: a prefetch does not change memory, and ignores addresses that do not exist.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn dot_products_avx2(vectors: &[f32], dimensions: usize) -> Vec<f32> {
+        dot_products_portable(vectors, dimensions)
+    }
+
+    #[target_feature(enable = "avx2")]
     pub fn scan_avx2(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
         let (groups, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
         for (index, group) in groups.iter().enumerate() {
@@ -398,25 +441,53 @@ mod x86 {
 }
 
 /// The cosine similarity of a unit query and a stored vector, both `[dimensions]`. The dot product is divided by the
-/// length of the stored vector, because rounding to bf16 changes that length by up to a thousandth.
+/// length of the stored vector, because rounding to bf16 changes that length by up to a thousandth. All instruction
+/// sets compute the same sums in the same order, so the result is the same on every processor.
 pub fn cosine(query: &[f32], stored: &[bf16]) -> f32 {
-    const LANES: usize = 16;
-    let (mut dots, mut squares) = ([0f32; LANES], [0f32; LANES]);
-    let (query_chunks, stored_chunks) = (query.chunks_exact(LANES), stored.chunks_exact(LANES));
-    let (query_rest, stored_rest) = (query_chunks.remainder(), stored_chunks.remainder());
-    for (query_chunk, stored_chunk) in query_chunks.zip(stored_chunks) {
-        for lane in 0..LANES {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature that the function is compiled for.
+        return unsafe { x86::cosine_avx2(query, stored) };
+    }
+    cosine_portable(query, stored)
+}
+
+/// Number of partial sums of `cosine` and `dot`.
+const SUMS: usize = 16;
+
+fn cosine_portable(query: &[f32], stored: &[bf16]) -> f32 {
+    let (mut dots, mut squares) = ([0f32; SUMS], [0f32; SUMS]);
+    let (query_chunks, query_rest) = query.as_chunks::<SUMS>();
+    let (stored_chunks, stored_rest) = stored.as_chunks::<SUMS>();
+    for (query_chunk, stored_chunk) in query_chunks.iter().zip(stored_chunks) {
+        for lane in 0..SUMS {
             let component = bf16_to_f32(stored_chunk[lane]);
             dots[lane] += query_chunk[lane] * component;
             squares[lane] += component * component;
         }
     }
+    cosine_of_sums(&dots, &squares, query_rest, stored_rest)
+}
+
+/// The cosine from the partial sums of products and of squares, and the components that are not in them.
+#[inline(always)]
+fn cosine_of_sums(dots: &[f32; SUMS], squares: &[f32; SUMS], query_rest: &[f32], stored_rest: &[bf16]) -> f32 {
     let (mut dot, mut square) = (dots.iter().sum::<f32>(), squares.iter().sum::<f32>());
     for (query_component, stored) in query_rest.iter().zip(stored_rest) {
         dot += query_component * bf16_to_f32(*stored);
         square += bf16_to_f32(*stored) * bf16_to_f32(*stored);
     }
     dot / square.sqrt()
+}
+
+/// Prefetches a stored vector into the cache.
+pub fn prefetch_vector(stored: &[bf16]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in stored.chunks(CACHE_LINE_BYTES / size_of::<bf16>()) {
+        x86::prefetch_line(line.as_ptr().cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = stored;
 }
 
 /// Converts a stored vector to a unit vector of the same number of components.
@@ -431,6 +502,16 @@ pub fn to_unit(stored: &[bf16], unit: &mut [f32]) {
 /// The dot products of all pairs of vectors, row-major `[vectors, vectors]`. `vectors` is row-major
 /// `[vectors, dimensions]`; on the diagonal, the result is 1 for a vector without NaN.
 pub fn dot_products(vectors: &[f32], dimensions: usize) -> Vec<f32> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature that the function is compiled for.
+        return unsafe { x86::dot_products_avx2(vectors, dimensions) };
+    }
+    dot_products_portable(vectors, dimensions)
+}
+
+#[inline(always)]
+fn dot_products_portable(vectors: &[f32], dimensions: usize) -> Vec<f32> {
     let rows: Vec<&[f32]> = vectors.chunks_exact(dimensions).collect();
     let mut products = vec![0.0; rows.len() * rows.len()];
     for (at, row) in rows.iter().enumerate() {
@@ -445,21 +526,20 @@ pub fn dot_products(vectors: &[f32], dimensions: usize) -> Vec<f32> {
 }
 
 /// The dot product of two vectors of the same number of components, in lanes, so that the compiler vectorises the loop.
+#[inline(always)]
 fn dot(left: &[f32], right: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let mut sums = [0f32; LANES];
-    let (left_chunks, right_chunks) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
-    let rest = left_chunks.remainder().iter().zip(right_chunks.remainder());
-    let rest: f32 = rest.map(|(left, right)| left * right).sum();
-    for (left_chunk, right_chunk) in left_chunks.zip(right_chunks) {
-        for lane in 0..LANES {
+    let mut sums = [0f32; SUMS];
+    let ((left_chunks, left_rest), (right_chunks, right_rest)) = (left.as_chunks::<SUMS>(), right.as_chunks::<SUMS>());
+    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
+    for (left_chunk, right_chunk) in left_chunks.iter().zip(right_chunks) {
+        for lane in 0..SUMS {
             sums[lane] += left_chunk[lane] * right_chunk[lane];
         }
     }
     sums.iter().sum::<f32>() + rest
 }
 
-/// `bf16::to_f32` without its branch for NaN, so that the compiler vectorises the loop of `cosine`.
+/// `bf16::to_f32` without its branch for NaN, which would slow down the loops.
 #[inline(always)]
 fn bf16_to_f32(component: bf16) -> f32 {
     f32::from_bits(u32::from(component.to_bits()) << 16)
@@ -588,6 +668,18 @@ mod tests {
             let dot: f64 = query.iter().zip(&rounded).map(|(a, b)| f64::from(*a) * b.to_f64()).sum();
             let norm: f64 = rounded.iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>().sqrt();
             assert!((f64::from(cosine(&query, &rounded)) - dot / norm).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_computes_the_same_bits_of_cosines_and_dot_products() {
+        let mut chance = Chance::new();
+        for dimensions in [1, 17, 384, 1_000] {
+            let (query, stored) = (chance.unit_vector(dimensions), chance.unit_vector(dimensions));
+            let rounded: Vec<bf16> = stored.iter().map(|x| bf16::from_f32(*x)).collect();
+            assert_eq!(cosine(&query, &rounded).to_bits(), cosine_portable(&query, &rounded).to_bits());
+            let vectors = [query, stored].concat();
+            assert_eq!(dot_products(&vectors, dimensions), dot_products_portable(&vectors, dimensions));
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `log` | the vectors on disk: an append-only log of checksummed records |
 //! | `row_table` | which chunk and memory each row belongs to, and which rows are alive |
 //! | `row_set` | the rows that a scan covers |
+//! | `resident_vectors` | copies of the log's vectors in memory, within a budget |
 //! | `row_blocks` | memory for many rows of bytes of equal length |
 //! | `binary_codes` | one bit per component, for the first pass of a scan |
 //! | `int4_matrix` | four bits per component, for the second pass |
@@ -24,6 +25,7 @@ pub(crate) mod index;
 mod int4_matrix;
 mod kernels;
 pub(crate) mod log;
+pub(crate) mod resident_vectors;
 mod row_blocks;
 mod row_set;
 mod row_table;

@@ -6,6 +6,7 @@ use crate::filters::memory_table::MemoryTable;
 use crate::vectors::int4_matrix::Int4Matrix;
 use crate::vectors::kernels::GROUP_ROWS;
 use crate::vectors::log::{ERASED_CHUNK, Record};
+use crate::vectors::resident_vectors::{MemoryBudget, ResidentVectors};
 use crate::vectors::row_set::RowSet;
 use crate::vectors::scan_threads::{PART_ROWS, ScanThreads};
 
@@ -22,6 +23,8 @@ const DEAD_ORDINAL: u32 = u32::MAX;
 pub struct RowTable {
     dimensions: usize,
     vectors: Int4Matrix,
+    /// Copies of the log's vectors; `None` if the budget does not allow them.
+    resident: Option<ResidentVectors>,
     chunk_keys: Vec<u64>,
     ordinals: Vec<u32>,
     records: Vec<u32>,
@@ -49,11 +52,18 @@ pub struct RowOrigin {
 }
 
 impl RowTable {
-    /// Creates an empty table for vectors `[dimensions]`.
-    pub fn new(dimensions: usize) -> Self {
+    /// Creates an empty table for vectors `[dimensions]`. As long as `budget` allows it, it also has copies of the
+    /// vectors.
+    pub fn new(dimensions: usize, budget: &'static MemoryBudget) -> Self {
+        let resident = Some(ResidentVectors::new(dimensions, budget));
+        RowTable { resident, ..RowTable::without_copies(dimensions) }
+    }
+
+    fn without_copies(dimensions: usize) -> Self {
         RowTable {
             dimensions,
             vectors: Int4Matrix::new(dimensions),
+            resident: None,
             chunk_keys: Vec::new(),
             ordinals: Vec::new(),
             records: Vec::new(),
@@ -68,6 +78,9 @@ impl RowTable {
             Record::Put { chunk_key, memory_key, vector } => {
                 self.push_origin(RowOrigin { chunk_key, ordinal: memory_table.ordinal(memory_key), record: number });
                 self.vectors.push(vector);
+                if self.resident.as_mut().is_some_and(|resident| !resident.push(vector)) {
+                    self.resident = None;
+                }
             }
             Record::Remove { memory_key } => self.mark_dead(memory_table.ordinal(memory_key)),
         }
@@ -87,6 +100,11 @@ impl RowTable {
     pub fn origin(&self, row: u32) -> RowOrigin {
         let row = row as usize;
         RowOrigin { chunk_key: self.chunk_keys[row], ordinal: self.ordinals[row], record: u64::from(self.records[row]) }
+    }
+
+    /// Copies of the log's vectors of all rows; `None` if they must be read from the log.
+    pub fn resident(&self) -> Option<&ResidentVectors> {
+        self.resident.as_ref()
     }
 
     /// The live rows, ascending.
@@ -157,13 +175,19 @@ impl RowTable {
 
     /// Notes that the vectors of dead rows were erased from the log.
     pub fn mark_erased(&mut self, rows: impl Iterator<Item = u32>) {
-        rows.for_each(|row| self.chunk_keys[row as usize] = ERASED_CHUNK);
+        for row in rows {
+            self.chunk_keys[row as usize] = ERASED_CHUNK;
+            if let Some(resident) = &mut self.resident {
+                resident.erase(row);
+            }
+        }
     }
 
     /// Creates a table of the live rows only, numbered from 0. The record numbers are those that a compaction of the
     /// log gives.
     pub fn compacted(&self) -> RowTable {
-        let mut table = RowTable::new(self.dimensions);
+        let mut table = RowTable::without_copies(self.dimensions);
+        table.resident = self.resident.as_ref().map(|resident| resident.copy_of(self.live_rows()));
         for (record, row) in self.live_rows().enumerate() {
             table.push_origin(RowOrigin { record: record as u64, ..self.origin(row) });
             table.vectors.push_row_of(&self.vectors, row);
@@ -207,6 +231,7 @@ impl RowTable {
 mod tests {
     use super::*;
     use crate::vectors::log::to_bf16;
+    use crate::vectors::resident_vectors::RESIDENT_VECTORS;
     use mneme_testing::Chance;
     use std::collections::BTreeMap;
 
@@ -224,7 +249,7 @@ mod tests {
     #[test]
     fn holds_the_same_chunks_as_a_map_of_memories() {
         let mut chance = Chance::new();
-        let (memory_table, mut table) = (MemoryTable::default(), RowTable::new(DIMENSIONS));
+        let (memory_table, mut table) = (MemoryTable::default(), RowTable::new(DIMENSIONS, &RESIDENT_VECTORS));
         let mut model: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         let (mut number, mut next_chunk) = (0, 1);
         for _ in 0..500 {
@@ -275,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_memory_published_again_after_a_lost_removal_has_only_its_new_chunks() {
-        let (memory_table, mut table) = (MemoryTable::default(), RowTable::new(DIMENSIONS));
+        let (memory_table, mut table) = (MemoryTable::default(), RowTable::new(DIMENSIONS, &RESIDENT_VECTORS));
         put(&mut table, 0, 10, 1, &memory_table);
         put(&mut table, 1, 11, 1, &memory_table);
         put(&mut table, 2, 20, 2, &memory_table);

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::filters::memory_table::MemoryTable;
 use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions};
 use crate::vectors::log::{self, LOG_FILE, model_of_log};
+use crate::vectors::resident_vectors::RESIDENT_VECTORS;
 use crate::vectors::set_file::{SET_FILE, SetEntry, SetFile, VectorModel};
 
 /// Folder of a project's first set. Projects from before this file existed have only this folder.
@@ -496,7 +497,8 @@ fn open_set(
 ) -> Result<(VectorIndex, Vec<String>)> {
     let VectorModel { fingerprint, dimensions } = model.clone();
     let directory = options.directory.join(folder);
-    VectorIndex::open(VectorOptions { directory, dimensions, fingerprint }, Arc::clone(memory_table))
+    let options = VectorOptions { directory, dimensions, fingerprint, resident_vectors: &RESIDENT_VECTORS };
+    VectorIndex::open(options, Arc::clone(memory_table))
 }
 
 /// The set with the largest log. It becomes live if nothing says which set is: in a project from before sets existed,
@@ -821,6 +823,7 @@ mod tests {
             directory: folder.path().join("vectors"),
             dimensions: NEW.1,
             fingerprint: NEW.0.to_owned(),
+            resident_vectors: &RESIDENT_VECTORS,
         };
         let (index, _) = VectorIndex::open(options, Arc::clone(&memory_table)).expect("opened");
         let stored = vector(7, NEW);

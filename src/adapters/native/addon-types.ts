@@ -407,8 +407,14 @@ export interface NativeIndex {
   /**
    * Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
    * vector (`[dimensions]`) of the model with this fingerprint. Fails with `other_model` if another model is live.
+   * Runs at once if that is short (`short_reads.rs`).
    */
-  searchVectors(fingerprint: string, vector: Float32Array, within: NativeAdmissible, limit: number): Promise<Hits>;
+  searchVectors(
+    fingerprint: string,
+    vector: Float32Array,
+    within: NativeAdmissible,
+    limit: number,
+  ): Hits | Promise<Hits>;
   /**
    * Full-text search: returns the `limit` (1 to 2,000) admissible chunks with the highest BM25 score. Scores are
    * above 0 and at most 1.
@@ -424,12 +430,12 @@ export interface NativeIndex {
     vector: Float32Array,
     chunkKeys: BigUint64Array,
     memoryKeys: BigUint64Array,
-  ): Promise<Float32Array>;
+  ): Float32Array | Promise<Float32Array>;
   /**
    * Returns the cosine similarities between exactly these chunks (at most 256), row-major `[chunks, chunks]`; 1 on
    * the diagonal, NaN for a chunk that does not exist. `memoryKeys` has the memory of each chunk.
    */
-  compareVectors(chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
+  compareVectors(chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Float32Array | Promise<Float32Array>;
   /**
    * Returns the stored vectors of exactly these chunks, row-major `[chunks, dimensions]`; NaN for a chunk that does
    * not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` unless the model with this

@@ -2,6 +2,7 @@
 // Its types are in `addon-types.ts`; `core.ts` and `model-encoder.ts` wrap them.
 
 import { createRequire } from "node:module";
+import type { Eventually } from "../../kit/eventually.ts";
 import type { NativeAddon } from "./addon-types.ts";
 import { nativeLibraryPath } from "./library.ts";
 
@@ -73,8 +74,8 @@ export function translated<Result>(call: () => Result): Result {
   }
 }
 
-/** Like `translated`, for calls that return a promise. */
-export async function translatedAsync<Result>(call: () => Promise<Result>): Promise<Result> {
+/** Like `translated`, for calls that can return a promise. */
+export async function translatedAsync<Result>(call: () => Eventually<Result>): Promise<Result> {
   try {
     return await call();
   } catch (cause) {

@@ -54,7 +54,8 @@ const CROSSING_CHUNKS = 256;
 /**
  * The indexes of one project. Keys are from 1 to 2^64-2. Reads run on worker threads of the runtime. Changes run in
  * order on one thread per project. No call blocks the JavaScript thread for long: a slice of `publish` takes about 10
- * ms, `show` of very many memories longer, everything else microseconds. Every method throws or rejects with a
+ * ms, `show` of very many memories longer, a vector search that runs at once less than 1 ms, everything else
+ * microseconds. Every method throws or rejects with a
  * `NativeError`; after `close`, its code is `closed`.
  */
 export class ProjectIndex {

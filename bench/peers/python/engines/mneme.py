@@ -2,9 +2,9 @@
 returns passages, of which a long document has several, so 20 are requested to get 10 documents. Rate limits are off.
 Searches beyond capacity wait (MNEME_SEARCH_BUDGET=off), because the other engines let them wait, too."""
 
-import http.client
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -17,6 +17,35 @@ from engine import CHECKOUT, LIMIT, MODEL_ID, Engine
 
 PASSAGES = 2 * LIMIT
 READY_SECONDS_MAX = 120
+
+
+class Connection:
+    """A connection that stays open, for answers with a Content-Length. Parsing the same answers with http.client takes
+    a third of the time of a whole search in mode fast."""
+
+    def __init__(self, port, key):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.headers = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+
+    def ask(self, method, path, body):
+        """Status and body of the answer."""
+        head = f"{method} {path} HTTP/1.1\r\n{self.headers}Content-Length: {len(body)}\r\n\r\n"
+        self.socket.sendall(head.encode() + body)
+        received = b""
+        while b"\r\n\r\n" not in received:
+            received += self._receive()
+        head, _, answer = received.partition(b"\r\n\r\n")
+        length = int(re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)[1])
+        while len(answer) < length:
+            answer += self._receive()
+        return int(head.split(b" ", 2)[1]), answer
+
+    def _receive(self):
+        part = self.socket.recv(1 << 18)
+        if not part:
+            raise RuntimeError("Mneme closed the connection")
+        return part
 
 
 class Peer(Engine):
@@ -95,15 +124,12 @@ class Peer(Engine):
             after = f"&cursor={page['cursor']}" if page.get("cursor") else None
 
     def _connect(self):
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        self.connection = Connection(self.port, self.key)
 
     def _ask(self, method, path, body=None):
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
-        answer = self.connection.getresponse()
-        text = answer.read()
-        if answer.status != 200:
-            raise RuntimeError(f"Mneme answered {answer.status}: {text[:300]!r}")
+        status, text = self.connection.ask(method, path, b"" if body is None else json.dumps(body).encode())
+        if status != 200:
+            raise RuntimeError(f"Mneme answered {status}: {text[:300]!r}")
         return json.loads(text)
 
     def for_client(self):

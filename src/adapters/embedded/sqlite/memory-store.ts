@@ -69,9 +69,7 @@ export class SqliteMemoryStore implements MemoryStore {
       )
       .get({ project: projectId, id, now: this.#clock.now() });
     if (row === null) return null;
-    const memory = toMemory(row);
-    this.#recent.put(projectId, memory);
-    return memory;
+    return this.#noted(projectId, row);
   }
 
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, Memory> {
@@ -83,11 +81,14 @@ export class SqliteMemoryStore implements MemoryStore {
       else found.set(key, known);
     }
     if (unread.length === 0) return found;
-    for (const memory of this.#read(projectId, unread)) {
-      this.#recent.put(projectId, memory);
-      found.set(memory.key, memory);
-    }
+    for (const memory of this.#read(projectId, unread)) found.set(memory.key, memory);
     return found;
+  }
+
+  #noted(projectId: ProjectId, row: MemoryRow): Memory {
+    const memory = toMemory(row);
+    this.#recent.put(projectId, memory, row.metadata?.length ?? 0);
+    return memory;
   }
 
   #read(projectId: ProjectId, keys: readonly MemoryKey[]): readonly Memory[] {
@@ -98,7 +99,7 @@ export class SqliteMemoryStore implements MemoryStore {
          WHERE memory_key IN ${KEYS} AND +project_key = ${OPEN_PROJECT} AND ${LIVE}`,
       )
       .all({ project: projectId, keys: keyList(keys), now: this.#clock.now() });
-    return rows.map(toMemory);
+    return rows.map((row) => this.#noted(projectId, row));
   }
 
   waitingContents(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, string> {

@@ -7,11 +7,10 @@ import type { Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-/**
- * Maximum number of cached memories. A memory takes some KB, and more than 10 KB if its metadata is as large as
- * allowed.
- */
-const ROWS_MAX = 1_000;
+/** Maximum size of all cached memories in bytes, estimated: about 10,000 memories with little metadata. */
+const BYTES_MAX = 16 * 1024 * 1024;
+/** What a memory takes besides its metadata, in bytes. */
+const MEMORY_BYTES = 1_600;
 
 interface Known {
   readonly projectId: ProjectId;
@@ -22,6 +21,7 @@ interface Known {
 export class RecentMemories {
   readonly #byId = new Map<MemoryId, Known>();
   readonly #byKey = new Map<MemoryKey, Known>();
+  #bytes = 0;
   #changesSeen = -1;
 
   constructor(
@@ -42,10 +42,12 @@ export class RecentMemories {
   /**
    * Adds a memory that was read right after `get` or `withKey` returned null. Does nothing while a transaction is open,
    * because what was read may be rolled back.
+   * @param metadataCharacters length of its metadata in JSON
    */
-  put(projectId: ProjectId, memory: Memory): void {
+  put(projectId: ProjectId, memory: Memory, metadataCharacters: number): void {
     if (this.database.isInTransaction) return;
-    if (this.#byId.size >= ROWS_MAX) this.#clear();
+    if (this.#bytes >= BYTES_MAX) this.#clear();
+    this.#bytes += MEMORY_BYTES + 4 * metadataCharacters;
     const known = { projectId, memory };
     this.#byId.set(memory.id, known);
     this.#byKey.set(memory.key, known);
@@ -70,5 +72,6 @@ export class RecentMemories {
   #clear(): void {
     this.#byId.clear();
     this.#byKey.clear();
+    this.#bytes = 0;
   }
 }
