@@ -2,9 +2,13 @@
 
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { systemClock } from "../kit/clock.ts";
 import { rangeChart } from "./chart.ts";
+import { importDrawnProject } from "./drawn-project.ts";
+import { vectorSource } from "./drawn-vectors.ts";
 import { generatedPassage } from "./generated-corpus.ts";
 import { percentile } from "./metrics.ts";
+import type { Passage } from "./passages.ts";
 import { processTree } from "./processes.ts";
 import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from "./result.ts";
 import { askBare, bareQuestions, percentiles, type Run } from "./run.ts";
@@ -18,20 +22,30 @@ const RUNTIME = /^runtime-/;
 /** Space that the server keeps free for deletions. */
 const RESERVE = "reserve";
 
+const DRAWN_NOTE =
+  "The vectors of the memories are drawn in 2,000 clusters, and imported with their texts. No model computed them, so the ranking means nothing. `stored` is the rate from the end of the import until all memories are searchable.";
 const VECTORS_NOTE =
   "The vector index with pseudo-random vectors has no texts, and no model computed its vectors: they are drawn in 2,000 clusters, and so are the queries. It runs in the process of the benchmark; its memory is what opening it and showing its memories adds.";
 
 type Row = Readonly<Record<string, Cell>>;
 
-/**
- * Stores `count` generated passages in steps, and measures after each. Then measures the vector index alone.
- * @param vectors number of pseudo-random vectors for that; null: none
- */
-export async function benchScale(run: Run, count: number, vectors: number | null): Promise<Findings> {
+/** What is stored and measured. */
+export interface ScaleSize {
+  /** Number of memories. */
+  readonly count: number;
+  /** Number of pseudo-random vectors of the vector index alone; null: it is not measured. */
+  readonly vectors: number | null;
+  /** Whether the memories are imported with pseudo-random vectors. Then there is only one step. */
+  readonly areVectorsDrawn: boolean;
+}
+
+/** Stores generated passages in steps, and measures after each. Then measures the vector index alone. */
+export async function benchScale(run: Run, { count, vectors, areVectorsDrawn }: ScaleSize): Promise<Findings> {
   const [sizes, latency]: [Row[], Row[]] = [[], []];
   let stored = 0;
   let textBytes = 0;
-  for (const memories of SHARES.map((share) => Math.max(1, Math.round(share * count)))) {
+  const shares = areVectorsDrawn ? [1] : SHARES;
+  for (const memories of shares.map((share) => Math.max(1, Math.round(share * count)))) {
     if (memories <= stored) continue;
     const first = stored;
     const passageAt = (n: number) => {
@@ -41,7 +55,10 @@ export async function benchScale(run: Run, count: number, vectors: number | null
     };
     const added = memories - first;
     const label = `storing ${added} memories`;
-    const ms = await run.target.fill(added, passageAt, (share, note) => run.progress(label, share, note));
+    const onProgress = (share: number, note: string) => run.progress(label, share, note);
+    const ms = areVectorsDrawn
+      ? await fillDrawn(run, added, passageAt, onProgress)
+      : await run.target.fill(added, passageAt, onProgress);
     stored = memories;
     // A start also brings the memory of the processes down to what the data takes.
     run.progress("restarting", 0, "");
@@ -111,9 +128,40 @@ export async function benchScale(run: Run, count: number, vectors: number | null
     notes: [
       "Memory is that of the server and its child processes after a start and the searches, models included (Linux only). Disk is the data directory without unpacked libraries and reserved space. Start is the time from the start of the process until `/ready`.",
       "The limit of a size is the UTF-8 texts and one byte per component of each vector. The limit of a latency is that of the models alone for the same questions and passages.",
+      ...(areVectorsDrawn ? [DRAWN_NOTE] : []),
       ...(vectors === null ? [] : [VECTORS_NOTE]),
     ],
   };
+}
+
+/**
+ * Imports passages with drawn vectors as a project of their own, which is the target from then on. Returns the time
+ * from the end of the import until all are searchable, in milliseconds.
+ */
+async function fillDrawn(
+  { bare, dataDir, seed, target }: Run,
+  count: number,
+  passageAt: (n: number) => Passage,
+  onProgress: (share: number, note: string) => void,
+): Promise<number> {
+  const { fingerprint, dimensions } = bare.embedder;
+  function* passages(): Generator<Passage> {
+    for (let n = 0; n < count; n += 1) yield passageAt(n);
+  }
+  const { projectId } = await importDrawnProject(dataDir, {
+    name: "generated",
+    createdAt: systemClock.now(),
+    passages: passages(),
+    chunkTexts: bare.chunkTexts,
+    inputsSha256: bare.inputsSha256,
+    ...{ fingerprint, dimensions },
+    draw: vectorSource(seed, dimensions),
+    onProgress: (made) => onProgress((0.5 * made) / count, `${made} of ${count} imported`),
+  });
+  const startedAt = performance.now();
+  await target.useProject(projectId);
+  await target.untilSettled((left) => onProgress(1 - (0.5 * left) / count, `${count - left} of ${count} searchable`));
+  return performance.now() - startedAt;
 }
 
 async function latencies(run: Run, memories: number): Promise<readonly Row[]> {

@@ -59,8 +59,16 @@ export class Target {
   constructor(
     /** Address of the server, which may change when it starts again. */
     public url: string,
-    readonly key: string,
+    /** Key of the project whose memories are stored and searched. */
+    private key: string,
   ) {}
+
+  /** Uses another project of the server from now on, with a new key. @throws Error if there is no such project */
+  async useProject(projectId: string): Promise<void> {
+    const { status, body } = await this.call("POST", "/v1/keys", { name: "bench", scopes: ["*"], projectId });
+    if (status !== 201) throw new Error(`The server answered ${status} to a new key of project ${projectId}.`);
+    this.key = String(body.key);
+  }
 
   /** Sends one request, without retries. */
   async call(
@@ -158,7 +166,7 @@ export class Target {
       await this.untilSearchable(ids[at] ?? "", POLL_MS);
       onProgress(0.1 + (0.9 * (at + 1)) / ids.length, `${at + 1} of ${ids.length} searchable`);
     }
-    await this.#untilSettled();
+    await this.untilSettled();
     return performance.now() - startedAt;
   }
 
@@ -173,16 +181,27 @@ export class Target {
     }
   }
 
-  /** Waits until nothing is being processed. @throws Error if a memory failed */
-  async #untilSettled(): Promise<void> {
+  /**
+   * Waits until nothing is being processed.
+   * @param onProgress called with the number of memories of the server that are left
+   * @throws Error if a memory failed
+   */
+  async untilSettled(onProgress: ((left: number) => void) | null = null): Promise<void> {
     for (;;) {
       const { body } = await this.call("GET", "/v1/memories?status=processing&limit=1");
       if (records(body.data).length === 0) break;
+      if (onProgress !== null) onProgress(await this.#processing());
       await systemClock.sleep(POLL_MS);
     }
     const { body } = await this.call("GET", "/v1/memories?status=failed&limit=1");
     const [failed] = records(body.data);
     if (failed !== undefined) throw new Error(`The server could not process memory ${String(failed.externalId)}.`);
+  }
+
+  /** Number of memories that are being processed, a few seconds ago. */
+  async #processing(): Promise<number> {
+    const metrics = await (await fetch(`${this.url}/metrics`)).text();
+    return Number(/^mneme_memories\{status="processing"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
   }
 
   #hitOf(result: JsonRecord): Hit {

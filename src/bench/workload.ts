@@ -18,6 +18,8 @@ export interface WorkloadSize {
   readonly seed: number;
   /** Number of pseudo-random vectors of `scale`; null: none. */
   readonly vectors: number | null;
+  /** Whether the vectors of the memories of `scale` are drawn instead of computed. */
+  readonly areVectorsDrawn?: boolean;
 }
 
 /** Number of passages of a generated corpus if none is given. */

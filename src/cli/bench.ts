@@ -112,7 +112,8 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
         passages: [],
         questions: generatedQuestions({ ...size, passagesMax: count }),
       };
-      return { workload, measure: (run) => benchScale(run, count, size.vectors) };
+      const { vectors, areVectorsDrawn = false } = size;
+      return { workload, measure: (run) => benchScale(run, { count, vectors, areVectorsDrawn }) };
     },
   },
   {
@@ -161,6 +162,7 @@ export const BENCH_HELP: readonly (readonly [string, string])[] = [
     ({ name, input, summary }) => [`bench ${[name, input].filter(Boolean).join(" ")}`, summary] as const,
   ),
   ["--passages NUMBER", `Number of passages to store (default: ${PASSAGES_DEFAULT}; all of given data)`],
+  ["--drawn-vectors", "scale: import the memories with pseudo-random vectors, so that no embedder is waited for"],
   ["--vectors NUMBER", "scale: also measure the vector index alone, with this number of pseudo-random vectors"],
   [
     "--questions NUMBER",
@@ -190,7 +192,7 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
   }
   const { flags, positionals } = parseCommandLine(rest, {
     ...{ "--passages": "value", "--questions": "value", "--data": "value", "--seed": "value", "--mode": "value" },
-    ...{ "--seconds": "value", "--vectors": "value" },
+    ...{ "--seconds": "value", "--vectors": "value", "--drawn-vectors": "switch" },
     ...{ "--out": "value", "--compare": "value", "--json": "switch" },
     ...ANSWER_FLAGS,
     ...Object.fromEntries(TAKEN_SETTINGS.map(({ flag }) => [flag ?? "", "value"] as const)),
@@ -233,6 +235,7 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
         passages: workload.passages.length === 0 ? size.passagesMax : workload.passages.length,
         questions: workload.questions.length,
         ...(size.vectors === null ? {} : { vectors: size.vectors }),
+        ...(size.areVectorsDrawn === true ? { drawn_vectors: "yes" } : {}),
         ...{ seed, seconds, modes: modes.join(","), ...prepared.options },
       },
       progress: (label, share, note) => display.show(label, share, note),
@@ -399,7 +402,9 @@ function sizeOf(
   seed: number,
   asked: AnswerFlags,
 ): WorkloadSize {
-  if (flags.has("--vectors") && name !== "scale") throw new UsageError(`bench ${name} has no --vectors; scale has.`);
+  for (const flag of ["--vectors", "--drawn-vectors"]) {
+    if (flags.has(flag) && name !== "scale") throw new UsageError(`bench ${name} has no ${flag}; scale has.`);
+  }
   // calls to a language model cost money, so nobody makes thousands of them by default
   const questionsDefault = data === "input" && asked.kind !== "models" ? QUESTIONS_MAX : QUESTIONS_DEFAULT;
   return {
@@ -407,6 +412,7 @@ function sizeOf(
     questionsMax: wholeNumber(flags, "--questions", 1, QUESTIONS_MAX) ?? questionsDefault,
     seed,
     vectors: wholeNumber(flags, "--vectors", 1, VECTORS_MAX),
+    areVectorsDrawn: flags.has("--drawn-vectors"),
   };
 }
 

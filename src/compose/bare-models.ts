@@ -2,10 +2,13 @@
 
 import { createLanes } from "../adapters/inference/lanes.ts";
 import { embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
+import { preparationCountFor } from "../adapters/preparation/preparation-count.ts";
 import { createPreparationProcess } from "../adapters/preparation/preparation-process.ts";
 import type { Config } from "../config.ts";
+import { sha256OfInputs } from "../ingest/imported-vectors.ts";
 import { loadTokenizer } from "../kit/load-tokenizer.ts";
 import type { Log } from "../kit/log.ts";
+import { machineShare } from "../kit/machine-share.ts";
 import type { EarlyExit } from "../ports/models.ts";
 import { PrepareFailure } from "../ports/preparer.ts";
 import { Closers } from "./closers.ts";
@@ -33,6 +36,8 @@ export interface BareModels {
    * be prepared
    */
   readonly chunkTexts: (texts: readonly BareText[]) => Promise<readonly (readonly string[])[]>;
+  /** SHA-256 of the texts that the embedder reads of all chunks of a memory, as an export with vectors has it. */
+  readonly inputsSha256: (texts: readonly string[]) => string;
   /** Number of processes that run the models. */
   readonly lanes: number;
   /** Number of tokens of a text, as the embedder counts them. */
@@ -52,6 +57,7 @@ export async function startBareModels({ config, log }: { readonly config: Config
     const preparer = createPreparationProcess({
       tokenizer: description.tokenizer,
       chunkTokens: description.chunkTokens,
+      processesMax: preparationCountFor(machineShare()),
       log,
     });
     closers.add(() => preparer.close());
@@ -78,6 +84,7 @@ export async function startBareModels({ config, log }: { readonly config: Config
           return prepared.chunks.map((chunk) => prepared.texts.embeddedText(chunk));
         });
       },
+      inputsSha256: sha256OfInputs,
       tokensOf: (text) => tokenizer.count(text),
       close: () => closers.close(),
     };

@@ -6,9 +6,11 @@ import type { GpuOptions } from "../adapters/inference/gpu/gpu-plan.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import { createLanes } from "../adapters/inference/lanes.ts";
 import { embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
+import { preparationCountFor } from "../adapters/preparation/preparation-count.ts";
 import { createPreparationProcess } from "../adapters/preparation/preparation-process.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../kit/log.ts";
+import { machineShare } from "../kit/machine-share.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
 import type { Embedders, InstalledEmbedders, Rerankers } from "../ports/models.ts";
 import type { Preparer } from "../ports/preparer.ts";
@@ -44,7 +46,12 @@ export async function startModels(
   });
   closers.add(() => lanes.close());
   const { tokenizer, chunkTokens } = embedderOf(readModels(config.modelsDir), config.embedder);
-  const preparer = createPreparationProcess({ tokenizer, chunkTokens, log });
+  const preparer = createPreparationProcess({
+    tokenizer,
+    chunkTokens,
+    processesMax: preparationCountFor(machineShare()),
+    log,
+  });
   closers.add(() => preparer.close());
   const documents = createDocumentReader({ log });
   closers.add(() => documents.close());
@@ -78,7 +85,12 @@ export function startPreparation(
     return { id, dimensions: found.dimensions, fingerprint: fingerprintOf(found) };
   };
   const { tokenizer, chunkTokens } = embedderOf(catalogue, config.embedder);
-  const preparer = createPreparationProcess({ tokenizer, chunkTokens, log });
+  const preparer = createPreparationProcess({
+    tokenizer,
+    chunkTokens,
+    processesMax: preparationCountFor(machineShare()),
+    log,
+  });
   closers.add(() => preparer.close());
   const ids = [...catalogue.embedders.keys()].sort();
   const all = ids.map(identityOf);

@@ -3,21 +3,37 @@
 // their limits.
 
 import type { ProjectId } from "../domain/ids.ts";
+import type { Clock } from "../kit/clock.ts";
 
 /**
- * No more jobs are claimed while at least this many tokens are being embedded: about two seconds of work for two lanes.
+ * While a preparation process works on one claim, the next one may wait for it. So texts are prepared, embedded and
+ * published at the same time.
  */
-const EMBEDDING_TOKENS_MAX = 48_000;
+const PREPARING_JOBS_MAX = 64;
+const PREPARING_BYTES_MAX = 1024 * 1024;
+/** Bytes of text per token, for texts that are not prepared yet. */
+const BYTES_PER_TOKEN = 4;
 /**
- * Up to this factor of `EMBEDDING_TOKENS_MAX`, jobs are claimed of projects that have little in progress. So a note
- * does not wait for the next claim of another project's import, which comes a second later.
+ * No more jobs are claimed while at least this many tokens are being prepared or embedded: about two seconds of work
+ * for two lanes. If the models are faster, it is what they embed in `EMBEDDING_SECONDS`, up to `TOKENS_MAX`.
+ */
+const TOKENS_MIN = 48_000;
+const TOKENS_MAX = 480_000;
+const EMBEDDING_SECONDS = 2;
+/** Time in milliseconds of embedding after which its speed is measured again. */
+const SPEED_MS = 500;
+/** A memory counts as at least this many tokens, because it takes memory, however short its text is. */
+const JOB_TOKENS_MIN = 32;
+/**
+ * Up to this factor of the limit of tokens, jobs are claimed of projects that have little in progress. So a note does
+ * not wait for the next claim of another project's import, which comes a second later.
  */
 const SMALL_PROJECTS_FACTOR = 2;
 /**
- * Maximum number of tokens that one memory counts towards `EMBEDDING_TOKENS_MAX`. A memory is embedded in slices that
- * take turns with other memories. So three long books do not stop the claiming of other callers' short notes.
+ * Maximum share of the limit of tokens that one memory counts. A memory is embedded in slices that take turns with
+ * other memories. So three long books do not stop the claiming of other callers' short notes.
  */
-const MEMORY_TOKENS_MAX = EMBEDDING_TOKENS_MAX / 4;
+const MEMORY_SHARE_MAX = 1 / 4;
 /**
  * No more jobs are claimed while at least this many files wait to be read. Only the name of a waiting file is in
  * memory.
@@ -32,56 +48,75 @@ export interface Slot {
   release(): void;
 }
 
+/** What the capacity depends on. */
+export interface CapacityParts {
+  /** Returns the number of chunks that wait to be published. */
+  readonly publishingChunks: () => number;
+  /** Called when a slot was released. */
+  readonly onRelease: () => void;
+  /** How many claims are prepared at the same time. */
+  readonly preparers: number;
+  readonly clock: Pick<Clock, "now">;
+}
+
 /** Counts the work in progress. */
 export class Capacity {
-  readonly #publishingChunks: () => number;
-  readonly #onRelease: () => void;
-  #preparing = 0;
+  readonly #parts: CapacityParts;
+  #preparingJobs = 0;
+  #preparingBytes = 0;
   #waitingFiles = 0;
-  #embeddingMemories = 0;
-  #embeddingTokens = 0;
-  readonly #embeddingTokensOf = new Map<ProjectId, number>();
+  /** Memories that will be ready to publish soon. */
+  #soonReady = 0;
+  #tokens = 0;
+  readonly #tokensOf = new Map<ProjectId, number>();
+  readonly #speed: EmbeddingSpeed;
 
-  /**
-   * @param publishingChunks returns the number of chunks that wait to be published
-   * @param onRelease called when a slot was released
-   */
-  constructor(publishingChunks: () => number, onRelease: () => void) {
-    this.#publishingChunks = publishingChunks;
-    this.#onRelease = onRelease;
+  constructor(parts: CapacityParts) {
+    this.#parts = parts;
+    this.#speed = new EmbeddingSpeed(parts.clock);
   }
 
   /**
-   * Whether more jobs may be claimed, apart from those of `fullProjects`: all claimed texts are prepared, and the steps
-   * after preparation are below their limits.
+   * Whether more jobs may be claimed, apart from those of `fullProjects`: each preparation process has at most the
+   * texts of one claim, and the steps after preparation are below their limits.
    */
   get hasRoomForJobs(): boolean {
-    const isPrepared = this.#preparing === 0 && this.#waitingFiles < WAITING_FILES_MAX;
-    const hasRoom = this.#embeddingTokens < SMALL_PROJECTS_FACTOR * EMBEDDING_TOKENS_MAX;
-    return isPrepared && hasRoom && this.#publishingChunks() < PUBLISHING_CHUNKS_MAX;
+    const { preparers, publishingChunks } = this.#parts;
+    const canPrepare =
+      this.#preparingJobs <= PREPARING_JOBS_MAX * preparers && this.#preparingBytes <= PREPARING_BYTES_MAX * preparers;
+    const hasRoom = canPrepare && this.#waitingFiles < WAITING_FILES_MAX;
+    return (
+      hasRoom && this.#tokens < SMALL_PROJECTS_FACTOR * this.#tokensMax && publishingChunks() < PUBLISHING_CHUNKS_MAX
+    );
   }
 
   /** Projects with so much in progress that no more of their jobs may be claimed now. */
   get fullProjects(): readonly ProjectId[] {
-    if (this.#embeddingTokens < EMBEDDING_TOKENS_MAX) return [];
-    return [...this.#embeddingTokensOf].flatMap(([id, tokens]) => (tokens >= MEMORY_TOKENS_MAX ? [id] : []));
+    const tokensMax = this.#tokensMax;
+    if (this.#tokens < tokensMax) return [];
+    return [...this.#tokensOf].flatMap(([id, tokens]) => (tokens >= tokensMax * MEMORY_SHARE_MAX ? [id] : []));
   }
 
   /** Whether embedding and publishing are below their limits, so that another text may follow. */
   get hasRoomForTexts(): boolean {
-    return this.#embeddingTokens < EMBEDDING_TOKENS_MAX && this.#publishingChunks() < PUBLISHING_CHUNKS_MAX;
+    return this.#tokens < this.#tokensMax && this.#parts.publishingChunks() < PUBLISHING_CHUNKS_MAX;
   }
 
-  /** Whether memories are being embedded that will be ready to publish soon. Those with many tokens do not count. */
-  get isEmbedding(): boolean {
-    return this.#embeddingMemories > 0;
+  /**
+   * Whether memories are being prepared or embedded that will be ready to publish soon. Those with many tokens do not
+   * count.
+   */
+  get isMoreComing(): boolean {
+    return this.#soonReady > 0;
   }
 
-  /** Takes a slot for a text that is being read and prepared. */
-  takePreparing(): Slot {
-    this.#preparing += 1;
-    return this.#slot(() => {
-      this.#preparing -= 1;
+  /** Takes a slot for a text of this length that is being read and prepared. */
+  takePreparing(projectId: ProjectId, bytes: number): Slot {
+    this.#preparingJobs += 1;
+    this.#preparingBytes += bytes;
+    return this.#slot(this.#count(projectId, bytes / BYTES_PER_TOKEN), () => {
+      this.#preparingJobs -= 1;
+      this.#preparingBytes -= bytes;
     });
   }
 
@@ -95,32 +130,91 @@ export class Capacity {
 
   /** Takes a slot for a memory whose chunks are being embedded. */
   takeEmbedding(projectId: ProjectId, tokens: number): Slot {
-    const counted = Math.min(tokens, MEMORY_TOKENS_MAX);
-    const memories = tokens < MEMORY_TOKENS_MAX ? 1 : 0;
-    this.#embeddingMemories += memories;
+    this.#speed.begin();
+    return this.#slot(this.#count(projectId, tokens), () => this.#speed.end());
+  }
+
+  /** Notes that a model has embedded this many tokens. */
+  noteEmbedded(tokens: number): void {
+    this.#speed.add(tokens);
+  }
+
+  get #tokensMax(): number {
+    return Math.min(TOKENS_MAX, Math.max(TOKENS_MIN, EMBEDDING_SECONDS * this.#speed.tokensPerSecond));
+  }
+
+  /** Counts the tokens of a memory. Returns what ends that. */
+  #count(projectId: ProjectId, tokens: number): () => void {
+    const most = this.#tokensMax * MEMORY_SHARE_MAX;
+    const counted = Math.min(Math.max(tokens, JOB_TOKENS_MIN), most);
+    const memories = tokens < most ? 1 : 0;
+    this.#soonReady += memories;
     this.#addTokens(projectId, counted);
-    return this.#slot(() => {
-      this.#embeddingMemories -= memories;
+    return () => {
+      this.#soonReady -= memories;
       this.#addTokens(projectId, -counted);
-    });
+    };
   }
 
   #addTokens(projectId: ProjectId, tokens: number): void {
-    this.#embeddingTokens += tokens;
-    const left = (this.#embeddingTokensOf.get(projectId) ?? 0) + tokens;
-    if (left > 0) this.#embeddingTokensOf.set(projectId, left);
-    else this.#embeddingTokensOf.delete(projectId);
+    this.#tokens += tokens;
+    const left = (this.#tokensOf.get(projectId) ?? 0) + tokens;
+    if (left > 0) this.#tokensOf.set(projectId, left);
+    else this.#tokensOf.delete(projectId);
   }
 
-  #slot(release: () => void): Slot {
+  #slot(...ends: readonly (() => void)[]): Slot {
     let isTaken = true;
     return {
       release: () => {
         if (!isTaken) return;
         isTaken = false;
-        release();
-        this.#onRelease();
+        for (const end of ends) end();
+        this.#parts.onRelease();
       },
     };
+  }
+}
+
+/** Measures how fast the models embed, while they have something to embed. */
+class EmbeddingSpeed {
+  #tokensPerSecond = 0;
+  #memories = 0;
+  #tokens = 0;
+  /** Time of embedding since the last measurement. */
+  #ms = 0;
+  #sinceMs = 0;
+
+  constructor(private readonly clock: Pick<Clock, "now">) {}
+
+  /** The speed when it was last measured; 0 before. */
+  get tokensPerSecond(): number {
+    return this.#tokensPerSecond;
+  }
+
+  /** Called when a memory begins to be embedded. */
+  begin(): void {
+    this.#advance();
+    this.#memories += 1;
+  }
+
+  /** Called when a memory is not embedded any more. */
+  end(): void {
+    this.#advance();
+    this.#memories -= 1;
+  }
+
+  add(tokens: number): void {
+    this.#advance();
+    this.#tokens += tokens;
+    if (this.#ms < SPEED_MS) return;
+    this.#tokensPerSecond = (this.#tokens / this.#ms) * 1000;
+    [this.#tokens, this.#ms] = [0, 0];
+  }
+
+  #advance(): void {
+    const now = this.clock.now();
+    if (this.#memories > 0) this.#ms += Math.max(0, now - this.#sinceMs); // negative if the clock was set back
+    this.#sinceMs = now;
   }
 }

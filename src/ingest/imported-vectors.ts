@@ -20,11 +20,15 @@ interface EmbeddedTexts {
   readonly texts: Pick<ChunkTexts, "embeddedText">;
 }
 
-/** SHA-256 of the texts that a model reads of these chunks, in hexadecimal digits. */
-export function inputsSha256({ chunks, texts }: EmbeddedTexts): string {
+/** SHA-256 of the texts that a model reads of the chunks of a memory, in hexadecimal digits. */
+export function sha256OfInputs(texts: readonly string[]): string {
   const hash = createHash("sha256");
-  for (const chunk of chunks) hash.update(`${texts.embeddedText(chunk)}\0`);
+  for (const text of texts) hash.update(`${text}\0`);
   return hash.digest("hex");
+}
+
+function inputsSha256({ chunks, texts }: EmbeddedTexts): string {
+  return sha256OfInputs(chunks.map((chunk) => texts.embeddedText(chunk)));
 }
 
 /**

@@ -86,27 +86,30 @@ export class JobRunner {
 
   /**
    * Processes a job until its memory is searchable. Up to the end of preparation the job occupies a slot: only one file
-   * is read at a time, and no jobs are claimed while texts are being prepared. A large text needs no slot for that: one
-   * has the turn (large-texts.ts), and it is prepared beside the others.
+   * is read at a time, and few jobs are claimed ahead of preparation. A large text needs no slot for that: one has the
+   * turn (large-texts.ts), and it is prepared beside the others.
    * @throws JobFailed, JobPostponed or LeaseLost (outcome.ts); the abort reason of `stop` if the worker stops; any
    *   other error means a transient failure
    */
   async run(job: Job): Promise<void> {
+    const { publisher } = this.#parts;
     const slot = job.upload === null ? this.#textSlot(job) : await this.#fileTurn(job);
     try {
       const read = job.upload === null ? await this.#readText(job) : await this.#readFile(job, job.upload);
       const extracted = await this.#extract(read, slot);
       const prepared = await this.#prepare(extracted);
-      slot.release();
-      const vectors = await this.#embed(job, prepared);
+      const vectors = await this.#embed(job, prepared, slot);
       await this.#publish(job, readyMemory(extracted, prepared, vectors));
     } finally {
       slot.release();
+      publisher.schedule(); // memories that wait for this one may have to be published without it
     }
   }
 
   #textSlot(job: Job): Slot {
-    return this.#parts.large.isKnownLarge(job) ? { release: () => undefined } : this.#parts.capacity.takePreparing();
+    const { large, capacity } = this.#parts;
+    if (large.isKnownLarge(job)) return { release: () => undefined };
+    return capacity.takePreparing(job.projectId, job.memory.contentBytes);
   }
 
   /** Reads the text from the memory's row or its file, or from the index if neither has it any longer. */
@@ -173,7 +176,7 @@ export class JobRunner {
    * slot and its turn as a large text, so that other jobs do not wait for this project's language model.
    */
   async #extract(read: ReadJob, slot: Slot): Promise<ExtractedJob> {
-    const { extractor, large, held, stop, wake } = this.#parts;
+    const { extractor, large, held, publisher, stop, wake } = this.#parts;
     const { job } = read;
     const started = await extractor.start(read, {
       signal: stop,
@@ -184,6 +187,7 @@ export class JobRunner {
     if (!started.isPending) return { ...read, isSmart, extraction: started.extraction };
     if (large.end(job)) wake();
     slot.release();
+    publisher.schedule();
     const extraction: LlmExtraction | null = await started.extraction;
     wake(); // the project may no longer be saturated
     if (!(await this.#isHeld(job))) throw new LeaseLost();
@@ -233,14 +237,16 @@ export class JobRunner {
     return outcome;
   }
 
-  async #embed(job: Job, prepared: Prepared): Promise<readonly ModelVectors[]> {
+  /** Embeds the chunks. The slot of preparation is released when the slot of embedding is taken. */
+  async #embed(job: Job, prepared: Prepared, preparing: Slot): Promise<readonly ModelVectors[]> {
     const { chunks } = prepared;
-    const { capacity, publisher, held, stop } = this.#parts;
+    const { capacity, held, stop } = this.#parts;
     const embedders = await this.#embeddersOf(job.projectId);
     const tokensOf = ({ tokensMax }: Embedder) =>
       chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, tokensMax), 0);
     const tokens = embedders.reduce((sum, embedder) => sum + tokensOf(embedder), 0);
     const slot = capacity.takeEmbedding(job.projectId, tokens);
+    preparing.release();
     held.enterStage(job, "embedding", 0, chunks.length);
     try {
       const ofModels: ModelVectors[] = [];
@@ -257,13 +263,10 @@ export class JobRunner {
           return this.#isHeld(job);
         });
         if (vectors === null) throw new LeaseLost();
+        capacity.noteEmbedded(tokensOf(embedder));
         ofModels.push({ fingerprint: embedder.fingerprint, vectors });
       }
       return ofModels;
-    } catch (error) {
-      slot.release();
-      publisher.schedule(); // memories that wait for this one may have to be published without it
-      throw error;
     } finally {
       slot.release();
     }

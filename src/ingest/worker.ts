@@ -100,10 +100,12 @@ export class IngestWorker {
     const { stores, transactions, index, files, documents, extractor, preparer, embedders, clock, log } = parts;
     const { jobs } = stores;
     this.#large = new LargeTexts(clock, parts.largeTextBytes);
-    this.#capacity = new Capacity(
-      () => this.#publisher.backlogChunks,
-      () => this.#endSleep(),
-    );
+    this.#capacity = new Capacity({
+      publishingChunks: () => this.#publisher.backlogChunks,
+      onRelease: () => this.#endSleep(),
+      preparers: preparer.parallelMax,
+      clock,
+    });
     this.#publisher = new Publisher({
       transactions,
       renew: async (renewed) => jobs.renew(renewed, LEASE_MS),
@@ -111,7 +113,7 @@ export class IngestWorker {
       index,
       clock,
       log,
-      isMoreComing: () => this.#capacity.isEmbedding,
+      isMoreComing: () => this.#capacity.isMoreComing,
       largeChunks: parts.largeChunks,
     });
     this.#runner = new JobRunner({

@@ -58,6 +58,8 @@ export interface Prepared {
 
 /** Prepares texts. */
 export interface Preparer {
+  /** How many calls with texts that are not large are worked on at the same time. */
+  readonly parallelMax: number;
   /**
    * Returns one outcome per input, in order. Rejects only if no child process is available or one got too little
    * processor time (transient failures), or if `signal` aborts.

@@ -80,6 +80,7 @@ describe("a wrong command line is refused before anything is measured", () => {
     [["quality", "none"], "/none does not exist."],
     [["filtered", "--data", "a"], "bench filtered needs a generated corpus; it has no --data."],
     [["modes", "--vectors", "5"], "bench modes has no --vectors; scale has."],
+    [["modes", "--drawn-vectors"], "bench modes has no --drawn-vectors; scale has."],
     [["scale", "--vectors", "0"], '--vectors must be an integer from 1 to 20000000, not "0".'],
     [["memory-benchmarks"], "Missing FILE.json. Usage: mneme bench memory-benchmarks FILE.json"],
     [["memory-benchmarks", "bad.json"], "/bad.json is neither LoCoMo (conversation, qa) nor LongMemEval"],
@@ -433,4 +434,20 @@ test(
     expect(readdirSync(temporary)).toEqual([]);
   },
   2 * RUN_TIMEOUT_MS,
+);
+
+test(
+  "scale with drawn vectors measures all memories at once",
+  async () => {
+    const flags = ["--passages", "300", "--questions", "3", "--mode", "fast,hybrid", "--drawn-vectors"];
+    const { result, screen } = await bench("scale", ...flags);
+    expect(rows(result, "size").map(({ memories }) => memories)).toEqual([300]);
+    expect(rows(result, "latency").map(({ memories, mode }) => [memories, mode])).toEqual([
+      [300, "fast"],
+      [300, "hybrid"],
+    ]);
+    expect(result.options.drawn_vectors).toBe("yes");
+    expect(screen).toContain("the ranking means nothing");
+  },
+  RUN_TIMEOUT_MS,
 );

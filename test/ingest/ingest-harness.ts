@@ -108,6 +108,7 @@ export function hashVector(text: string, dimensions = DIMENSIONS): Float32Array 
 
 /** The real preparation. `refuse` returns a failure for a text, or null to prepare it. */
 export class WatchedPreparer implements Preparer {
+  readonly parallelMax = 1;
   before: (inputs: readonly PrepareInput[], signal?: AbortSignal) => void | Promise<void> = () => undefined;
   refuse: (content: string) => PrepareFailure | null = () => null;
   /** Token budget of a chunk; undefined: the default. */

@@ -140,6 +140,55 @@ describe("a text of many chunks", () => {
   });
 });
 
+describe("while texts are being prepared", () => {
+  /** Holds the calls that prepare a text with this word. */
+  const gateFor = (word: string) => {
+    const gate = new Gate();
+    harness.preparer.before = (inputs) => {
+      if (inputs.some(({ content }) => content.slice(0).includes(word))) return gate.pass();
+    };
+    return gate;
+  };
+
+  test("the next ones are claimed, but not more than one claim ahead", async () => {
+    const gate = gateFor("kettle");
+    const [first] = harness.accept({ content: "The first kettle." });
+    await until("it is being prepared", () => gate.waiting === 1);
+    const next = harness.accept(...Array.from({ length: 64 }, (_, n) => ({ content: `Of kettle ${n}.` })));
+    await until("the next ones are claimed", () => gate.waiting === 2);
+    const [last] = harness.accept({ content: "The last kettle." });
+    expect(next.map(({ key }) => harness.worker.progressOf(key).stage)).toEqual(next.map(() => "preparing"));
+    expect(harness.worker.progressOf(last.key).stage).toBe("queued");
+    gate.open();
+    for (const memory of [first, ...next, last]) await harness.settled(memory);
+    expect(await harness.searchable()).toHaveLength(66);
+  });
+
+  test("a memory that is ready waits for them, but not longer than a round waits", async () => {
+    const gate = gateFor("kettle");
+    harness.accept({ content: "A kettle." });
+    await until("it is being prepared", () => gate.waiting === 1);
+    const [ready] = harness.accept({ content: "Bread." });
+    await until("the other one is ready", () => harness.worker.progressOf(ready.key).stage === "publishing");
+    expect(await harness.searchable()).toEqual([]);
+    await harness.settled(ready);
+    expect(await harness.searchable()).toEqual(["Bread."]);
+    gate.open();
+  });
+
+  test("a memory that is ready is published at once if one of them fails", async () => {
+    const gate = gateFor("kettle");
+    harness.preparer.refuse = (content) => (content.includes("kettle") ? new PrepareFailure("It boils.") : null);
+    const [kettle] = harness.accept({ content: "A kettle." });
+    await until("it is being prepared", () => gate.waiting === 1);
+    const [ready] = harness.accept({ content: "Bread." });
+    await until("the other one is ready", () => harness.worker.progressOf(ready.key).stage === "publishing");
+    gate.open();
+    await until("it is published, although no time passes", () => harness.read(ready)?.state.status === "completed");
+    expect(harness.read(kettle)?.state.status).toBe("failed");
+  });
+});
+
 describe("a transient failure", () => {
   const failingTimes = (times: number) => {
     let left = times;

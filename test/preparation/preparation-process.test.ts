@@ -8,6 +8,7 @@ import {
   type PreparationOptions,
   type PreparationProcess,
 } from "../../src/adapters/preparation/preparation-process.ts";
+import { processTree } from "../../src/bench/processes.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type Prepared, PrepareFailure } from "../../src/ports/preparer.ts";
@@ -40,6 +41,11 @@ function comparable(outcome: Prepared | PrepareFailure | undefined): unknown {
   return { extracted: outcome.extracted, chunks: withTexts(outcome) };
 }
 
+/** Number of preparation processes of this test (Linux only). */
+function processes(): number {
+  return processTree(process.pid).filter(({ name }) => name === "child preparation").length;
+}
+
 const fragile = { command: [process.execPath, join(import.meta.dir, "fixtures/fragile-preparation-child.ts")] };
 
 describe("the preparation process", () => {
@@ -57,6 +63,40 @@ describe("the preparation process", () => {
       ];
       const outcomes = await open().prepare(inputs);
       expect(outcomes.map(comparable)).toEqual(inputs.map((each) => comparable(prepare(each, models))));
+    },
+    TIMEOUT_MS,
+  );
+
+  test.skipIf(process.platform !== "linux")(
+    "uses several processes if one has too much to do, and returns the results in the order of the inputs",
+    async () => {
+      const preparation = open({ processesMax: 3 });
+      const notes = (name: string, count: number) =>
+        Array.from({ length: count }, (_, n) => input(`${name} ${n} is about item ${n * n}.`));
+      await preparation.prepare(notes("First", 1));
+      await preparation.prepare(notes("Next", 64));
+      expect(processes()).toBe(1);
+      const calls = [notes("One", 300), notes("Two", 300), notes("Three", 5)];
+      // again and again, so that those that start meanwhile get something to do
+      await until("three processes", async () => {
+        const outcomes = await Promise.all(calls.map((inputs) => preparation.prepare(inputs)));
+        expect(outcomes.map((each) => each.map(comparable))).toEqual(
+          calls.map((inputs) => inputs.map((each) => comparable(prepare(each, models)))),
+        );
+        return processes() === 3;
+      });
+      expect(preparation.restarts()).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "fails only the text that crashes one of several processes",
+    async () => {
+      const preparation = open({ ...fragile, processesMax: 3 });
+      const inputs = Array.from({ length: 200 }, (_, n) => input(n === 100 ? "A deadly text." : `Note ${n}.`));
+      const outcomes = await preparation.prepare(inputs);
+      expect(outcomes.flatMap((outcome, n) => (outcome instanceof PrepareFailure ? n : []))).toEqual([100]);
     },
     TIMEOUT_MS,
   );

@@ -18,6 +18,7 @@ export const UNREADABLE = "unreadable";
 
 /** Preparation that makes each line of a text a chunk. */
 export class LinePreparer implements Preparer {
+  readonly parallelMax = 1;
   constructor(private readonly process: SimulatedProcess) {}
 
   async prepare(

@@ -9,6 +9,11 @@ import { PageSums } from "./page-sums.ts";
 
 /** Page size of new files in bytes, SQLite's default. */
 const PAGE_BYTES = 4_096;
+/**
+ * Size of the page cache of a connection that writes. With SQLite's default of 2 MB, the tags of stored memories, which
+ * are all over their index, evict pages that the same round needs again; docs/measurements.md has the figures.
+ */
+const CACHE_KIB = 16 * 1_024;
 
 /**
  * Maximum time in milliseconds that a statement waits for another process, such as a command that runs at the same time
@@ -55,6 +60,7 @@ export function connectReader(path: string): Database {
 /** Settings of a connection that writes. */
 export function configure(connection: Database): void {
   connection.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+
   connection.run("PRAGMA journal_mode = WAL");
   // FULL: a commit is on the disk before it is acknowledged, so it survives a power cut
   connection.run("PRAGMA synchronous = FULL");
@@ -64,6 +70,7 @@ export function configure(connection: Database): void {
   connection.run("PRAGMA secure_delete = ON");
   connection.run(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`);
   connection.run("PRAGMA wal_autocheckpoint = 0"); // checkpoints.ts
+  connection.run(`PRAGMA cache_size = -${CACHE_KIB}`);
 }
 
 /** The checkpoints of the process that owns the data directory; null for other processes. */

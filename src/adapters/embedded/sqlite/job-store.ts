@@ -40,15 +40,16 @@ const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.sour
     AND memories.source ->> '$.media_type' NOT LIKE 'text/%' AND memories.source ->> '$.media_type' <> 'application/json'))`;
 const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now AND ${SHORT_ENOUGH}`;
 
-// Round robin over projects: selects the project whose last claim was longest ago among those with a claimable job, and
-// its job that has waited longest. The claim moves the project to the end.
-const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.project_key, projects.id AS project_id
-  FROM projects JOIN memories ON memories.memory_key = (
-    SELECT memories.memory_key FROM memories
-    WHERE memories.project_key = projects.project_key AND ${CLAIMABLE}
-    ORDER BY memories.claimable_at, memories.memory_key LIMIT 1)
-  WHERE projects.deleted_at IS NULL AND projects.id NOT IN ${EXCEPT}
-  ORDER BY projects.served_lease, projects.project_key LIMIT 1`;
+// Projects with a claimable job, the one whose last claim was longest ago first.
+const PROJECTS_WITH_JOBS = `SELECT projects.project_key, projects.id FROM projects
+  WHERE projects.deleted_at IS NULL AND projects.id NOT IN ${EXCEPT} AND EXISTS (
+    SELECT 1 FROM memories WHERE memories.project_key = projects.project_key AND ${CLAIMABLE})
+  ORDER BY projects.served_lease, projects.project_key LIMIT $projects`;
+
+// The jobs of a project that have waited longest.
+const NEXT_JOBS = `SELECT memories.memory_key, memories.content_bytes FROM memories
+  WHERE memories.project_key = $projectKey AND ${CLAIMABLE}
+  ORDER BY memories.claimable_at, memories.memory_key LIMIT $jobs`;
 
 const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, attempts = attempts + 1
   WHERE memory_key = $key
@@ -59,8 +60,8 @@ const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, 
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
-const REMOVE_CONTENT = "DELETE FROM waiting_contents WHERE memory_key = $key";
-const REMOVE_VECTORS = "DELETE FROM imported_vectors WHERE memory_key = $key";
+const REMOVE_CONTENTS = `DELETE FROM waiting_contents WHERE memory_key IN ${KEYS}`;
+const REMOVE_VECTORS = `DELETE FROM imported_vectors WHERE memory_key IN ${KEYS}`;
 const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, title_folded = $titleFolded, type = $type,
     tags = $tags, language = $language, extraction = $extraction, chunk_count = $chunkCount,
     content_bytes = $contentBytes, source = $source, lease = NULL, updated_at = $updatedAt,
@@ -103,19 +104,42 @@ export class SqliteJobStore implements JobStore {
     this.outbox = outbox ?? NO_OUTBOX;
   }
 
-  /** Stops before the first job that would exceed `contentBytes`, so that no job is skipped. */
+  /**
+   * Takes one job of each project in turn. Stops before the first job that would exceed `contentBytes`, so that no job
+   * is skipped.
+   */
   claim(options: ClaimOptions): readonly Job[] {
     invariant(options.leaseMs > 0, `a lease of ${options.leaseMs} ms was requested`);
     return this.database.transaction(() => {
       const now = this.clock.now();
+      const waiting = this.#projectsWithJobs(now, options);
+      const firstLease = waiting.length === 0 ? 0 : this.#takeLeaseTokens(options.jobs);
       const jobs: Job[] = [];
+      const servedBy = new Map<bigint, number>();
       let bytesLeft = options.contentBytes;
       while (jobs.length < options.jobs) {
-        const next = this.#next(now, options);
-        if (next === null) break;
+        const project = waiting.shift();
+        if (project === undefined) break;
+        const next = this.#nextOf(
+          project,
+          now,
+          options,
+          Math.ceil((options.jobs - jobs.length) / (waiting.length + 1)),
+        );
+        if (next === undefined) continue; // it has no more jobs, so its turn is over
         bytesLeft -= Number(next.content_bytes);
         if (bytesLeft < 0 && jobs.length > 0) break;
-        jobs.push(this.#lease(next, now + options.leaseMs));
+        const lease = firstLease + jobs.length;
+        jobs.push(this.#lease(next.memory_key, project.id as ProjectId, lease, now + options.leaseMs));
+        servedBy.set(project.project_key, lease);
+        waiting.push(project);
+      }
+      for (const [projectKey, lease] of servedBy) {
+        this.database
+          .prepare<never, { lease: number; projectKey: bigint }>(
+            "UPDATE projects SET served_lease = $lease WHERE project_key = $projectKey",
+          )
+          .run({ lease, projectKey });
       }
       return jobs;
     });
@@ -157,6 +181,10 @@ export class SqliteJobStore implements JobStore {
       for (const completion of completions) {
         const memory = this.#completeOne(completion);
         if (memory !== null) visible.push(memory);
+      }
+      const keys = keyList(visible.map(({ memoryKey }) => memoryKey));
+      for (const remove of [REMOVE_CONTENTS, REMOVE_VECTORS]) {
+        this.database.prepare<never, { keys: string }>(remove).run({ keys });
       }
       return visible;
     });
@@ -221,33 +249,44 @@ export class SqliteJobStore implements JobStore {
     return reserved.first;
   }
 
-  #next(now: number, filter: JobFilter): NextJob | null {
+  /** The projects that have jobs, as many as jobs are claimed at most, in the order in which they are served. */
+  #projectsWithJobs(now: number, { jobs, ...filter }: ClaimOptions): ProjectWithJobs[] {
     return this.database
-      .prepare<NextJob, FilterValues & { now: number }>(NEXT_JOB)
-      .get({ ...filterValues(filter), now });
+      .prepare<Omit<ProjectWithJobs, "next">, FilterValues & { now: number; projects: number }>(PROJECTS_WITH_JOBS)
+      .all({ ...filterValues(filter), now, projects: jobs })
+      .map((project) => ({ ...project, next: [] }));
   }
 
-  #lease(next: NextJob, claimableAt: number): Job {
-    const lease = this.#takeLeaseToken();
+  /** The next job of a project; undefined if it has no more. Reads a page of `pageJobs` jobs at once. */
+  #nextOf(project: ProjectWithJobs, now: number, filter: JobFilter, pageJobs: number): NextJob | undefined {
+    if (project.next.length === 0) {
+      const { textBytesMax } = filterValues(filter);
+      project.next = this.database
+        .prepare<NextJob, Omit<FilterValues, "except"> & { now: number; projectKey: bigint; jobs: number }>(NEXT_JOBS)
+        .all({ textBytesMax, now, projectKey: project.project_key, jobs: pageJobs })
+        .reverse();
+    }
+    return project.next.pop();
+  }
+
+  #lease(key: bigint, projectId: ProjectId, lease: number, claimableAt: number): Job {
     const row = this.database
       .prepare<ClaimedRow, { key: bigint; lease: number; claimableAt: number }>(CLAIM)
-      .get({ key: next.memory_key, lease, claimableAt });
+      .get({ key, lease, claimableAt });
     invariant(row !== null, "a job vanished within its own claim");
-    this.database
-      .prepare<never, { lease: number; projectKey: bigint }>(
-        "UPDATE projects SET served_lease = $lease WHERE project_key = $projectKey",
-      )
-      .run({ lease, projectKey: next.project_key });
     const facts = hasStoredFacts(row) ? this.#factsOf(row.memory_key) : null;
-    return toJob(row, { projectId: next.project_id as ProjectId, lease, facts });
+    return toJob(row, { projectId, lease, facts });
   }
 
-  #takeLeaseToken(): number {
+  /** Takes consecutive fencing tokens; returns the first. Those that are not used are never used again. */
+  #takeLeaseTokens(count: number): number {
     const taken = this.database
-      .prepare<{ next: bigint }>("UPDATE sequences SET next = next + 1 WHERE name = 'lease' RETURNING next - 1 AS next")
-      .get({});
+      .prepare<{ first: bigint }, { count: number }>(
+        "UPDATE sequences SET next = next + $count WHERE name = 'lease' RETURNING next - $count AS first",
+      )
+      .get({ count });
     invariant(taken !== null, "the lease counter is missing");
-    return Number(taken.next);
+    return Number(taken.first);
   }
 
   #setClaimable(job: Job, claimableAt: number, lease: number | null): boolean {
@@ -276,9 +315,6 @@ export class SqliteJobStore implements JobStore {
     const done = this.database
       .prepare<MemoryRow, CompletedColumns>(COMPLETE)
       .get(completedColumns(row, completion, held.now));
-    for (const remove of [REMOVE_CONTENT, REMOVE_VECTORS]) {
-      this.database.prepare<never, { key: bigint }>(remove).run({ key: held.key });
-    }
     invariant(done !== null, `memory ${row.id} vanished within its own completion`);
     if (read !== undefined) {
       const facts = { key: held.key, title: read.title, marks: JSON.stringify(read.marks) };
@@ -303,6 +339,11 @@ function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: J
 type NextJob = {
   readonly memory_key: bigint;
   readonly content_bytes: bigint;
-  readonly project_key: bigint;
-  readonly project_id: string;
 };
+
+/** A project and its next jobs that were read, the first one last. */
+interface ProjectWithJobs {
+  readonly project_key: bigint;
+  readonly id: string;
+  next: NextJob[];
+}
