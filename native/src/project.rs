@@ -126,13 +126,28 @@ impl Project {
     /// Sets the attributes that filters read, one JSON object per memory (see `AttributeIndex::describe`). Call it
     /// before `show`, so that filters know the attributes of every searchable memory.
     pub fn describe<Text: AsRef<str>>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
+        self.memory_table.describe(memory_keys, &Project::checked_attributes(memory_keys, attributes)?);
+        Ok(())
+    }
+
+    /// Like `describe`, for the first of many memories: `sort_attributes` is to be called after the last of them. Until
+    /// then, a filter would take a fraction of a second longer.
+    pub fn describe_unsorted<Text: AsRef<str>>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
+        self.memory_table.describe_unsorted(memory_keys, &Project::checked_attributes(memory_keys, attributes)?);
+        Ok(())
+    }
+
+    /// Sorts the attributes that `describe_unsorted` has set. Does nothing if they are sorted.
+    pub fn sort_attributes(&self) {
+        self.memory_table.sort_attributes();
+    }
+
+    fn checked_attributes<Text: AsRef<str>>(memory_keys: &[u64], attributes: &[Text]) -> Result<Vec<Json>> {
         if memory_keys.len() != attributes.len() {
             return Err(Error::invalid("memory keys and attributes differ in number"));
         }
         memory_keys.iter().try_for_each(|key| check_key("memory key", *key))?;
-        let attributes = attributes.iter().map(|text| attributes_of(text.as_ref())).collect::<Result<Vec<Json>>>()?;
-        self.memory_table.describe(memory_keys, &attributes);
-        Ok(())
+        attributes.iter().map(|text| attributes_of(text.as_ref())).collect()
     }
 
     /// Makes memories unsearchable at once.

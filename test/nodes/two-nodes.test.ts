@@ -133,8 +133,13 @@ withPostgres("two nodes", () => {
     await node(0).call("DELETE", `/v1/memories/${gone.id}`);
     await node(0).call("PUT", `/v1/memories/${kept.id}`, { content: "The spare tyre is in the garage." });
     await node(0).settled(kept.id);
-    const { body: later } = await node(0).store({ content: "The spare key is in the shed." });
+    const { body: later } = await node(0).store({ content: "The spare key is in the shed.", metadata: { row: 1 } });
+    await node(0).call("PUT", `/v1/memories/${later.id}`, { metadata: { row: 2 }, tags: ["key"] });
     nodes[1] = await start(1);
+    const within = (filters: object) => found(1, "spare", { filters });
+    const inRow = await Promise.all([1, 2].map((row) => within({ "metadata.row": row }))); // the first searches
+    expect(inRow).toEqual([[], ["The spare key is in the shed."]]);
+    expect(await within({ tags: { $contains: "key" } })).toEqual(["The spare key is in the shed."]);
     const expected = ["The spare key is in the shed.", "The spare tyre is in the garage."];
     expect([...(await found(1, "spare"))].sort()).toEqual(expected);
     expect((await node(1).call("GET", `/v1/memories/${later.id}`)).body.status).toBe("completed");
@@ -150,6 +155,41 @@ withPostgres("two nodes", () => {
     await beside.unsafe("COMMIT");
     expect(await found(1, "old fence")).toEqual([]);
     expect(await found(0, "old fence")).toEqual([]);
+  });
+
+  test("a key that one node changes or removes has no other right on a node that knows it, whatever it reads", async () => {
+    const { body: memory } = await node(0).store({ content: "The barn is blue." });
+    const { body: key } = await node(0).call("POST", "/v1/keys", {
+      name: "reader",
+      scopes: ["memories:read", "memories:write"],
+    });
+    const headers = { authorization: `Bearer ${key.key}` };
+    const path = `/v1/memories/${memory.id}`;
+    const read = () => node(1).call("GET", path, undefined, headers);
+    const known = async () => {
+      for (let time = 0; time < 2; time++) expect((await read()).status).toBe(200);
+    };
+    const change = (scopes: readonly string[]) => node(0).call("PATCH", `/v1/keys/${key.id}`, { scopes });
+
+    await known();
+    await change(["chats:read"]);
+    expect((await read()).status).toBe(403);
+    expect((await read()).status).toBe(403);
+    await change(["memories:read", "memories:write"]);
+    await known();
+
+    expect((await node(0).call("DELETE", `/v1/keys/${key.id}`)).status).toBe(204);
+    const refused = await Promise.all([
+      ...Array.from({ length: 5 }, read),
+      node(1).call("DELETE", path, undefined, headers),
+      node(1).call("GET", "/v1/nothing", undefined, headers),
+      node(1).call("GET", "/v1/memories/mem_00000000000000000000000000", undefined, headers),
+    ]);
+    for (const { status, body } of refused) {
+      expect(status).toBe(401);
+      expect(body.error.code).toBe("invalid_api_key");
+    }
+    expect((await node(1).call("GET", path)).body.content).toBe("The barn is blue.");
   });
 
   test("a project that one node removes is gone on the other", async () => {

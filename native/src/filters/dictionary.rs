@@ -11,6 +11,8 @@ use crate::filters::memory_set::MemorySet;
 /// Maximum number of ids in one block of `SortedIds`. An insertion finds the block by binary search and moves at most
 /// the rest of this block, 8 KB.
 const BLOCK_IDS_MAX: usize = 512;
+/// Number of ids in a block that is made of sorted ids. It leaves room for insertions.
+const NEW_BLOCK_IDS: usize = 384;
 
 /// An owned attribute value; `filters::json::Value` describes the variants.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -142,6 +144,14 @@ impl PostingList {
         }
     }
 
+    /// Returns the memory that has the value if it is the only one.
+    pub fn only(&self) -> Option<u32> {
+        match self {
+            PostingList::One(only) => Some(*only),
+            PostingList::Empty | PostingList::Many(_) => None,
+        }
+    }
+
     /// Whether no memory has the value.
     pub fn is_empty(&self) -> bool {
         matches!(self, PostingList::Empty)
@@ -216,6 +226,19 @@ pub struct SortedIds {
 }
 
 impl SortedIds {
+    /// Makes the list of ids, with their prefixes and owners, that are sorted already.
+    pub fn from_sorted(items: impl Iterator<Item = (u64, u32, u32)>) -> Self {
+        let mut blocks: Vec<Block> = Vec::new();
+        for (prefix, id, owner) in items {
+            match blocks.last_mut().filter(|block| block.ids.len() < NEW_BLOCK_IDS) {
+                Some(block) => block.insert(block.ids.len(), prefix, id, owner),
+                None => blocks.push(Block::of(prefix, id, owner)),
+            }
+        }
+        blocks.shrink_to_fit();
+        SortedIds { blocks }
+    }
+
     /// Returns the first position whose id does not sort before the searched value, or the end. `prefix` is the sort
     /// prefix of the searched value. `before` is called only for ids with this prefix, and says whether an id sorts
     /// before the searched value. Takes logarithmic time.

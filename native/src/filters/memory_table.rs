@@ -159,10 +159,26 @@ impl MemoryTable {
     /// attributes until it is hidden. A memory that was shown without a call of `describe` has none. Takes microseconds
     /// per memory.
     pub fn describe(&self, memory_keys: &[u64], attributes: &[Json]) {
+        self.describe_in_batches(memory_keys, attributes, |_| {});
+    }
+
+    /// Like `describe`, for the first of many memories: sorts their attributes only when `sort_attributes` is called,
+    /// or for the first filter before that. Sorting takes some microseconds per memory.
+    pub fn describe_unsorted(&self, memory_keys: &[u64], attributes: &[Json]) {
+        self.describe_in_batches(memory_keys, attributes, AttributeIndex::begin_unsorted);
+    }
+
+    /// Sorts what `describe_unsorted` has not sorted. Filters wait until it is done.
+    pub fn sort_attributes(&self) {
+        write(&self.attributes).index.sort();
+    }
+
+    fn describe_in_batches(&self, memory_keys: &[u64], attributes: &[Json], begin: impl Fn(&mut AttributeIndex)) {
         for (keys, attributes) in memory_keys.chunks(DESCRIBE_BATCH).zip(attributes.chunks(DESCRIBE_BATCH)) {
             let ordinals = self.ordinals(keys.iter().copied());
             let mut state = write(&self.attributes);
             state.remove_pending(&self.pending_removals);
+            begin(&mut state.index);
             for (ordinal, attributes) in ordinals.into_iter().zip(attributes) {
                 state.index.describe(ordinal, attributes);
                 state.changes.record(ordinal);
@@ -296,13 +312,20 @@ impl MemoryTable {
         read(&self.visibility).memory_keys.len()
     }
 
-    /// Locks the attributes for reading, after it has removed the attributes of memories that are hidden.
+    /// Locks the attributes for reading, after it has sorted them, and has removed those of memories that are hidden.
     fn current_attributes(&self) -> RwLockReadGuard<'_, AttributeState> {
         let has_pending = !self.pending_removals.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
         if has_pending {
             write(&self.attributes).remove_pending(&self.pending_removals);
         }
-        read(&self.attributes)
+        loop {
+            let state = read(&self.attributes);
+            if state.index.is_sorted() {
+                return state;
+            }
+            drop(state);
+            self.sort_attributes();
+        }
     }
 }
 
@@ -390,6 +413,27 @@ mod tests {
         let mut keys = memory_table.memory_keys(set.iter());
         keys.sort_unstable();
         keys
+    }
+
+    #[test]
+    fn a_filter_sees_attributes_that_have_not_been_sorted_yet() {
+        let memory_table = MemoryTable::default();
+        let filter = Filter::parse(
+            r#"{"kind":"field","field":{"attribute":"type"},"condition":{"kind":"equals","scalars":["note"],"composites":[]}}"#,
+        )
+        .expect("a filter");
+        let json = |text| Json::parse(text).expect("JSON");
+        let visible = |memory_key| VisibleMemory { memory_key, user_key: NO_USER, expires_at_ms: NEVER };
+        memory_table.show(&[1, 2, 3].map(visible));
+        memory_table.describe_unsorted(&[1, 2], &[const { r#"{"type":"note"}"# }, r#"{"type":"other"}"#].map(json));
+        memory_table.hide(&[2]);
+        let found = |memory_table: &MemoryTable| {
+            seen(memory_table, &memory_table.admit_within(None, 1, &filter).expect("in time"))
+        };
+        assert_eq!(found(&memory_table), [1]);
+        memory_table.describe_unsorted(&[3], &[const { r#"{"type":"note"}"# }].map(json));
+        memory_table.sort_attributes();
+        assert_eq!(found(&memory_table), [1, 3]);
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl<Item: Default> Slab<Item> {
         std::mem::take(&mut self.items[number as usize])
     }
 
+    /// Whether no item is stored.
+    pub fn is_empty(&self) -> bool {
+        self.items.len() == self.free.len()
+    }
+
     /// Number of stored items.
     #[cfg(test)]
     pub fn len(&self) -> usize {

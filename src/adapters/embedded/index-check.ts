@@ -6,6 +6,7 @@ import type { IndexFinding, IndexVerification } from "../../ports/chunk-index.ts
 import type { ArchivedChunkKeys } from "../../ports/text-archive.ts";
 import type { Differences } from "../native/addon-types.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
+import type { Showable } from "./showable.ts";
 
 /** The difference between what a project's index should have and what it has. */
 export interface Comparison extends Differences {
@@ -23,19 +24,51 @@ export async function compare(
   archived: ArchivedChunkKeys,
   completed: ReadonlySet<bigint>,
 ): Promise<Comparison> {
-  const positions = [...archived.memoryKeys.keys()].filter((at) => completed.has(archived.memoryKeys[at] ?? 0n));
-  const expected = BigUint64Array.from(positions, (at) => archived.chunkKeys[at] ?? 0n);
-  const owners = new Map(positions.map((at) => [archived.chunkKeys[at] ?? 0n, archived.memoryKeys[at] ?? 0n]));
-  const withTexts = new Set(owners.values());
+  const expected = new BigUint64Array(archived.chunkKeys.length);
+  const withTexts = new Set<bigint>();
+  let count = 0;
+  for (const [at, memoryKey] of archived.memoryKeys.entries()) {
+    if (!completed.has(memoryKey)) continue;
+    withTexts.add(memoryKey);
+    expected[count++] = archived.chunkKeys[at] ?? 0n;
+  }
+  const isAnyMissing = withTexts.size < completed.size;
   return {
-    ...(await native.reconcile(expected)),
-    chunks: expected.length,
-    missingTexts: [...completed].filter((key) => !withTexts.has(key)) as MemoryKey[],
+    ...(await native.reconcile(expected.subarray(0, count))),
+    chunks: count,
+    missingTexts: isAnyMissing ? ([...completed].filter((key) => !withTexts.has(key)) as MemoryKey[]) : [],
     ownersOf: (chunkKeys) => {
-      const found = new Set([...chunkKeys].flatMap((key) => owners.get(key) ?? []));
-      return ([...found] as MemoryKey[]).sort((one, other) => (one < other ? -1 : 1));
+      if (chunkKeys.length === 0) return [];
+      const asked = new Set(chunkKeys);
+      const owners = archived.memoryKeys.filter(
+        (key, at) => completed.has(key) && asked.has(archived.chunkKeys[at] ?? 0n),
+      );
+      return ([...new Set(owners)] as MemoryKey[]).sort((one, other) => (one < other ? -1 : 1));
     },
   };
+}
+
+/**
+ * Compares the index with the archived chunks of the completed memories. A crash can leave surplus entries in the
+ * native core: those of completed memories are removed when the memory is published again, all others now.
+ * @returns the keys of the completed memories and of those among them that must be published again, and the number of
+ *   memories that were removed
+ */
+export async function removeSurplus(
+  native: NativeIndex,
+  completed: readonly Showable[],
+  archived: ArchivedChunkKeys,
+): Promise<{ readonly visible: Set<bigint>; readonly incomplete: Set<bigint>; readonly removed: number }> {
+  const visible = new Set<bigint>(completed.flatMap((page) => page.map((memory) => memory.memoryKey)));
+  const found = await compare(native, archived, visible);
+  const incomplete = new Set<bigint>(found.missingTexts);
+  for (const keys of [found.missingVectors, found.missingPostings, found.missingEntities]) {
+    for (const owner of found.ownersOf(keys)) incomplete.add(owner);
+  }
+  const foreign = found.surplusMemories.filter((key) => !visible.has(key));
+  if (foreign.length > 0) await native.remove(foreign);
+  for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
+  return { visible, incomplete, removed: foreign.length };
 }
 
 /** The findings of a comparison. `archived` has all chunks, also those of memories that are not completed. */

@@ -27,13 +27,13 @@ import type {
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import { type LoadedPublication, PART_CHUNKS, type SharedIndex } from "../../ports/shared-index.ts";
-import type { TextArchive } from "../../ports/text-archive.ts";
+import type { ArchivedChunkKeys, TextArchive } from "../../ports/text-archive.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { faultOfFilter, filterJson } from "../native/filter-json.ts";
 import { unpackPlace } from "./chunk-place.ts";
 import { ENTITY_KINDS } from "./entity-kinds.ts";
 import { HeldPublications } from "./held-publications.ts";
-import { checkFiles, compare, findingsOf } from "./index-check.ts";
+import { checkFiles, compare, findingsOf, removeSurplus } from "./index-check.ts";
 import { memoryOfIndex } from "./index-memory.ts";
 import { withOtherModel } from "./model-vectors.ts";
 import {
@@ -418,35 +418,36 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   // Attributes of all memories are passed to the native core before any memory is shown, so that filters see every
   // memory that is searchable. An empty index has nothing to show: all memories are incomplete, and whoever publishes
   // them passes on their attributes.
-  async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
+  reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
+    return this.reconcileWith(completed, this.#parts.archive.chunkKeys(this.#id));
+  }
+
+  /** Like `reconcile`, with the keys of all chunks in the archive. */
+  protected async reconcileWith(
+    completed: AsyncIterable<readonly VisibleMemory[]>,
+    chunkKeys: Promise<ArchivedChunkKeys>,
+  ): Promise<Reconciliation> {
+    void Promise.allSettled([chunkKeys]); // its failure is thrown below
     const isEmpty = this.#native.stats().textChunks === 0;
     const described: Showable[] = [];
     await overlapped(completed, async (memories) => {
       described.push(memories.map(({ memoryKey, userKey, expiresAt }) => ({ memoryKey, userKey, expiresAt })));
-      if (!isEmpty) await this.#native.describe(...describable(memories));
+      if (!isEmpty) await this.#native.describeUnsorted(...describable(memories));
     });
-    const archived = await this.#parts.archive.chunkKeys(this.#id);
-    const visible = new Set<bigint>(described.flatMap((page) => page.map((memory) => memory.memoryKey)));
-    const found = await compare(this.#native, archived, visible);
-    const incomplete = new Set<bigint>(found.missingTexts);
-    for (const keys of [found.missingVectors, found.missingPostings, found.missingEntities]) {
-      for (const owner of found.ownersOf(keys)) incomplete.add(owner);
+    // searches without a filter need not wait for this, and a filter does it itself
+    void Promise.allSettled([this.#native.sortAttributes()]);
+    const archived = await chunkKeys;
+    const { visible, incomplete, removed } = await removeSurplus(this.#native, described, archived);
+    if (this.#parts.shared !== undefined) {
+      this.held.setCompared(archived, incomplete.size === 0 ? visible : visible.difference(incomplete));
     }
-
-    // A crash can leave surplus entries in the native core. Those of completed memories are removed when the memory is
-    // published again, all others now.
-    const foreign = found.surplusMemories.filter((key) => !visible.has(key));
-    if (foreign.length > 0) await this.#native.remove(foreign);
-    for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
-
-    if (this.#parts.shared !== undefined) this.held.setCompared(archived, visible.difference(incomplete));
     for (const page of described) {
       this.#native.show(...showable(page.filter((memory) => !incomplete.has(memory.memoryKey))));
       await nextTurn();
     }
     return {
       incomplete: [...incomplete] as MemoryKey[],
-      removed: foreign.length,
+      removed,
       repairs: this.#repairs,
     };
   }

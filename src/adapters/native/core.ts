@@ -92,6 +92,19 @@ export class ProjectIndex {
   }
 
   /**
+   * Like `describe`, for the first of many memories, in less than half the time. After the last of them, call
+   * `sortAttributes`. A filter that is evaluated before that sorts first, which takes some microseconds per memory.
+   */
+  describeUnsorted(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void> {
+    return translatedAsync(() => this.#native.describeUnsorted(memoryKeys, attributes));
+  }
+
+  /** Sorts the attributes that `describeUnsorted` has set, on a worker thread. */
+  sortAttributes(): Promise<void> {
+    return translatedAsync(() => this.#native.sortAttributes());
+  }
+
+  /**
    * Makes memories searchable at once, or changes their user and expiry. The arrays have equal length. User key 0 means
    * no user. `expiresAtMs` is in ms since 1970; a memory is expired from that time on, and never if it is 0. If
    * `attributes` (see `describe`) is absent, the attributes do not change.

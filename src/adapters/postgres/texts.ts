@@ -10,6 +10,9 @@ import { ReadingSession, WritingSession } from "./session.ts";
 /** Maximum size of the contents of one statement, in UTF-16 code units, unless a single content is longer. */
 const STATEMENT_CHARACTERS_MAX = 4 * 1024 * 1024;
 
+/** Number of consecutive keys of memories whose chunks are packed into one row. */
+const PACKED_MEMORIES = 1_000_000;
+
 const PUT_TEXTS = `INSERT INTO texts (memory_key, project_id, version, content)
   SELECT * FROM unnest($keys::bigint[], $projects::text[], $versions::bigint[], $contents::text[])
   ON CONFLICT (memory_key) DO UPDATE SET project_id = excluded.project_id, version = excluded.version,
@@ -26,8 +29,10 @@ const STORED = `SELECT memory_key, version, content, own.*
       array_agg(range_end ORDER BY ordinal) AS ends
     FROM chunks WHERE chunks.memory_key = texts.memory_key) AS own
   WHERE memory_key = ANY($keys::bigint[])`;
-const CHUNK_KEYS = `SELECT memory_key, chunk_key FROM texts JOIN chunks USING (memory_key)
-  WHERE project_id = $project`;
+// A node reads all keys when it opens a project. Packed, they take less than half the time of a row each.
+const CHUNK_KEYS = `SELECT string_agg(int8send(memory_key), ''::bytea) AS memory_keys,
+    string_agg(int8send(chunk_key), ''::bytea) AS chunk_keys
+  FROM texts JOIN chunks USING (memory_key) WHERE project_id = $project GROUP BY memory_key / ${PACKED_MEMORIES}`;
 const VACUUM = "VACUUM texts, chunks, publication_parts, publication_vectors";
 
 interface TextRow {
@@ -83,11 +88,11 @@ export class PostgresTexts implements TextArchive {
   }
 
   async chunkKeys(projectId: ProjectId): Promise<ArchivedChunkKeys> {
-    type Row = { readonly memory_key: bigint; readonly chunk_key: bigint };
+    type Row = { readonly memory_keys: Uint8Array; readonly chunk_keys: Uint8Array };
     const rows = await this.#reading.all<Row>(CHUNK_KEYS, { project: projectId });
     return {
-      memoryKeys: BigUint64Array.from(rows, (row) => row.memory_key),
-      chunkKeys: BigUint64Array.from(rows, (row) => row.chunk_key),
+      memoryKeys: unpackedKeys(rows.map((row) => row.memory_keys)),
+      chunkKeys: unpackedKeys(rows.map((row) => row.chunk_keys)),
     };
   }
 
@@ -167,6 +172,13 @@ function chunkParameters(memories: readonly Pick<ArchivedMemory, "memoryKey" | "
     ends: chunks.map(({ end }) => BigInt(end)),
     headings: chunks.map(({ headings }) => JSON.stringify(headings)),
   };
+}
+
+/** The keys in the results of `int8send`, which are big-endian. */
+function unpackedKeys(packed: readonly Uint8Array[]): BigUint64Array {
+  const bytes = Buffer.concat(packed);
+  const keys = new DataView(bytes.buffer, bytes.byteOffset);
+  return BigUint64Array.from({ length: bytes.length / 8 }, (_, at) => keys.getBigUint64(at * 8));
 }
 
 function toStored({ version, content, chunk_keys, ordinals, starts, ends }: StoredRow): StoredMemory {

@@ -23,8 +23,11 @@ const ERASE_MS = 10 * 60_000;
 /** Number of polls after which the memory of open projects is estimated again: they grow while they are used. */
 const ESTIMATE_POLLS = 20;
 
-/** Maximum number of pages of memories that are read while the files of their project are being opened. */
-const PAGES_AHEAD = 64;
+/**
+ * Maximum number of pages of memories that are read while the files of their project are being opened. A page takes
+ * about .6 MB of memory until it is used.
+ */
+const PAGES_AHEAD = 160;
 
 /** Options of `FollowedChunkIndex`. */
 export type FollowedIndexParts = EmbeddedIndexParts &
@@ -110,15 +113,16 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
 
   /** Begins to read the rows of a project whose files have yet to be opened: both take about as long. */
   #readAhead(id: ProjectId): void {
-    const { shared, completedOf, directory } = this.#parts;
+    const { shared, completedOf, archive, directory } = this.#parts;
     if (this.opened.has(id) || this.#ahead.has(id) || !existsSync(join(directory, id))) return;
     const sequence = shared.sequence(id);
-    void Promise.allSettled([sequence]); // its failure is thrown where the number is used
+    const chunkKeys = sequence.then(() => archive.chunkKeys(id));
+    void Promise.allSettled([sequence, chunkKeys]); // their failures are thrown where the results are used
     const afterSequence = async function* () {
       await sequence;
       yield* completedOf(id);
     };
-    this.#ahead.set(id, { sequence, completed: readAhead(afterSequence(), PAGES_AHEAD) });
+    this.#ahead.set(id, { sequence, completed: readAhead(afterSequence(), PAGES_AHEAD), chunkKeys });
   }
 
   /** Closes the least recently used projects until the others are within the limit. */

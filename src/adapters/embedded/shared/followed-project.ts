@@ -17,6 +17,7 @@ import {
   type VisibleMemory,
 } from "../../../ports/chunk-index.ts";
 import type { LoadedPublication, SharedIndex, SharedState, WantedPublication } from "../../../ports/shared-index.ts";
+import type { ArchivedChunkKeys, TextArchive } from "../../../ports/text-archive.ts";
 import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "../project-index.ts";
 import { chunkKeysOf, loadingGroups, publicationsOf, replacingMemory, vectorsByMemory } from "../publication.ts";
@@ -60,10 +61,12 @@ interface LoadedGroup {
 
 /** What was read of a project while its files were being opened. */
 export interface ReadAhead {
-  /** The sequence number that was committed before `completed` was read. */
+  /** The sequence number that was committed before the rest was read. */
   readonly sequence: Promise<number | null>;
   /** The memories that searches may see, in pages. */
   readonly completed: AsyncIterable<readonly VisibleMemory[]>;
+  /** The keys of all chunks of the project. */
+  readonly chunkKeys: Promise<ArchivedChunkKeys>;
 }
 
 /** What following needs besides the parts of any index. */
@@ -96,6 +99,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   readonly #native: NativeIndex;
   readonly #follow: FollowParts;
   readonly #reserve: EmbeddedIndexParts["reserveChunkKeys"];
+  readonly #archive: TextArchive;
   readonly #log: Log;
   /** Every change up to this sequence number is applied; null before the first load. */
   #applied: number | null = null;
@@ -127,6 +131,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     this.id = id;
     this.#native = native;
     this.#follow = follow;
+    this.#archive = parts.archive;
     this.#log = parts.log;
     this.#reserve = parts.reserveChunkKeys;
     this.#ahead = ahead;
@@ -302,7 +307,8 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     const { chunks, textChunks } = this.#native.stats();
     if (chunks === 0 && textChunks === 0) await this.#applyEverything();
     else {
-      const { incomplete } = await super.reconcile(ahead?.completed ?? this.#follow.completedOf(this.id));
+      const completed = ahead?.completed ?? this.#follow.completedOf(this.id);
+      const { incomplete } = await super.reconcileWith(completed, ahead?.chunkKeys ?? this.#archive.chunkKeys(this.id));
       await this.#applyAll([LIVE_MODEL, ...incomplete]);
     }
     this.#applied = sequence;
