@@ -93,7 +93,7 @@ export function createApp(parts: AppParts): App {
       );
     }
     const needsKey = isVersioned || admission.path.startsWith(COMPATIBLE_PREFIX);
-    if (needsKey) return andThen(gate.authenticate(admission, request), () => null);
+    if (needsKey) return andThen(gate.beginAuthentication(admission, request), () => null);
     const endpoint = endpoints.get(admission.path);
     if (endpoint === undefined) return null;
     const refusal = endpoint.refuse?.(request) ?? null;
@@ -124,17 +124,21 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: Ap
   ];
 
   router.onError(({ request, error, code }) => {
-    return code === "NOT_FOUND" ? refuseUnrouted(request) : responses.ofFailure(request, admissionOf(request), error);
+    if (code === "NOT_FOUND") return refuseUnrouted(request);
+    const admission = admissionOf(request);
+    const fail = (failure: unknown) => responses.ofFailure(request, admission, failure);
+    return orElse<Response>(() => andThen(admission.pending?.ended, () => fail(error)), fail);
   });
 
   /** Answers a request whose path or method has no route. */
   function refuseUnrouted(request: Request): Eventually<Response> {
     const admission = admissionOf(request);
-    const count = () => {
-      const { principal } = admission;
-      if (principal === null) return undefined;
-      return gate.count(admission, principal, parts.buckets.bucketOf(request.method, null));
-    };
+    const count = () =>
+      andThen(admission.pending?.ended, () => {
+        const { principal } = admission;
+        if (principal === null) return undefined;
+        return gate.count(admission, principal, parts.buckets.bucketOf(request.method, null));
+      });
     // HEAD gets the error of GET, so that both answers have the same length.
     const method = request.method === "HEAD" ? "GET" : request.method;
     return orElse<Response>(

@@ -14,6 +14,9 @@ import { COMPATIBLE_PREFIX } from "./routes.ts";
 /** Seconds until a client may try again if the store with the windows cannot be used. */
 const UNKNOWN_WINDOW_SECONDS = 5;
 
+/** Maximum number of callers that are remembered. A caller takes less than 1 KB. */
+const RECENT_MAX = 1_000;
+
 /** What the gate needs. */
 export interface GateParts {
   readonly authenticate: (secret: string) => Eventually<Principal | null>;
@@ -42,6 +45,8 @@ export interface Admission {
   readonly search: string;
   /** The authenticated caller; null if the request needs no key or has no valid key. */
   principal: Principal | null;
+  /** The authentication in progress, or one that has failed; null if there is none. Then `principal` is null. */
+  pending: PendingAuthentication | null;
   /** The rate-limit window that counted the request; null outside of /v1. */
   window: WindowState | null;
   /** Name under which the metrics count the request; null if it reached no operation or page. */
@@ -50,9 +55,19 @@ export interface Admission {
   ended: Promise<void> | null;
 }
 
+/** An authentication whose result is not known yet. */
+export interface PendingAuthentication {
+  /** Whom the key belonged to at its last authentication. Reading may begin for this caller. */
+  readonly assumed: Principal;
+  /** Rejects like `Gate.authenticate`. */
+  readonly ended: Promise<void>;
+}
+
 /** Authenticates requests and counts them against rate limits. */
 export class Gate {
   readonly #parts: GateParts;
+  /** Callers by secret, as they were authenticated last. Filled only if authentication takes a round trip. */
+  readonly #recent = new Map<string, Principal>();
   /** Origin of the last URL that was parsed completely. */
   #origin = "";
 
@@ -77,6 +92,7 @@ export class Gate {
       path: query === -1 ? target : target.slice(0, query),
       search: query === -1 ? "" : target.slice(query),
       principal: null,
+      pending: null,
       window: null,
       countedAs: null,
       ended: null,
@@ -89,14 +105,43 @@ export class Gate {
    * @throws Fault `missing_api_key`, `invalid_api_key`, or `rate_limit_exceeded` after too many failures
    */
   authenticate(admission: Admission, request: Request): Eventually<void> {
-    const header = request.headers.get("authorization");
+    return this.#authenticate(admission, request, secretOf(request, admission));
+  }
+
+  /**
+   * Like `authenticate`, but does not wait for the store if the key was valid before: then `admission.pending` is set,
+   * and nothing may be answered before it has ended.
+   */
+  beginAuthentication(admission: Admission, request: Request): Eventually<void> {
     const secret = secretOf(request, admission);
-    return this.#withWindow(admission, AUTH_FAILURES_PER_MINUTE, () =>
-      andThen(secret === undefined ? null : this.#parts.authenticate(secret), (principal) => {
+    const authenticated = this.#authenticate(admission, request, secret);
+    const assumed = secret === undefined ? undefined : this.#recent.get(secret);
+    if (assumed === undefined || !(authenticated instanceof Promise)) return authenticated;
+    const ended = authenticated.then(() => {
+      admission.pending = null;
+    });
+    void Promise.allSettled([ended]); // whoever answers the request waits for it
+    admission.pending = { assumed, ended };
+    return undefined;
+  }
+
+  #authenticate(admission: Admission, request: Request, secret: string | undefined): Eventually<void> {
+    return this.#withWindow(admission, AUTH_FAILURES_PER_MINUTE, () => {
+      const found = secret === undefined ? null : this.#parts.authenticate(secret);
+      return andThen(found, (principal) => {
         admission.principal = principal;
-        return principal === null ? this.#refuse(admission, request, header) : undefined;
-      }),
-    );
+        if (secret !== undefined && found instanceof Promise) this.#remember(secret, principal);
+        return principal === null ? this.#refuse(admission, request) : undefined;
+      });
+    });
+  }
+
+  #remember(secret: string, principal: Principal | null): void {
+    if (principal === null) this.#recent.delete(secret);
+    else {
+      if (this.#recent.size >= RECENT_MAX && !this.#recent.has(secret)) this.#recent.clear();
+      this.#recent.set(secret, principal);
+    }
   }
 
   /** Runs `work`. If the store of keys or windows fails, the answer says that no request is admitted at the moment. */
@@ -109,14 +154,16 @@ export class Gate {
     });
   }
 
-  #refuse(admission: Admission, request: Request, header: string | null): Eventually<never> {
+  #refuse(admission: Admission, request: Request): Eventually<never> {
     const key = this.#failureKeyOf(admission, request);
     return andThen(this.#parts.failures.admit(key, AUTH_FAILURES_PER_MINUTE), (window) => {
       admission.window = window;
       if (!window.isAdmitted) {
         throw tooMany("Too many requests without a valid API key came from this address", window);
       }
-      if (header === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
+      if (request.headers.get("authorization") === null) {
+        throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
+      }
       throw new Fault(
         "invalid_api_key",
         "This API key is unknown, expired or revoked. Keys look like ctx_… and are shown only once, when they are created.",

@@ -13,7 +13,7 @@ import type { JsonBodies, LongText, ParsedJson } from "../ports/json-bodies.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import { BodyBudget, BodyReader, type BodyReservation, bodyBounds, NO_LONG_TEXTS, withoutLongTexts } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
-import type { Admission, Gate } from "./gate.ts";
+import type { Admission, Gate, PendingAuthentication } from "./gate.ts";
 import { withLongTexts } from "./long-texts.ts";
 import type { Answer, Call, Operation, ReplayCall } from "./operation.ts";
 import type { Responses } from "./responses.ts";
@@ -58,9 +58,34 @@ export class OperationRunner {
 
   /** Runs the operation. @throws Fault of the operation, or of a check before it; the promise may reject instead */
   run(routed: RoutedRequest): Eventually<Response> {
-    const { bucket, admission } = routed;
-    const { principal } = admission;
+    const { pending } = routed.admission;
+    return pending === null ? this.#runAuthenticated(routed) : this.#runWhilePending(routed, pending);
+  }
+
+  #runAuthenticated(routed: RoutedRequest): Eventually<Response> {
+    const { principal } = routed.admission;
     invariant(principal, "a request reaches an operation only with a valid key");
+    return this.#runFor(routed, principal);
+  }
+
+  /**
+   * Reads for the caller to whom the key belonged last, while the key is looked up. If it belongs to somebody else now,
+   * or has other rights, what was read is dropped.
+   */
+  async #runWhilePending(routed: RoutedRequest, { assumed, ended }: PendingAuthentication): Promise<Response> {
+    if (!onlyReads(routed.operation)) {
+      await ended;
+      return this.#runAuthenticated(routed);
+    }
+    const early = (async () => this.#runFor(routed, assumed))();
+    void Promise.allSettled([early]); // its failure is thrown below, unless the key is refused
+    await ended;
+    const { principal } = routed.admission;
+    return principal !== null && isSame(principal, assumed) ? early : this.#runAuthenticated(routed);
+  }
+
+  #runFor(routed: RoutedRequest, principal: Principal): Eventually<Response> {
+    const { bucket, admission } = routed;
     return andThen(this.#parts.gate.count(admission, principal, bucket), () => this.#runCounted(routed, principal));
   }
 
@@ -178,6 +203,21 @@ function authorise(operation: Operation, principal: Principal): void {
       `This key is confined to one user, and ${operation.name} concerns all users of the project.`,
     );
   }
+}
+
+/** Whether an operation changes nothing and counts nothing apart from the request, so that it may run in vain. */
+function onlyReads({ method, scope }: Operation): boolean {
+  return method === "GET" && scope.endsWith(":read");
+}
+
+function isSame(one: Principal, other: Principal): boolean {
+  return (
+    one.keyId === other.keyId &&
+    one.projectId === other.projectId &&
+    one.userId === other.userId &&
+    one.scopes.length === other.scopes.length &&
+    one.scopes.every((scope, at) => scope === other.scopes[at])
+  );
 }
 
 /** Whether an operation adds data to the stores. Those that read with a body count queries only. */

@@ -98,6 +98,7 @@ export class ProtocolRunner {
     admission: Admission,
   ): Promise<Response> {
     const { gate, runner, responses } = this.#parts;
+    await admission.pending?.ended;
     const { principal } = admission;
     invariant(principal, "a request reaches a protocol endpoint only with a valid key");
     await gate.count(admission, principal, bucket);

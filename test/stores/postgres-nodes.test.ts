@@ -8,6 +8,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import { FIRST_KEY } from "../../src/domain/key.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
+import type { Memory } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS, PLANS } from "../../src/domain/project.ts";
 import type { Transaction } from "../../src/ports/transactions.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -163,6 +164,40 @@ withPostgres("two nodes", () => {
     expect((await nodes[1].accounts.authenticate(secret))?.projectId).toBe(project);
     await nodes[0].accounts.removeKey(project, key.id);
     expect(await nodes[1].accounts.authenticate(secret)).toBeNull();
+  });
+
+  test("a memory that a node has read is as the other node has left it, also within the same millisecond", async () => {
+    const accepted = await acceptedOf(nodes[0], "a text");
+    if (accepted instanceof Fault) throw accepted;
+    const { memory } = accepted;
+    const read = () => nodes[1].memories.get(project, memory.id);
+    const first = await read();
+    expect(await read()).toBe(first as Memory); // the same object, so its JSON is made once
+    for (let at = 0; at < 20; at++) {
+      await nodes[0].memories.change(project, memory.id, { title: `title ${at}` });
+      expect((await read())?.title).toBe(`title ${at}`);
+    }
+    const other = await addProject(nodes[0]);
+    expect(await nodes[1].memories.get(other, memory.id)).toBeNull();
+
+    // what a transaction has changed is not seen by others before its commit, and never if it is undone
+    const undone = new Error("undone");
+    const changing = nodes[1].transactions.run(async (tx) => {
+      await tx.memories.change(project, memory.id, { title: "undone" });
+      expect((await tx.memories.get(project, memory.id))?.title).toBe("undone");
+      expect((await read())?.title).toBe("title 19");
+      throw undone;
+    });
+    expect(await errorOf(() => changing)).toBe(undone);
+    expect((await read())?.title).toBe("title 19");
+
+    await nodes[0].memories.change(project, memory.id, { expiresAt: clock.now() + 10 });
+    expect((await read())?.title).toBe("title 19");
+    clock.advance(10);
+    expect(await read()).toBeNull();
+    await nodes[0].memories.change(project, memory.id, { expiresAt: null });
+    await nodes[0].memories.remove(project, memory.id);
+    expect(await read()).toBeNull();
   });
 
   test("both nodes find the same default project and operator key", async () => {

@@ -16,44 +16,62 @@ function open() {
     statements.push({ keys, answer });
     return answer.promise;
   });
-  return { reads, statements };
+  const running = async (count: number) => {
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    while (statements.length < count) await turn();
+    for (let more = 0; more < 2; more++) await turn(); // a further statement would start in these
+    return statements.map(({ keys }) => keys);
+  };
+  const answer = (at: number, values: readonly (readonly [string, number])[]) =>
+    statements[at]?.answer.resolve(new Map(values));
+  return { reads, statements, running, answer };
 }
 
-test("callers that come while a statement runs share the next one, which begins after their calls", async () => {
-  const { reads, statements } = open();
-  const first = reads.get("a");
-  const later = [reads.get("a"), reads.get("b"), reads.get("a")];
-  expect(statements.map(({ keys }) => keys)).toEqual([["a"]]);
-  statements[0]?.answer.resolve(new Map([["a", 1]]));
-  expect(await first).toBe(1);
-  expect(statements.map(({ keys }) => keys)).toEqual([["a"], ["a", "b"]]);
-  statements[1]?.answer.resolve(new Map([["a", 2]]));
-  expect(await Promise.all(later)).toEqual([2, null, 2]);
-  const alone = reads.get("c");
-  statements[2]?.answer.resolve(new Map([["c", 3]]));
-  expect(await alone).toBe(3);
+test("callers that come at the same time share a statement, and two statements run at once", async () => {
+  const { reads, running, answer } = open();
+  const first = [reads.get("a"), reads.get("b"), reads.get("a")];
+  expect(await running(1)).toEqual([["a", "b"]]);
+  const second = reads.get("a"); // begins after the first statement, so it needs another one
+  expect(await running(2)).toEqual([["a", "b"], ["a"]]);
+  const third = [reads.get("a"), reads.get("c")];
+  expect(await running(2)).toEqual([["a", "b"], ["a"]]);
+
+  answer(1, [["a", 2]]);
+  expect(await second).toBe(2);
+  expect(await running(3)).toEqual([["a", "b"], ["a"], ["a", "c"]]);
+  answer(0, [["a", 1]]);
+  expect(await Promise.all(first)).toEqual([1, null, 1]);
+  answer(2, [["a", 3]]);
+  expect(await Promise.all(third)).toEqual([3, null]);
 });
 
 test("an error reaches the callers of its statement only", async () => {
-  const { reads, statements } = open();
+  const { reads, statements, running, answer } = open();
   const failing = reads.get("a").catch((error: Error) => error.message);
+  await running(1);
   const next = reads.get("a");
+  await running(2);
   statements[0]?.answer.reject(new Error("lost"));
   expect(await failing).toBe("lost");
-  statements[1]?.answer.resolve(new Map([["a", 1]]));
+  answer(1, [["a", 1]]);
   expect(await next).toBe(1);
 });
 
-test("a statement that hangs does not hold up the others", async () => {
-  const { reads, statements } = open();
+test("statements that hang do not hold up the others", async () => {
+  const { reads, running, answer } = open();
   const hanging = reads.get("a");
-  const next = reads.get("b").then((value) => value); // waits until the first one has taken too long
-  while (statements.length < 2) await new Promise((resolve) => setImmediate(resolve));
-  statements[1]?.answer.resolve(new Map([["b", 2]]));
+  await running(1);
+  const other = reads.get("a");
+  await running(2);
+  const next = reads.get("b"); // waits until the first ones have taken too long
+  await running(3);
+  answer(2, [["b", 2]]);
   expect(await next).toBe(2);
   const third = reads.get("c");
-  statements[2]?.answer.resolve(new Map([["c", 3]]));
+  await running(4);
+  answer(3, [["c", 3]]);
   expect(await third).toBe(3);
-  statements[0]?.answer.resolve(new Map([["a", 1]]));
-  expect(await hanging).toBe(1);
+  answer(0, [["a", 1]]);
+  answer(1, [["a", 4]]);
+  expect(await Promise.all([hanging, other])).toEqual([1, 4]);
 });

@@ -71,6 +71,9 @@ const MAKE_OPERATOR = `UPDATE api_keys SET name = $name, scopes = $scopes, user_
 
 /** The methods of AccountStore for keys. They are documented there. */
 export class KeyRows {
+  /** The callers that share a row get the same object. */
+  readonly #principals = new WeakMap<SecretRow, Principal>();
+
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
@@ -79,16 +82,26 @@ export class KeyRows {
   /** See AccountStore.authenticate. */
   async authenticate(secret: string): Promise<Principal | null> {
     const now = this.context.clock.now();
-    const hash = hashOf(secret);
-    const row = await this.session.getShared<SecretRow>(FIND_SECRETS, Buffer.from(hash).toString("hex"), { now });
-    if (row === null || !timingSafeEqual(row.sha256, hash)) return null;
-    this.context.lastUses.set(row.key_key, now);
-    return {
+    const asked = Bun.SHA256.hash(secret, "hex");
+    const row = await this.session.getShared<SecretRow>(FIND_SECRETS, asked, { now });
+    if (row === null) return null;
+    const principal = this.#principalOf(row, asked);
+    if (principal !== null) this.context.lastUses.set(row.key_key, now);
+    return principal;
+  }
+
+  #principalOf(row: SecretRow, asked: string): Principal | null {
+    const known = this.#principals.get(row);
+    if (known !== undefined) return known;
+    if (!timingSafeEqual(row.sha256, Buffer.from(asked, "hex"))) return null;
+    const principal: Principal = {
       keyId: row.id as KeyId,
       projectId: row.project_id as ProjectId,
       userId: row.user_id,
       scopes: JSON.parse(row.scopes) as readonly KeyScope[],
     };
+    this.#principals.set(row, principal);
+    return principal;
   }
 
   /** See AccountStore.flush. */

@@ -19,13 +19,15 @@ import { MemoryIntake } from "./memory-intake.ts";
 import { MemoryLists } from "./memory-list.ts";
 import type { PostgresOutbox } from "./outbox.ts";
 import { ProjectQuotas } from "./project-quotas.ts";
+import { RecentMemories, STAMP, type StampedMemory } from "./recent-memories.ts";
 import type { Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
 import { userKeyOf } from "./user-rows.ts";
 
-const GET = `SELECT memories.id AS asked, projects.id AS project_id, ${MEMORY_COLUMNS}
-  FROM memories JOIN projects USING (project_key)
+const OF_IDS = `FROM memories JOIN projects USING (project_key)
   WHERE memories.id = ANY($keys::text[]) AND projects.deleted_at IS NULL AND ${LIVE}`;
+const GET = `SELECT memories.id AS asked, projects.id AS project_id, ${STAMP}, ${MEMORY_COLUMNS} ${OF_IDS}`;
+const STAMPS = `SELECT memories.id AS asked, ${STAMP} ${OF_IDS}`;
 const GET_MANY = `SELECT ${MEMORY_COLUMNS} FROM memories
   WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${OPEN_PROJECT} AND ${LIVE}`;
 const CONTENTS = `SELECT memories.memory_key, content FROM memories JOIN waiting_contents USING (memory_key)
@@ -42,8 +44,14 @@ const UNREFERENCED = `SELECT name FROM unnest($names::text[]) AS given (name)
   WHERE NOT EXISTS (SELECT 1 FROM memories WHERE file = name)`;
 const COUNTS = `SELECT status, count(*) AS memories FROM memories WHERE ${LIVE} GROUP BY status`;
 
+interface StampedRow extends MemoryRow {
+  readonly project_id: string;
+  readonly stamp: string;
+}
+
 /** MemoryStore on PostgreSQL. */
 export class PostgresMemoryStore implements MemoryStore {
+  readonly #recent = new RecentMemories();
   readonly #lists: MemoryLists;
   readonly #changes: MemoryChanges;
   readonly #intake: MemoryIntake;
@@ -64,8 +72,24 @@ export class PostgresMemoryStore implements MemoryStore {
   }
 
   async get(projectId: ProjectId, id: MemoryId): Promise<Memory | null> {
-    const row = await this.session.getShared<MemoryRow & { readonly project_id: string }>(GET, id, { now: this.#now });
-    return row === null || row.project_id !== projectId ? null : toMemory(row);
+    const read = await this.#stamped(id);
+    return read === null || read.projectId !== projectId ? null : read.memory;
+  }
+
+  async #stamped(id: MemoryId): Promise<StampedMemory | null> {
+    const params = { now: this.#now };
+    const known = this.#recent.get(id);
+    if (known !== null) {
+      const row = await this.session.getShared<Pick<StampedRow, "stamp">>(STAMPS, id, params);
+      if (row?.stamp === known.stamp) return known;
+      this.#recent.forget(id);
+      if (row === null) return null;
+    }
+    const row = await this.session.getShared<StampedRow>(GET, id, params);
+    if (row === null) return null;
+    const read = { projectId: row.project_id as ProjectId, stamp: row.stamp, memory: toMemory(row) };
+    if (this.session.readsCommitted) this.#recent.put(read);
+    return read;
   }
 
   async getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, Memory>> {

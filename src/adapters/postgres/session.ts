@@ -16,6 +16,8 @@ export type Effect = () => Eventually<void>;
 
 /** Runs statements. Parameters are written `$name`. Integers come back as bigint. */
 export interface Session {
+  /** Whether all that it reads is committed. A transaction also reads its own changes, which may be undone. */
+  readonly readsCommitted: boolean;
   all<Row>(sql: string, params?: Bindings): Promise<readonly Row[]>;
   /** Returns the first row, or null if there is none. */
   get<Row>(sql: string, params?: Bindings): Promise<Row | null>;
@@ -109,6 +111,7 @@ abstract class StatementSession {
  * harm when it runs twice.
  */
 export class ReadingSession extends StatementSession implements Session {
+  readonly readsCommitted = true;
   /** By statement. */
   readonly #shared = new Map<string, SharedReads<Asked, object>>();
   readonly #paramsOfShared = new Map<string, Bindings>();
@@ -166,6 +169,7 @@ function lockOf(projectId: string): string {
  * after a lock sees what the transactions before it committed.
  */
 export class WritingSession extends StatementSession implements Session {
+  readonly readsCommitted = false;
   #connection: Connection | null = null;
   #isBroken = false;
   /** Why the transaction can only be undone: the server refused a statement outside of a savepoint. */
