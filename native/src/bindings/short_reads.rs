@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// One part in this many of the time of the JavaScript thread may go to short reads.
-const SHARE_DIVISOR: u32 = 10;
+const SHARE_DIVISOR: u32 = 20;
 /// Time that may be used at once after a pause: the reads of one search.
 const BURST: Duration = Duration::from_millis(2);
 
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_get_a_tenth_of_the_time_and_a_burst_after_a_pause() {
+    fn reads_get_a_twentieth_of_the_time_and_a_burst_after_a_pause() {
         let (start, mut share) = (Instant::now(), TimeShare { paid_until: None });
         let read = Duration::from_micros(250);
         let reads_in_second = |share: &mut TimeShare, second: u64| {
@@ -61,16 +61,16 @@ mod tests {
             moments.filter(|now| share.has_time(*now).then(|| share.use_time(*now, read)).is_some()).count()
         };
         let (first, second) = (reads_in_second(&mut share, 0), reads_in_second(&mut share, 1));
-        assert!((405..=411).contains(&first), "{first}: 100 ms, and the burst");
-        assert!((399..=401).contains(&second), "{second}: 100 ms");
-        assert!((405..=411).contains(&reads_in_second(&mut share, 5)), "the burst again");
+        assert!((205..=211).contains(&first), "{first}: 50 ms, and the burst");
+        assert!((199..=201).contains(&second), "{second}: 50 ms");
+        assert!((205..=211).contains(&reads_in_second(&mut share, 5)), "the burst again");
     }
 
     #[test]
     fn a_long_read_uses_up_the_time_of_those_after_it() {
         let (start, mut share) = (Instant::now(), TimeShare { paid_until: None });
         share.use_time(start, Duration::from_millis(50));
-        assert!(!share.has_time(start + Duration::from_millis(479)));
-        assert!(share.has_time(start + Duration::from_millis(480)));
+        assert!(!share.has_time(start + Duration::from_millis(959)));
+        assert!(share.has_time(start + Duration::from_millis(960)));
     }
 }

@@ -15,8 +15,8 @@ pub struct MemoryBudget {
     bytes_max: usize,
 }
 
-/// The budget of this process: 174,000 vectors of 384 dimensions.
-pub static RESIDENT_VECTORS: MemoryBudget = MemoryBudget::new(128 << 20);
+/// The budget of this process: 43,000 vectors of 384 dimensions.
+pub static RESIDENT_VECTORS: MemoryBudget = MemoryBudget::new(32 << 20);
 
 impl MemoryBudget {
     /// Creates a budget of `bytes_max` bytes.
