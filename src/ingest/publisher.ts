@@ -238,11 +238,12 @@ async function* publishInParts(parts: PublisherParts, memory: Waiting): AsyncGen
 
 /** Opens the index of a project, which the caller gives back, and returns the memories whose leases are held. */
 async function openIfHeld(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]) {
-  // The first renewal prevents that an index is opened for a removed project.
-  const isAnyHeld = (await parts.renew(waiting.map(jobOf))).length > 0;
+  const jobs = waiting.map(jobOf);
+  // Prevents that an index is opened for a removed project. One job that is held is enough for that.
+  const isAnyHeld = (await parts.renew(jobs.slice(0, 1))).length > 0 || (await parts.renew(jobs.slice(1))).length > 0;
   const index = isAnyHeld ? await parts.index.project(projectId) : null;
   try {
-    const held = new Set(isAnyHeld ? await parts.renew(waiting.map(jobOf)) : []);
+    const held = new Set(isAnyHeld ? await parts.renew(jobs) : []);
     return { index, held: waiting.filter((memory) => held.has(jobOf(memory))) };
   } catch (error) {
     index?.[Symbol.dispose]();
