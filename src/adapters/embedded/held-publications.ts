@@ -67,12 +67,12 @@ export class HeldPublications {
   }
 
   /**
-   * Notes the publications that were compared with the native core. `complete` has the memories that are in the core.
+   * Notes the publications that were compared with the native core. `isComplete` says which memories are in the core.
    * Other publications in the list may be those of memories that another node has not completed yet.
    */
-  setCompared({ memoryKeys, chunkKeys }: ArchivedChunkKeys, complete: ReadonlySet<bigint>): void {
+  setCompared({ memoryKeys, chunkKeys }: ArchivedChunkKeys, isComplete: (memoryKey: bigint) => boolean): void {
     for (const [at, key] of memoryKeys.entries()) {
-      if (!complete.has(key)) continue;
+      if (!isComplete(key)) continue;
       const [memoryKey, chunkKey] = [key as MemoryKey, (chunkKeys[at] ?? 0n) as ChunkKey];
       const known = this.#complete.get(memoryKey);
       if (known === undefined || chunkKey < known) this.#complete.set(memoryKey, chunkKey);

@@ -2,11 +2,12 @@
 // and which files are damaged.
 
 import type { MemoryKey } from "../../domain/ids.ts";
+import { TimeSlice } from "../../kit/time-slice.ts";
 import type { IndexFinding, IndexVerification } from "../../ports/chunk-index.ts";
 import type { ArchivedChunkKeys } from "../../ports/text-archive.ts";
 import type { Differences } from "../native/addon-types.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
-import type { Showable } from "./showable.ts";
+import type { SortedKeys } from "./sorted-keys.ts";
 
 /** The difference between what a project's index should have and what it has. */
 export interface Comparison extends Differences {
@@ -18,57 +19,72 @@ export interface Comparison extends Differences {
   readonly ownersOf: (chunkKeys: BigUint64Array) => readonly MemoryKey[];
 }
 
-/** Compares the index with the archived chunks of the completed memories. */
+/** Rows between two looks at the time. */
+const SLICE_ROWS = 16_384;
+
+/**
+ * Compares the index with the archived chunks of the completed memories. Gives up the thread from time to time, because
+ * there may be millions.
+ */
 export async function compare(
   native: NativeIndex,
   archived: ArchivedChunkKeys,
-  completed: ReadonlySet<bigint>,
+  completed: SortedKeys,
 ): Promise<Comparison> {
+  const slice = new TimeSlice();
   const expected = new BigUint64Array(archived.chunkKeys.length);
-  const withTexts = new Set<bigint>();
-  let count = 0;
-  for (const [at, memoryKey] of archived.memoryKeys.entries()) {
-    if (!completed.has(memoryKey)) continue;
-    withTexts.add(memoryKey);
-    expected[count++] = archived.chunkKeys[at] ?? 0n;
+  const hasText = new Uint8Array(completed.size);
+  let chunks = 0;
+  let position = 0;
+  for (let row = 0; row < archived.memoryKeys.length; row++) {
+    if (row % SLICE_ROWS === 0) await slice.next();
+    const found = completed.positionOf(archived.memoryKeys[row] ?? 0n, position);
+    if (found < 0) continue;
+    position = found;
+    hasText[position] = 1;
+    expected[chunks++] = archived.chunkKeys[row] ?? 0n;
   }
-  const isAnyMissing = withTexts.size < completed.size;
+  const missingTexts: MemoryKey[] = [];
+  for (let at = 0; at < hasText.length; at++) if (hasText[at] === 0) missingTexts.push(completed.at(at) as MemoryKey);
   return {
-    ...(await native.reconcile(expected.subarray(0, count))),
-    chunks: count,
-    missingTexts: isAnyMissing ? ([...completed].filter((key) => !withTexts.has(key)) as MemoryKey[]) : [],
-    ownersOf: (chunkKeys) => {
-      if (chunkKeys.length === 0) return [];
-      const asked = new Set(chunkKeys);
-      const owners = archived.memoryKeys.filter(
-        (key, at) => completed.has(key) && asked.has(archived.chunkKeys[at] ?? 0n),
-      );
-      return ([...new Set(owners)] as MemoryKey[]).sort((one, other) => (one < other ? -1 : 1));
-    },
+    ...(await native.reconcile(expected.subarray(0, chunks))),
+    chunks,
+    missingTexts,
+    ownersOf: (chunkKeys) => ownersOf(chunkKeys, archived, completed),
   };
+}
+
+/** The completed memories that own these chunks. */
+function ownersOf(chunkKeys: BigUint64Array, archived: ArchivedChunkKeys, completed: SortedKeys): readonly MemoryKey[] {
+  if (chunkKeys.length === 0) return [];
+  const wanted = new Set(chunkKeys);
+  const found = new Set<bigint>();
+  for (const [row, chunkKey] of archived.chunkKeys.entries()) {
+    const owner = archived.memoryKeys[row] ?? 0n;
+    if (wanted.has(chunkKey) && completed.has(owner)) found.add(owner);
+  }
+  return ([...found] as MemoryKey[]).sort((one, other) => (one < other ? -1 : 1));
 }
 
 /**
  * Compares the index with the archived chunks of the completed memories. A crash can leave surplus entries in the
  * native core: those of completed memories are removed when the memory is published again, all others now.
- * @returns the keys of the completed memories and of those among them that must be published again, and the number of
- *   memories that were removed
+ * @returns the keys of completed memories that must be published again, and the number of memories that were removed
  */
 export async function removeSurplus(
   native: NativeIndex,
-  completed: readonly Showable[],
+  completed: SortedKeys,
   archived: ArchivedChunkKeys,
-): Promise<{ readonly visible: Set<bigint>; readonly incomplete: Set<bigint>; readonly removed: number }> {
-  const visible = new Set<bigint>(completed.flatMap((page) => page.map((memory) => memory.memoryKey)));
-  const found = await compare(native, archived, visible);
+): Promise<{ readonly incomplete: Set<bigint>; readonly removed: number }> {
+  const found = await compare(native, archived, completed);
   const incomplete = new Set<bigint>(found.missingTexts);
   for (const keys of [found.missingVectors, found.missingPostings, found.missingEntities]) {
     for (const owner of found.ownersOf(keys)) incomplete.add(owner);
   }
-  const foreign = found.surplusMemories.filter((key) => !visible.has(key));
+  const foreign = found.surplusMemories.filter((key) => !completed.has(key));
   if (foreign.length > 0) await native.remove(foreign);
-  for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
-  return { visible, incomplete, removed: foreign.length };
+  for (const key of found.surplusMemories) if (completed.has(key)) incomplete.add(key);
+  return { incomplete, removed: foreign.length };
 }
 
 /** The findings of a comparison. `archived` has all chunks, also those of memories that are not completed. */

@@ -51,7 +51,8 @@ import {
   withOwnKeys,
 } from "./publication.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { describable, type Showable, showable } from "./showable.ts";
+import { describable, type ShownColumns, showable, withoutMemories } from "./showable.ts";
+import { SortedKeys } from "./sorted-keys.ts";
 
 /** Options of `EmbeddedChunkIndex`. */
 export interface EmbeddedIndexParts {
@@ -112,14 +113,12 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   [Symbol.dispose](): void {}
 
-  /** Estimate of the memory that the open index takes, in bytes. */
+  /** Estimate of the index's memory in bytes. */
   get memoryBytes(): number {
     return memoryOfIndex(this.#native);
   }
 
-  /**
-   * Resolves when all changes requested so far have been passed to archive and native core, which run them in order.
-   */
+  /** Resolves when all changes requested so far have been passed to archive and native core, which keep their order. */
   get changesStarted(): Promise<void> {
     return this.#started;
   }
@@ -429,20 +428,20 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   ): Promise<Reconciliation> {
     void Promise.allSettled([chunkKeys]); // its failure is thrown below
     const isEmpty = this.#native.stats().textChunks === 0;
-    const described: Showable[] = [];
+    const described: ShownColumns[] = [];
     await overlapped(completed, async (memories) => {
-      described.push(memories.map(({ memoryKey, userKey, expiresAt }) => ({ memoryKey, userKey, expiresAt })));
+      described.push(showable(memories));
       if (!isEmpty) await this.#native.describeUnsorted(...describable(memories));
     });
     // searches without a filter need not wait for this, and a filter does it itself
     void Promise.allSettled([this.#native.sortAttributes()]);
     const archived = await chunkKeys;
-    const { visible, incomplete, removed } = await removeSurplus(this.#native, described, archived);
-    if (this.#parts.shared !== undefined) {
-      this.held.setCompared(archived, incomplete.size === 0 ? visible : visible.difference(incomplete));
-    }
+    const visible = new SortedKeys(described.map(([keys]) => keys));
+    const { incomplete, removed } = await removeSurplus(this.#native, visible, archived);
+    const isComplete = (key: bigint) => visible.has(key) && !incomplete.has(key);
+    if (this.#parts.shared !== undefined) this.held.setCompared(archived, isComplete);
     for (const page of described) {
-      this.#native.show(...showable(page.filter((memory) => !incomplete.has(memory.memoryKey))));
+      this.#native.show(...withoutMemories(page, incomplete));
       await nextTurn();
     }
     return {
@@ -457,8 +456,9 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     onProgress: (done: number, total: number) => void,
   ): Promise<IndexVerification> {
     const compared = await this.#whileUnchanged(async () => {
-      const keys = new Set<bigint>();
-      for await (const page of completed) for (const { memoryKey } of page) keys.add(memoryKey);
+      const pages: BigUint64Array[] = [];
+      for await (const page of completed) pages.push(BigUint64Array.from(page, ({ memoryKey }) => memoryKey));
+      const keys = new SortedKeys(pages);
       const archived = await this.#parts.archive.chunkKeys(this.#id);
       const found = await compare(this.#native, archived, keys);
       const { chunks: vectors, textChunks: postings, entityRecords } = this.#native.stats();
