@@ -125,14 +125,14 @@ impl Project {
 
     /// Sets the attributes that filters read, one JSON object per memory (see `AttributeIndex::describe`). Call it
     /// before `show`, so that filters know the attributes of every searchable memory.
-    pub fn describe<Text: AsRef<str>>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
+    pub fn describe<Text: AsRef<str> + Sync>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
         self.memory_table.describe(memory_keys, &Project::checked_attributes(memory_keys, attributes)?);
         Ok(())
     }
 
     /// Like `describe`, for the first of many memories: `sort_attributes` is to be called after the last of them. Until
     /// then, a filter would take a fraction of a second longer.
-    pub fn describe_unsorted<Text: AsRef<str>>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
+    pub fn describe_unsorted<Text: AsRef<str> + Sync>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
         self.memory_table.describe_unsorted(memory_keys, &Project::checked_attributes(memory_keys, attributes)?);
         Ok(())
     }
@@ -142,12 +142,12 @@ impl Project {
         self.memory_table.sort_attributes();
     }
 
-    fn checked_attributes<Text: AsRef<str>>(memory_keys: &[u64], attributes: &[Text]) -> Result<Vec<Json>> {
+    fn checked_attributes<Text: AsRef<str> + Sync>(memory_keys: &[u64], attributes: &[Text]) -> Result<Vec<Json>> {
         if memory_keys.len() != attributes.len() {
             return Err(Error::invalid("memory keys and attributes differ in number"));
         }
         memory_keys.iter().try_for_each(|key| check_key("memory key", *key))?;
-        attributes.iter().map(|text| attributes_of(text.as_ref())).collect()
+        map_shared(attributes, |text| attributes_of(text.as_ref())).into_iter().collect()
     }
 
     /// Makes memories unsearchable at once.
