@@ -130,8 +130,8 @@ impl Project {
         Ok(())
     }
 
-    /// Like `describe`, for the first of many memories: `sort_attributes` is to be called after the last of them. Until
-    /// then, a filter would take a fraction of a second longer.
+    /// Like `describe`, but does not sort the attributes, for loading many memories. Call `sort_attributes` after the
+    /// last of them. A filter that is evaluated before that sorts first.
     pub fn describe_unsorted<Text: AsRef<str> + Sync>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
         self.memory_table.describe_unsorted(memory_keys, &Project::checked_attributes(memory_keys, attributes)?);
         Ok(())

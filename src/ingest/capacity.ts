@@ -25,8 +25,8 @@ const SPEED_MS = 500;
 /** A memory counts as at least this many tokens, because it takes memory, however short its text is. */
 const JOB_TOKENS_MIN = 32;
 /**
- * Up to this factor of the limit of tokens, jobs are claimed of projects that have little in progress. So a note does
- * not wait for the next claim of another project's import, which comes a second later.
+ * Projects that have little in progress may exceed the limit of tokens by this factor. So a note does not wait for the
+ * next claim of another project's import, which comes a second later.
  */
 const SMALL_PROJECTS_FACTOR = 2;
 /**

@@ -134,8 +134,8 @@ impl NativeIndex {
         self.read(env, move |project| project.describe(&memory_keys, &attributes))
     }
 
-    /// Like `describe`, for the first of many memories: call `sortAttributes` after the last of them. Until then, a
-    /// filter would take a fraction of a second longer.
+    /// Like `describe`, but does not sort the attributes, for loading many memories. Call `sortAttributes` after the
+    /// last of them. A filter that is evaluated before that sorts first.
     #[napi(catch_unwind)]
     pub fn describe_unsorted<'env>(
         &self,

@@ -1,8 +1,8 @@
 //! How does JavaScript call the core? No other module knows Node-API.
 //!
 //! Reads run on the runtime's worker threads, short ones also on the JavaScript thread, and changes on one thread per
-//! open project. The TypeScript types in
-//! `src/adapters/native/addon-types.ts` are generated from these items (`native/types.ts`).
+//! open project. The TypeScript types in `src/adapters/native/addon-types.ts` are generated from these items
+//! (`native/types.ts`).
 //!
 //! | File | Content |
 //! |---|---|

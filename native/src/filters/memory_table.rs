@@ -162,8 +162,8 @@ impl MemoryTable {
         self.describe_in_batches(memory_keys, attributes, |_| {});
     }
 
-    /// Like `describe`, for the first of many memories: sorts their attributes only when `sort_attributes` is called,
-    /// or for the first filter before that. Sorting takes some microseconds per memory.
+    /// Like `describe`, but does not sort the attributes, for loading many memories. `sort_attributes` sorts them, or
+    /// the first filter before that. Sorting takes some microseconds per memory.
     pub fn describe_unsorted(&self, memory_keys: &[u64], attributes: &[Json]) {
         self.describe_in_batches(memory_keys, attributes, AttributeIndex::begin_unsorted);
     }

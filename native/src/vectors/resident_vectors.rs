@@ -48,14 +48,13 @@ impl ResidentVectors {
 
     /// Appends a vector `[dimensions]`. Returns false if the budget does not allow it.
     pub fn push(&mut self, vector: &[bf16]) -> bool {
-        let block_bytes = self.block_bytes();
         if self.is_last_block_full() {
-            if !self.budget.take(block_bytes) {
+            if !self.budget.take(self.block_bytes()) {
                 return false;
             }
             self.add_block();
         }
-        self.blocks.last_mut().expect("a block was added").extend_from_slice(vector);
+        self.append(vector);
         true
     }
 
@@ -79,13 +78,17 @@ impl ResidentVectors {
                 self.budget.used_bytes.fetch_add(self.block_bytes(), Ordering::Relaxed);
                 copy.add_block();
             }
-            copy.blocks.last_mut().expect("a block was added").extend_from_slice(self.vector(row));
+            copy.append(self.vector(row));
         }
         copy
     }
 
     fn is_last_block_full(&self) -> bool {
         self.blocks.last().is_none_or(|block| block.len() == BLOCK_VECTORS * self.dimensions)
+    }
+
+    fn append(&mut self, vector: &[bf16]) {
+        self.blocks.last_mut().expect("a block was added").extend_from_slice(vector);
     }
 
     /// Adds a block that was taken from the budget.

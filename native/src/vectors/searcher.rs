@@ -90,7 +90,7 @@ impl Searcher {
 
 /// Rescoring: computes the exact cosine similarities of the found rows from their bf16 vectors, and keeps the best
 /// `limit`. A row whose record is damaged is left out; otherwise every search that finds it would fail. The damage is
-/// reported when the index is opened next.
+/// reported the next time that the index is opened.
 fn rescore(rows: RwLockReadGuard<'_, Rows>, query: &[f32], found: &[u32], limit: usize) -> Result<Vec<Hit>> {
     let origins: Vec<RowOrigin> = found.iter().map(|row| rows.table.origin(*row)).collect();
     let mut hits = Vec::with_capacity(origins.len());

@@ -67,7 +67,7 @@ export class HeldPublications {
   }
 
   /**
-   * Notes the publications that were compared with the native core. `isComplete` says which memories are in the core.
+   * Stores which publications are complete in the native core. `isComplete` tells whether the core has a memory.
    * Other publications in the list may be those of memories that another node has not completed yet.
    */
   setCompared({ memoryKeys, chunkKeys }: ArchivedChunkKeys, isComplete: (memoryKey: bigint) => boolean): void {

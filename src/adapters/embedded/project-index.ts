@@ -417,8 +417,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   // Attributes of all memories are passed to the native core before any memory is shown, so that filters see every
   // memory that is searchable. An empty index has nothing to show: all memories are incomplete, and whoever publishes
   // them passes on their attributes.
-  reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
-    return this.reconcileWith(completed, this.#parts.archive.chunkKeys(this.#id));
+  async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
+    const found = await this.reconcileWith(completed, this.#parts.archive.chunkKeys(this.#id));
+    await this.#native.sortAttributes(); // until then, `show` with attributes blocks the JavaScript thread
+    return found;
   }
 
   /** Like `reconcile`, with the keys of all chunks in the archive. */
@@ -444,11 +446,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       this.#native.show(...withoutMemories(page, incomplete));
       await nextTurn();
     }
-    return {
-      incomplete: [...incomplete] as MemoryKey[],
-      removed,
-      repairs: this.#repairs,
-    };
+    return { incomplete: [...incomplete] as MemoryKey[], removed, repairs: this.#repairs };
   }
 
   async verify(

@@ -292,8 +292,8 @@ export interface NativeIndex {
    */
   describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void>;
   /**
-   * Like `describe`, for the first of many memories: call `sortAttributes` after the last of them. Until then, a
-   * filter would take a fraction of a second longer.
+   * Like `describe`, but does not sort the attributes, for loading many memories. Call `sortAttributes` after the
+   * last of them. A filter that is evaluated before that sorts first.
    */
   describeUnsorted(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void>;
   /** Sorts the attributes that `describeUnsorted` has set, on a worker thread. */
