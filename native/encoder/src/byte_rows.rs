@@ -1,4 +1,4 @@
-//! Inputs of a linear layer as bytes. `kernels` quantises them, `kernels` and `vnni` multiply them.
+//! Inputs of a linear layer as bytes. `kernels` quantises them; `kernels`, `vnni` and `amx` multiply them.
 
 /// Rows of floats, quantised to bytes. The byte of a value `x` is `x / scale + zero`, rounded.
 pub struct ByteRows<'a> {

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::helper::{HalvedWork, Helper};
+use crate::instructions::Instructions;
 use crate::model_reader::read_network;
 use crate::network::{Network, Workspace};
 use crate::onnx_file::OnnxFile;
 use crate::two_threads::SplitSequence;
-use crate::weights::Instructions;
 use crate::{EarlyExit, Sequence, unsupported_processor};
 
 /// Whether the processor has the instructions that the kernels use.
@@ -18,8 +18,14 @@ pub(crate) fn is_supported() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
-/// Minimum number of tokens of a sequence that two threads compute. One thread computes shorter sequences.
-const SHARED_TOKENS_MIN: usize = 8;
+/// Minimum number of tokens of a sequence that two threads compute. One thread computes shorter sequences. With AMX,
+/// most of the time for a tile of rows or less is that of reading the weights, and each thread reads them.
+fn shared_tokens_min(instructions: Instructions) -> usize {
+    match instructions {
+        Instructions::Avx2 | Instructions::Vnni => 8,
+        Instructions::Amx => 16,
+    }
+}
 
 /// A model in memory. Its output is a unit vector or a single logit, depending on the model file.
 pub struct Encoder {
@@ -31,12 +37,14 @@ pub struct Encoder {
 /// The second thread, and the buffers of the sequence that both threads compute.
 struct Shared {
     helper: Helper,
+    /// Minimum number of tokens of a sequence for both threads.
+    tokens_min: usize,
     split: Mutex<Arc<SplitSequence>>,
 }
 
 impl Shared {
-    fn start(split: SplitSequence) -> Result<Self> {
-        Ok(Shared { helper: Helper::start("mneme-encoder")?, split: Mutex::new(Arc::new(split)) })
+    fn start(split: SplitSequence, tokens_min: usize) -> Result<Self> {
+        Ok(Shared { helper: Helper::start("mneme-encoder")?, tokens_min, split: Mutex::new(Arc::new(split)) })
     }
 }
 
@@ -56,7 +64,7 @@ impl Encoder {
         let has_two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let split = if has_two_cores { SplitSequence::of(&network) } else { None };
         // Without a second thread the results are the same; they only take longer.
-        let shared = split.and_then(|split| Shared::start(split).ok());
+        let shared = split.and_then(|split| Shared::start(split, shared_tokens_min(instructions)).ok());
         Ok(Encoder { network, workspace: Mutex::default(), shared })
     }
 
@@ -81,8 +89,8 @@ impl Encoder {
     /// vector: a second thread then computes half of the tokens. Use it for one urgent sequence. With many sequences,
     /// every core is busy anyway.
     pub fn encode_on_two_threads(&self, sequence: Sequence<'_>, output: &mut [f32]) -> Result<()> {
-        let Some(Shared { helper, split }) = &self.shared else { return self.encode(&[sequence], output) };
-        if sequence.ids.len() < SHARED_TOKENS_MIN || output.len() != self.output_width() {
+        let Some(Shared { helper, tokens_min, split }) = &self.shared else { return self.encode(&[sequence], output) };
+        if sequence.ids.len() < *tokens_min || output.len() != self.output_width() {
             return self.encode(&[sequence], output);
         }
         self.check(sequence)?;

@@ -12,9 +12,14 @@
 //! | `network` | the layers of a model and how a sequence passes through them |
 //! | `two_threads` | computes one sequence on two threads |
 //! | `helper` | a second thread for work of a few milliseconds |
-//! | `kernels` | the inner loops: integer products, attention, GELU, normalisation |
+//! | `kernels` | the inner loops: integer products, GELU, normalisation |
+//! | `attention` | self-attention of one head |
+//! | `floats` | vectors of eight floats |
+//! | `wide_floats` | attention and GELU in vectors of 16 floats, with AVX-512 |
 //! | `byte_rows` | inputs of a linear layer as bytes |
 //! | `vnni` | integer products on processors with AVX-512 VNNI |
+//! | `amx` | integer products on processors with AMX |
+//! | `instructions` | which instructions the processor has |
 //! | `weights` | the weights of a linear layer, packed for the kernels |
 //! | `word_table` | embeddings of the vocabulary: 16-bit floats or blocks of 4 bits |
 //! | `head` | what is computed from the states of the last layer: vector or logit |
@@ -24,16 +29,24 @@
 //! | `error` | errors of the encoder |
 
 #[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
+mod attention;
+#[cfg(target_arch = "x86_64")]
 mod byte_rows;
 #[cfg(target_arch = "x86_64")]
 mod encoder;
 mod error;
+#[cfg(target_arch = "x86_64")]
+mod floats;
 #[cfg(target_arch = "x86_64")]
 mod graph;
 #[cfg(target_arch = "x86_64")]
 mod head;
 #[cfg(target_arch = "x86_64")]
 mod helper;
+#[cfg(target_arch = "x86_64")]
+mod instructions;
 #[cfg(target_arch = "x86_64")]
 mod kernels;
 #[cfg(target_arch = "x86_64")]
@@ -52,6 +65,8 @@ mod unsupported;
 mod vnni;
 #[cfg(target_arch = "x86_64")]
 mod weights;
+#[cfg(target_arch = "x86_64")]
+mod wide_floats;
 #[cfg(target_arch = "x86_64")]
 mod word_table;
 
@@ -100,7 +115,7 @@ pub struct EarlyExit<'a> {
 pub fn is_made_for_this_processor() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        encoder::is_supported() && (weights::has_vnni() || !is_x86_feature_detected!("avxvnni"))
+        encoder::is_supported() && (instructions::has_vnni() || !is_x86_feature_detected!("avxvnni"))
     }
     #[cfg(not(target_arch = "x86_64"))]
     false

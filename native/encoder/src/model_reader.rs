@@ -2,13 +2,15 @@
 //! of layers, the kind of word table and the head come from the file. Whatever differs from the supported form is
 //! refused.
 
+use crate::attention::HEAD_WIDTH;
 use crate::error::{Error, Result};
 use crate::graph::{Found, Graph};
 use crate::head::{Head, PooledHead};
-use crate::kernels::{GELU_MIN, GELU_ZERO, HEAD_WIDTH, SCALE_MIN, SIGNED_MAX, SIGNED_ZERO};
+use crate::instructions::Instructions;
+use crate::kernels::{GELU_MIN, GELU_ZERO, SCALE_MIN, SIGNED_MAX, SIGNED_ZERO};
 use crate::network::{INNER_FACTOR, Layer, Network, Norm};
 use crate::onnx_file::{Attribute, ElementType, OnnxFile};
-use crate::weights::{Instructions, Linear};
+use crate::weights::Linear;
 use crate::word_table::WordTable;
 
 const LAYER_NORM: &str = "LayerNormalization(?sum, ?gain, ?shift)";

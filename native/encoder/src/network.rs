@@ -1,5 +1,5 @@
 //! The layers of a model, and how a sequence passes through them. `model_reader` reads them from a file.
-//! The inner loops are in `kernels`; two threads on one sequence are in `two_threads`.
+//! The inner loops are in `kernels` and `attention`; two threads on one sequence are in `two_threads`.
 
 use std::ops::Range;
 use std::slice::from_ref;
@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
+use crate::attention::{AttentionHead, HEAD_WIDTH};
 use crate::error::{Error, Result};
 use crate::head::{Head, Pooling};
-use crate::kernels::{AttentionHead, HEAD_WIDTH, add_and_normalise, multiply, quantise, quantise_activated};
+use crate::kernels::{add_and_normalise, multiply, quantise, quantise_activated};
 use crate::weights::Linear;
 use crate::word_table::WordTable;
 use crate::{EarlyExit, EarlyExitProbe, Sequence};

@@ -1,13 +1,14 @@
-//! The weights of a linear layer, packed in the order in which `kernels` or `vnni` multiplies them.
+//! The weights of a linear layer, packed in the order in which `kernels`, `vnni` or `amx` multiplies them.
 //!
 //! The outputs of a layer are divided into panels of `COLUMNS` outputs, the inputs into steps of `STEP_INPUTS` inputs.
-//! With VNNI, a panel has its steps in order. Processors without VNNI add two products of bytes in 16 bits, and need
-//! the same time again to widen this sum to 32 bits. But the weights limit how large a sum can become. So for these
-//! processors each panel packs its steps into groups of up to four,
-//! such that the sum of a group fits into 16 bits for any input. Then only the sum of each group is widened. With 7-bit
-//! weights nearly all groups are full, which saves three eighths of the multiplication time. Results are exact.
+//! With VNNI or AMX, a panel has its steps in order. Processors without VNNI add two products of bytes in 16 bits, and
+//! need the same time again to widen this sum to 32 bits. But the weights limit how large a sum can become. So for
+//! these processors each panel packs its steps into groups of up to four, such that the sum of a group fits into 16
+//! bits for any input. Then only the sum of each group is widened. With 7-bit weights nearly all groups are full, which
+//! saves three eighths of the multiplication time. Results are exact.
 
 use crate::error::{Error, Result};
+use crate::instructions::Instructions;
 
 /// Number of outputs that are computed together. Their sums fill one vector register.
 pub const COLUMNS: usize = 8;
@@ -30,31 +31,13 @@ pub struct Group {
     pub steps: [Step; GROUP_STEPS],
 }
 
-/// The instructions for which weights are packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Instructions {
-    Avx2,
-    Vnni,
-}
+/// Number of inputs in a row of an AMX tile. A layer is multiplied with tiles if its inputs fill whole rows.
+pub const TILE_WIDTH: usize = 64;
 
-impl Instructions {
-    /// Returns the fastest instructions of this processor. Callers check that it has AVX2.
-    pub fn best() -> Self {
-        if has_vnni() { Instructions::Vnni } else { Instructions::Avx2 }
-    }
-}
-
-/// Whether the processor has AVX-512 with VNNI.
-pub fn has_vnni() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vnni")
-}
-
-/// Number of outputs that are computed together with VNNI. Their sums fill two vector registers.
+/// Number of outputs that are computed together with VNNI or AMX. With VNNI, their sums fill two vector registers.
 pub const WIDE_COLUMNS: usize = 32;
 
-/// One step with VNNI: the weights of `WIDE_COLUMNS` outputs for `STEP_INPUTS` inputs, output by output.
+/// One step with VNNI or AMX: the weights of `WIDE_COLUMNS` outputs for `STEP_INPUTS` inputs, output by output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct WideStep(pub [i8; WIDE_COLUMNS * STEP_INPUTS]);
@@ -87,6 +70,8 @@ enum Packed {
     Groups(Groups),
     /// For processors with VNNI: the steps of all panels, panel by panel.
     Steps(Vec<WideStep>),
+    /// For processors with AMX: the same. Half of a step is a row of a tile.
+    Tiles(Vec<WideStep>),
 }
 
 #[derive(Debug)]
@@ -102,13 +87,14 @@ struct Groups {
 pub enum Panels<'a> {
     Groups(GroupPanels<'a>),
     Steps(StepPanels<'a>),
+    Tiles(StepPanels<'a>),
 }
 
 /// The panels of a layer that is packed for AVX2.
 #[derive(Clone, Copy)]
 pub struct GroupPanels<'a>(&'a Linear, &'a Groups);
 
-/// The panels of a layer that is packed for VNNI.
+/// The panels of a layer that is packed for VNNI or AMX.
 #[derive(Clone, Copy)]
 pub struct StepPanels<'a>(&'a Linear, &'a [WideStep]);
 
@@ -141,7 +127,7 @@ impl Linear {
         let outputs = scales.len();
         let columns = match instructions {
             Instructions::Avx2 => COLUMNS,
-            Instructions::Vnni => WIDE_COLUMNS,
+            Instructions::Vnni | Instructions::Amx => WIDE_COLUMNS,
         };
         let is_even = inputs.is_multiple_of(STEP_INPUTS) && outputs.is_multiple_of(columns);
         if !is_even || u32::try_from(inputs).is_err() || weights.len() != inputs * outputs {
@@ -168,11 +154,12 @@ impl Linear {
                 }
                 Packed::Groups(packed)
             }
-            Instructions::Vnni => {
+            Instructions::Vnni | Instructions::Amx => {
                 let step = |number, first| WideStep(std::array::from_fn(|at| weight(number, first, at)));
                 let mut packed = Vec::with_capacity(inputs * outputs / size_of::<WideStep>());
                 packed.extend(panels.flat_map(|first| steps.clone().map(move |number| step(number, first))));
-                Packed::Steps(packed)
+                let has_tiles = instructions == Instructions::Amx && inputs.is_multiple_of(TILE_WIDTH);
+                if has_tiles { Packed::Tiles(packed) } else { Packed::Steps(packed) }
             }
         };
         Ok(Linear { inputs, packed, sums, scales, bias })
@@ -193,6 +180,7 @@ impl Linear {
         match &self.packed {
             Packed::Groups(groups) => Panels::Groups(GroupPanels(self, groups)),
             Packed::Steps(steps) => Panels::Steps(StepPanels(self, steps)),
+            Packed::Tiles(steps) => Panels::Tiles(StepPanels(self, steps)),
         }
     }
 }
