@@ -15,7 +15,8 @@ import type {
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import { ProjectIndex as NativeIndex, takePanics } from "../native/core.ts";
-import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "./project-index.ts";
+import { type EmbeddedIndexParts, EmbeddedProjectIndex, type ProjectIndexParts } from "./project-index.ts";
+import { RecentPassages } from "./recent-passages.ts";
 import { StoreError } from "./store-error.ts";
 
 /**
@@ -27,7 +28,7 @@ const REST_AFTER_MS = 5_000;
 
 /** ChunkIndex on a TextArchive and the native core. */
 export class EmbeddedChunkIndex implements ChunkIndex {
-  readonly #parts: EmbeddedIndexParts;
+  readonly #parts: ProjectIndexParts;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();
   /** Projects that are being closed to save memory. */
   readonly #closing = new Map<ProjectId, Promise<void>>();
@@ -38,7 +39,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #dropped = new Set<ProjectId>();
 
   constructor(parts: EmbeddedIndexParts) {
-    this.#parts = parts;
+    this.#parts = { ...parts, recentPassages: new RecentPassages() };
   }
 
   /** The projects that are open or being opened. */
@@ -63,7 +64,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   protected create(
     id: ProjectId,
     native: NativeIndex,
-    parts: EmbeddedIndexParts,
+    parts: ProjectIndexParts,
     repairs: readonly string[],
   ): EmbeddedProjectIndex {
     return new EmbeddedProjectIndex(id, native, parts, repairs);
@@ -196,7 +197,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
 
 async function openProject(
   id: ProjectId,
-  parts: EmbeddedIndexParts,
+  parts: ProjectIndexParts,
   create: EmbeddedChunkIndex["create"],
 ): Promise<EmbeddedProjectIndex> {
   const directory = join(parts.directory, id);

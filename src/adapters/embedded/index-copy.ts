@@ -9,6 +9,7 @@ import { nullIfMissing } from "../../kit/if-missing.ts";
 import type { IndexFinding, VisibleMemory } from "../../ports/chunk-index.ts";
 import { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "./project-index.ts";
+import { RecentPassages } from "./recent-passages.ts";
 
 /** Size in bytes above which a file is linked. Smaller ones may be written to: lists of files, locks. */
 const LINKED_BYTES_MIN = 1024 * 1024;
@@ -41,7 +42,8 @@ export async function verifyCopy(
     await copyFolder(original, copy);
     const options = { directory: copy, newModel: NO_MODEL };
     const { index: native, repairs } = await NativeIndex.open(options);
-    const index = new EmbeddedProjectIndex(id, native, { ...parts, ...NEVER_USED, directory: copies }, repairs);
+    const indexParts = { ...parts, ...NEVER_USED, directory: copies, recentPassages: new RecentPassages() };
+    const index = new EmbeddedProjectIndex(id, native, indexParts, repairs);
     try {
       const damaged = repairs.map((sentence) => ({
         kind: "damaged_file" as const,

@@ -30,7 +30,6 @@ import { type LoadedPublication, PART_CHUNKS, type SharedIndex } from "../../por
 import type { ArchivedChunkKeys, TextArchive } from "../../ports/text-archive.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { faultOfFilter, filterJson } from "../native/filter-json.ts";
-import { unpackPlace } from "./chunk-place.ts";
 import { ENTITY_KINDS } from "./entity-kinds.ts";
 import { HeldPublications } from "./held-publications.ts";
 import { checkFiles, compare, findingsOf, removeSurplus } from "./index-check.ts";
@@ -51,8 +50,10 @@ import {
   withOwnKeys,
 } from "./publication.ts";
 import type { Quarantine } from "./quarantine.ts";
+import type { RecentPassages } from "./recent-passages.ts";
 import { describable, type ShownColumns, showable, withoutMemories } from "./showable.ts";
 import { SortedKeys } from "./sorted-keys.ts";
+import { storedPassages } from "./stored-passages.ts";
 
 /** Options of `EmbeddedChunkIndex`. */
 export interface EmbeddedIndexParts {
@@ -77,6 +78,9 @@ export interface EmbeddedIndexParts {
   readonly shared?: Pick<SharedIndex, "announce" | "publish">;
 }
 
+/** What an open project needs. */
+export type ProjectIndexParts = EmbeddedIndexParts & { readonly recentPassages: RecentPassages };
+
 /**
  * Number of parts of a publication of another node that are added to the index at once. Fewer cost more, because each
  * addition is a commit of the text index; with more, other changes wait longer.
@@ -91,7 +95,7 @@ const OVERTAKEN = "another node has taken over the job of this memory";
 export class EmbeddedProjectIndex implements ProjectIndex {
   readonly #id: ProjectId;
   readonly #native: NativeIndex;
-  readonly #parts: EmbeddedIndexParts;
+  readonly #parts: ProjectIndexParts;
   readonly #repairs: readonly string[];
   #started: Promise<void> = Promise.resolve();
   /** Changes in progress. */
@@ -99,7 +103,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   /** Empty if nothing is shared. */
   protected readonly held = new HeldPublications();
 
-  constructor(id: ProjectId, native: NativeIndex, parts: EmbeddedIndexParts, repairs: readonly string[]) {
+  constructor(id: ProjectId, native: NativeIndex, parts: ProjectIndexParts, repairs: readonly string[]) {
     this.#id = id;
     this.#native = native;
     this.#parts = parts;
@@ -255,6 +259,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       () => undefined,
       () => {
         for (const key of memoryKeys) this.held.delete(key);
+        this.#parts.recentPassages.forget(this.#id);
         return this.#native.remove(BigUint64Array.from(memoryKeys));
       },
     );
@@ -368,20 +373,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     };
   }
 
-  async passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
-    const stored = await this.#native.passages(chunkKeys);
-    let damaged = 0;
-    const passages = stored.map((passage, position) => {
-      if (passage === null) return null;
-      const place = unpackPlace(passage.place, passage.text);
-      if (place === null) damaged += 1;
-      return place === null ? null : { chunkKey: (chunkKeys[position] ?? 0n) as ChunkKey, text: passage.text, place };
-    });
-    if (damaged > 0) {
+  passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
+    const onDamaged = (damaged: number) => {
       this.#parts.log.error({ projectId: this.#id, damaged }, "stored passages are damaged: run `mneme reindex`");
       this.#parts.countDamaged?.(damaged);
-    }
-    return passages;
+    };
+    return this.#parts.recentPassages.read(this.#id, chunkKeys, (missing) =>
+      storedPassages(this.#native, missing, onDamaged),
+    );
   }
 
   models(): IndexModels {
@@ -491,6 +490,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   async close(): Promise<void> {
     await this.#started; // changes that were requested earlier must reach the archive first
+    this.#parts.recentPassages.forget(this.#id);
     await this.#native.close();
   }
 }

@@ -8,7 +8,7 @@ import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import { readAhead } from "../../../kit/pipelined.ts";
 import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
 import { EmbeddedChunkIndex } from "../chunk-index.ts";
-import type { EmbeddedIndexParts } from "../project-index.ts";
+import type { EmbeddedIndexParts, ProjectIndexParts } from "../project-index.ts";
 import { FollowedProjectIndex, type FollowParts, type ReadAhead } from "./followed-project.ts";
 
 /**
@@ -193,7 +193,7 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
   protected override create(
     id: ProjectId,
     native: NativeIndex,
-    parts: EmbeddedIndexParts,
+    parts: ProjectIndexParts,
     repairs: readonly string[],
   ): FollowedProjectIndex {
     for (const repair of repairs) this.#parts.log.warn({ projectId: id }, repair);

@@ -19,7 +19,7 @@ import {
 import type { LoadedPublication, SharedIndex, SharedState, WantedPublication } from "../../../ports/shared-index.ts";
 import type { ArchivedChunkKeys, TextArchive } from "../../../ports/text-archive.ts";
 import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
-import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "../project-index.ts";
+import { type EmbeddedIndexParts, EmbeddedProjectIndex, type ProjectIndexParts } from "../project-index.ts";
 import { chunkKeysOf, loadingGroups, publicationsOf, replacingMemory, vectorsByMemory } from "../publication.ts";
 import { describable, showable } from "../showable.ts";
 import { ComingPublications } from "./coming-publications.ts";
@@ -120,7 +120,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   constructor(
     id: ProjectId,
     native: NativeIndex,
-    parts: EmbeddedIndexParts,
+    parts: ProjectIndexParts,
     {
       repairs,
       follow,

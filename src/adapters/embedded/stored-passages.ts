@@ -1,0 +1,27 @@
+// Reads passages from the text index.
+
+import type { ChunkKey } from "../../domain/ids.ts";
+import type { Passage } from "../../ports/chunk-index.ts";
+import type { ProjectIndex as NativeIndex } from "../native/core.ts";
+import { unpackPlace } from "./chunk-place.ts";
+
+/**
+ * The passages of chunks, in the order of the keys; null for a chunk that does not exist or whose passage is damaged.
+ * Calls `onDamaged` with the number of damaged passages if there are any.
+ */
+export async function storedPassages(
+  native: NativeIndex,
+  chunkKeys: BigUint64Array,
+  onDamaged: (damaged: number) => void,
+): Promise<readonly (Passage | null)[]> {
+  const stored = await native.passages(chunkKeys);
+  let damaged = 0;
+  const passages = stored.map((passage, position) => {
+    if (passage === null) return null;
+    const place = unpackPlace(passage.place, passage.text);
+    if (place === null) damaged += 1;
+    return place === null ? null : { chunkKey: (chunkKeys[position] ?? 0n) as ChunkKey, text: passage.text, place };
+  });
+  if (damaged > 0) onDamaged(damaged);
+  return passages;
+}
