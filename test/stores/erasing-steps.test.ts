@@ -2,9 +2,10 @@
 // meanwhile, or is still read by a snapshot, is left to the next call.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { DuckDatabase } from "../../src/adapters/embedded/duckdb/database.ts";
 import type { MemoryKey } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { ArchivedMemory } from "../../src/ports/text-archive.ts";
@@ -39,6 +40,18 @@ const memory = (at: number, version: number): ArchivedMemory => ({
 });
 const isStored = (trace: string) =>
   [path, `${path}.wal`].some((file) => existsSync(file) && readFileSync(file).includes(trace));
+
+/** Runs statements in the file, and merges its log. */
+async function runSql(...statements: readonly string[]): Promise<void> {
+  await archive.close();
+  const database = await DuckDatabase.open({ path, log: createLog("silent") });
+  await database.write(async (writer) => {
+    for (const statement of statements) await writer.run(statement);
+  });
+  await database.checkpoint();
+  await database.close();
+  archive = await open();
+}
 
 /** The stored texts, by key. */
 async function contents(keys: Iterable<number>): Promise<Map<number, string>> {
@@ -153,6 +166,39 @@ test("closing between two steps ends the erasure, and the next start has all tex
   for await (const rows of tables) names.push(...rows.map(([name]) => name));
   expect(names).toEqual(["chunks", "meta", "removed_rows", "store", "texts"]); // no copy is left
   expect((await contents([...Array(MEMORIES).keys()].map((at) => at + 1).concat(1_000))).size).toBe(MEMORIES);
+});
+
+test("texts that lie between free blocks are moved together once, and a dense file is not written again", async () => {
+  const word = (at: number, n: number) => `${(at * 7_919 + n * 104_729) % 999_983}`;
+  const long = (at: number): ArchivedMemory => ({
+    ...memory(at, 1),
+    content: Array.from({ length: 6_000 }, (_, n) => word(at, n)).join(" "),
+  });
+  // Tables of two blocks each. The texts get the blocks of every second one, and then those between become free.
+  const holes = Array.from({ length: 40 }, (_, at) => `hole_${at}`);
+  const filled = holes.map((hole) => `CREATE TABLE ${hole} AS SELECT hash(range) AS number FROM range(65536)`);
+  const dropped = (rest: number) => holes.filter((_, at) => at % 2 === rest).map((hole) => `DROP TABLE ${hole}`);
+  await runSql(...filled);
+  await runSql(...dropped(0));
+  const keys = Array.from({ length: 400 }, (_, at) => at + 1);
+  await archive.replace(keys.map(long));
+  await runSql(...dropped(1));
+  await archive.remove([key(1_000)]);
+  const before = statSync(path).size;
+  const texts = await contents(keys);
+  expect(await archive.eraseRemoved()).toBeTrue();
+  expect(statSync(path).size).toBeLessThan(before * 0.75);
+  expect(await contents(keys)).toEqual(texts);
+
+  const bytes = () => Bun.hash(readFileSync(path));
+  await archive.checkpoint();
+  const written = bytes();
+  expect(await archive.eraseRemoved()).toBeTrue();
+  await archive.close();
+  archive = await open();
+  expect(await archive.eraseRemoved()).toBeTrue();
+  await archive.checkpoint();
+  expect(bytes()).toBe(written);
 });
 
 for (const [lines, moreMs] of [

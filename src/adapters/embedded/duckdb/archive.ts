@@ -7,7 +7,7 @@ import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk
 import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../../ports/text-archive.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { clusters, toCondition } from "./key-conditions.ts";
-import { isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, rewriteTables, USE_OF_FILE } from "./rewriting.ts";
+import { freeBlocks, isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, rewriteTables, USE_OF_FILE } from "./rewriting.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
 import type { DuckSnapshot } from "./snapshot.ts";
 
@@ -24,6 +24,8 @@ export class Archive implements TextArchive {
   #erasing: Promise<boolean> | null = null;
   /** Number of calls of `remove`. */
   #removals = 0;
+  /** Number of free blocks that the last rewrite left. Without more, another one would free none either. */
+  #unfreedBlocks = 0;
 
   private constructor(
     private readonly database: DuckDatabase,
@@ -177,7 +179,10 @@ export class Archive implements TextArchive {
 
   async #eraseRemoved(): Promise<boolean> {
     const isNoted = async () => (await this.database.rows(NOTED_REMOVAL)).length > 0;
-    if (!(await isNoted()) && !isWasteful((await this.database.rows(USE_OF_FILE))[0])) return true;
+    const useOfFile = async () => (await this.database.rows(USE_OF_FILE))[0];
+    const use = await useOfFile();
+    const isWorthwhile = isWasteful(use) && freeBlocks(use) > this.#unfreedBlocks;
+    if (!(await isNoted()) && !isWorthwhile) return true;
     // Writes that were called earlier run before the first step, and all others are noted from here on.
     const [changed, removals] = [new Set<bigint>(), this.#removals];
     this.#changedMeanwhile = changed;
@@ -186,6 +191,7 @@ export class Archive implements TextArchive {
       const isDone = await this.database.inSteps((connection) =>
         rewriteTables(connection, ["texts", "chunks"], changes, this.rewriteRows),
       );
+      if (isDone) this.#unfreedBlocks = freeBlocks(await useOfFile());
       return isDone && !(await isNoted());
     } finally {
       this.#changedMeanwhile = null;

@@ -49,18 +49,29 @@ export const NOTED_REMOVAL = `SELECT 1 FROM duckdb_tables() WHERE table_name = '
 export const USE_OF_FILE = `SELECT used_blocks, free_blocks, (SELECT count(*) FROM texts),
   (SELECT coalesce(sum(count), 0) FROM pragma_storage_info('texts')
     WHERE column_name = 'memory_key' AND segment_type = 'UBIGINT') FROM pragma_database_size()`;
-/** A file is wasteful if more than this share of its blocks is free, or of its rows deleted, above these minimums. */
-const WASTE_SHARE_MAX = 0.2;
+/**
+ * The tables are rewritten if more than this share of the blocks is free, or of the rows deleted, above the minimums. A
+ * rewrite leaves up to .38 of the blocks free, because DuckDB writes the last rows of a table several times. Later
+ * writes use free blocks.
+ */
+const WASTE_SHARE_MAX = 0.5;
+/** The tables of a rewrite are written a second time if more than this share of the blocks is free after the first. */
+const FIRST_WASTE_SHARE_MAX = 0.2;
 const FREE_BLOCKS_MIN = 4;
 const DELETED_ROWS_MIN = 1_000;
 
+/** Number of free blocks in a row of `USE_OF_FILE`. */
+export function freeBlocks(use: readonly unknown[] | undefined): number {
+  return Number(use?.[1] ?? 0);
+}
+
 /** Whether rewriting the tables frees much of the file. The arguments are the columns of `USE_OF_FILE`. */
-export function isWasteful(use: readonly unknown[] | undefined): boolean {
+export function isWasteful(use: readonly unknown[] | undefined, shareMax = WASTE_SHARE_MAX): boolean {
   const [used = 0, free = 0, live = 0, stored = 0] = (use ?? []).map(Number);
   const deleted = stored - live;
   return (
-    (free >= FREE_BLOCKS_MIN && free > (used + free) * WASTE_SHARE_MAX) ||
-    (deleted >= DELETED_ROWS_MIN && deleted > stored * WASTE_SHARE_MAX)
+    (free >= FREE_BLOCKS_MIN && free > (used + free) * shareMax) ||
+    (deleted >= DELETED_ROWS_MIN && deleted > stored * shareMax)
   );
 }
 
@@ -75,8 +86,9 @@ export interface Changes {
 /**
  * Writes these tables again without their deleted rows, and overwrites the free blocks, also those of metadata: the
  * statistics of a column have the first eight bytes of its smallest and largest text. Takes about as long as writing
- * the file twice. Other writes may run after each step, but no snapshot may be opened. After a crash at any point the
- * rows are the same, and everything can be repeated.
+ * the file twice, and meanwhile up to twice the space of the tables besides the file. Other writes may run after each
+ * step, but no snapshot may be opened. After a crash at any point the rows are the same, and everything can be
+ * repeated.
  */
 export async function* rewriteTables(
   connection: Statements,
@@ -85,19 +97,21 @@ export async function* rewriteTables(
   rowsPerStep = ROWS_PER_STEP,
 ): AsyncGenerator<void> {
   await dropLeftovers(connection);
+  const isWastefulNow = async () => isWasteful((await connection.rows(USE_OF_FILE))[0], FIRST_WASTE_SHARE_MAX);
+  // Free blocks may be spread over the whole file. Tables that are written into them would be spread, too, and those
+  // that are written next would get the blocks between: no block at the end would become free. So the tables are first
+  // written behind all blocks of the file.
+  const isSpread = await isWastefulNow();
+  if (isSpread) yield* fillFreeBlocks(connection);
   yield* writeAgain(connection, tables, changes, rowsPerStep);
-  // The tables are now behind the blocks that they had before. The second time they move there, and the file is cut.
-  if (isWasteful((await connection.rows(USE_OF_FILE))[0])) {
-    yield* writeAgain(connection, tables, changes, rowsPerStep);
-  }
-  const [[free] = []] = await connection.rows("SELECT free_blocks FROM pragma_database_size()");
-  // One block more, because a new table may begin in a block that is partly used.
-  for (let [left, filler] = [Number(free) + 1, 0]; left > 0; [left, filler] = [left - BLOCKS_PER_STEP, filler + 1]) {
-    const numbers = Math.min(left, BLOCKS_PER_STEP) * NUMBERS_PER_BLOCK;
-    // hashes cannot be compressed
-    await connection.run(`CREATE TABLE ${FILLER}_${filler} AS SELECT hash(range) AS number FROM range(${numbers})`);
+  if (isSpread) {
+    await dropLeftovers(connection);
+    await connection.run("CHECKPOINT");
     yield;
   }
+  // The tables are now behind the blocks that they had before. The second time they move there, and the file is cut.
+  if (await isWastefulNow()) yield* writeAgain(connection, tables, changes, rowsPerStep);
+  yield* fillFreeBlocks(connection);
   await overwriteMetadata(connection);
   await connection.run("CHECKPOINT");
   yield;
@@ -106,6 +120,18 @@ export async function* rewriteTables(
   if (changes.isNothingRemoved()) await connection.run(`DROP TABLE IF EXISTS ${MARKER}`);
   await connection.run("CHECKPOINT");
   await cutFile(connection);
+}
+
+/** Creates tables that fill all free blocks with other bytes. */
+async function* fillFreeBlocks(connection: Statements): AsyncGenerator<void> {
+  const [[free] = []] = await connection.rows("SELECT free_blocks FROM pragma_database_size()");
+  // One block more, because a new table may begin in a block that is partly used.
+  for (let [left, filler] = [Number(free) + 1, 0]; left > 0; [left, filler] = [left - BLOCKS_PER_STEP, filler + 1]) {
+    const numbers = Math.min(left, BLOCKS_PER_STEP) * NUMBERS_PER_BLOCK;
+    // hashes cannot be compressed
+    await connection.run(`CREATE TABLE ${FILLER}_${filler} AS SELECT hash(range) AS number FROM range(${numbers})`);
+    yield;
+  }
 }
 
 /**
