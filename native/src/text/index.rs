@@ -19,6 +19,7 @@ use crate::hit::Hit;
 use crate::panics;
 use crate::text::analysis::{Analyzer, Stemming};
 use crate::text::directory;
+use crate::text::mapped_pages::release_stores;
 use crate::text::schema::{self, StoredEntityRecord, TextChunk, TextFields};
 use crate::text::snapshot::Snapshot;
 use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
@@ -175,7 +176,8 @@ impl TextIndex {
         counts.reduce(|least, count| Ok(least?.min(count?))).unwrap_or(Ok(0))
     }
 
-    /// Calls `visit(chunk key, ordinal of the memory, entity record)` for each live chunk, in no particular order.
+    /// Calls `visit(chunk key, ordinal of the memory, entity record)` for each live chunk, in no particular order. Then
+    /// releases the pages that it has read.
     pub(crate) fn for_each_entity_record(&self, mut visit: impl FnMut(u64, u32, &[u8]) -> Result<()>) -> Result<()> {
         let snapshot = self.snapshot();
         for segment in &snapshot.segments {
@@ -187,7 +189,7 @@ impl TextIndex {
                 visit(columns.chunk_keys[doc as usize], columns.ordinals[doc as usize], &document?.0)?;
             }
         }
-        Ok(())
+        release_stores(&snapshot)
     }
 
     /// The stored passages of chunks, in their order; `None` if the chunk does not exist. Passage and place are empty

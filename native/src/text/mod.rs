@@ -13,6 +13,7 @@
 //! | `snapshot` | the state of the index that a search reads: segments and columns of one commit |
 //! | `writer` | writes changes as commits; handles commits that fail |
 //! | `directory` | stores the files of the index and syncs them to disk |
+//! | `mapped_pages` | pages of mapped files that the process does not need |
 //! | `analysis` | turns text into terms: normalisation, tokeniser, stemmers |
 //! | `bm25` | the BM25 score of a chunk |
 //! | `weighted_query` | looks up the words of a query, weighs them, and scores chunks |
@@ -28,6 +29,7 @@ mod count_cache;
 pub(crate) mod directory;
 mod document_frequencies;
 pub(crate) mod index;
+mod mapped_pages;
 mod postings_cursor;
 mod pruning;
 mod query_words;
