@@ -527,6 +527,8 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       test("replaces everything that a memory had before, and can be repeated", async () => {
         await publish({ 1: ["old passage", "another old passage"] });
         const { chunkKeys: before } = await project.searchText("old", await all(), 10);
+        const texts = (await project.passages(before)).map((passage) => passage?.text);
+        expect(texts.toSorted()).toEqual(["another old passage", "old passage"]);
         const next = { ...publication(1, "new passage"), version: 2 };
         for (let round = 0; round < 2; round++) {
           await project.publish([next]);

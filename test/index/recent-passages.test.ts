@@ -28,7 +28,7 @@ function cached(textOf: (key: bigint) => string | null) {
   return { recent, reads, read };
 }
 
-test("reads each passage once, in any order and company, and what does not exist every time", async () => {
+test("reads a stored passage once, and asks again for a missing one", async () => {
   console.log(`seed ${SEED}`);
   const random = seeded(SEED);
   const below = (bound: number) => Math.floor(random() * bound);
@@ -76,6 +76,32 @@ test("forgets what was not read for long, and keeps what is read again and again
   expect(reads.filter((key) => key === 0n)).toHaveLength(1);
   reads.length = 0;
   await read(FIRST, [300n, 1n]);
+  expect(reads).toEqual([1n]);
+});
+
+test("does not keep a passage whose project changed while it was read", async () => {
+  const recent = new RecentPassages();
+  const keys = BigUint64Array.of(1n);
+  const { promise: stored, resolve } = Promise.withResolvers<readonly Passage[]>();
+  const reading = recent.read(FIRST, keys, () => stored);
+  recent.forget(FIRST);
+  resolve([passage(1n, "old")]);
+  expect((await reading)[0]?.text).toBe("old");
+  expect(await recent.read(FIRST, keys, async () => [null])).toEqual([null]);
+});
+
+test("counts headings as part of a passage's size", async () => {
+  const recent = new RecentPassages();
+  const reads: bigint[] = [];
+  const read = (key: bigint) =>
+    recent.read(FIRST, BigUint64Array.of(key), async () => {
+      reads.push(key);
+      const { place, ...rest } = passage(key, "short");
+      return [{ ...rest, place: { ...place, headings: ["x".repeat(100_000)] } }];
+    });
+  for (let key = 1n; key <= 300n; key++) await read(key); // 60 MB
+  reads.length = 0;
+  await read(1n);
   expect(reads).toEqual([1n]);
 });
 

@@ -2,17 +2,18 @@
 // meanwhile, or is still read by a snapshot, is left to the next call.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { DuckDatabase } from "../../src/adapters/embedded/duckdb/database.ts";
+import { StoreError } from "../../src/adapters/embedded/store-error.ts";
 import type { MemoryKey } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { ArchivedMemory } from "../../src/ports/text-archive.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { archivedMemory, PROJECT } from "./fixtures/archived-memory.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { NO_MOUNT, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
 const ROWS_PER_STEP = 20;
 const MEMORIES = 300;
@@ -37,6 +38,11 @@ const textOf = (at: number, version: number) =>
 const memory = (at: number, version: number): ArchivedMemory => ({
   ...archivedMemory(BigInt(at), version),
   content: textOf(at, version),
+});
+/** A memory with 42 kB of text that cannot be compressed much. */
+const long = (at: number): ArchivedMemory => ({
+  ...memory(at, 1),
+  content: `long text ${at}: ${Array.from({ length: 6_000 }, (_, n) => (at * 7_919 + n * 104_729) % 999_983).join(" ")}`,
 });
 const isStored = (trace: string) =>
   [path, `${path}.wal`].some((file) => existsSync(file) && readFileSync(file).includes(trace));
@@ -169,11 +175,6 @@ test("closing between two steps ends the erasure, and the next start has all tex
 });
 
 test("texts that lie between free blocks are moved together once, and a dense file is not written again", async () => {
-  const word = (at: number, n: number) => `${(at * 7_919 + n * 104_729) % 999_983}`;
-  const long = (at: number): ArchivedMemory => ({
-    ...memory(at, 1),
-    content: Array.from({ length: 6_000 }, (_, n) => word(at, n)).join(" "),
-  });
   // Tables of two blocks each. The texts get the blocks of every second one, and then those between become free.
   const holes = Array.from({ length: 40 }, (_, at) => `hole_${at}`);
   const filled = holes.map((hole) => `CREATE TABLE ${hole} AS SELECT hash(range) AS number FROM range(65536)`);
@@ -199,6 +200,57 @@ test("texts that lie between free blocks are moved together once, and a dense fi
   expect(await archive.eraseRemoved()).toBeTrue();
   await archive.checkpoint();
   expect(bytes()).toBe(written);
+});
+
+test("free space is given back without a removal, if it is more than half of the file", async () => {
+  const filler = (blocks: number) => `CREATE TABLE hole AS SELECT hash(range) AS number FROM range(${blocks * 32_768})`;
+  const keys = Array.from({ length: 400 }, (_, at) => at + 1);
+  const sizeAfter = async (blocks: number) => {
+    await runSql(filler(blocks));
+    await archive.replace(keys.map(long));
+    await runSql("DROP TABLE hole");
+    const before = statSync(path).size;
+    expect(await archive.eraseRemoved()).toBeTrue();
+    return statSync(path).size / before;
+  };
+  expect(await sizeAfter(20)).toBe(1);
+  expect(await sizeAfter(140)).toBeLessThan(0.5);
+  expect((await contents(keys)).size).toBe(keys.length);
+});
+
+test("a full disk ends the erasure and nothing else: small texts can be stored, and it is repeated", async () => {
+  const small = smallDisk(40);
+  if (small === null) return console.log(`skipped: ${NO_MOUNT}`);
+  await archive.close();
+  path = join(small.path, "memories.duckdb");
+  archive = await open();
+  try {
+    const keys = Array.from({ length: 200 }, (_, at) => at + 1);
+    await archive.replace(keys.map(long));
+    await archive.checkpoint();
+    expect(isStored("long text 7:")).toBeTrue();
+    await archive.remove([key(7)]);
+    const ballast = join(small.path, "ballast");
+    const { bavail, bsize } = statfsSync(small.path);
+    writeFileSync(ballast, Buffer.alloc(bavail * bsize - 3_000_000, 1));
+    const failure = await archive.eraseRemoved().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(StoreError);
+    expect((failure as StoreError).code).toBe("no_space");
+    await archive.replace([memory(1_000, 1)]);
+    expect((await contents([...keys, 1_000])).size).toBe(200); // all but the removed one
+    rmSync(ballast);
+    expect(await archive.eraseRemoved()).toBeTrue();
+    expect(isStored("long text 7:")).toBeFalse();
+    expect((await contents([...keys, 1_000])).size).toBe(200);
+  } finally {
+    await archive.close();
+    small.remove();
+    path = join(folder.path, "memories.duckdb");
+    archive = await open();
+  }
 });
 
 for (const [lines, moreMs] of [

@@ -26,35 +26,35 @@ const TILE_STEPS: usize = TILE_WIDTH / STEP_INPUTS;
 pub unsafe fn multiply(
     rows: &ByteRows<'_>,
     panels: StepPanels<'_>,
-    numbers: Range<usize>,
+    panel_numbers: Range<usize>,
     output: &mut [f32],
     stride: usize,
 ) {
     let count = rows.scales.len();
     assert!(
-        rows.bytes.len() == count * rows.width && rows.width.is_multiple_of(TILE_WIDTH),
+        rows.bytes.len() == count * rows.width && rows.width > 0 && rows.width.is_multiple_of(TILE_WIDTH),
         "rows have a scale each, and fit tiles"
     );
     if count == 0 {
         return;
     }
-    let in_tile = count.min(TILE_ROWS);
+    let tile_rows = count.min(TILE_ROWS);
     // SAFETY: the caller guarantees that tiles may be used.
-    let tiles = unsafe { Tiles::configure(in_tile) };
+    let tiles = unsafe { Tiles::configure(tile_rows) };
     let mut sums = Sums([[[[0; TILE_COLUMNS]; TILE_ROWS]; 2]; 2]);
-    for number in numbers {
+    for number in panel_numbers {
         let panel = panels.panel(number);
         assert!(panel.steps.len() * STEP_INPUTS == rows.width, "rows fit the layer");
         let conversion = Conversion::of(&panel, rows.zero);
         for first in (0..count).step_by(2 * TILE_ROWS) {
             // All tiles have the same number of rows. So the last tile begins early enough to be full, and computes
             // some rows a second time.
-            let starts = [first, first + TILE_ROWS].map(|start| start.min(count - in_tile));
+            let starts = [first, first + TILE_ROWS].map(|start| start.min(count - tile_rows));
             let starts = if count - first > TILE_ROWS { &starts[..] } else { &starts[..1] };
-            // SAFETY: each tile has `in_tile` rows, so the last one ends with the last row.
+            // SAFETY: each tile has `tile_rows` rows, so the last one ends with the last row.
             unsafe { tiles.multiply(rows, starts, &panel, &mut sums) };
             for (sums, start) in sums.0.iter().zip(starts) {
-                for (at, sums) in sums[0].iter().zip(&sums[1]).take(in_tile).enumerate() {
+                for (at, sums) in sums[0].iter().zip(&sums[1]).take(tile_rows).enumerate() {
                     let row = start + at;
                     let place = output[row * stride + number * WIDE_COLUMNS..].first_chunk_mut();
                     conversion.write(sums.into(), rows.scales[row], place.expect("a row has all outputs"));
@@ -126,7 +126,7 @@ impl Tiles {
             palette: u8,
             start_row: u8,
             reserved: [u8; 14],
-            row_bytes: [u16; 16],
+            bytes_of_rows: [u16; 16],
             rows: [u8; 16],
         }
         let registers = |inputs_and_sums: usize, weights: usize| -> [u8; 16] {
@@ -140,7 +140,7 @@ impl Tiles {
             palette: 1,
             start_row: 0,
             reserved: [0; 14],
-            row_bytes: registers(TILE_WIDTH, TILE_WIDTH).map(u16::from),
+            bytes_of_rows: registers(TILE_WIDTH, TILE_WIDTH).map(u16::from),
             rows: registers(rows, TILE_STEPS),
         };
         // SAFETY: the instruction reads the 64 bytes of the configuration.
@@ -170,20 +170,20 @@ impl Tiles {
                     "tileloadd tmm6, [{weights} + {step}]",
                     "tileloadd tmm4, [{first} + {width}]",
                     "tdpbusd tmm0, tmm4, tmm6",
-                    "tileloadd tmm7, [{weights} + {step} + {line_bytes}]",
+                    "tileloadd tmm7, [{weights} + {step} + {row_bytes}]",
                     "tdpbusd tmm1, tmm4, tmm7",
                     "tileloadd tmm5, [{second} + {width}]",
                     "tdpbusd tmm2, tmm5, tmm6",
                     "tdpbusd tmm3, tmm5, tmm7",
                     "add {weights}, {pass_bytes}",
-                    "add {first}, {line_bytes}",
-                    "add {second}, {line_bytes}",
+                    "add {first}, {row_bytes}",
+                    "add {second}, {row_bytes}",
                     "dec {passes}",
                     "jnz 2b",
-                    "tilestored [{sums} + {line}], tmm0",
-                    "tilestored [{sums} + {line} + {tile_bytes}], tmm1",
-                    "tilestored [{sums} + {line} + 2 * {tile_bytes}], tmm2",
-                    "tilestored [{sums} + {line} + 3 * {tile_bytes}], tmm3",
+                    "tilestored [{sums} + {row_stride}], tmm0",
+                    "tilestored [{sums} + {row_stride} + {tile_bytes}], tmm1",
+                    "tilestored [{sums} + {row_stride} + 2 * {tile_bytes}], tmm2",
+                    "tilestored [{sums} + {row_stride} + 3 * {tile_bytes}], tmm3",
                     weights = inout(reg) panel.steps.as_ptr() => _,
                     first = inout(reg) inputs(first) => _,
                     second = inout(reg) inputs(second) => _,
@@ -191,8 +191,8 @@ impl Tiles {
                     sums = in(reg) sums,
                     width = in(reg) rows.width,
                     step = in(reg) size_of::<WideStep>(),
-                    line = in(reg) TILE_WIDTH,
-                    line_bytes = const TILE_WIDTH,
+                    row_stride = in(reg) TILE_WIDTH,
+                    row_bytes = const TILE_WIDTH,
                     pass_bytes = const TILE_STEPS * size_of::<WideStep>(),
                     tile_bytes = const TILE_ROWS * TILE_WIDTH,
                     out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
@@ -206,22 +206,22 @@ impl Tiles {
                     "tileloadd tmm6, [{weights} + {step}]",
                     "tileloadd tmm4, [{first} + {width}]",
                     "tdpbusd tmm0, tmm4, tmm6",
-                    "tileloadd tmm7, [{weights} + {step} + {line_bytes}]",
+                    "tileloadd tmm7, [{weights} + {step} + {row_bytes}]",
                     "tdpbusd tmm1, tmm4, tmm7",
                     "add {weights}, {pass_bytes}",
-                    "add {first}, {line_bytes}",
+                    "add {first}, {row_bytes}",
                     "dec {passes}",
                     "jnz 2b",
-                    "tilestored [{sums} + {line}], tmm0",
-                    "tilestored [{sums} + {line} + {tile_bytes}], tmm1",
+                    "tilestored [{sums} + {row_stride}], tmm0",
+                    "tilestored [{sums} + {row_stride} + {tile_bytes}], tmm1",
                     weights = inout(reg) panel.steps.as_ptr() => _,
                     first = inout(reg) inputs(first) => _,
                     passes = inout(reg) panel.steps.len() / TILE_STEPS => _,
                     sums = in(reg) sums,
                     width = in(reg) rows.width,
                     step = in(reg) size_of::<WideStep>(),
-                    line = in(reg) TILE_WIDTH,
-                    line_bytes = const TILE_WIDTH,
+                    row_stride = in(reg) TILE_WIDTH,
+                    row_bytes = const TILE_WIDTH,
                     pass_bytes = const TILE_STEPS * size_of::<WideStep>(),
                     tile_bytes = const TILE_ROWS * TILE_WIDTH,
                     out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,

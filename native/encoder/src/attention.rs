@@ -24,7 +24,7 @@ pub struct AttentionHead {
     is_wide: bool,
     tokens: usize,
     /// Keys in tiles of `FLOAT_COLUMNS` tokens, each tile `[HEAD_WIDTH, FLOAT_COLUMNS]`. The last tile is padded with
-    /// zeros. `wide_floats` takes two tiles at once, so their number is even for it.
+    /// zeros. `wide_floats` multiplies two tiles at once and needs an even number.
     keys: Vec<[f32; FLOAT_COLUMNS]>,
     /// First and second half of the components of the values, `[tokens, FLOAT_COLUMNS]` each.
     values: [Vec<[f32; FLOAT_COLUMNS]>; 2],
@@ -80,7 +80,7 @@ impl AttentionHead {
             let query = |at: usize| &queries[(row + at) * query_stride + column..][..HEAD_WIDTH];
             let place = &mut output[row * output_stride + column..];
             row += if self.is_wide {
-                // SAFETY: callers of `new` say so only if the processor has AVX-512.
+                // SAFETY: `is_wide` is true only if the processor has AVX-512.
                 unsafe {
                     match rows.end - row {
                         WIDE_ROWS.. => self.attend_wide::<WIDE_ROWS>(std::array::from_fn(query), place, output_stride),

@@ -19,7 +19,7 @@ pub(crate) fn is_supported() -> bool {
 }
 
 /// Minimum number of tokens of a sequence that two threads compute. One thread computes shorter sequences. With AMX,
-/// most of the time for a tile of rows or less is that of reading the weights, and each thread reads them.
+/// up to 16 tokens take little more time than reading the weights, which each thread would have to read.
 fn shared_tokens_min(instructions: Instructions) -> usize {
     match instructions {
         Instructions::Avx2 | Instructions::Vnni => 8,

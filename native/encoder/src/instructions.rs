@@ -15,10 +15,12 @@ pub enum Instructions {
 impl Instructions {
     /// Returns the fastest instructions of this processor. Callers check that it has AVX2.
     pub fn best() -> Self {
-        match () {
-            () if has_amx() => Instructions::Amx,
-            () if has_vnni() => Instructions::Vnni,
-            () => Instructions::Avx2,
+        if has_amx() {
+            Instructions::Amx
+        } else if has_vnni() {
+            Instructions::Vnni
+        } else {
+            Instructions::Avx2
         }
     }
 }

@@ -275,7 +275,8 @@ fn quantise_gelu(row: &mut [f32], bytes: &mut [u8]) -> f32 {
     scale
 }
 
-/// Applies GELU to a row in place. Returns the largest results: that of every eighth value, or 0 if it is negative.
+/// Applies GELU to a row in place. Returns eight maxima: lane `i` is the largest of 0 and the results at `i`, `i + 8`,
+/// `i + 16` and so on.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn apply_gelu(row: &mut [f32]) -> __m256 {
@@ -358,12 +359,15 @@ pub(crate) mod tests {
     }
 
     /// The instructions that this processor has.
-    fn available() -> Vec<Instructions> {
+    pub(crate) fn available() -> Vec<Instructions> {
         let all = [
             (Instructions::Avx2, true),
             (Instructions::Vnni, has_vnni()),
             (Instructions::Amx, instructions::has_amx()),
         ];
+        for (missing, _) in all.iter().filter(|(_, is_there)| !is_there) {
+            println!("skipped: this processor has no {missing:?}");
+        }
         all.into_iter().filter(|(_, is_there)| *is_there).map(|(instructions, _)| instructions).collect()
     }
 
@@ -391,9 +395,16 @@ pub(crate) mod tests {
                 (0..rows * inputs).map(|_| [0, 255, chance.below(256) as u8][chance.below(3)]).collect();
             let scales: Vec<f32> = (0..rows).map(|_| between(&mut chance, 0.01, 1.0)).collect();
             let mut output = vec![f32::NAN; rows * outputs];
+            let mut with_avx2 = output.clone();
             let byte_rows = ByteRows { bytes: &bytes, width: inputs, scales: &scales, zero: 64 };
             // SAFETY: the processor has the instructions.
             unsafe { multiply(&byte_rows, &linear, columns.clone(), &mut output, outputs) };
+            let narrow = Linear::pack(&weights, inputs, column_scales.clone(), bias.clone(), Instructions::Avx2);
+            let narrow = narrow.expect("weights of 7 bits");
+            // SAFETY: the processor has the instructions.
+            unsafe { multiply(&byte_rows, &narrow, columns.clone(), &mut with_avx2, outputs) };
+            let bits = |row: &[f32]| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&output), bits(&with_avx2), "{instructions:?}, {inputs} inputs, {rows} rows");
             for (at, found) in output.iter().enumerate() {
                 let (row, column) = (at / outputs, at % outputs);
                 if !columns.contains(&column) {

@@ -257,6 +257,7 @@ impl<'file> Reader<'file> {
 mod tests {
     use super::*;
     use crate::encoder::{Encoder, is_supported};
+    use crate::kernels::tests::available;
     use crate::synthetic::{Change, Output, Synthetic, TOKENS_MAX, Table, VOCABULARY};
     use crate::{EarlyExit, EarlyExitProbe, Sequence};
     use mneme_testing::{Chance, TempDir};
@@ -289,7 +290,11 @@ mod tests {
             let model = Synthetic::new(layers, table, output, &mut chance);
             let encoder = open(&model).expect("a supported model");
             let folder = TempDir::new("synthetic");
-            let of_avx2 = Encoder::open_for(&model.write(&folder), Instructions::Avx2).expect("a supported model");
+            let path = model.write(&folder);
+            let others = available()
+                .into_iter()
+                .map(|instructions| (instructions, Encoder::open_for(&path, instructions).expect("a supported model")));
+            let others: Vec<_> = others.collect();
             for tokens in [1, 2, 13, TOKENS_MAX] {
                 let ids: Vec<u32> = (0..tokens).map(|_| chance.below(VOCABULARY) as u32).collect();
                 let sequence = Sequence { ids: &ids, first_length: tokens / 3 };
@@ -300,9 +305,11 @@ mod tests {
                 let mut shared = vec![f32::NAN; encoder.output_width()];
                 encoder.encode_on_two_threads(sequence, &mut shared).expect("an output");
                 assert_eq!(shared, found, "two threads");
-                let mut with_avx2 = vec![f32::NAN; encoder.output_width()];
-                of_avx2.encode(&[sequence], &mut with_avx2).expect("an output");
-                assert_eq!(with_avx2, found, "instructions of older processors");
+                for (instructions, other) in &others {
+                    let mut same = vec![f32::NAN; encoder.output_width()];
+                    other.encode(&[sequence], &mut same).expect("an output");
+                    assert_eq!(same, found, "{instructions:?}");
+                }
             }
         }
     }

@@ -70,7 +70,7 @@ enum Packed {
     Groups(Groups),
     /// For processors with VNNI: the steps of all panels, panel by panel.
     Steps(Vec<WideStep>),
-    /// For processors with AMX: the same. Half of a step is a row of a tile.
+    /// For processors with AMX: the same layout as `Steps`. Each half of a step (64 bytes) is one row of a tile.
     Tiles(Vec<WideStep>),
 }
 
@@ -333,6 +333,15 @@ mod tests {
                     |column: usize| (0..inputs).map(|input| i32::from(weights[input * outputs + column])).sum::<i32>();
                 assert_eq!(panel.sums, &std::array::from_fn(|at| sum(number * COLUMNS + at)));
             }
+        }
+    }
+
+    #[test]
+    fn tiles_are_only_for_layers_whose_inputs_fill_their_rows() {
+        for (inputs, is_tiled) in [(32, false), (64, true), (96, false), (128, true)] {
+            let (weights, scales) = (vec![1; inputs * WIDE_COLUMNS], vec![1.0; WIDE_COLUMNS]);
+            let linear = Linear::pack(&weights, inputs, scales.clone(), scales, Instructions::Amx).expect("a layer");
+            assert_eq!(matches!(linear.panels(), Panels::Tiles(_)), is_tiled, "{inputs} inputs");
         }
     }
 

@@ -54,7 +54,8 @@ pub fn exponentiate(row: &mut [f32], count: usize) -> f32 {
     total(sums)
 }
 
-/// Applies GELU to a row in place. Returns the largest results: that of every eighth value, or 0 if it is negative.
+/// Applies GELU to a row in place. Returns eight maxima: lane `i` is the largest of 0 and the results at `i`, `i + 8`,
+/// `i + 16` and so on.
 #[target_feature(enable = "avx512f,avx512dq")]
 pub fn apply_gelu(row: &mut [f32]) -> __m256 {
     let mut largest = _mm512_setzero_ps();

@@ -15,14 +15,18 @@ pub(crate) fn release_stores(snapshot: &Snapshot) -> Result<()> {
     for segment in &snapshot.segments {
         let path = PathBuf::from(format!("{}.store", segment.reader.segment_id().uuid_string()));
         let store = directory.open_read(&path).map_err(TantivyError::from)?;
-        release(&store.read_bytes().map_err(TantivyError::from)?);
+        // SAFETY: the bytes are those of a mapped file, because `directory` maps its files.
+        unsafe { release(&store.read_bytes().map_err(TantivyError::from)?) };
     }
     Ok(())
 }
 
 /// Removes the whole pages of mapped bytes from the memory of this process. They stay in the operating system's cache
 /// of files, and the next access maps them again. Does nothing where the operating system has no such call.
-fn release(mapped: &[u8]) {
+///
+/// # Safety
+/// The bytes must be those of a file that is mapped for reading. Others would become zeros.
+unsafe fn release(mapped: &[u8]) {
     #[cfg(target_os = "linux")]
     {
         // SAFETY: the call reads a setting.
@@ -32,8 +36,8 @@ fn release(mapped: &[u8]) {
         let first = start.next_multiple_of(page.max(1));
         if first < end {
             let pages = mapped[first - start..].as_ptr().cast_mut().cast();
-            // SAFETY: the range lies within `mapped`, whose pages are those of a file and are never written to. So
-            // their contents are the same when they are mapped again. If the call fails, the pages stay.
+            // SAFETY: the range lies within `mapped`, whose pages are those of a file. So their contents are the same
+            // when they are mapped again. If the call fails, the pages stay.
             unsafe { libc::madvise(pages, end - first, libc::MADV_DONTNEED) };
         }
     }
@@ -67,12 +71,14 @@ mod tests {
         let map = unsafe { Mmap::map(&file) }.expect("a map");
         assert_eq!(&map[..], &bytes[..]);
         assert!(resident_kib(&map) >= 1024);
-        release(&map[100..bytes.len() - 5000]);
+        // SAFETY: a mapped file.
+        unsafe { release(&map[100..bytes.len() - 5000]) };
         let left = resident_kib(&map);
         assert!(left <= 64, "{left} KiB"); // the first page and the last two
         assert_eq!(&map[..], &bytes[..]);
         for short in [0..0, 5..9, 1..4095, 4095..4097] {
-            release(&map[short]);
+            // SAFETY: a mapped file.
+            unsafe { release(&map[short]) };
         }
         assert_eq!(&map[..], &bytes[..]);
     }

@@ -259,7 +259,6 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       () => undefined,
       () => {
         for (const key of memoryKeys) this.held.delete(key);
-        this.#parts.recentPassages.forget(this.#id);
         return this.#native.remove(BigUint64Array.from(memoryKeys));
       },
     );
@@ -281,8 +280,12 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     try {
       changing = change(await prepare());
       this.#changing.add(changing);
-      const forget = () => this.#changing.delete(changing);
-      changing.then(forget, forget);
+      const end = () => {
+        this.#changing.delete(changing);
+        // before anybody learns that the change has ended, so that no row has a version without its passages
+        this.#parts.recentPassages.forget(this.#id);
+      };
+      changing.then(end, end);
     } finally {
       markStarted();
     }

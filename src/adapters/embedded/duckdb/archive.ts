@@ -7,7 +7,15 @@ import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk
 import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../../ports/text-archive.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { clusters, toCondition } from "./key-conditions.ts";
-import { freeBlocks, isWasteful, NOTE_REMOVAL, NOTED_REMOVAL, rewriteTables, USE_OF_FILE } from "./rewriting.ts";
+import {
+  freeBlocks,
+  isWasteful,
+  LEFTOVERS,
+  NOTE_REMOVAL,
+  NOTED_REMOVAL,
+  rewriteTables,
+  USE_OF_FILE,
+} from "./rewriting.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
 import type { DuckSnapshot } from "./snapshot.ts";
 
@@ -24,8 +32,10 @@ export class Archive implements TextArchive {
   #erasing: Promise<boolean> | null = null;
   /** Number of calls of `remove`. */
   #removals = 0;
-  /** Number of free blocks that the last rewrite left. Without more, another one would free none either. */
+  /** Number of free blocks that the last rewrite left. */
   #unfreedBlocks = 0;
+  /** Whether the last rewrite failed, as it does on a full disk. Then the next one lets the file grow less. */
+  #hasFailed = false;
 
   private constructor(
     private readonly database: DuckDatabase,
@@ -178,21 +188,28 @@ export class Archive implements TextArchive {
   }
 
   async #eraseRemoved(): Promise<boolean> {
-    const isNoted = async () => (await this.database.rows(NOTED_REMOVAL)).length > 0;
+    const exists = async (query: string) => (await this.database.rows(query)).length > 0;
     const useOfFile = async () => (await this.database.rows(USE_OF_FILE))[0];
-    const use = await useOfFile();
-    const isWorthwhile = isWasteful(use) && freeBlocks(use) > this.#unfreedBlocks;
-    if (!(await isNoted()) && !isWorthwhile) return true;
+    const isNoted = () => exists(NOTED_REMOVAL);
+    const isNeeded = (await isNoted()) || (await exists(LEFTOVERS));
+    if (!isNeeded && !isWasteful(await useOfFile(), this.#unfreedBlocks)) return true;
     // Writes that were called earlier run before the first step, and all others are noted from here on.
     const [changed, removals] = [new Set<bigint>(), this.#removals];
     this.#changedMeanwhile = changed;
     try {
       const changes = { keys: () => [...changed], isNothingRemoved: () => this.#removals === removals };
       const isDone = await this.database.inSteps((connection) =>
-        rewriteTables(connection, ["texts", "chunks"], changes, this.rewriteRows),
+        rewriteTables(connection, ["texts", "chunks"], changes, {
+          fillsGaps: !this.#hasFailed,
+          ...(this.rewriteRows !== undefined && { rowsPerStep: this.rewriteRows }),
+        }),
       );
+      this.#hasFailed = false;
       if (isDone) this.#unfreedBlocks = freeBlocks(await useOfFile());
       return isDone && !(await isNoted());
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
     } finally {
       this.#changedMeanwhile = null;
     }

@@ -401,6 +401,8 @@ class Session {
     } catch (error) {
       rewriting.hasFailed = true;
       await this.#rollBack(error);
+      // The space of what was written may be needed now. If this fails, too, the next rewrite begins with it.
+      await Promise.allSettled([dropLeftovers(connection)]);
       throw error;
     }
   }

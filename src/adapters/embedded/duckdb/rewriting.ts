@@ -42,6 +42,9 @@ export interface Statements {
 
 /** Statement that belongs into the transaction that removes rows for good. */
 export const NOTE_REMOVAL = `CREATE TABLE IF NOT EXISTS ${MARKER} (noted UINTEGER)`;
+/** Query that has a row if a rewrite failed and its tables are still there. */
+export const LEFTOVERS = `SELECT 1 FROM duckdb_tables()
+  WHERE starts_with(table_name, '${FILLER}') OR ends_with(table_name, '${REWRITTEN}')`;
 /** Query that has a row if the file may have bytes of removed rows. */
 export const NOTED_REMOVAL = `SELECT 1 FROM duckdb_tables() WHERE table_name = '${MARKER}'`;
 
@@ -50,29 +53,50 @@ export const USE_OF_FILE = `SELECT used_blocks, free_blocks, (SELECT count(*) FR
   (SELECT coalesce(sum(count), 0) FROM pragma_storage_info('texts')
     WHERE column_name = 'memory_key' AND segment_type = 'UBIGINT') FROM pragma_database_size()`;
 /**
- * The tables are rewritten if more than this share of the blocks is free, or of the rows deleted, above the minimums. A
- * rewrite leaves up to .38 of the blocks free, because DuckDB writes the last rows of a table several times. Later
- * writes use free blocks.
+ * The tables are rewritten if more than this share of the blocks is free. A rewrite leaves up to .38 of them free,
+ * because DuckDB writes the last rows of a table several times. That is no loss: later writes reuse them.
  */
-const WASTE_SHARE_MAX = 0.5;
-/** The tables of a rewrite are written a second time if more than this share of the blocks is free after the first. */
-const FIRST_WASTE_SHARE_MAX = 0.2;
+const FREE_SHARE_MAX = 0.5;
 const FREE_BLOCKS_MIN = 4;
+/** The tables are also rewritten if more than this share of the rows is deleted. */
+const DELETED_SHARE_MAX = 0.2;
 const DELETED_ROWS_MIN = 1_000;
+/** Share of free blocks above which a rewrite fills the gaps first and copies the tables twice. */
+const GAPS_SHARE_MAX = 0.2;
 
 /** Number of free blocks in a row of `USE_OF_FILE`. */
 export function freeBlocks(use: readonly unknown[] | undefined): number {
   return Number(use?.[1] ?? 0);
 }
 
-/** Whether rewriting the tables frees much of the file. The arguments are the columns of `USE_OF_FILE`. */
-export function isWasteful(use: readonly unknown[] | undefined, shareMax = WASTE_SHARE_MAX): boolean {
-  const [used = 0, free = 0, live = 0, stored = 0] = (use ?? []).map(Number);
+/**
+ * Whether rewriting the tables makes the file much smaller.
+ * @param use row of `USE_OF_FILE`
+ * @param unfreedBlocks number of free blocks that the last rewrite left: another one would not free them either
+ */
+export function isWasteful(use: readonly unknown[] | undefined, unfreedBlocks: number): boolean {
+  const [, , live = 0, stored = 0] = (use ?? []).map(Number);
   const deleted = stored - live;
   return (
-    (free >= FREE_BLOCKS_MIN && free > (used + free) * shareMax) ||
-    (deleted >= DELETED_ROWS_MIN && deleted > stored * shareMax)
+    (freeBlocks(use) > unfreedBlocks && hasFreeShare(use, FREE_SHARE_MAX)) ||
+    (deleted >= DELETED_ROWS_MIN && deleted > stored * DELETED_SHARE_MAX)
   );
+}
+
+function hasFreeShare(use: readonly unknown[] | undefined, share: number): boolean {
+  const [free, used] = [freeBlocks(use), Number(use?.[0] ?? 0)];
+  return free >= FREE_BLOCKS_MIN && free > (used + free) * share;
+}
+
+/** How tables are rewritten. */
+export interface RewriteOptions {
+  /** Number of rows that a step copies. */
+  readonly rowsPerStep?: number;
+  /**
+   * Whether gaps may be filled first. Without that, the file hardly grows, but it may not become smaller. Default:
+   * true.
+   */
+  readonly fillsGaps?: boolean;
 }
 
 /** What happened to the tables since the first step. */
@@ -94,23 +118,21 @@ export async function* rewriteTables(
   connection: Statements,
   tables: readonly TextTable[],
   changes: Changes,
-  rowsPerStep = ROWS_PER_STEP,
+  { rowsPerStep = ROWS_PER_STEP, fillsGaps = true }: RewriteOptions,
 ): AsyncGenerator<void> {
   await dropLeftovers(connection);
-  const isWastefulNow = async () => isWasteful((await connection.rows(USE_OF_FILE))[0], FIRST_WASTE_SHARE_MAX);
-  // Free blocks may be spread over the whole file. Tables that are written into them would be spread, too, and those
-  // that are written next would get the blocks between: no block at the end would become free. So the tables are first
-  // written behind all blocks of the file.
-  const isSpread = await isWastefulNow();
-  if (isSpread) yield* fillFreeBlocks(connection);
+  const hasGaps = async () => hasFreeShare((await connection.rows(USE_OF_FILE))[0], GAPS_SHARE_MAX);
+  // A copy in scattered free blocks stays scattered, so the file cannot be cut. If they are filled first, the first
+  // copy goes to the end of the file, and the second one to its beginning.
+  const isFilled = fillsGaps && (await hasGaps());
+  if (isFilled) yield* fillFreeBlocks(connection);
   yield* writeAgain(connection, tables, changes, rowsPerStep);
-  if (isSpread) {
+  if (isFilled) {
     await dropLeftovers(connection);
     await connection.run("CHECKPOINT");
     yield;
   }
-  // The tables are now behind the blocks that they had before. The second time they move there, and the file is cut.
-  if (await isWastefulNow()) yield* writeAgain(connection, tables, changes, rowsPerStep);
+  if (await hasGaps()) yield* writeAgain(connection, tables, changes, rowsPerStep);
   yield* fillFreeBlocks(connection);
   await overwriteMetadata(connection);
   await connection.run("CHECKPOINT");
