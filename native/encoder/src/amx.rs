@@ -110,6 +110,48 @@ impl Conversion {
 #[repr(C, align(64))]
 struct Sums([[[[i32; TILE_COLUMNS]; TILE_ROWS]; 2]; 2]);
 
+/// Assembly that multiplies tiles of rows by the steps of a panel. For each tile: the address of its inputs; its
+/// registers for the sums of both halves and for inputs; and where its sums are in `$sums`, in tiles.
+macro_rules! multiply_tiles {
+    (
+        $steps:expr, $width:expr, $sums:expr,
+        $(($inputs:ident = $address:expr, $left:literal $right:literal $tile:literal, $at:literal $next:literal)),+
+    ) => {
+        asm!(
+            $(concat!("tilezero ", $left), concat!("tilezero ", $right),)+
+            "2:",
+            "tileloadd tmm6, [{weights} + {step}]",
+            "tileloadd tmm7, [{weights} + {step} + {row_bytes}]",
+            $(
+                concat!("tileloadd ", $tile, ", [{", stringify!($inputs), "} + {width}]"),
+                concat!("tdpbusd ", $left, ", ", $tile, ", tmm6"),
+                concat!("tdpbusd ", $right, ", ", $tile, ", tmm7"),
+                concat!("add {", stringify!($inputs), "}, {row_bytes}"),
+            )+
+            "add {weights}, {pass_bytes}",
+            "dec {passes}",
+            "jnz 2b",
+            $(
+                concat!("tilestored [{sums} + {row_stride} + ", $at, " * {tile_bytes}], ", $left),
+                concat!("tilestored [{sums} + {row_stride} + ", $next, " * {tile_bytes}], ", $right),
+            )+
+            weights = inout(reg) $steps.as_ptr() => _,
+            $($inputs = inout(reg) $address => _,)+
+            passes = inout(reg) $steps.len() / TILE_STEPS => _,
+            sums = in(reg) $sums,
+            width = in(reg) $width,
+            step = in(reg) size_of::<WideStep>(),
+            row_stride = in(reg) TILE_WIDTH,
+            row_bytes = const TILE_WIDTH,
+            pass_bytes = const TILE_STEPS * size_of::<WideStep>(),
+            tile_bytes = const TILE_ROWS * TILE_WIDTH,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack),
+        )
+    };
+}
+
 /// The tile registers of this thread, while they are configured: 0 to 3 for sums, 4 and 5 for inputs, 6 and 7 for
 /// weights. Dropping it releases them, so that the operating system need not save them.
 struct Tiles;
@@ -161,71 +203,18 @@ impl Tiles {
         // takes `TILE_STEPS`. It writes whole tiles into `sums`.
         unsafe {
             match *starts {
-                [first, second] => asm!(
-                    "tilezero tmm0",
-                    "tilezero tmm1",
-                    "tilezero tmm2",
-                    "tilezero tmm3",
-                    "2:",
-                    "tileloadd tmm6, [{weights} + {step}]",
-                    "tileloadd tmm4, [{first} + {width}]",
-                    "tdpbusd tmm0, tmm4, tmm6",
-                    "tileloadd tmm7, [{weights} + {step} + {row_bytes}]",
-                    "tdpbusd tmm1, tmm4, tmm7",
-                    "tileloadd tmm5, [{second} + {width}]",
-                    "tdpbusd tmm2, tmm5, tmm6",
-                    "tdpbusd tmm3, tmm5, tmm7",
-                    "add {weights}, {pass_bytes}",
-                    "add {first}, {row_bytes}",
-                    "add {second}, {row_bytes}",
-                    "dec {passes}",
-                    "jnz 2b",
-                    "tilestored [{sums} + {row_stride}], tmm0",
-                    "tilestored [{sums} + {row_stride} + {tile_bytes}], tmm1",
-                    "tilestored [{sums} + {row_stride} + 2 * {tile_bytes}], tmm2",
-                    "tilestored [{sums} + {row_stride} + 3 * {tile_bytes}], tmm3",
-                    weights = inout(reg) panel.steps.as_ptr() => _,
-                    first = inout(reg) inputs(first) => _,
-                    second = inout(reg) inputs(second) => _,
-                    passes = inout(reg) panel.steps.len() / TILE_STEPS => _,
-                    sums = in(reg) sums,
-                    width = in(reg) rows.width,
-                    step = in(reg) size_of::<WideStep>(),
-                    row_stride = in(reg) TILE_WIDTH,
-                    row_bytes = const TILE_WIDTH,
-                    pass_bytes = const TILE_STEPS * size_of::<WideStep>(),
-                    tile_bytes = const TILE_ROWS * TILE_WIDTH,
-                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-                    out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                    options(nostack),
+                [first, second] => multiply_tiles!(
+                    panel.steps,
+                    rows.width,
+                    sums,
+                    (first = inputs(first), "tmm0" "tmm1" "tmm4", 0 1),
+                    (second = inputs(second), "tmm2" "tmm3" "tmm5", 2 3)
                 ),
-                [first] => asm!(
-                    "tilezero tmm0",
-                    "tilezero tmm1",
-                    "2:",
-                    "tileloadd tmm6, [{weights} + {step}]",
-                    "tileloadd tmm4, [{first} + {width}]",
-                    "tdpbusd tmm0, tmm4, tmm6",
-                    "tileloadd tmm7, [{weights} + {step} + {row_bytes}]",
-                    "tdpbusd tmm1, tmm4, tmm7",
-                    "add {weights}, {pass_bytes}",
-                    "add {first}, {row_bytes}",
-                    "dec {passes}",
-                    "jnz 2b",
-                    "tilestored [{sums} + {row_stride}], tmm0",
-                    "tilestored [{sums} + {row_stride} + {tile_bytes}], tmm1",
-                    weights = inout(reg) panel.steps.as_ptr() => _,
-                    first = inout(reg) inputs(first) => _,
-                    passes = inout(reg) panel.steps.len() / TILE_STEPS => _,
-                    sums = in(reg) sums,
-                    width = in(reg) rows.width,
-                    step = in(reg) size_of::<WideStep>(),
-                    row_stride = in(reg) TILE_WIDTH,
-                    row_bytes = const TILE_WIDTH,
-                    pass_bytes = const TILE_STEPS * size_of::<WideStep>(),
-                    tile_bytes = const TILE_ROWS * TILE_WIDTH,
-                    out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
-                    options(nostack),
+                [first] => multiply_tiles!(
+                    panel.steps,
+                    rows.width,
+                    sums,
+                    (first = inputs(first), "tmm0" "tmm1" "tmm4", 0 1)
                 ),
                 _ => unreachable!("one or two tiles"),
             }
@@ -235,7 +224,7 @@ impl Tiles {
 
 impl Drop for Tiles {
     fn drop(&mut self) {
-        // SAFETY: no other code uses the registers.
+        // SAFETY: the registers belong to this value, and nothing else uses them.
         unsafe { asm!("tilerelease", options(nostack, nomem, preserves_flags)) };
     }
 }

@@ -282,7 +282,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       this.#changing.add(changing);
       const end = () => {
         this.#changing.delete(changing);
-        // before anybody learns that the change has ended, so that no row has a version without its passages
+        // Callers learn only afterwards that the change is done. So no search reads a new row with an old passage.
         this.#parts.recentPassages.forget(this.#id);
       };
       changing.then(end, end);

@@ -34,8 +34,8 @@ export class RecentPassages {
   #forgets = 0;
 
   /**
-   * Returns the passages of chunks, in the order of the keys. Passages that are not cached are read with `readStored`,
-   * which gets their keys. They are cached unless they are null, or `forget` was called meanwhile.
+   * Returns the passages of chunks, in the order of the keys. Calls `readStored` with the keys that are not cached, and
+   * caches the passages that it returns. It caches none if `forget` was called while they were read.
    */
   async read(
     projectId: ProjectId,

@@ -9,11 +9,12 @@ import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { clusters, toCondition } from "./key-conditions.ts";
 import {
   freeBlocks,
+  isTransient,
   isWasteful,
-  LEFTOVERS,
   NOTE_REMOVAL,
   NOTED_REMOVAL,
   rewriteTables,
+  TABLE_NAMES,
   USE_OF_FILE,
 } from "./rewriting.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
@@ -188,11 +189,11 @@ export class Archive implements TextArchive {
   }
 
   async #eraseRemoved(): Promise<boolean> {
-    const exists = async (query: string) => (await this.database.rows(query)).length > 0;
+    const isNoted = async () => (await this.database.rows(NOTED_REMOVAL)).length > 0;
     const useOfFile = async () => (await this.database.rows(USE_OF_FILE))[0];
-    const isNoted = () => exists(NOTED_REMOVAL);
-    const isNeeded = (await isNoted()) || (await exists(LEFTOVERS));
-    if (!isNeeded && !isWasteful(await useOfFile(), this.#unfreedBlocks)) return true;
+    // the note of a removal, or tables of a rewrite that failed
+    const hasTransientTable = (await this.database.rows(TABLE_NAMES)).some(([name]) => isTransient(String(name)));
+    if (!hasTransientTable && !isWasteful(await useOfFile(), this.#unfreedBlocks)) return true;
     // Writes that were called earlier run before the first step, and all others are noted from here on.
     const [changed, removals] = [new Set<bigint>(), this.#removals];
     this.#changedMeanwhile = changed;
@@ -200,8 +201,8 @@ export class Archive implements TextArchive {
       const changes = { keys: () => [...changed], isNothingRemoved: () => this.#removals === removals };
       const isDone = await this.database.inSteps((connection) =>
         rewriteTables(connection, ["texts", "chunks"], changes, {
+          rowsPerStep: this.rewriteRows,
           fillsGaps: !this.#hasFailed,
-          ...(this.rewriteRows !== undefined && { rowsPerStep: this.rewriteRows }),
         }),
       );
       this.#hasFailed = false;

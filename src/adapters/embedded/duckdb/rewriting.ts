@@ -42,9 +42,8 @@ export interface Statements {
 
 /** Statement that belongs into the transaction that removes rows for good. */
 export const NOTE_REMOVAL = `CREATE TABLE IF NOT EXISTS ${MARKER} (noted UINTEGER)`;
-/** Query that has a row if a rewrite failed and its tables are still there. */
-export const LEFTOVERS = `SELECT 1 FROM duckdb_tables()
-  WHERE starts_with(table_name, '${FILLER}') OR ends_with(table_name, '${REWRITTEN}')`;
+/** Query for the names of all tables. */
+export const TABLE_NAMES = "SELECT table_name FROM duckdb_tables()";
 /** Query that has a row if the file may have bytes of removed rows. */
 export const NOTED_REMOVAL = `SELECT 1 FROM duckdb_tables() WHERE table_name = '${MARKER}'`;
 
@@ -64,15 +63,16 @@ const DELETED_ROWS_MIN = 1_000;
 /** Share of free blocks above which a rewrite fills the gaps first and copies the tables twice. */
 const GAPS_SHARE_MAX = 0.2;
 
-/** Number of free blocks in a row of `USE_OF_FILE`. */
+/** Number of free blocks. `use` is the row that `USE_OF_FILE` returns. */
 export function freeBlocks(use: readonly unknown[] | undefined): number {
   return Number(use?.[1] ?? 0);
 }
 
 /**
  * Whether rewriting the tables makes the file much smaller.
- * @param use row of `USE_OF_FILE`
- * @param unfreedBlocks number of free blocks that the last rewrite left: another one would not free them either
+ * @param use the row that `USE_OF_FILE` returns
+ * @param unfreedBlocks number of free blocks that the last rewrite left. If there are no more now, another rewrite
+ *   would not make the file smaller.
  */
 export function isWasteful(use: readonly unknown[] | undefined, unfreedBlocks: number): boolean {
   const [, , live = 0, stored = 0] = (use ?? []).map(Number);
@@ -90,13 +90,10 @@ function hasFreeShare(use: readonly unknown[] | undefined, share: number): boole
 
 /** How tables are rewritten. */
 export interface RewriteOptions {
-  /** Number of rows that a step copies. */
-  readonly rowsPerStep?: number;
-  /**
-   * Whether gaps may be filled first. Without that, the file hardly grows, but it may not become smaller. Default:
-   * true.
-   */
-  readonly fillsGaps?: boolean;
+  /** Number of rows that a step copies; default: ROWS_PER_STEP. */
+  readonly rowsPerStep: number | undefined;
+  /** Whether gaps are filled first. Otherwise the file hardly grows meanwhile, but may keep its size afterwards. */
+  readonly fillsGaps: boolean;
 }
 
 /** What happened to the tables since the first step. */
@@ -118,7 +115,7 @@ export async function* rewriteTables(
   connection: Statements,
   tables: readonly TextTable[],
   changes: Changes,
-  { rowsPerStep = ROWS_PER_STEP, fillsGaps = true }: RewriteOptions,
+  { rowsPerStep = ROWS_PER_STEP, fillsGaps }: RewriteOptions,
 ): AsyncGenerator<void> {
   await dropLeftovers(connection);
   const hasGaps = async () => hasFreeShare((await connection.rows(USE_OF_FILE))[0], GAPS_SHARE_MAX);
@@ -179,7 +176,7 @@ async function overwriteMetadata(connection: Statements): Promise<void> {
 
 /** Removes what a rewrite left that did not end. */
 export async function dropLeftovers(connection: Statements): Promise<void> {
-  for (const [name] of await connection.rows("SELECT table_name FROM duckdb_tables()")) {
+  for (const [name] of await connection.rows(TABLE_NAMES)) {
     const table = String(name);
     if (isTransient(table) && table !== MARKER) await connection.run(`DROP TABLE ${table}`);
   }
