@@ -13,6 +13,19 @@ pub struct Hit {
     pub score: f32,
 }
 
+/// One chunk that a hybrid search found, with both scores.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HybridHit {
+    /// Key of the chunk.
+    pub chunk_key: u64,
+    /// Key of its memory.
+    pub memory_key: u64,
+    /// Cosine similarity to the query; NaN if the chunk has no vector.
+    pub cosine: f32,
+    /// BM25 score; 0 if no word matches.
+    pub text_score: f32,
+}
+
 /// Sorts hits, the best first, and keeps `limit` of them. Hits with equal scores are ordered by chunk key, so that
 /// results do not depend on the order of segments and rows.
 pub fn keep_best(hits: &mut Vec<Hit>, limit: usize) {

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::filters::filter::Filter;
 use crate::filters::json::Json;
 use crate::filters::memory_table::{Admissible, MemoryTable, VisibleMemory, check_key};
-use crate::hit::Hit;
+use crate::hit::{Hit, HybridHit};
 use crate::panics;
 use crate::project_files::{self, ProjectFiles, TEXT_FOLDER};
 use crate::text::index::{StoredPassage, TextIndex};
@@ -33,6 +33,23 @@ pub const HITS_MAX: usize = 2_000;
 pub const CHUNKS_PER_PUBLISH_MAX: usize = 500_000;
 /// Number of memories or chunks whose entities are changed under one lock. This takes about a millisecond.
 const ENTITIES_SLICE: usize = 256;
+
+/// A hybrid search whose full-text part is done.
+#[derive(Debug, Clone, Copy)]
+pub struct HybridSearch<'search> {
+    /// Model of the vector.
+    pub fingerprint: &'search str,
+    /// Unit vector of the query, `[dimensions]`.
+    pub vector: &'search [f32],
+    /// The query as text.
+    pub query: &'search str,
+    /// Chunks that the full-text search found, best first.
+    pub text_chunk_keys: &'search [u64],
+    /// The memory of each of them.
+    pub text_memory_keys: &'search [u64],
+    /// The BM25 score of each of them.
+    pub text_scores: &'search [f32],
+}
 
 /// Options for opening a project.
 #[derive(Debug, Clone)]
@@ -287,6 +304,45 @@ impl Project {
     /// Returns the BM25 score of exactly the given chunks; 0 if no word matches or the chunk does not exist.
     pub fn score_text(&self, query: &str, chunk_keys: &[u64]) -> Result<Vec<f32>> {
         self.text.score_chunks(query, chunk_keys)
+    }
+
+    /// Hybrid search: a vector search like `search_vectors`, completed with the hits of `search_text` for the same
+    /// query and set. The chunks with the highest cosine similarity come first, then the other hits of the full-text
+    /// search in their order. Every chunk has both scores.
+    pub fn search_hybrid(
+        &self,
+        search: &HybridSearch<'_>,
+        within: &Admissible,
+        limit: usize,
+    ) -> Result<Vec<HybridHit>> {
+        let HybridSearch { fingerprint, vector, query, text_chunk_keys, text_memory_keys, text_scores } = *search;
+        let text_hits = text_chunk_keys.len();
+        if text_hits != text_memory_keys.len() || text_hits != text_scores.len() || text_hits > HITS_MAX {
+            return Err(Error::invalid(format!("text hits need as many memories and scores, at most {HITS_MAX}")));
+        }
+        let near = self.search_vectors(fingerprint, vector, within, limit)?;
+        let mut cosine_of: FxHashMap<u64, f32> = near.iter().map(|hit| (hit.chunk_key, hit.score)).collect();
+        let mut text_score_of: FxHashMap<u64, f32> =
+            text_chunk_keys.iter().copied().zip(text_scores.iter().copied()).collect();
+
+        let unscored: Vec<u64> =
+            near.iter().map(|hit| hit.chunk_key).filter(|key| !text_score_of.contains_key(key)).collect();
+        text_score_of.extend(unscored.iter().copied().zip(self.score_text(query, &unscored)?));
+        let others = text_chunk_keys.iter().zip(text_memory_keys).filter(|(key, _)| !cosine_of.contains_key(key));
+        let (other_keys, other_memory_keys): (Vec<u64>, Vec<u64>) = others.unzip();
+        let cosines = self.score_vectors(fingerprint, vector, &other_keys, &other_memory_keys)?;
+        cosine_of.extend(other_keys.iter().copied().zip(cosines));
+
+        let near_memory_keys = self.memory_keys(near.iter().map(|hit| hit.ordinal));
+        let near_keys = near.iter().map(|hit| hit.chunk_key).zip(near_memory_keys);
+        let keys = near_keys.chain(other_keys.into_iter().zip(other_memory_keys));
+        let with_scores = |(chunk_key, memory_key)| HybridHit {
+            chunk_key,
+            memory_key,
+            cosine: cosine_of[&chunk_key],
+            text_score: text_score_of[&chunk_key],
+        };
+        Ok(keys.map(with_scores).collect())
     }
 
     /// Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one

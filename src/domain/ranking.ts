@@ -57,13 +57,15 @@ export interface RankedPassage {
 
 /**
  * Stages that `explain` can show, in the order in which a search runs them. A search lists only the stages that it ran.
+ * Full-text search runs while the query is embedded: `text` is the time that the search waits for it afterwards. With
+ * full text, `vector` includes the scores that the hits of one search lack of the other.
  */
 export const STAGE_NAMES = [
   "queue",
   "embed",
   "filter",
-  "vector",
   "text",
+  "vector",
   "graph",
   "fuse",
   "rerank",

@@ -148,6 +148,25 @@ export interface Hits {
   readonly scores: Float32Array;
 }
 
+/** A query as text and as vector. */
+export interface HybridQuery {
+  readonly text: string;
+  /** Fingerprint of the vector's model. */
+  readonly fingerprint: string;
+  /** Unit vector, `[dimensions]`. */
+  readonly vector: Float32Array;
+}
+
+/** Hits of a hybrid search as parallel arrays. */
+export interface HybridHits {
+  readonly chunkKeys: BigUint64Array;
+  readonly memoryKeys: BigUint64Array;
+  /** Cosine similarity to the query; NaN for a chunk that no longer exists. */
+  readonly cosines: Float32Array;
+  /** BM25 score; 0 if no word matches. */
+  readonly textScores: Float32Array;
+}
+
 /** Start points of a graph search: the best passages by other signals, with their scores. The arrays are parallel. */
 export interface Seeds {
   readonly chunkKeys: BigUint64Array;
@@ -344,6 +363,13 @@ export interface ProjectIndex extends Disposable {
    * retrieval/modes.ts). Chunks with score 0 are left out.
    */
   searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /**
+   * Hybrid search: a vector search, completed with the hits of a full-text search for the same query and set. The hits
+   * of `searchVectors` come first, then those of `textHits` that are not among them, in their order. All have both
+   * scores.
+   * @throws OtherModel if another model is live
+   */
+  searchHybrid(query: HybridQuery, textHits: Hits, within: AdmissibleSet, limit: number): Promise<HybridHits>;
   /** BM25 score of each of these chunks; 0 if no word matches. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /**

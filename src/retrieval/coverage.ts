@@ -8,6 +8,9 @@ const FOREIGN_SHARE_MAX = 0.3;
 const UNSPACED_LETTER =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
+/** Matches most questions in Latin script without looking at each letter. */
+const ASCII_ONLY = /^\p{ASCII}*$/u;
+
 /** ISO 15924 codes that stand for several Unicode scripts. */
 const COMBINED_SCRIPTS: Readonly<Record<string, readonly string[]>> = {
   Jpan: ["Hiragana", "Katakana", "Han"],
@@ -23,20 +26,22 @@ const COMBINED_SCRIPTS: Readonly<Record<string, readonly string[]>> = {
  */
 export function isLanguageSupported(text: string, language: string, languages: readonly string[]): boolean {
   if (!isScriptSupported(text, languages)) return false;
-  return language === "und" || coverageOf(languages).primary.has(primaryOf(language));
+  return language === "und" || languages.includes(language) || coverageOf(languages).primary.has(primaryOf(language));
 }
 
 /** Whether at least 70 % of a text's letters are in scripts of these languages. */
 export function isScriptSupported(text: string, languages: readonly string[]): boolean {
+  const { letter: known } = coverageOf(languages);
+  if (ASCII_ONLY.test(text) && known.test("a")) return true;
   const letters = text.match(/\p{L}/gu) ?? [];
   if (letters.length === 0) return true;
-  const { letter: known } = coverageOf(languages);
   const foreign = letters.filter((letter) => !known.test(letter)).length;
   return foreign <= FOREIGN_SHARE_MAX * letters.length;
 }
 
 /** Whether most letters of a text are of scripts that are written without spaces, such as Chinese and Thai. */
 export function isUnspaced(text: string): boolean {
+  if (ASCII_ONLY.test(text)) return false;
   const letters = text.match(/\p{L}/gu) ?? [];
   return 2 * letters.filter((letter) => UNSPACED_LETTER.test(letter)).length > letters.length;
 }

@@ -31,6 +31,8 @@ export interface Pool {
   readonly memoryKeys: BigUint64Array;
   /** Cosine similarity to the query; NaN if unknown. */
   readonly cosines: Float32Array;
+  /** BM25 score, 0..1; null if full text is not used. */
+  readonly textScores: Float32Array | null;
 }
 
 /** Result of graph search. */
@@ -47,20 +49,27 @@ export const NO_GRAPH: GraphScores = { signals: new Map(), certainty: 0 };
 /**
  * Sibling boost: each passage gains `share` of the distance to the best passage of its memory. It never exceeds that
  * best passage, so the best score of each memory stays the same. A memory with one passage gains nothing.
- * @param memoryKeys the memory of each passage
+ * @param memoryKeys the memory of each passage, as bigints or as numbers
  * @param scores one per passage
  * @returns the new scores, in the same order
  */
-export function boostSiblings(memoryKeys: readonly MemoryKey[], scores: readonly number[], share: number): number[] {
-  const best = new Map<MemoryKey, number>();
-  for (const [position, memoryKey] of memoryKeys.entries()) {
-    const score = scores[position] ?? Number.NaN;
+export function boostSiblings(
+  memoryKeys: ArrayLike<number | MemoryKey>,
+  scores: ArrayLike<number>,
+  share: number,
+): Float64Array {
+  const best = new Map<number | MemoryKey, number>();
+  for (let at = 0; at < memoryKeys.length; at++) {
+    const memoryKey = memoryKeys[at] ?? 0;
+    const score = scores[at] ?? Number.NaN;
     if (score > (best.get(memoryKey) ?? Number.NEGATIVE_INFINITY)) best.set(memoryKey, score);
   }
-  return memoryKeys.map((memoryKey, position) => {
-    const score = scores[position] ?? Number.NaN;
-    return score + share * ((best.get(memoryKey) ?? score) - score);
-  });
+  const boosted = new Float64Array(scores.length);
+  for (let at = 0; at < boosted.length; at++) {
+    const score = scores[at] ?? Number.NaN;
+    boosted[at] = score + share * ((best.get(memoryKeys[at] ?? 0) ?? score) - score);
+  }
+  return boosted;
 }
 
 /** The candidates whose vectors are compared to find neighbours; none if the mode does not use them. */
@@ -124,7 +133,7 @@ export function preferNeighbours(
  */
 function boostNeighbours(
   candidates: readonly Candidate[],
-  scores: readonly number[],
+  scores: ArrayLike<number>,
   mode: Mode,
   graph: GraphScores,
 ): Candidate[] {
@@ -195,16 +204,62 @@ function medianOf(values: readonly number[]): number {
 }
 
 /** Ranks of `scores`, 1 for the highest. Equal scores keep their order; NaN ranks last. */
-export function ranksOf(scores: ArrayLike<number>): number[] {
-  const comparable = Array.from(scores, (score) => (Number.isNaN(score) ? Number.NEGATIVE_INFINITY : score));
-  const order = [...comparable.keys()].sort(
-    (left, right) => descending(comparable[left] ?? 0, comparable[right] ?? 0) || left - right,
-  );
-  const ranks = new Array<number>(scores.length).fill(0);
-  order.forEach((position, place) => {
-    ranks[position] = place + 1;
-  });
+export function ranksOf(scores: ArrayLike<number>): Uint32Array {
+  const negated = negatedScores(scores);
+  const sorted = negated.toSorted();
+  const ranks = new Uint32Array(sorted.length);
+  const equalBefore = new Uint32Array(sorted.length);
+  for (let at = 0; at < ranks.length; at++) {
+    const first = firstAtLeast(sorted, negated[at] ?? 0);
+    const before = equalBefore[first] ?? 0;
+    equalBefore[first] = before + 1;
+    ranks[at] = first + before + 1;
+  }
   return ranks;
+}
+
+/**
+ * The scores with the opposite sign, NaN as infinity, so that the best come first when they are sorted as numbers. That
+ * is faster than to sort with a comparator.
+ */
+function negatedScores(scores: ArrayLike<number>): Float64Array {
+  // a loop, because `Float64Array.from` with a function takes ten times as long
+  const negated = new Float64Array(scores.length);
+  for (let at = 0; at < negated.length; at++) {
+    const score = scores[at] ?? Number.NaN;
+    negated[at] = Number.isNaN(score) ? Number.POSITIVE_INFINITY : -score;
+  }
+  return negated;
+}
+
+/** Index of the first element of an ascending array that is not below `value`; the length if there is none. */
+function firstAtLeast(sorted: Float64Array, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The positions of the `count` highest scores, and of those that equal the lowest of them, in ascending order. */
+function bestPositions(scores: Float64Array, count: number): number[] {
+  const negated = negatedScores(scores);
+  const worst = negated.toSorted()[Math.min(count, negated.length) - 1] ?? Number.POSITIVE_INFINITY;
+  const positions: number[] = [];
+  for (let at = 0; at < negated.length; at++) if ((negated[at] ?? 0) <= worst) positions.push(at);
+  return positions;
+}
+
+/** Keys as numbers, which are compared and looked up faster than bigints. Equal keys give equal numbers. */
+function numbersOf(keys: BigUint64Array): Float64Array {
+  const halves = new Uint32Array(keys.buffer, keys.byteOffset, 2 * keys.length);
+  const numbers = new Float64Array(keys.length);
+  // keys are below 2^53, because they are counted up from 1
+  for (let at = 0; at < keys.length; at++) numbers[at] = (halves[2 * at] ?? 0) + (halves[2 * at + 1] ?? 0) * 2 ** 32;
+  return numbers;
 }
 
 /** The hits that are not in the pool, in the order of the hits. */
@@ -217,20 +272,19 @@ export function hitsOutsidePool(
   return { chunkKeys: hits.chunkKeys.filter(isNew), memoryKeys: hits.memoryKeys.filter(isNew) };
 }
 
-/** Concatenates two pools that have no passage in common. */
+/** Concatenates two pools that have no passage in common. Either both have text scores or none. */
 export function mergePools(first: Pool, second: Pool): Pool {
-  const length = first.chunkKeys.length;
-  const merged = {
-    chunkKeys: new BigUint64Array(length + second.chunkKeys.length),
-    memoryKeys: new BigUint64Array(length + second.chunkKeys.length),
-    cosines: new Float32Array(length + second.chunkKeys.length),
-  };
-  for (const [offset, { chunkKeys, memoryKeys, cosines }] of [[0, first] as const, [length, second] as const]) {
-    merged.chunkKeys.set(chunkKeys, offset);
-    merged.memoryKeys.set(memoryKeys, offset);
-    merged.cosines.set(cosines, offset);
+  const chunkKeys = new BigUint64Array(first.chunkKeys.length + second.chunkKeys.length);
+  const memoryKeys = new BigUint64Array(chunkKeys.length);
+  const cosines = new Float32Array(chunkKeys.length);
+  const textScores = first.textScores === null ? null : new Float32Array(chunkKeys.length);
+  for (const [offset, pool] of [[0, first] as const, [first.chunkKeys.length, second] as const]) {
+    chunkKeys.set(pool.chunkKeys, offset);
+    memoryKeys.set(pool.memoryKeys, offset);
+    cosines.set(pool.cosines, offset);
+    if (pool.textScores !== null) textScores?.set(pool.textScores, offset);
   }
-  return merged;
+  return { chunkKeys, memoryKeys, cosines, textScores };
 }
 
 /**
@@ -241,29 +295,21 @@ export function mergePools(first: Pool, second: Pool): Pool {
  * fusion .715, weighted sum .740; docs/measurements.md).
  *
  * A passage with an unknown cosine gets 0 for it and has no vector signal.
- * @param textScores BM25 score (0..1) per passage of the pool; null if full text is not used.
+ * @param count number of passages to return at most; the others only count in the ranks of the signals
  */
 export function rankByHybridScore(
   pool: Pool,
-  textScores: Float32Array | null,
   mode: Mode,
   graph: GraphScores = NO_GRAPH,
+  count = Number.POSITIVE_INFINITY,
 ): Candidate[] {
+  const { textScores } = pool;
+  const boosted = boostSiblings(numbersOf(pool.memoryKeys), hybridScores(pool, mode, graph), mode.siblingBoost);
   const vectorRanks = ranksOf(pool.cosines);
-  const textWeight = mode.textWeight * graphDamping(graph, mode);
   const textRanks = textScores === null ? null : ranksOf(textScores);
-  const chunkKeys = Array.from(pool.chunkKeys) as ChunkKey[];
-  const memoryKeys = Array.from(pool.memoryKeys) as MemoryKey[];
-  const scores = chunkKeys.map((chunkKey, position) => {
-    const cosine = pool.cosines[position] ?? Number.NaN;
-    const vectorPart = Number.isNaN(cosine)
-      ? 0
-      : mode.vectorWeight * cosine + (1 - mode.vectorWeight) * mode.typicalCosine;
-    const graphScore = graph.signals.get(chunkKey)?.score ?? 0;
-    return vectorPart + textWeight * (textScores?.[position] ?? 0) + mode.graphWeight * graphScore;
-  });
-  const boosted = boostSiblings(memoryKeys, scores, mode.siblingBoost);
-  const candidates = chunkKeys.map((chunkKey, position): Candidate => {
+  const candidates = bestPositions(boosted, count).map((position): Candidate => {
+    const chunkKey = pool.chunkKeys[position] as ChunkKey;
+    const memoryKey = pool.memoryKeys[position] as MemoryKey;
     const signals: { -readonly [Name in keyof Signals]: Signals[Name] } = {};
     const cosine = pool.cosines[position] ?? Number.NaN;
     if (!Number.isNaN(cosine)) signals.vector = { rank: vectorRanks[position] ?? 0, score: cosine };
@@ -271,9 +317,23 @@ export function rankByHybridScore(
     const graphSignal = graph.signals.get(chunkKey);
     if (graphSignal !== undefined) signals.graph = graphSignal;
     const hybridScore = boosted[position] ?? 0;
-    return { chunkKey, memoryKey: memoryKeys[position] as MemoryKey, signals, hybridScore, finalScore: hybridScore };
+    return { chunkKey, memoryKey, signals, hybridScore, finalScore: hybridScore };
   });
-  return sortByFinalScore(candidates);
+  return sortByFinalScore(candidates).slice(0, count);
+}
+
+/** The hybrid scores of the pool, without the sibling boost. */
+function hybridScores({ chunkKeys, cosines, textScores }: Pool, mode: Mode, graph: GraphScores): Float64Array {
+  const { vectorWeight, typicalCosine, graphWeight } = mode;
+  const textWeight = mode.textWeight * graphDamping(graph, mode);
+  const scores = new Float64Array(cosines.length);
+  for (let at = 0; at < scores.length; at++) {
+    const cosine = cosines[at] ?? Number.NaN;
+    const vectorPart = Number.isNaN(cosine) ? 0 : vectorWeight * cosine + (1 - vectorWeight) * typicalCosine;
+    const graphScore = graph.signals.size === 0 ? 0 : (graph.signals.get(chunkKeys[at] ?? 0n)?.score ?? 0);
+    scores[at] = vectorPart + textWeight * (textScores?.[at] ?? 0) + graphWeight * graphScore;
+  }
+  return scores;
 }
 
 /**
@@ -356,7 +416,7 @@ export function calibrate(
 
 /** Sorts candidates, best first. Equal scores are ordered by vector rank; candidates without a cosine come last. */
 export function sortByFinalScore(candidates: Candidate[]): Candidate[] {
-  const place = ({ signals }: Candidate) => signals.vector?.rank ?? candidates.length + 1;
+  const place = ({ signals }: Candidate) => signals.vector?.rank ?? Number.MAX_SAFE_INTEGER;
   return candidates.sort((left, right) => descending(left.finalScore, right.finalScore) || place(left) - place(right));
 }
 

@@ -4,7 +4,7 @@
 import type { Hits } from "../ports/chunk-index.ts";
 import type { Embedder } from "../ports/models.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
-import { SURE_GRAPH_CANDIDATES, SURE_GRAPH_CERTAINTY } from "./modes.ts";
+import { NEIGHBOUR_CANDIDATES, SURE_GRAPH_CANDIDATES, SURE_GRAPH_CERTAINTY } from "./modes.ts";
 import type { Pool } from "./rank.ts";
 import {
   type Candidate,
@@ -20,6 +20,9 @@ import type { Search, SearchRequest } from "./request.ts";
 
 /** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
 const SPARE_CANDIDATES = 10;
+
+/** Minimum number of candidates that are kept; the later steps use at most as many, unless a request asks for more. */
+const CANDIDATES_MIN = NEIGHBOUR_CANDIDATES;
 
 const NO_HITS: Hits = {
   chunkKeys: new BigUint64Array(),
@@ -53,7 +56,7 @@ export function startEmbedding(embedder: Embedder, { query, signal }: SearchRequ
 
 /** Collects candidates from all searches that the mode uses. */
 export async function recall(running: Search, embedding: StartedEmbedding): Promise<Recalled> {
-  const { request, mode, index, embedder, within, watch } = running;
+  const { request, mode, index, within, watch } = running;
   const limit = request.limit + SPARE_CANDIDATES;
   const usesText = mode.textWeight > 0;
   const usesGraph = mode.usesGraph || request.includeGraph;
@@ -69,55 +72,67 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   const vector = (await embedding.vector)();
   watch.lap("embed", 1);
 
-  const near = await index.searchVectors(embedder.fingerprint, vector, within, Math.max(mode.vectorCandidates, limit));
-  let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
-  watch.lap("vector", near.chunkKeys.length);
-
-  let sureWalk: GraphWalk | null = null;
-  if (earlyWalk !== null) {
-    const walk = (await earlyWalk)();
-    if (walk.certainty >= SURE_GRAPH_CERTAINTY) {
-      sureWalk = walk;
-      pool = await withHits(running, vector, pool, walk.hits);
-    }
-    watch.lap("graph", sureWalk?.signals.size ?? 0);
-  }
-  let textScores: Float32Array | null = null;
+  let textHits: Hits | null = null;
   if (usesText) {
-    const hits = textSearch === null ? NO_HITS : (await textSearch)();
-    [pool, textScores] = await withTextScores(running, vector, pool, hits);
-    watch.lap("text", textScores.length);
+    textHits = textSearch === null ? NO_HITS : (await textSearch)();
+    watch.lap("text", textHits.chunkKeys.length);
   }
-  let candidates: readonly Candidate[] = rankByHybridScore(pool, textScores, mode, sureWalk ?? NO_GRAPH);
-  let walk = sureWalk;
+  let pool = await searchPool(running, vector, textHits, Math.max(mode.vectorCandidates, limit));
+  watch.lap("vector", pool.chunkKeys.length);
+
+  let walk: GraphWalk | null = null;
+  if (earlyWalk !== null) {
+    const early = (await earlyWalk)();
+    if (early.certainty >= SURE_GRAPH_CERTAINTY) {
+      walk = early;
+      pool = await withGraphHits(running, vector, pool, walk);
+    }
+    watch.lap("graph", walk?.signals.size ?? 0);
+  }
+  const count = Math.max(CANDIDATES_MIN, limit);
+  let candidates: readonly Candidate[] = rankByHybridScore(pool, mode, walk ?? NO_GRAPH, count);
   if (usesGraph) {
     walk = await walkGraph(running, candidates, Math.max(mode.graphCandidates, limit));
-    candidates = await withGraph(running, { vector, pool, textScores, candidates }, walk);
+    if (walk.certainty > 0) {
+      pool = await withGraphHits(running, vector, pool, walk);
+      candidates = rankByHybridScore(pool, mode, walk, count);
+    }
+    watch.lap("graph", walk.signals.size);
   }
   candidates = await compareCandidates(running, candidates, walk);
   watch.lap("fuse", candidates.length);
   return { candidates, walk, usesText };
 }
 
-/**
- * Adds the hits of full-text search to the pool. Returns it with the text score of each of its passages. Hits have
- * their scores already, so only the other passages are scored, while the cosine similarities of the hits are computed.
- */
-async function withTextScores(
-  running: Search,
+/** The hits of vector search, together with the hits of full-text search if the mode uses them. */
+async function searchPool(
+  { request, index, embedder, within }: Search,
+  vector: Float32Array,
+  textHits: Hits | null,
+  limit: number,
+): Promise<Pool> {
+  const { fingerprint } = embedder;
+  if (textHits !== null) {
+    return index.searchHybrid({ text: request.query, fingerprint, vector }, textHits, within, limit);
+  }
+  const { chunkKeys, memoryKeys, scores } = await index.searchVectors(fingerprint, vector, within, limit);
+  return { chunkKeys, memoryKeys, cosines: scores, textScores: null };
+}
+
+/** Adds the passages that graph search found to the pool, with the same kinds of scores as the other passages. */
+async function withGraphHits(
+  { request, index, embedder }: Search,
   vector: Float32Array,
   pool: Pool,
-  hits: Hits,
-): Promise<readonly [Pool, Float32Array]> {
-  const known = new Map<bigint, number>(hits.chunkKeys.entries().map(([at, key]) => [key, hits.scores[at] ?? 0]));
-  const others = pool.chunkKeys.filter((key) => !known.has(key));
-  const [merged, scores] = await Promise.all([
-    withHits(running, vector, pool, hits),
-    others.length === 0 ? new Float32Array() : running.index.scoreText(running.request.query, others),
+  { hits }: GraphWalk,
+): Promise<Pool> {
+  const added = hitsOutsidePool(pool, hits);
+  if (added.chunkKeys.length === 0) return pool;
+  const [cosines, textScores] = await Promise.all([
+    index.scoreVectors(embedder.fingerprint, vector, added),
+    pool.textScores === null ? null : index.scoreText(request.query, added.chunkKeys),
   ]);
-  let scored = 0;
-  // the others are in the order of the pool
-  return [merged, Float32Array.from(merged.chunkKeys, (key) => known.get(key) ?? scores[scored++] ?? 0)];
+  return mergePools(pool, { ...added, cosines, textScores });
 }
 
 /** Finds the neighbours of the best candidates and applies the neighbour boost, if the mode uses it. */
@@ -133,46 +148,6 @@ async function compareCandidates(
     memoryKeys: BigUint64Array.from(compared, ({ memoryKey }) => memoryKey),
   });
   return preferNeighbours(withNeighbours(candidates, similarities, mode), mode, walk ?? NO_GRAPH);
-}
-
-/** Adds the passages that graph search found to the candidates, and orders them again with the graph scores. */
-async function withGraph(
-  running: Search,
-  found: {
-    readonly vector: Float32Array;
-    readonly pool: Pool;
-    readonly textScores: Float32Array | null;
-    readonly candidates: readonly Candidate[];
-  },
-  walk: GraphWalk,
-): Promise<readonly Candidate[]> {
-  const { request, mode, index, watch } = running;
-  const pool = await withHits(running, found.vector, found.pool, walk.hits);
-  let { textScores, candidates } = found;
-  if (walk.certainty > 0) {
-    if (textScores !== null && pool !== found.pool) {
-      const added = await index.scoreText(request.query, pool.chunkKeys.subarray(found.pool.chunkKeys.length));
-      textScores = Float32Array.of(...textScores, ...added);
-    }
-    candidates = rankByHybridScore(pool, textScores, mode, walk);
-  }
-  watch.lap("graph", walk.signals.size);
-  return candidates;
-}
-
-/**
- * Adds the hits of another search leg to the pool, each with its cosine similarity. Returns the same pool if it already
- * contains all hits.
- */
-async function withHits(
-  { index, embedder }: Search,
-  vector: Float32Array,
-  pool: Pool,
-  hits: Pick<Pool, "chunkKeys" | "memoryKeys">,
-): Promise<Pool> {
-  const added = hitsOutsidePool(pool, hits);
-  if (added.chunkKeys.length === 0) return pool;
-  return mergePools(pool, { ...added, cosines: await index.scoreVectors(embedder.fingerprint, vector, added) });
 }
 
 /**

@@ -175,7 +175,7 @@ describe("explain", () => {
       mode: "balanced",
       admissible: expect.any(Number),
       asOf: expect.any(String),
-      stages: ["filter", "queue", "embed", "vector", "graph", "text", "fuse", "hydrate", "rerank"].map((name) => ({
+      stages: ["filter", "queue", "embed", "text", "vector", "graph", "fuse", "hydrate", "rerank"].map((name) => ({
         name,
         ms: expect.any(Number),
         candidates: expect.any(Number),
@@ -209,7 +209,7 @@ describe("explain", () => {
     const { body } = await search({ query: "spare key", explain: true, mode: "precise", limit: 40 });
     expect(body.explain.mode).toBe("precise");
     const names: string[] = body.explain.stages.map((stage: { name: string }) => stage.name);
-    expect(names).toEqual(["filter", "queue", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"]);
+    expect(names).toEqual(["filter", "queue", "embed", "text", "vector", "graph", "fuse", "hydrate", "rerank"]);
     expect(body.results.length).toBe(40);
     const read = body.results.filter((result: Explained) => result.explain.signals.rerank !== undefined);
     expect(read).toHaveLength(30);

@@ -416,6 +416,48 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect([b, d]).toEqual([0, 0]);
       });
 
+      test("searchHybrid completes a vector search with the hits of a full-text search, and scores all by both", async () => {
+        const vector = unitVector(seeded(SEED + 1));
+        const query = { text: "heron", fingerprint: MODEL.fingerprint, vector };
+        const textHits = await project.searchText(query.text, await all(), 10);
+        for (const limit of [1, 2, 3, 10]) {
+          const near = await project.searchVectors(query.fingerprint, vector, await all(), limit);
+          const found = await project.searchHybrid(query, textHits, await all(), limit);
+          const others = textHits.chunkKeys.filter((chunkKey) => !near.chunkKeys.includes(chunkKey));
+          expect([...found.chunkKeys]).toEqual([...near.chunkKeys, ...others]);
+          expect([...found.cosines]).toEqual([...(await project.scoreVectors(query.fingerprint, vector, found))]);
+          expect([...found.textScores]).toEqual([...(await project.scoreText(query.text, found.chunkKeys))]);
+          const memoryOf = new Map(
+            [near, textHits].flatMap((hits) => [...hits.chunkKeys].map((each, at) => [each, hits.memoryKeys[at]])),
+          );
+          expect([...found.memoryKeys]).toEqual([...found.chunkKeys].map((each) => memoryOf.get(each) ?? 0n));
+        }
+      });
+
+      test("searchHybrid keeps to its set, and works without hits of full text", async () => {
+        const vector = unitVector(seeded(SEED + 1));
+        const query = { text: "zebra", fingerprint: MODEL.fingerprint, vector };
+        const noHits = await project.searchText(query.text, await all(), 10);
+        await project.show([visible(1, { userKey: 7n as UserKey })]);
+        const found = await project.searchHybrid(query, noHits, await project.admit(7n as UserKey, 1), 10);
+        expect([[...found.memoryKeys], [...found.textScores]]).toEqual([[1n], [0]]);
+        expect(found.cosines[0]).toBeGreaterThanOrEqual(-1);
+      });
+
+      test("searchHybrid gives a passage that was removed meanwhile no cosine, and refuses other models", async () => {
+        const vector = unitVector(seeded(SEED + 1));
+        const query = { text: "heron", fingerprint: MODEL.fingerprint, vector };
+        const textHits = await project.searchText(query.text, await all(), 10);
+        await project.retract([2n as MemoryKey]);
+        const found = await project.searchHybrid(query, textHits, await all(), 1);
+        const at = found.memoryKeys.indexOf(2n);
+        expect([found.cosines[at], found.textScores[at]]).toEqual([Number.NaN, expect.any(Number)]);
+        const ofOther = { ...query, fingerprint: "another model" };
+        expect(await errorOf(async () => project.searchHybrid(ofOther, textHits, await all(), 1))).toBeInstanceOf(
+          OtherModel,
+        );
+      });
+
       test("accepts any text as a query and as a passage", async () => {
         const texts = ["", " ", "\0", "\ud800 lone", '"quoted" AND (x OR -y)', "ไทย 中文 हिन्दी 🙂", "a".repeat(20_000)];
         await publish({ 9: texts });

@@ -15,6 +15,8 @@ import {
   type GraphOptions,
   type GraphPath,
   type Hits,
+  type HybridHits,
+  type HybridQuery,
   type IndexFinding,
   type IndexModel,
   type IndexModels,
@@ -518,6 +520,20 @@ export class InMemoryProjectIndex implements ProjectIndex {
         limit,
       ),
     );
+  }
+
+  async searchHybrid(
+    { text, fingerprint, vector }: HybridQuery,
+    textHits: Hits,
+    within: AdmissibleSet,
+    limit: number,
+  ): Promise<HybridHits> {
+    const near = await this.searchVectors(fingerprint, vector, within, limit);
+    const isFar = (_: bigint, at: number) => !near.chunkKeys.includes(textHits.chunkKeys[at] ?? 0n);
+    const chunkKeys = BigUint64Array.of(...near.chunkKeys, ...textHits.chunkKeys.filter(isFar));
+    const memoryKeys = BigUint64Array.of(...near.memoryKeys, ...textHits.memoryKeys.filter(isFar));
+    const cosines = await this.scoreVectors(fingerprint, vector, { chunkKeys, memoryKeys });
+    return { chunkKeys, memoryKeys, cosines, textScores: await this.scoreText(text, chunkKeys) };
   }
 
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {

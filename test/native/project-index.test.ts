@@ -425,6 +425,13 @@ describe("refusals", () => {
         "similarities to a zero vector",
         () => index.scoreVectors(FINGERPRINT, new Float32Array(DIMENSIONS), keys(), keys()),
       ],
+      [
+        "text hits without their memories",
+        () => {
+          const textHits = { chunkKeys: keys(1n, 2n), memoryKeys: keys(1n), scores: Float32Array.of(0.5, 0.25) };
+          return index.searchHybrid({ fingerprint: FINGERPRINT, vector: query }, "kite", textHits, within, 10);
+        },
+      ],
       ["chunks to compare without their memories", () => index.compareVectors(keys(1n, 2n), keys(1n))],
       [
         "too many chunks to compare",

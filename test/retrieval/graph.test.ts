@@ -144,8 +144,8 @@ describe("hybrid", () => {
 });
 
 describe("languages that the models do not support", () => {
-  const withoutGraph: StageRecord["name"][] = ["filter", "queue", "embed", "vector", "text", "fuse", "hydrate"];
-  const expected = { fast: withoutGraph, balanced: withoutGraph.toSpliced(4, 0, "graph") };
+  const withoutGraph: StageRecord["name"][] = ["filter", "queue", "embed", "text", "vector", "fuse", "hydrate"];
+  const expected = { fast: withoutGraph, balanced: withoutGraph.toSpliced(5, 0, "graph") };
 
   test("use full text in every mode, and `explain` shows it", async () => {
     await storeIn(harness, { content: "红色的风筝在天上飞。" }, ...fillers(40));

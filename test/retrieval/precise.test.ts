@@ -42,9 +42,8 @@ describe("hybrid", () => {
       const { results, stages } = await searchIn(harness, { mode: "hybrid", includeGraph, limit: 30 }, unused);
       expect(results).toHaveLength(MODES.balanced.rerankDepth + 6);
       expect(results.some(({ signals }) => signals.rerank !== undefined)).toBe(false);
-      const legs = includeGraph ? (["text", "graph"] as const) : (["graph", "text"] as const);
       expect(stages.map(({ name }) => name)).toEqual(
-        ["filter", "queue", "embed", "vector", ...legs, "fuse", "hydrate"], // in the order of their end
+        ["filter", "queue", "embed", "text", "vector", "graph", "fuse", "hydrate"], // in the order of their end
       );
     }
   });
@@ -172,7 +171,7 @@ describe("the graph", () => {
     const stages = async (request: Parameters<typeof searchIn>[1]) => (await searchIn(harness, request)).stages;
     const precise = await stages({ mode: "precise" });
     expect(precise.map(({ name }) => name)).toEqual(
-      ["filter", "queue", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"], // in the order of their end
+      ["filter", "queue", "embed", "text", "vector", "graph", "fuse", "hydrate", "rerank"], // in the order of their end
     );
     expect(precise.map(({ candidates }) => candidates)).toEqual([1, 1, 1, 1, 1, 0, 1, 1, 1]);
     const names = async (request: Parameters<typeof searchIn>[1]) => (await stages(request)).map(({ name }) => name);

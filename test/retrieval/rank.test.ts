@@ -40,14 +40,15 @@ const balanced = modeFor("balanced", tuning);
 const precise = modeFor("precise", tuning);
 
 /**
- * A pool of passages with these cosines. Chunk keys start at `firstKey`; each memory key is 100 greater than the chunk
- * key.
+ * A pool of passages with these cosines and BM25 scores. Chunk keys start at `firstKey`; each memory key is 100 greater
+ * than the chunk key.
  */
-function hits(cosines: readonly number[], firstKey = 1): Pool {
+function hits(cosines: readonly number[], textScores: ArrayLike<number> | null = null, firstKey = 1): Pool {
   return {
     chunkKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + firstKey)),
     memoryKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + firstKey + 100)),
     cosines: Float32Array.from(cosines),
+    textScores: textScores === null ? null : Float32Array.from(textScores),
   };
 }
 
@@ -96,7 +97,7 @@ describe("boostSiblings", () => {
 
   test("adds the share of the distance to the memory's best passage; nothing for a single passage", () => {
     const boosted = boostSiblings(of(1, 2, 1, 1), [0.9, 0.8, 0.4, -0.1], 0.2);
-    expect(boosted).toEqual([0.9, 0.8, expect.closeTo(0.5), expect.closeTo(0.1)]);
+    expect([...boosted]).toEqual([0.9, 0.8, expect.closeTo(0.5), expect.closeTo(0.1)]);
   });
 
   test("keeps the order within a memory and lowers no score, in any list", () => {
@@ -121,8 +122,9 @@ describe("boostSiblings", () => {
       chunkKeys: BigUint64Array.of(1n, 2n, 3n),
       memoryKeys: BigUint64Array.of(101n, 102n, 101n),
       cosines: Float32Array.of(0.9, 0.5, 0.45),
+      textScores: null,
     };
-    const stage = rankByHybridScore(pool, null, balanced);
+    const stage = rankByHybridScore(pool, balanced);
     expect(keys(stage)).toEqual([1, 3, 2]);
     expect(stage[1]?.finalScore).toBeCloseTo(0.45 + balanced.siblingBoost * 0.45);
     // Without the second boost, the third passage would now be last: .54 - .4 * .25 is less than the .5 of the second
@@ -236,7 +238,7 @@ describe("graph scores", () => {
   });
 
   test("raise linked passages by the graph weight and add a signal; other passages keep their score", () => {
-    const found = rankByHybridScore(hits([0.6, 0.5]), null, balanced, graph(1, [2, 0.4]));
+    const found = rankByHybridScore(hits([0.6, 0.5]), balanced, graph(1, [2, 0.4]));
     expect(keys(found)).toEqual([2, 1]);
     expect(found[0]?.finalScore).toBeCloseTo(0.5 + balanced.graphWeight * 0.4);
     expect(found.map(({ signals }) => signals.graph)).toEqual([{ rank: 1, score: expect.closeTo(0.4) }, undefined]);
@@ -246,7 +248,7 @@ describe("graph scores", () => {
   test("reduce the text weight with graph certainty, except for unsupported languages", () => {
     const words = Float32Array.of(0.5);
     const finalAt = (certainty: number, mode = balanced) =>
-      rankByHybridScore(hits([0]), words, mode, graph(certainty))[0]?.finalScore ?? 0;
+      rankByHybridScore(hits([0], words), mode, graph(certainty))[0]?.finalScore ?? 0;
     for (const certainty of [0, 0.5, 1]) {
       const share = 1 - balanced.graphCertaintyDamping * certainty;
       expect(finalAt(certainty)).toBeCloseTo(balanced.textWeight * 0.5 * share);
@@ -287,28 +289,46 @@ describe("squashLogit", () => {
 
 describe("ranksOf", () => {
   test("ranks from 1, best first; equal scores keep their order", () => {
-    expect(ranksOf([0.1, 0.9, 0.5])).toEqual([3, 1, 2]);
-    expect(ranksOf([5, 5, 7, 5])).toEqual([2, 3, 1, 4]);
-    expect(ranksOf([])).toEqual([]);
+    expect([...ranksOf([0.1, 0.9, 0.5])]).toEqual([3, 1, 2]);
+    expect([...ranksOf([5, 5, 7, 5])]).toEqual([2, 3, 1, 4]);
+    expect([...ranksOf([])]).toEqual([]);
   });
 
   test("ranks NaN last", () => {
-    expect(ranksOf([Number.NaN, -1, Number.NaN, 0])).toEqual([3, 2, 4, 1]);
+    expect([...ranksOf([Number.NaN, -1, Number.NaN, 0])]).toEqual([3, 2, 4, 1]);
+    expect([...ranksOf([Number.NEGATIVE_INFINITY, Number.NaN, Number.POSITIVE_INFINITY])]).toEqual([2, 3, 1]);
+  });
+
+  test("counts the better scores, and the equal ones before, in any list", () => {
+    const random = seeded(SEED);
+    for (let round = 0; round < ROUNDS; round++) {
+      const scores = Array.from({ length: Math.floor(random() * 40) }, () => Math.floor(random() * 9) / 4 - 1);
+      const expected = scores.map(
+        (score, at) => 1 + scores.filter((other, before) => other > score || (other === score && before < at)).length,
+      );
+      expect([...ranksOf(scores)]).toEqual(expected);
+      expect([...ranksOf(Float32Array.from(scores))]).toEqual(expected);
+    }
   });
 });
 
 describe("pools", () => {
   test("of two legs contain a common passage once, and keep the order of the others", () => {
     const near = hits([0.9, 0.8, 0.7]);
-    const added = hitsOutsidePool(near, hits([0, 0, 0, 0], 2));
+    const added = hitsOutsidePool(near, hits([0, 0, 0, 0], null, 2));
     expect([[...added.chunkKeys], [...added.memoryKeys]]).toEqual([
       [4n, 5n],
       [104n, 105n],
     ]);
-    const joined = mergePools(near, { ...added, cosines: Float32Array.of(0.1, 0.2) });
+    const joined = mergePools(near, { ...added, cosines: Float32Array.of(0.1, 0.2), textScores: null });
     expect([...joined.chunkKeys]).toEqual([1n, 2n, 3n, 4n, 5n]);
     expect([...joined.memoryKeys]).toEqual([101n, 102n, 103n, 104n, 105n]);
     expect([...joined.cosines].map((cosine) => Number(cosine.toFixed(1)))).toEqual([0.9, 0.8, 0.7, 0.1, 0.2]);
+  });
+
+  test("keep text scores", () => {
+    const joined = mergePools(hits([0.5], [0.25]), hits([0.75, 1], [0.5, 0.125], 2));
+    expect([...(joined.textScores ?? [])]).toEqual([0.25, 0.5, 0.125]);
   });
 
   test("do not change with an empty leg", () => {
@@ -321,14 +341,14 @@ describe("pools", () => {
 
 describe("rankByHybridScore", () => {
   test("without full text, the score is the cosine, and the only signal is vector", () => {
-    const found = rankByHybridScore(hits([0.9, 0.4]), null, fast);
+    const found = rankByHybridScore(hits([0.9, 0.4]), fast);
     expect(keys(found)).toEqual([1, 2]);
     expect(found[0]?.signals).toEqual({ vector: { rank: 1, score: expect.closeTo(0.9) } });
     expect(found[0]?.finalScore).toBeCloseTo(0.9);
   });
 
   test("a BM25 score raises a passage by the text weight", () => {
-    const found = rankByHybridScore(hits([0.6, 0.5, 0.4]), Float32Array.from([0, 0, 0.2]), balanced);
+    const found = rankByHybridScore(hits([0.6, 0.5, 0.4], [0, 0, 0.2]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
     expect(found.map(({ finalScore }) => finalScore)).toEqual(
       [0.4 + balanced.textWeight * 0.2, 0.6, 0.5].map((score) => expect.closeTo(score)),
@@ -340,13 +360,11 @@ describe("rankByHybridScore", () => {
   });
 
   test("equal scores are ordered by vector rank", () => {
-    expect(keys(rankByHybridScore(hits([0.5, 0.5, 0.5]), Float32Array.from([0.1, 0.1, 0.1]), balanced))).toEqual([
-      1, 2, 3,
-    ]);
+    expect(keys(rankByHybridScore(hits([0.5, 0.5, 0.5], [0.1, 0.1, 0.1]), balanced))).toEqual([1, 2, 3]);
   });
 
   test("a passage without a cosine has its BM25 part only, and no vector signal", () => {
-    const found = rankByHybridScore(hits([Number.NaN, 0.2, 0.6]), Float32Array.from([0.2, 0, 0]), balanced);
+    const found = rankByHybridScore(hits([Number.NaN, 0.2, 0.6], [0.2, 0, 0]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
     expect(found[1]?.finalScore).toBeCloseTo(balanced.textWeight * 0.2);
     expect(found.map(({ signals }) => signals.vector?.rank)).toEqual([1, undefined, 2]);
@@ -354,26 +372,41 @@ describe("rankByHybridScore", () => {
 
   test("in an unsupported script, BM25 decides and the cosine breaks ties", () => {
     const unread = forUnsupportedLanguage(precise, tuning, false);
-    const ranked = rankByHybridScore(hits([0.9, 0.1, 0.5]), Float32Array.from([0, 0.5, 0.5]), unread);
+    const ranked = rankByHybridScore(hits([0.9, 0.1, 0.5], [0, 0.5, 0.5]), unread);
     expect(keys(ranked)).toEqual([3, 2, 1]);
     // Most of the real cosine is replaced by the typical one, so the score keeps its magnitude.
     expect(ranked[0]?.finalScore).toBeCloseTo(0.5 + unread.textWeight * 0.5, 3);
-    const read = rankByHybridScore(
-      hits([0.9, 0.1, 0.5]),
-      Float32Array.from([0, 0.3, 0.3]),
-      forUnsupportedLanguage(precise, tuning, true),
-    );
+    const read = rankByHybridScore(hits([0.9, 0.1, 0.5], [0, 0.3, 0.3]), forUnsupportedLanguage(precise, tuning, true));
     expect(keys(read)).toEqual([3, 1, 2]);
   });
 
   test("of equal scores, the one without a cosine comes last", () => {
-    expect(keys(rankByHybridScore(hits([Number.NaN, 0, Number.NaN]), new Float32Array(3), balanced))).toEqual([
-      2, 1, 3,
-    ]);
+    expect(keys(rankByHybridScore(hits([Number.NaN, 0, Number.NaN], [0, 0, 0]), balanced))).toEqual([2, 1, 3]);
   });
 
-  test("an empty pool gives an empty list", () =>
-    expect(rankByHybridScore(hits([]), new Float32Array(), balanced)).toEqual([]));
+  test("returns the best of the pool with the same ranks if only some are asked for", () => {
+    const random = seeded(SEED);
+    for (let round = 0; round < ROUNDS; round++) {
+      const cosines = Array.from({ length: Math.floor(random() * 40) }, () =>
+        random() < 0.1 ? Number.NaN : Math.floor(random() * 9) / 8,
+      );
+      const words = Float32Array.from(cosines, () => Math.floor(random() * 3) / 4);
+      const pool = {
+        ...hits(cosines, words),
+        memoryKeys: BigUint64Array.from(cosines, () => BigInt(Math.floor(random() * 9))),
+      };
+      const all = rankByHybridScore(pool, balanced);
+      const count = Math.floor(random() * 42);
+      expect(rankByHybridScore(pool, balanced, undefined, count)).toEqual(all.slice(0, count));
+    }
+  });
+
+  test("keeps memories apart whose keys differ only in the upper half", () => {
+    const pool = { ...hits([0.9, 0.5]), memoryKeys: BigUint64Array.of(7n, 7n + 2n ** 32n) };
+    expect(rankByHybridScore(pool, fast)[1]?.finalScore).toBeCloseTo(0.5);
+  });
+
+  test("an empty pool gives an empty list", () => expect(rankByHybridScore(hits([], []), balanced)).toEqual([]));
 });
 
 describe("blendRerank", () => {
@@ -492,7 +525,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   test("the stages neither lose nor invent candidates, and each signal's ranks are 1..n", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
-      const fused = rankByHybridScore(hits(cosines), words, balanced);
+      const fused = rankByHybridScore(hits(cosines, words), balanced);
       const blended = blendRerank(fused, logits, balanced);
       const all = cosines.map((_, at) => at + 1);
       for (const list of [fused, blended]) expect(keys(list).sort((left, right) => left - right)).toEqual(all);
@@ -507,7 +540,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   test("hybrid scores and the reranked head are sorted, with ties by vector rank", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
-      const fused = rankByHybridScore(hits(cosines), words, balanced);
+      const fused = rankByHybridScore(hits(cosines, words), balanced);
       const head = blendRerank(fused, logits, balanced).slice(0, logits.length);
       for (const list of [fused, head]) {
         for (const [at, { finalScore, signals }] of list.entries()) {
@@ -527,7 +560,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
       const { cosines, words, logits } = pool();
       for (const mode of MODE_NAMES.map((name) => modeFor(name, tuning))) {
         const scores = calibrate(
-          blendRerank(rankByHybridScore(hits(cosines), words, mode), logits, mode),
+          blendRerank(rankByHybridScore(hits(cosines, words), mode), logits, mode),
           drawnCurve(),
           1 + below(1_000),
         );

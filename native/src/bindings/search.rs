@@ -11,8 +11,8 @@ use crate::bindings::conversions::or_null;
 use crate::bindings::index::NativeIndex;
 use crate::bindings::tasks::ToJs;
 use crate::error::Result;
-use crate::hit::Hit;
-use crate::project::Project;
+use crate::hit::{Hit, HybridHit};
+use crate::project::{HybridSearch, Project};
 use crate::text::index;
 
 /// Hits of a search as parallel arrays, best first.
@@ -21,6 +21,24 @@ pub struct Hits {
     pub chunk_keys: BigUint64Array,
     pub memory_keys: BigUint64Array,
     pub scores: Float32Array,
+}
+
+/// Hits of a hybrid search as parallel arrays.
+#[napi(object)]
+pub struct HybridHits {
+    pub chunk_keys: BigUint64Array,
+    pub memory_keys: BigUint64Array,
+    /// Cosine similarities to the query; NaN for a chunk without a vector.
+    pub cosines: Float32Array,
+    /// BM25 scores; 0 if no word matches.
+    pub text_scores: Float32Array,
+}
+
+/// A query as a unit vector (`[dimensions]`) of the model with this fingerprint.
+#[napi(object)]
+pub struct QueryVector {
+    pub fingerprint: String,
+    pub vector: Float32Array,
 }
 
 /// The part of a chunk that is stored for display.
@@ -64,6 +82,36 @@ impl NativeIndex {
     ) -> napi::Result<PromiseRaw<'env, Hits>> {
         let within = within.share();
         self.read(env, move |project| with_memories(project, project.search_text(&query, &within, limit as usize)?))
+    }
+
+    /// Hybrid search: a vector search like `searchVectors`, completed with the hits of `searchText` for the same query
+    /// and set. The chunks with the highest cosine similarity come first, then the other text hits in their order.
+    /// Every chunk has both scores. Runs at once if the vector search is short (`short_reads.rs`).
+    #[napi(catch_unwind)]
+    pub fn search_hybrid<'env>(
+        &self,
+        env: &'env Env,
+        query_vector: QueryVector,
+        query: String,
+        text_hits: Hits,
+        within: &NativeAdmissible,
+        limit: u32,
+    ) -> napi::Result<Either<HybridHits, PromiseRaw<'env, HybridHits>>> {
+        let QueryVector { fingerprint, vector } = query_vector;
+        let vector = vector.to_vec();
+        let (chunk_keys, memory_keys) = (text_hits.chunk_keys.to_vec(), text_hits.memory_keys.to_vec());
+        let (scores, within) = (text_hits.scores.to_vec(), within.share());
+        self.read_vectors(env, move |project| {
+            let search = HybridSearch {
+                fingerprint: &fingerprint,
+                vector: &vector,
+                query: &query,
+                text_chunk_keys: &chunk_keys,
+                text_memory_keys: &memory_keys,
+                text_scores: &scores,
+            };
+            project.search_hybrid(&search, &within, limit as usize)
+        })
     }
 
     /// Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
@@ -154,6 +202,18 @@ impl ToJs for HitsWithMemories {
             chunk_keys: self.hits.iter().map(|hit| hit.chunk_key).collect::<Vec<_>>().into(),
             memory_keys: self.memory_keys.into(),
             scores: self.hits.iter().map(|hit| hit.score).collect::<Vec<_>>().into(),
+        }
+    }
+}
+
+impl ToJs for Vec<HybridHit> {
+    type Js = HybridHits;
+    fn to_js(self) -> HybridHits {
+        HybridHits {
+            chunk_keys: self.iter().map(|hit| hit.chunk_key).collect::<Vec<_>>().into(),
+            memory_keys: self.iter().map(|hit| hit.memory_key).collect::<Vec<_>>().into(),
+            cosines: self.iter().map(|hit| hit.cosine).collect::<Vec<_>>().into(),
+            text_scores: self.iter().map(|hit| hit.text_score).collect::<Vec<_>>().into(),
         }
     }
 }

@@ -12,6 +12,8 @@ import type {
   GraphHits,
   GraphOptions,
   Hits,
+  HybridHits,
+  HybridQuery,
   IndexModel,
   IndexModels,
   IndexVerification,
@@ -320,6 +322,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#native.searchText(query, within, limit);
   }
 
+  searchHybrid(query: HybridQuery, textHits: Hits, within: AdmissibleSet, limit: number): Promise<HybridHits> {
+    return withOtherModel(() => this.#native.searchHybrid(query, query.text, textHits, within, limit));
+  }
+
   scoreVectors(fingerprint: string, vector: Float32Array, chunks: ChunkKeys): Promise<Float32Array> {
     const { chunkKeys, memoryKeys } = chunks;
     return withOtherModel(() => this.#native.scoreVectors(fingerprint, vector, chunkKeys, memoryKeys));
@@ -377,21 +383,15 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
-    const onDamaged = (damaged: number) => {
-      this.#parts.log.error({ projectId: this.#id, damaged }, "stored passages are damaged: run `mneme reindex`");
-      this.#parts.countDamaged?.(damaged);
-    };
-    return this.#parts.recentPassages.read(this.#id, chunkKeys, (missing) =>
-      storedPassages(this.#native, missing, onDamaged),
-    );
+    const reports = { ...this.#parts, projectId: this.#id };
+    return this.#parts.recentPassages.read(this.#id, chunkKeys, (keys) => storedPassages(this.#native, keys, reports));
   }
 
   models(): IndexModels {
     return this.#native.models();
   }
 
-  beginModel(model: IndexModel): Promise<void> {
-    const { fingerprint, dimensions } = model;
+  beginModel({ fingerprint, dimensions }: IndexModel): Promise<void> {
     return this.#native.beginModel({ fingerprint, dimensions });
   }
 

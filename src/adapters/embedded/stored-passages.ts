@@ -1,18 +1,27 @@
 // Reads passages from the text index.
 
-import type { ChunkKey } from "../../domain/ids.ts";
+import type { ChunkKey, ProjectId } from "../../domain/ids.ts";
+import type { Log } from "../../kit/log.ts";
 import type { Passage } from "../../ports/chunk-index.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { unpackPlace } from "./chunk-place.ts";
 
+/** What damaged passages are reported to. */
+export interface DamageReports {
+  readonly projectId: ProjectId;
+  readonly log: Log;
+  /** Called with the number of damaged passages. */
+  readonly countDamaged?: (passages: number) => void;
+}
+
 /**
  * The passages of chunks, in the order of the keys; null for a chunk that does not exist or whose passage is damaged.
- * Calls `onDamaged` with the number of damaged passages if there are any.
+ * Damaged passages are reported.
  */
 export async function storedPassages(
   native: NativeIndex,
   chunkKeys: BigUint64Array,
-  onDamaged: (damaged: number) => void,
+  { projectId, log, countDamaged }: DamageReports,
 ): Promise<readonly (Passage | null)[]> {
   const stored = await native.passages(chunkKeys);
   let damaged = 0;
@@ -22,6 +31,9 @@ export async function storedPassages(
     if (place === null) damaged += 1;
     return place === null ? null : { chunkKey: (chunkKeys[position] ?? 0n) as ChunkKey, text: passage.text, place };
   });
-  if (damaged > 0) onDamaged(damaged);
+  if (damaged > 0) {
+    log.error({ projectId, damaged }, "stored passages are damaged: run `mneme reindex`");
+    countDamaged?.(damaged);
+  }
   return passages;
 }

@@ -125,6 +125,16 @@ export interface Hits {
   readonly scores: Float32Array;
 }
 
+/** Hits of a hybrid search as parallel arrays. */
+export interface HybridHits {
+  readonly chunkKeys: BigUint64Array;
+  readonly memoryKeys: BigUint64Array;
+  /** Cosine similarities to the query; NaN for a chunk without a vector. */
+  readonly cosines: Float32Array;
+  /** BM25 scores; 0 if no word matches. */
+  readonly textScores: Float32Array;
+}
+
 /** The embedding models of a project. */
 export interface IndexModels {
   /** Model that searches use. */
@@ -428,6 +438,18 @@ export interface NativeIndex {
    */
   searchText(query: string, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
+   * Hybrid search: a vector search like `searchVectors`, completed with the hits of `searchText` for the same query
+   * and set. First come the chunks with the highest cosine similarity, then the other text hits in their order. Every
+   * chunk has both scores. Runs at once if the vector search is short (`short_reads.rs`).
+   */
+  searchHybrid(
+    queryVector: QueryVector,
+    query: string,
+    textHits: Hits,
+    within: NativeAdmissible,
+    limit: number,
+  ): HybridHits | Promise<HybridHits>;
+  /**
    * Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
    * does not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` if the vector's model, given
    * by its fingerprint, is not live.
@@ -532,6 +554,12 @@ export interface ProjectIndexStats {
 export interface PublishedMemories {
   readonly memoryKeys: BigUint64Array;
   readonly entities: readonly KnownEntities[];
+}
+
+/** A query as a unit vector (`[dimensions]`) of the model with this fingerprint. */
+export interface QueryVector {
+  readonly fingerprint: string;
+  readonly vector: Float32Array;
 }
 
 /** The part of a chunk that is stored for display. */

@@ -9,6 +9,7 @@ import type {
   GraphHits,
   GraphSearchOptions,
   Hits,
+  HybridHits,
   IndexModels,
   KnownEntities,
   MissingVectors,
@@ -19,6 +20,7 @@ import type {
   ProjectFiles,
   ProjectIndexOptions,
   ProjectIndexStats,
+  QueryVector,
   StoredPassage,
   VectorModel,
   VectorsOfModel,
@@ -221,6 +223,22 @@ export class ProjectIndex {
   /** Full-text search; scores are BM25 scores in 0..1, only above 0. `limit` is 1 to 2,000. */
   searchText(query: string, within: NativeAdmissible, limit: number): Promise<Hits> {
     return translatedAsync(() => this.#native.searchText(query, within, limit));
+  }
+
+  /**
+   * Hybrid search: a vector search, completed with the hits of a full-text search for the same query and set. The hits
+   * of `searchVectors` come first, then those of `textHits` that are not among them, in their order. All have both
+   * scores.
+   * @throws NativeError with code `other_model` if another model is live
+   */
+  searchHybrid(
+    queryVector: QueryVector,
+    query: string,
+    textHits: Hits,
+    within: NativeAdmissible,
+    limit: number,
+  ): Promise<HybridHits> {
+    return translatedAsync(() => this.#native.searchHybrid(queryVector, query, textHits, within, limit));
   }
 
   /**

@@ -21,7 +21,10 @@ export function queryLanguage(query: string): string | Promise<string> {
   const words = query.toLowerCase().match(/[\p{L}\p{M}']+/gu) ?? [];
   const letters = words.reduce((sum, word) => sum + word.length, 0);
   if (letters < LETTERS_MIN && !/[^\p{Script=Latin}\p{Script=Common}]/u.test(query)) return UNDETERMINED;
-  const functionWords = (language: string) => words.filter((word) => stopWordsOf(language).has(word)).length;
+  const functionWords = (language: string) => {
+    const stopWords = stopWordsOf(language);
+    return words.filter((word) => stopWords.has(word)).length;
+  };
   const english = functionWords("en");
   const isEnglish = english >= ENGLISH_SHARE_MIN * words.length;
   if (isEnglish && OTHER_LANGUAGES.every((language) => functionWords(language) < english)) return "en";

@@ -35,6 +35,7 @@ export function newestFirst(
     const each = found[place];
     return each === undefined || each.memory.userKey !== owner ? null : statementOf(candidate, each);
   });
+  if (statements.filter((statement) => statement !== null).length < 2) return candidates;
   const tense = askedTense(question.text, question.language);
   const pairs = contradictions({ text: question.text, language: question.language, tense }, statements);
   if (pairs.length === 0) return candidates;
