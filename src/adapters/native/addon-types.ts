@@ -439,8 +439,8 @@ export interface NativeIndex {
   searchText(query: string, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
    * Hybrid search: a vector search like `searchVectors`, completed with the hits of `searchText` for the same query
-   * and set. First come the chunks with the highest cosine similarity, then the other text hits in their order. Every
-   * chunk has both scores. Runs at once if the vector search is short (`short_reads.rs`).
+   * and set. The chunks with the highest cosine similarity come first, then the other text hits in their order.
+   * Every chunk has both scores. Runs at once if the vector search is short (`short_reads.rs`).
    */
   searchHybrid(
     queryVector: QueryVector,
