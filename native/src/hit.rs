@@ -20,7 +20,7 @@ pub struct HybridHit {
     pub chunk_key: u64,
     /// Key of its memory.
     pub memory_key: u64,
-    /// Cosine similarity to the query; NaN if the chunk has no vector.
+    /// Cosine similarity to the query; NaN if the chunk does not exist, or if its vector is damaged.
     pub cosine: f32,
     /// BM25 score; 0 if no word matches.
     pub text_score: f32,

@@ -34,21 +34,46 @@ pub const CHUNKS_PER_PUBLISH_MAX: usize = 500_000;
 /// Number of memories or chunks whose entities are changed under one lock. This takes about a millisecond.
 const ENTITIES_SLICE: usize = 256;
 
-/// A hybrid search whose full-text part is done.
+/// A query as text and as vector.
 #[derive(Debug, Clone, Copy)]
-pub struct HybridSearch<'search> {
-    /// Model of the vector.
-    pub fingerprint: &'search str,
-    /// Unit vector of the query, `[dimensions]`.
-    pub vector: &'search [f32],
+pub struct HybridQuery<'query> {
     /// The query as text.
-    pub query: &'search str,
-    /// Chunks that the full-text search found, best first.
-    pub text_chunk_keys: &'search [u64],
-    /// The memory of each of them.
-    pub text_memory_keys: &'search [u64],
-    /// The BM25 score of each of them.
-    pub text_scores: &'search [f32],
+    pub text: &'query str,
+    /// Fingerprint of the vector's model.
+    pub fingerprint: &'query str,
+    /// Unit vector of the query, `[dimensions]`.
+    pub vector: &'query [f32],
+}
+
+/// Hits of one search as parallel arrays, best first.
+#[derive(Debug, Clone)]
+pub struct ScoredChunks {
+    /// Keys of the chunks.
+    pub chunk_keys: Vec<u64>,
+    /// The memory of each chunk.
+    pub memory_keys: Vec<u64>,
+    /// The score of each chunk.
+    pub scores: Vec<f32>,
+}
+
+impl ScoredChunks {
+    /// Fails with `Invalid` if the arrays differ in length or are longer than the hits of a search can be.
+    fn check(&self) -> Result<()> {
+        let lengths = [self.chunk_keys.len(), self.memory_keys.len(), self.scores.len()];
+        if lengths.iter().any(|length| *length != lengths[0]) || lengths[0] > HITS_MAX {
+            let [chunks, memories, scores] = lengths;
+            return Err(Error::invalid(format!(
+                "{chunks} chunks, {memories} memories and {scores} scores: hits need as many of each, at most {HITS_MAX}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Chunk key, memory key and score of each hit.
+    fn iter(&self) -> impl Iterator<Item = (u64, u64, f32)> {
+        let keys = self.chunk_keys.iter().copied().zip(self.memory_keys.iter().copied());
+        keys.zip(self.scores.iter().copied()).map(|((chunk_key, memory_key), score)| (chunk_key, memory_key, score))
+    }
 }
 
 /// Options for opening a project.
@@ -308,41 +333,53 @@ impl Project {
 
     /// Hybrid search: a vector search like `search_vectors`, completed with the hits of `search_text` for the same
     /// query and set. The chunks with the highest cosine similarity come first, then the other hits of the full-text
-    /// search in their order. Every chunk has both scores.
+    /// search in their order. Every chunk has both scores; text hits keep theirs.
     pub fn search_hybrid(
         &self,
-        search: &HybridSearch<'_>,
+        query: &HybridQuery<'_>,
+        text_hits: &ScoredChunks,
         within: &Admissible,
         limit: usize,
     ) -> Result<Vec<HybridHit>> {
-        let HybridSearch { fingerprint, vector, query, text_chunk_keys, text_memory_keys, text_scores } = *search;
-        let text_hits = text_chunk_keys.len();
-        if text_hits != text_memory_keys.len() || text_hits != text_scores.len() || text_hits > HITS_MAX {
-            return Err(Error::invalid(format!("text hits need as many memories and scores, at most {HITS_MAX}")));
-        }
-        let near = self.search_vectors(fingerprint, vector, within, limit)?;
-        let mut cosine_of: FxHashMap<u64, f32> = near.iter().map(|hit| (hit.chunk_key, hit.score)).collect();
-        let mut text_score_of: FxHashMap<u64, f32> =
-            text_chunk_keys.iter().copied().zip(text_scores.iter().copied()).collect();
+        let hits = self.search_vectors(query.fingerprint, query.vector, within, limit)?;
+        let near_hits = ScoredChunks {
+            memory_keys: self.memory_keys(hits.iter().map(|hit| hit.ordinal)),
+            chunk_keys: hits.iter().map(|hit| hit.chunk_key).collect(),
+            scores: hits.iter().map(|hit| hit.score).collect(),
+        };
+        self.join_hits(query, &near_hits, text_hits)
+    }
 
-        let unscored: Vec<u64> =
-            near.iter().map(|hit| hit.chunk_key).filter(|key| !text_score_of.contains_key(key)).collect();
-        text_score_of.extend(unscored.iter().copied().zip(self.score_text(query, &unscored)?));
-        let others = text_chunk_keys.iter().zip(text_memory_keys).filter(|(key, _)| !cosine_of.contains_key(key));
-        let (other_keys, other_memory_keys): (Vec<u64>, Vec<u64>) = others.unzip();
-        let cosines = self.score_vectors(fingerprint, vector, &other_keys, &other_memory_keys)?;
+    /// The second part of `search_hybrid`, for hits of `search_vectors` for the same query and set.
+    pub fn join_hits(
+        &self,
+        query: &HybridQuery<'_>,
+        near_hits: &ScoredChunks,
+        text_hits: &ScoredChunks,
+    ) -> Result<Vec<HybridHit>> {
+        near_hits.check()?;
+        text_hits.check()?;
+        let mut cosine_of: FxHashMap<u64, f32> = near_hits.iter().map(|(key, _, score)| (key, score)).collect();
+        let mut text_score_of: FxHashMap<u64, f32> = text_hits.iter().map(|(key, _, score)| (key, score)).collect();
+
+        let is_unscored = |key: &u64| !text_score_of.contains_key(key);
+        let unscored: Vec<u64> = near_hits.chunk_keys.iter().copied().filter(is_unscored).collect();
+        text_score_of.extend(unscored.iter().copied().zip(self.score_text(query.text, &unscored)?));
+
+        let others = text_hits.iter().filter(|(key, _, _)| !cosine_of.contains_key(key));
+        let (other_keys, other_memory_keys): (Vec<u64>, Vec<u64>) =
+            others.map(|(key, memory, _)| (key, memory)).unzip();
+        let cosines = self.score_vectors(query.fingerprint, query.vector, &other_keys, &other_memory_keys)?;
         cosine_of.extend(other_keys.iter().copied().zip(cosines));
 
-        let near_memory_keys = self.memory_keys(near.iter().map(|hit| hit.ordinal));
-        let near_keys = near.iter().map(|hit| hit.chunk_key).zip(near_memory_keys);
-        let keys = near_keys.chain(other_keys.into_iter().zip(other_memory_keys));
+        let keys = near_hits.iter().map(|(key, memory, _)| (key, memory));
         let with_scores = |(chunk_key, memory_key)| HybridHit {
             chunk_key,
             memory_key,
             cosine: cosine_of[&chunk_key],
             text_score: text_score_of[&chunk_key],
         };
-        Ok(keys.map(with_scores).collect())
+        Ok(keys.chain(other_keys.iter().copied().zip(other_memory_keys)).map(with_scores).collect())
     }
 
     /// Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one

@@ -24,7 +24,7 @@ export type DeletionId = Branded<string, "DeletionId">;
 /** Public id of a webhook delivery: `dlv_` and 26 characters. */
 export type DeliveryId = Branded<string, "DeliveryId">;
 
-/** Key of a memory inside the stores: u64, never reused. */
+/** Key of a memory inside the stores: counted up from 1, so below 2^53; never reused. */
 export type MemoryKey = Branded<bigint, "MemoryKey">;
 /**
  * Key of a chunk inside the stores: u64, never reused, so that the vector of a removed chunk can never be taken for

@@ -57,8 +57,8 @@ export interface RankedPassage {
 
 /**
  * Stages that `explain` can show, in the order in which a search runs them. A search lists only the stages that it ran.
- * Full-text search runs while the query is embedded: `text` is the time that the search waits for it afterwards. With
- * full text, `vector` includes the scores that the hits of one search lack of the other.
+ * Full-text search runs while the query is embedded, and `text` is the time that the search waits for it afterwards.
+ * With full text, `vector` includes the time to give each hit the score of the other search.
  */
 export const STAGE_NAMES = [
   "queue",
@@ -72,10 +72,14 @@ export const STAGE_NAMES = [
   "hydrate",
 ] as const;
 
-/** Duration of a stage, and the number of candidates after it. */
+/** Duration of a stage, and its number of candidates. */
 export interface StageRecord {
   readonly name: (typeof STAGE_NAMES)[number];
   readonly ms: number;
+  /**
+   * `text`: hits of full-text search. `vector`: hits of both searches. `graph`: passages that graph search scored.
+   * `fuse`: the best candidates, which later stages may use. Otherwise the number of candidates after the stage.
+   */
   readonly candidates: number;
   /** Number of candidates that the stage left out because its deadline passed; absent if there are none. */
   readonly skipped?: number;

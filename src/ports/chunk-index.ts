@@ -161,7 +161,7 @@ export interface HybridQuery {
 export interface HybridHits {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
-  /** Cosine similarity to the query; NaN for a chunk that no longer exists. */
+  /** Cosine similarity to the query; NaN for a chunk that no longer exists or whose vector is damaged. */
   readonly cosines: Float32Array;
   /** BM25 score; 0 if no word matches. */
   readonly textScores: Float32Array;
@@ -366,10 +366,17 @@ export interface ProjectIndex extends Disposable {
   /**
    * Hybrid search: a vector search, completed with the hits of a full-text search for the same query and set. The hits
    * of `searchVectors` come first, then those of `textHits` that are not among them, in their order. All have both
-   * scores.
+   * scores; text hits keep theirs.
+   * @param nearHits the hits of `searchVectors` for the same query, set and limit, if they are known
    * @throws OtherModel if another model is live
    */
-  searchHybrid(query: HybridQuery, textHits: Hits, within: AdmissibleSet, limit: number): Promise<HybridHits>;
+  searchHybrid(
+    query: HybridQuery,
+    textHits: Hits,
+    within: AdmissibleSet,
+    limit: number,
+    nearHits?: Hits,
+  ): Promise<HybridHits>;
   /** BM25 score of each of these chunks; 0 if no word matches. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /**

@@ -8,7 +8,7 @@ const FOREIGN_SHARE_MAX = 0.3;
 const UNSPACED_LETTER =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** Matches most questions in Latin script without looking at each letter. */
+/** Matches a text of ASCII characters only, as most English questions are. Its letters need not be counted. */
 const ASCII_ONLY = /^\p{ASCII}*$/u;
 
 /** ISO 15924 codes that stand for several Unicode scripts. */

@@ -1,6 +1,7 @@
 // The arithmetic of ranking, as pure functions: combines signals, squashes logits, calibrates scores. search.ts calls
 // the functions in their order.
 
+import { invariant } from "../domain/fault.ts";
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";
 import type { Curve } from "../domain/retrieval-tuning.ts";
@@ -49,25 +50,25 @@ export const NO_GRAPH: GraphScores = { signals: new Map(), certainty: 0 };
 /**
  * Sibling boost: each passage gains `share` of the distance to the best passage of its memory. It never exceeds that
  * best passage, so the best score of each memory stays the same. A memory with one passage gains nothing.
- * @param memoryKeys the memory of each passage, as bigints or as numbers
+ * @param memories identifies the memory of each passage
  * @param scores one per passage
  * @returns the new scores, in the same order
  */
 export function boostSiblings(
-  memoryKeys: ArrayLike<number | MemoryKey>,
+  memories: ArrayLike<number | bigint>,
   scores: ArrayLike<number>,
   share: number,
 ): Float64Array {
-  const best = new Map<number | MemoryKey, number>();
-  for (let at = 0; at < memoryKeys.length; at++) {
-    const memoryKey = memoryKeys[at] ?? 0;
+  const best = new Map<number | bigint | undefined, number>();
+  for (let at = 0; at < memories.length; at++) {
+    const memoryKey = memories[at];
     const score = scores[at] ?? Number.NaN;
     if (score > (best.get(memoryKey) ?? Number.NEGATIVE_INFINITY)) best.set(memoryKey, score);
   }
   const boosted = new Float64Array(scores.length);
   for (let at = 0; at < boosted.length; at++) {
     const score = scores[at] ?? Number.NaN;
-    boosted[at] = score + share * ((best.get(memoryKeys[at] ?? 0) ?? score) - score);
+    boosted[at] = score + share * ((best.get(memories[at]) ?? score) - score);
   }
   return boosted;
 }
@@ -247,17 +248,17 @@ function firstAtLeast(sorted: Float64Array, value: number): number {
 /** The positions of the `count` highest scores, and of those that equal the lowest of them, in ascending order. */
 function bestPositions(scores: Float64Array, count: number): number[] {
   const negated = negatedScores(scores);
-  const worst = negated.toSorted()[Math.min(count, negated.length) - 1] ?? Number.POSITIVE_INFINITY;
+  const worst = negated.toSorted()[Math.min(count, negated.length) - 1] ?? Number.NEGATIVE_INFINITY;
   const positions: number[] = [];
   for (let at = 0; at < negated.length; at++) if ((negated[at] ?? 0) <= worst) positions.push(at);
   return positions;
 }
 
-/** Keys as numbers, which are compared and looked up faster than bigints. Equal keys give equal numbers. */
+/** Keys of memories as numbers, which a map finds faster than bigints. Keys below 2^53 stay different. */
 function numbersOf(keys: BigUint64Array): Float64Array {
+  // Reading a bigint allocates it. All processors that the native core is built for have the lower half first.
   const halves = new Uint32Array(keys.buffer, keys.byteOffset, 2 * keys.length);
   const numbers = new Float64Array(keys.length);
-  // keys are below 2^53, because they are counted up from 1
   for (let at = 0; at < keys.length; at++) numbers[at] = (halves[2 * at] ?? 0) + (halves[2 * at + 1] ?? 0) * 2 ** 32;
   return numbers;
 }
@@ -274,6 +275,7 @@ export function hitsOutsidePool(
 
 /** Concatenates two pools that have no passage in common. Either both have text scores or none. */
 export function mergePools(first: Pool, second: Pool): Pool {
+  invariant((first.textScores === null) === (second.textScores === null), "both pools have text scores, or none");
   const chunkKeys = new BigUint64Array(first.chunkKeys.length + second.chunkKeys.length);
   const memoryKeys = new BigUint64Array(chunkKeys.length);
   const cosines = new Float32Array(chunkKeys.length);

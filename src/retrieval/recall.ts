@@ -5,6 +5,7 @@ import type { Hits } from "../ports/chunk-index.ts";
 import type { Embedder } from "../ports/models.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
 import { NEIGHBOUR_CANDIDATES, SURE_GRAPH_CANDIDATES, SURE_GRAPH_CERTAINTY } from "./modes.ts";
+import { TURN_CANDIDATES } from "./prefer-turns.ts";
 import type { Pool } from "./rank.ts";
 import {
   type Candidate,
@@ -17,12 +18,13 @@ import {
   withNeighbours,
 } from "./rank.ts";
 import type { Search, SearchRequest } from "./request.ts";
+import { TIMED_CANDIDATES } from "./time/prefer-time.ts";
 
 /** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
 const SPARE_CANDIDATES = 10;
 
-/** Minimum number of candidates that are kept; the later steps use at most as many, unless a request asks for more. */
-const CANDIDATES_MIN = NEIGHBOUR_CANDIDATES;
+/** Minimum number of best candidates: as many as any later step compares. */
+const CANDIDATES_MIN = Math.max(NEIGHBOUR_CANDIDATES, TIMED_CANDIDATES, TURN_CANDIDATES);
 
 const NO_HITS: Hits = {
   chunkKeys: new BigUint64Array(),
@@ -32,8 +34,13 @@ const NO_HITS: Hits = {
 
 /** The result of recall. */
 export interface Recalled {
-  /** Candidates, highest hybrid score with neighbour boost first. */
+  /** The best candidates, highest hybrid score with neighbour boost first. */
   readonly candidates: readonly Candidate[];
+  /**
+   * The other candidates, highest hybrid score first. They are needed only if very many of the best were deleted or
+   * changed while the search ran, so they are ranked when they are asked for.
+   */
+  readonly rest: () => readonly Candidate[];
   /** Result of graph search; null if graph search was not used. */
   readonly walk: GraphWalk | null;
   /** Whether full-text scores are part of the hybrid score. */
@@ -54,17 +61,29 @@ export function startEmbedding(embedder: Embedder, { query, signal }: SearchRequ
   return { begun, vector: deferError(vector) };
 }
 
+/** A full-text search that was started before its hits are needed. */
+interface TextSearch {
+  readonly hits: Deferred<Hits>;
+  /** Whether the search has ended. */
+  readonly isDone: () => boolean;
+}
+
+function startTextSearch({ request, index, within }: Search, limit: number): TextSearch {
+  let isDone = false;
+  const hits = deferError(index.searchText(request.query, within, limit)).finally(() => {
+    isDone = true;
+  });
+  return { hits, isDone: () => isDone };
+}
+
 /** Collects candidates from all searches that the mode uses. */
 export async function recall(running: Search, embedding: StartedEmbedding): Promise<Recalled> {
-  const { request, mode, index, within, watch } = running;
+  const { request, mode, watch } = running;
   const limit = request.limit + SPARE_CANDIDATES;
   const usesText = mode.textWeight > 0;
   const usesGraph = mode.usesGraph || request.includeGraph;
   // full-text search and a graph search without seeds run while the query is embedded
-  const textSearch =
-    mode.textCandidates > 0
-      ? deferError(index.searchText(request.query, within, Math.max(mode.textCandidates, limit)))
-      : null;
+  const textSearch = mode.textCandidates > 0 ? startTextSearch(running, Math.max(mode.textCandidates, limit)) : null;
   const earlyWalk =
     mode.usesSureGraph && !usesGraph
       ? deferError(walkGraph(running, [], SURE_GRAPH_CANDIDATES, SURE_GRAPH_CERTAINTY))
@@ -72,12 +91,10 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   const vector = (await embedding.vector)();
   watch.lap("embed", 1);
 
-  let textHits: Hits | null = null;
-  if (usesText) {
-    textHits = textSearch === null ? NO_HITS : (await textSearch)();
-    watch.lap("text", textHits.chunkKeys.length);
-  }
-  let pool = await searchPool(running, vector, textHits, Math.max(mode.vectorCandidates, limit));
+  const vectorLimit = Math.max(mode.vectorCandidates, limit);
+  let pool = usesText
+    ? await searchHybrid(running, vector, textSearch, vectorLimit)
+    : await searchVectors(running, vector, vectorLimit);
   watch.lap("vector", pool.chunkKeys.length);
 
   let walk: GraphWalk | null = null;
@@ -101,21 +118,34 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   }
   candidates = await compareCandidates(running, candidates, walk);
   watch.lap("fuse", candidates.length);
-  return { candidates, walk, usesText };
+  const rest = () =>
+    count < pool.chunkKeys.length ? rankByHybridScore(pool, mode, walk ?? NO_GRAPH).slice(count) : [];
+  return { candidates, rest, walk, usesText };
 }
 
-/** The hits of vector search, together with the hits of full-text search if the mode uses them. */
-async function searchPool(
-  { request, index, embedder, within }: Search,
+/**
+ * The hits of vector search and of full-text search, with both scores. If full-text search has not ended yet, vectors
+ * are searched meanwhile.
+ */
+async function searchHybrid(
+  { request, index, embedder, within, watch }: Search,
   vector: Float32Array,
-  textHits: Hits | null,
+  textSearch: TextSearch | null,
   limit: number,
 ): Promise<Pool> {
   const { fingerprint } = embedder;
-  if (textHits !== null) {
-    return index.searchHybrid({ text: request.query, fingerprint, vector }, textHits, within, limit);
-  }
-  const { chunkKeys, memoryKeys, scores } = await index.searchVectors(fingerprint, vector, within, limit);
+  const isRunning = textSearch !== null && !textSearch.isDone();
+  const early = isRunning ? deferError(index.searchVectors(fingerprint, vector, within, limit)) : null;
+  const textHits = textSearch === null ? NO_HITS : (await textSearch.hits)();
+  watch.lap("text", textHits.chunkKeys.length);
+  const nearHits = early === null ? undefined : (await early)();
+  return index.searchHybrid({ text: request.query, fingerprint, vector }, textHits, within, limit, nearHits);
+}
+
+/** The hits of vector search. */
+async function searchVectors({ index, embedder, within }: Search, vector: Float32Array, limit: number): Promise<Pool> {
+  const found = await index.searchVectors(embedder.fingerprint, vector, within, limit);
+  const { chunkKeys, memoryKeys, scores } = found;
   return { chunkKeys, memoryKeys, cosines: scores, textScores: null };
 }
 

@@ -159,8 +159,8 @@ async function show(running: Search, recalled: Recalled, ranked: RankedCandidate
     currentCandidates(running, recalled, ranked),
   ]);
   if (chunkIds === null) return []; // the project was removed
-  const { candidates, valid, rows } = current;
-  const fusedRanks = new Map(recalled.candidates.map((candidate, position) => [candidate.chunkKey, position + 1]));
+  const { candidates, fused, valid, rows } = current;
+  const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
   const parts = {
     text: recalled.usesText,
     graph: walk !== null && walk.certainty > 0,
@@ -193,16 +193,19 @@ async function show(running: Search, recalled: Recalled, ranked: RankedCandidate
  * Finds candidates whose rows are still valid. Candidates that became invalid since the search began are replaced by
  * the next candidates.
  */
-async function currentCandidates(running: Search, { candidates: recalled, walk }: Recalled, ranked: RankedCandidates) {
+async function currentCandidates(running: Search, recalled: Recalled, ranked: RankedCandidates) {
   const { request } = running;
   const hydrated = new Map(ranked.hydrated);
   let { candidates, taken } = ranked;
+  let fused = recalled.candidates;
   for (;;) {
-    const passedThrough = walk?.memoriesOnPaths(candidates) ?? [];
+    const passedThrough = recalled.walk?.memoriesOnPaths(candidates) ?? [];
     const rows = await readRows(running, [...candidates.map(({ memoryKey }) => memoryKey), ...passedThrough]);
     const valid = stillValid(candidates, hydrated, rows);
-    if (valid.size >= request.limit || taken >= recalled.length) return { candidates, valid, rows };
-    const next = recalled.slice(taken, taken + request.limit);
+    const isEnough = valid.size >= request.limit;
+    if (!isEnough && taken >= fused.length) fused = [...recalled.candidates, ...recalled.rest()];
+    if (isEnough || taken >= fused.length) return { candidates, fused, valid, rows };
+    const next = fused.slice(taken, taken + request.limit);
     taken += next.length;
     for (const [key, found] of await hydrate(running, next)) hydrated.set(key, found);
     candidates = [...candidates, ...next];

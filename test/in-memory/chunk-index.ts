@@ -527,13 +527,18 @@ export class InMemoryProjectIndex implements ProjectIndex {
     textHits: Hits,
     within: AdmissibleSet,
     limit: number,
+    nearHits?: Hits,
   ): Promise<HybridHits> {
-    const near = await this.searchVectors(fingerprint, vector, within, limit);
+    const near = nearHits ?? (await this.searchVectors(fingerprint, vector, within, limit));
     const isFar = (_: bigint, at: number) => !near.chunkKeys.includes(textHits.chunkKeys[at] ?? 0n);
     const chunkKeys = BigUint64Array.of(...near.chunkKeys, ...textHits.chunkKeys.filter(isFar));
     const memoryKeys = BigUint64Array.of(...near.memoryKeys, ...textHits.memoryKeys.filter(isFar));
     const cosines = await this.scoreVectors(fingerprint, vector, { chunkKeys, memoryKeys });
-    return { chunkKeys, memoryKeys, cosines, textScores: await this.scoreText(text, chunkKeys) };
+    const textScores = (await this.scoreText(text, chunkKeys)).map((score, at) => {
+      const given = textHits.chunkKeys.indexOf(chunkKeys[at] ?? 0n);
+      return given === -1 ? score : (textHits.scores[given] ?? 0);
+    });
+    return { chunkKeys, memoryKeys, cosines, textScores };
   }
 
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {

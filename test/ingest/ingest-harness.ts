@@ -195,7 +195,7 @@ class WatchedIndex implements ChunkIndex {
       scoreVectors: (model, vector, hits) => project.scoreVectors(model, vector, hits),
       compareVectors: (chunks) => project.compareVectors(chunks),
       storedVectors: (model, chunks) => project.storedVectors(model, chunks),
-      searchHybrid: (query, textHits, within, limit) => project.searchHybrid(query, textHits, within, limit),
+      searchHybrid: (...asked) => project.searchHybrid(...asked),
       scoreText: (query, keys) => project.scoreText(query, keys),
       searchGraph: (...asked) => project.searchGraph(...asked),
       neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),

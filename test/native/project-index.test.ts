@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError } from "../../src/adapters/native/addon.ts";
-import type { ProjectIndexOptions } from "../../src/adapters/native/addon-types.ts";
+import type { Hits, ProjectIndexOptions } from "../../src/adapters/native/addon-types.ts";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
@@ -404,6 +404,13 @@ describe("refusals", () => {
     const other = await open(folder());
     await published(index, [1n]);
     const within = index.admit(null, 1);
+    const hybrid = (textHits: Partial<Hits>) =>
+      index.searchHybrid(
+        { text: "kite", fingerprint: FINGERPRINT, vector: query },
+        { chunkKeys: keys(), memoryKeys: keys(), scores: Float32Array.of(0.5, 0.25), ...textHits },
+        within,
+        10,
+      );
     const query = vectorOf(1n);
     const bad: [string, () => unknown][] = [
       ["a set of another project, nearest", () => index.searchVectors(FINGERPRINT, query, other.admit(null, 1), 10)],
@@ -425,11 +432,13 @@ describe("refusals", () => {
         "similarities to a zero vector",
         () => index.scoreVectors(FINGERPRINT, new Float32Array(DIMENSIONS), keys(), keys()),
       ],
+      ["text hits without their memories", () => hybrid({ chunkKeys: keys(1n, 2n), memoryKeys: keys(1n) })],
+      ["text hits without their scores", () => hybrid({ chunkKeys: keys(1n), memoryKeys: keys(1n) })],
       [
-        "text hits without their memories",
+        "too many text hits",
         () => {
-          const textHits = { chunkKeys: keys(1n, 2n), memoryKeys: keys(1n), scores: Float32Array.of(0.5, 0.25) };
-          return index.searchHybrid({ fingerprint: FINGERPRINT, vector: query }, "kite", textHits, within, 10);
+          const many = new BigUint64Array(2_001).fill(1n);
+          return hybrid({ chunkKeys: many, memoryKeys: many, scores: new Float32Array(many.length) });
         },
       ],
       ["chunks to compare without their memories", () => index.compareVectors(keys(1n, 2n), keys(1n))],

@@ -329,6 +329,9 @@ describe("pools", () => {
   test("keep text scores", () => {
     const joined = mergePools(hits([0.5], [0.25]), hits([0.75, 1], [0.5, 0.125], 2));
     expect([...(joined.textScores ?? [])]).toEqual([0.25, 0.5, 0.125]);
+    for (const [first, second] of [[[0.25], null] as const, [null, [0.25]] as const]) {
+      expect(() => mergePools(hits([0.5], first), hits([0.5], second, 2))).toThrow("both pools");
+    }
   });
 
   test("do not change with an empty leg", () => {

@@ -65,9 +65,33 @@ describe("the modes", () => {
     const within = await project.admit(null, harness.clock.now());
     const found = await project.searchText("the red kite", within, 20);
     expect(found.scores).toHaveLength(6);
-    const { results } = await ask({ query: "the red kite", mode: "hybrid", limit: 20 });
-    const shown = results.map(({ signals }) => signals.text?.score ?? Number.NaN);
-    expect(shown.sort()).toEqual([...found.scores, 0, 0, 0, 0].sort());
+    const passages = await project.passages(found.chunkKeys);
+    const scoreOf = new Map(passages.map((passage, at) => [passage?.text, found.scores[at]]));
+    const { results, stages: run } = await ask({ query: "the red kite", mode: "hybrid", limit: 20 });
+    expect(results).toHaveLength(10);
+    for (const { text, signals } of results) expect(signals.text?.score).toBe(scoreOf.get(text) ?? 0);
+    const candidates = new Map(run.map(({ name, candidates: number }) => [name, number]));
+    expect([candidates.get("text"), candidates.get("vector"), candidates.get("fuse")]).toEqual([6, 10, 10]);
+  });
+
+  test("search vectors while full-text search is still running, with the same results", async () => {
+    await store(...Array.from({ length: 8 }, (_, at) => ({ content: `A red kite ${"over hills ".repeat(at)}.` })));
+    const request = { query: "red kite", mode: "hybrid", limit: 20 } as const;
+    const { results: expected } = await ask(request);
+    const project = await harness.index.project(harness.projectId);
+    const { promise: vectorsBegun, resolve: markVectorsBegun } = Promise.withResolvers<void>();
+    harness.index.project = async () => ({
+      ...project,
+      searchVectors: (...asked) => {
+        markVectorsBegun();
+        return project.searchVectors(...asked);
+      },
+      searchText: async (...asked) => {
+        await vectorsBegun; // if vector search waited for full text, the search would never end
+        return project.searchText(...asked);
+      },
+    });
+    expect((await ask(request)).results).toEqual(expected);
   });
 
   test("run their stages in order", async () => {
@@ -251,6 +275,26 @@ describe("changes while a search runs", () => {
       expect(shown).toHaveLength(limit);
       expect(shown.filter((id) => before.slice(0, 4).includes(id))).toEqual([]);
       expect(new Set(shown).size).toBe(limit);
+    });
+  }
+
+  for (const mode of ["hybrid", "precise"] as const) {
+    test(`if more memories are deleted while passages are fetched than are ranked at once, others follow, in ${mode}`, async () => {
+      await store(...Array.from({ length: 130 }, (_, at) => ({ content: `Red kite number ${at}.` })));
+      const best = (await ask({ mode, limit: 100 })).results.map(({ memory }) => memory.id);
+      expect(best).toHaveLength(100);
+      const project = await harness.index.project(harness.projectId);
+      harness.index.project = async () => ({
+        ...project,
+        passages: async (keys) => {
+          for (const id of best.splice(0)) harness.memories.remove(harness.projectId, id);
+          return project.passages(keys);
+        },
+      });
+      const doomed = new Set(best);
+      const { results } = await ask({ mode, limit: 20 });
+      expect(results.filter(({ memory }) => doomed.has(memory.id))).toEqual([]);
+      expect(new Set(results.map(({ memory }) => memory.id)).size).toBe(20);
     });
   }
 

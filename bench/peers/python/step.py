@@ -27,8 +27,8 @@ import psutil
 from engine import DIMENSIONS, Embedder, Engine, read_passages
 
 #: Questions that are asked before the measurement: for so many seconds, but at least so many. Engines with a JIT
-#: compiler need hundreds of searches until they are as fast as a server that runs for a while.
-WARM_UP_SECONDS = 2.0
+#: compiler need a thousand searches until they are as fast as a server that runs for a while.
+WARM_UP_SECONDS = 6.0
 WARM_UP_MIN = 20
 #: Texts per call of the model. Larger batches are slower, because their activations leave the cache of the processor.
 BATCH = 2

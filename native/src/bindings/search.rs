@@ -12,7 +12,7 @@ use crate::bindings::index::NativeIndex;
 use crate::bindings::tasks::ToJs;
 use crate::error::Result;
 use crate::hit::{Hit, HybridHit};
-use crate::project::{HybridSearch, Project};
+use crate::project::{self, Project, ScoredChunks};
 use crate::text::index;
 
 /// Hits of a search as parallel arrays, best first.
@@ -28,16 +28,19 @@ pub struct Hits {
 pub struct HybridHits {
     pub chunk_keys: BigUint64Array,
     pub memory_keys: BigUint64Array,
-    /// Cosine similarities to the query; NaN for a chunk without a vector.
+    /// Cosine similarities to the query; NaN for a chunk that does not exist or whose vector is damaged.
     pub cosines: Float32Array,
     /// BM25 scores; 0 if no word matches.
     pub text_scores: Float32Array,
 }
 
-/// A query as a unit vector (`[dimensions]`) of the model with this fingerprint.
+/// A query as text and as vector.
 #[napi(object)]
-pub struct QueryVector {
+pub struct HybridQuery {
+    pub text: String,
+    /// Fingerprint of the vector's model.
     pub fingerprint: String,
+    /// Unit vector, `[dimensions]`.
     pub vector: Float32Array,
 }
 
@@ -86,31 +89,28 @@ impl NativeIndex {
 
     /// Hybrid search: a vector search like `searchVectors`, completed with the hits of `searchText` for the same query
     /// and set. The chunks with the highest cosine similarity come first, then the other text hits in their order.
-    /// Every chunk has both scores. Runs at once if the vector search is short (`short_reads.rs`).
+    /// Every chunk has both scores; text hits keep theirs. If `nearHits` has the hits of `searchVectors` already,
+    /// vectors are not searched again.
     #[napi(catch_unwind)]
     pub fn search_hybrid<'env>(
         &self,
         env: &'env Env,
-        query_vector: QueryVector,
-        query: String,
+        query: HybridQuery,
         text_hits: Hits,
         within: &NativeAdmissible,
         limit: u32,
-    ) -> napi::Result<Either<HybridHits, PromiseRaw<'env, HybridHits>>> {
-        let QueryVector { fingerprint, vector } = query_vector;
+        near_hits: Option<Hits>,
+    ) -> napi::Result<PromiseRaw<'env, HybridHits>> {
+        let HybridQuery { text, fingerprint, vector } = query;
         let vector = vector.to_vec();
-        let (chunk_keys, memory_keys) = (text_hits.chunk_keys.to_vec(), text_hits.memory_keys.to_vec());
-        let (scores, within) = (text_hits.scores.to_vec(), within.share());
-        self.read_vectors(env, move |project| {
-            let search = HybridSearch {
-                fingerprint: &fingerprint,
-                vector: &vector,
-                query: &query,
-                text_chunk_keys: &chunk_keys,
-                text_memory_keys: &memory_keys,
-                text_scores: &scores,
-            };
-            project.search_hybrid(&search, &within, limit as usize)
+        let (text_hits, near_hits) = (text_hits.to_core(), near_hits.map(|hits| hits.to_core()));
+        let within = within.share();
+        self.read(env, move |project| {
+            let query = project::HybridQuery { text: &text, fingerprint: &fingerprint, vector: &vector };
+            match near_hits {
+                Some(near_hits) => project.join_hits(&query, &near_hits, &text_hits),
+                None => project.search_hybrid(&query, &text_hits, &within, limit as usize),
+            }
         })
     }
 
@@ -181,6 +181,16 @@ impl NativeIndex {
     ) -> napi::Result<PromiseRaw<'env, Vec<Either<StoredPassage, Null>>>> {
         let chunk_keys = chunk_keys.to_vec();
         self.read(env, move |project| project.passages(&chunk_keys))
+    }
+}
+
+impl Hits {
+    fn to_core(&self) -> ScoredChunks {
+        ScoredChunks {
+            chunk_keys: self.chunk_keys.to_vec(),
+            memory_keys: self.memory_keys.to_vec(),
+            scores: self.scores.to_vec(),
+        }
     }
 }
 

@@ -13,7 +13,6 @@ import type {
   GraphOptions,
   Hits,
   HybridHits,
-  HybridQuery,
   IndexModel,
   IndexModels,
   IndexVerification,
@@ -322,8 +321,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#native.searchText(query, within, limit);
   }
 
-  searchHybrid(query: HybridQuery, textHits: Hits, within: AdmissibleSet, limit: number): Promise<HybridHits> {
-    return withOtherModel(() => this.#native.searchHybrid(query, query.text, textHits, within, limit));
+  searchHybrid(...asked: Parameters<ProjectIndex["searchHybrid"]>): Promise<HybridHits> {
+    return withOtherModel(() => this.#native.searchHybrid(...asked));
   }
 
   scoreVectors(fingerprint: string, vector: Float32Array, chunks: ChunkKeys): Promise<Float32Array> {
@@ -383,8 +382,9 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
-    const reports = { ...this.#parts, projectId: this.#id };
-    return this.#parts.recentPassages.read(this.#id, chunkKeys, (keys) => storedPassages(this.#native, keys, reports));
+    const { recentPassages, log, countDamaged } = this.#parts;
+    const reports = { projectId: this.#id, log, countDamaged };
+    return recentPassages.read(this.#id, chunkKeys, (keys) => storedPassages(this.#native, keys, reports));
   }
 
   models(): IndexModels {

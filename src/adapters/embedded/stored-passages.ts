@@ -6,12 +6,12 @@ import type { Passage } from "../../ports/chunk-index.ts";
 import type { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { unpackPlace } from "./chunk-place.ts";
 
-/** What damaged passages are reported to. */
+/** Where damaged passages of a project are reported. */
 export interface DamageReports {
   readonly projectId: ProjectId;
   readonly log: Log;
   /** Called with the number of damaged passages. */
-  readonly countDamaged?: (passages: number) => void;
+  readonly countDamaged?: ((passages: number) => void) | undefined;
 }
 
 /**

@@ -129,10 +129,19 @@ export interface Hits {
 export interface HybridHits {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
-  /** Cosine similarities to the query; NaN for a chunk without a vector. */
+  /** Cosine similarities to the query; NaN for a chunk that does not exist or whose vector is damaged. */
   readonly cosines: Float32Array;
   /** BM25 scores; 0 if no word matches. */
   readonly textScores: Float32Array;
+}
+
+/** A query as text and as vector. */
+export interface HybridQuery {
+  readonly text: string;
+  /** Fingerprint of the vector's model. */
+  readonly fingerprint: string;
+  /** Unit vector, `[dimensions]`. */
+  readonly vector: Float32Array;
 }
 
 /** The embedding models of a project. */
@@ -440,15 +449,16 @@ export interface NativeIndex {
   /**
    * Hybrid search: a vector search like `searchVectors`, completed with the hits of `searchText` for the same query
    * and set. The chunks with the highest cosine similarity come first, then the other text hits in their order.
-   * Every chunk has both scores. Runs at once if the vector search is short (`short_reads.rs`).
+   * Every chunk has both scores; text hits keep theirs. If `nearHits` has the hits of `searchVectors` already,
+   * vectors are not searched again.
    */
   searchHybrid(
-    queryVector: QueryVector,
-    query: string,
+    query: HybridQuery,
     textHits: Hits,
     within: NativeAdmissible,
     limit: number,
-  ): HybridHits | Promise<HybridHits>;
+    nearHits?: Hits | undefined | null,
+  ): Promise<HybridHits>;
   /**
    * Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
    * does not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` if the vector's model, given
@@ -554,12 +564,6 @@ export interface ProjectIndexStats {
 export interface PublishedMemories {
   readonly memoryKeys: BigUint64Array;
   readonly entities: readonly KnownEntities[];
-}
-
-/** A query as a unit vector (`[dimensions]`) of the model with this fingerprint. */
-export interface QueryVector {
-  readonly fingerprint: string;
-  readonly vector: Float32Array;
 }
 
 /** The part of a chunk that is stored for display. */

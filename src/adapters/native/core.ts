@@ -10,6 +10,7 @@ import type {
   GraphSearchOptions,
   Hits,
   HybridHits,
+  HybridQuery,
   IndexModels,
   KnownEntities,
   MissingVectors,
@@ -20,7 +21,6 @@ import type {
   ProjectFiles,
   ProjectIndexOptions,
   ProjectIndexStats,
-  QueryVector,
   StoredPassage,
   VectorModel,
   VectorsOfModel,
@@ -228,17 +228,18 @@ export class ProjectIndex {
   /**
    * Hybrid search: a vector search, completed with the hits of a full-text search for the same query and set. The hits
    * of `searchVectors` come first, then those of `textHits` that are not among them, in their order. All have both
-   * scores.
+   * scores; text hits keep theirs.
+   * @param nearHits the hits of `searchVectors` for the same query, set and limit, if they are known
    * @throws NativeError with code `other_model` if another model is live
    */
   searchHybrid(
-    queryVector: QueryVector,
-    query: string,
+    query: HybridQuery,
     textHits: Hits,
     within: NativeAdmissible,
     limit: number,
+    nearHits?: Hits,
   ): Promise<HybridHits> {
-    return translatedAsync(() => this.#native.searchHybrid(queryVector, query, textHits, within, limit));
+    return translatedAsync(() => this.#native.searchHybrid(query, textHits, within, limit, nearHits));
   }
 
   /**
