@@ -331,9 +331,9 @@ impl Project {
         self.text.score_chunks(query, chunk_keys)
     }
 
-    /// Hybrid search: a vector search like `search_vectors`, completed with the hits of `search_text` for the same
-    /// query and set. The chunks with the highest cosine similarity come first, then the other hits of the full-text
-    /// search in their order. Every chunk has both scores; text hits keep theirs.
+    /// Hybrid search: searches vectors like `search_vectors`, and adds the hits of `search_text` for the same query and
+    /// set. The chunks with the highest cosine similarity come first, then the other text hits in their order. Every
+    /// chunk has both scores; text hits keep the score that they were given.
     pub fn search_hybrid(
         &self,
         query: &HybridQuery<'_>,

@@ -1,5 +1,6 @@
 // Normalised words for comparing texts, in any script. Fast enough for all passages that a search returns.
 
+import { isAscii } from "../kit/ascii.ts";
 import { fold } from "../kit/fold.ts";
 
 /**
@@ -26,9 +27,4 @@ export function normalisedText(text: string): string {
 export function normalisedWords(text: string): readonly string[] {
   const words = normalisedText(text).trim();
   return words === "" ? [] : words.split(" ");
-}
-
-/** Whether a text is ASCII only. Most texts are, and the patterns for other texts are many times slower. */
-export function isAscii(text: string): boolean {
-  return Buffer.byteLength(text, "utf8") === text.length;
 }

@@ -1,15 +1,14 @@
 // Decides whether the models support the language of a question, and whether its script is written without spaces.
 // modes.ts then changes the mode: in a language that is not supported, every mode uses full text.
 
+import { isAscii } from "../kit/ascii.ts";
+
 /** Maximum share of a question's letters in unsupported scripts. Allows for foreign names. */
 const FOREIGN_SHARE_MAX = 0.3;
 
 /** Matches a letter of a script that is written without spaces between words. */
 const UNSPACED_LETTER =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-
-/** Matches a text of ASCII characters only, as most English questions are. Its letters need not be counted. */
-const ASCII_ONLY = /^\p{ASCII}*$/u;
 
 /** ISO 15924 codes that stand for several Unicode scripts. */
 const COMBINED_SCRIPTS: Readonly<Record<string, readonly string[]>> = {
@@ -32,7 +31,7 @@ export function isLanguageSupported(text: string, language: string, languages: r
 /** Whether at least 70 % of a text's letters are in scripts of these languages. */
 export function isScriptSupported(text: string, languages: readonly string[]): boolean {
   const { letter: known } = coverageOf(languages);
-  if (ASCII_ONLY.test(text) && known.test("a")) return true;
+  if (isAscii(text) && known.test("a")) return true;
   const letters = text.match(/\p{L}/gu) ?? [];
   if (letters.length === 0) return true;
   const foreign = letters.filter((letter) => !known.test(letter)).length;
@@ -41,7 +40,7 @@ export function isScriptSupported(text: string, languages: readonly string[]): b
 
 /** Whether most letters of a text are of scripts that are written without spaces, such as Chinese and Thai. */
 export function isUnspaced(text: string): boolean {
-  if (ASCII_ONLY.test(text)) return false;
+  if (isAscii(text)) return false;
   const letters = text.match(/\p{L}/gu) ?? [];
   return 2 * letters.filter((letter) => UNSPACED_LETTER.test(letter)).length > letters.length;
 }

@@ -144,9 +144,8 @@ async function searchHybrid(
 
 /** The hits of vector search. */
 async function searchVectors({ index, embedder, within }: Search, vector: Float32Array, limit: number): Promise<Pool> {
-  const found = await index.searchVectors(embedder.fingerprint, vector, within, limit);
-  const { chunkKeys, memoryKeys, scores } = found;
-  return { chunkKeys, memoryKeys, cosines: scores, textScores: null };
+  const { scores: cosines, ...keys } = await index.searchVectors(embedder.fingerprint, vector, within, limit);
+  return { ...keys, cosines, textScores: null };
 }
 
 /** Adds the passages that graph search found to the pool, with the same kinds of scores as the other passages. */

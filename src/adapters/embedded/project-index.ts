@@ -283,7 +283,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       this.#changing.add(changing);
       const end = () => {
         this.#changing.delete(changing);
-        // Callers learn only afterwards that the change is done. So no search reads a new row with an old passage.
+        // Cleared before callers learn that the change is done, so that no search shows a new row with an old passage.
         this.#parts.recentPassages.forget(this.#id);
       };
       changing.then(end, end);

@@ -447,10 +447,10 @@ export interface NativeIndex {
    */
   searchText(query: string, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
-   * Hybrid search: a vector search like `searchVectors`, completed with the hits of `searchText` for the same query
-   * and set. The chunks with the highest cosine similarity come first, then the other text hits in their order.
-   * Every chunk has both scores; text hits keep theirs. If `nearHits` has the hits of `searchVectors` already,
-   * vectors are not searched again.
+   * Hybrid search: searches vectors like `searchVectors`, and adds the hits of `searchText` for the same query and
+   * set. The chunks with the highest cosine similarity come first, then the other text hits in their order. Every
+   * chunk has both scores; text hits keep the score that they were given. If the hits of `searchVectors` are given
+   * as `nearHits`, vectors are not searched again.
    */
   searchHybrid(
     query: HybridQuery,

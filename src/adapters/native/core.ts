@@ -226,9 +226,9 @@ export class ProjectIndex {
   }
 
   /**
-   * Hybrid search: a vector search, completed with the hits of a full-text search for the same query and set. The hits
-   * of `searchVectors` come first, then those of `textHits` that are not among them, in their order. All have both
-   * scores; text hits keep theirs.
+   * Hybrid search: searches vectors like `searchVectors`, and adds the hits of a full-text search for the same query
+   * and set. The hits of `searchVectors` come first, then the hits of `textHits` that are not among them, in their
+   * order. Every hit has both scores; text hits keep the score that they were given.
    * @param nearHits the hits of `searchVectors` for the same query, set and limit, if they are known
    * @throws NativeError with code `other_model` if another model is live
    */

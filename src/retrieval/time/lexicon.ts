@@ -15,6 +15,7 @@ import nl from "../../../data/words/time/nl.txt" with { type: "text" };
 import pt from "../../../data/words/time/pt.txt" with { type: "text" };
 import ru from "../../../data/words/time/ru.txt" with { type: "text" };
 import zh from "../../../data/words/time/zh.txt" with { type: "text" };
+import { isAscii } from "../../kit/ascii.ts";
 import { parseWordList } from "../../kit/word-lists.ts";
 
 const LISTS = { en, de, fr, es, pt, it, nl, id, ru, ar, hi, zh, ja, ko } as const;
@@ -99,11 +100,9 @@ export function languagesOf(
 
 const LETTER_WITH_MARKS = /([\p{Script=Latin}\p{Script=Cyrillic}])\p{M}+/gu;
 
-const ASCII_ONLY = /^\p{ASCII}*$/u;
-
 /** Removes diacritics from Latin and Cyrillic letters. Marks of other scripts change the letter, so they stay. */
 export function withoutDiacritics(word: string): string {
-  if (ASCII_ONLY.test(word)) return word;
+  if (isAscii(word)) return word;
   return word.normalize("NFD").replace(LETTER_WITH_MARKS, "$1").normalize("NFC").replaceAll("ß", "ss");
 }
 

@@ -191,7 +191,7 @@ export class Archive implements TextArchive {
   async #eraseRemoved(): Promise<boolean> {
     const isNoted = async () => (await this.database.rows(NOTED_REMOVAL)).length > 0;
     const useOfFile = async () => (await this.database.rows(USE_OF_FILE))[0];
-    // the note of a removal, or tables of a rewrite that failed
+    // A transient table notes a removal, or was left by a rewrite that failed.
     const hasTransientTable = (await this.database.rows(TABLE_NAMES)).some(([name]) => isTransient(String(name)));
     if (!hasTransientTable && !isWasteful(await useOfFile(), this.#unfreedBlocks)) return true;
     // Writes that were called earlier run before the first step, and all others are noted from here on.
