@@ -129,19 +129,14 @@ function namedTimeView({ from, to, expression }: NamedTime) {
 }
 
 /** A MemoryGraph. */
-export function memoryGraphView({
-  memory,
-  entities,
-  relations,
-  neighbours,
-}: MemoryGraph): View<typeof graph.MemoryGraph> {
+export function memoryGraphView({ memory, entities, facts, neighbours }: MemoryGraph): View<typeof graph.MemoryGraph> {
   return {
     memory_id: memory.id,
     status: memory.state.status,
     entities: entities.map(({ name, kind, mentions, memories, chunkIds }) => {
       return { name, kind, mentions, memories, chunk_ids: chunkIds };
     }),
-    relations: relations.map(({ subject, predicate, object }) => ({ subject, predicate, object })),
+    relations: facts.map(({ subject, predicate, object }) => ({ subject, predicate, object })),
     neighbours: neighbours.map((neighbour) => ({
       memory_id: neighbour.memory.id,
       title: neighbour.memory.title,

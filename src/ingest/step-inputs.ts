@@ -93,7 +93,7 @@ function dateOf({ metadata, occurredAt }: Memory): string | null {
  */
 function knownEntities({ title, tags }: Extracted, extraction: LlmExtraction | null): KnownEntities {
   const entities = extraction?.entities.map(({ name }) => name) ?? [];
-  const related = extraction?.relations.flatMap(({ subject, object }) => [subject, object]) ?? [];
+  const related = extraction?.facts.flatMap(({ subject, object }) => [subject, object]) ?? [];
   const phrases = [...new Set([...entities, ...related, ...tags])];
   return { title, phrases: phrases.slice(0, KNOWN_ENTITIES_MAX) };
 }

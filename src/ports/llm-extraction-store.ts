@@ -17,7 +17,7 @@ export interface Entity {
 }
 
 /** A fact between two entities. */
-export interface Relation {
+export interface Fact {
   readonly subject: string;
   readonly predicate: string;
   readonly object: string;
@@ -27,11 +27,11 @@ type ExtractedByLlm = { readonly [Field in keyof Extracted]?: NonNullable<Extrac
 
 /**
  * What a language model extracted from a memory. An attribute is absent if it was not requested, or if the reply had no
- * valid value for it. Entities and relations are always requested, for the knowledge graph.
+ * valid value for it. Entities and facts are always requested, for the knowledge graph.
  */
 export interface LlmExtraction extends ExtractedByLlm {
   readonly entities: readonly Entity[];
-  readonly relations: readonly Relation[];
+  readonly facts: readonly Fact[];
 }
 
 /** Outcome of an earlier request to a language model about a memory. `extraction` is null if the reply was unusable. */
@@ -52,8 +52,8 @@ export interface LlmExtractionStore {
    * newer version.
    */
   keep(job: Job, extraction: LlmExtraction | null): Eventually<void>;
-  /** Relations that were extracted from the current content of a memory. Empty if no model was asked. */
-  relations(memoryKey: MemoryKey): Eventually<readonly Relation[]>;
+  /** Facts that were extracted from the current content of a memory. Empty if no model was asked. */
+  facts(memoryKey: MemoryKey): Eventually<readonly Fact[]>;
   /** Adds tokens to the counts of the job's memory, and of its project for the current day and month (UTC). */
   countTokens(job: Job, usage: LlmUsage): Eventually<void>;
   /** Number of tokens, prompts and completions together, that ingestion has used for this project today (UTC). */

@@ -80,7 +80,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   jobs: ["nextJobInMs", "published"],
   retirement: ["purgeable"],
   deletions: ["get", "work", "open", "openOf"],
-  extractions: ["previous", "relations", "tokensToday"],
+  extractions: ["previous", "facts", "tokensToday"],
   accounts: [
     "projects",
     "project",

@@ -1,4 +1,4 @@
-// The knowledge graph around a memory: its entities, the relations that a language model extracted, and the memories
+// The knowledge graph around a memory: its entities, the facts that a language model extracted, and the memories
 // that share entities with it. Decides which of them a viewer may see.
 
 import { invariant } from "../domain/fault.ts";
@@ -9,7 +9,7 @@ import type { Viewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex, EntityKind, Neighbourhood } from "../ports/chunk-index.ts";
-import type { LlmExtractionStore, Relation } from "../ports/llm-extraction-store.ts";
+import type { Fact, LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 
 /** An entity of a memory. */
@@ -26,7 +26,7 @@ export interface GraphEntity {
 /** A memory that shares entities with the memory that was asked about. */
 export interface Neighbour {
   readonly memory: Memory;
-  /** Strength of the relation, above 0; the most closely related memory has 1. */
+  /** Strength of the connection, above 0; the most closely related memory has 1. */
   readonly score: number;
   /** Names of the shared entities. */
   readonly entities: readonly string[];
@@ -37,7 +37,7 @@ export interface MemoryGraph {
   readonly memory: Memory;
   /** Entities of the memory, rarest first. */
   readonly entities: readonly GraphEntity[];
-  readonly relations: readonly Relation[];
+  readonly facts: readonly Fact[];
   /** Related memories, the most closely related first. */
   readonly neighbours: readonly Neighbour[];
 }
@@ -47,7 +47,7 @@ export interface GraphServiceParts {
   readonly memories: Pick<MemoryStore, "get" | "getMany" | "userKey">;
   readonly accounts: Pick<AccountStore, "chunkIds">;
   readonly index: ChunkIndex;
-  readonly extractions: Pick<LlmExtractionStore, "relations">;
+  readonly extractions: Pick<LlmExtractionStore, "facts">;
   readonly clock: Clock;
 }
 
@@ -79,7 +79,7 @@ export class GraphService {
     const chunkIds = await accounts.chunkIds(viewer.projectId);
     if (chunkIds === null) return null;
     // The rows are read after the index, because only the rows tell what the viewer may see now.
-    const relations = await extractions.relations(memory.key);
+    const facts = await extractions.facts(memory.key);
     const neighbourKeys = found.neighbours.map(({ memoryKey }) => memoryKey);
     const rows = await memories.getMany(viewer.projectId, [memory.key, ...neighbourKeys]);
     const now = rows.get(memory.key) ?? null;
@@ -90,7 +90,7 @@ export class GraphService {
       entities: found.entities.map(({ chunkKeys, ...entity }) => {
         return { ...entity, chunkIds: Array.from(chunkKeys, (key) => chunkIds.of(key as ChunkKey)) };
       }),
-      relations,
+      facts,
       neighbours: neighboursOf(found.neighbours, rows, viewer).slice(0, limit),
     };
   }
@@ -101,7 +101,7 @@ function isVisible(viewer: Viewer, memory: Memory | null): memory is Memory {
 }
 
 function emptyGraph(memory: Memory): MemoryGraph {
-  return { memory, entities: [], relations: [], neighbours: [] };
+  return { memory, entities: [], facts: [], neighbours: [] };
 }
 
 function neighboursOf(

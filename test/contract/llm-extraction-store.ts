@@ -13,7 +13,7 @@ const EXTRACTION: LlmExtraction = {
   title: "Ada’s notes",
   tags: ["ö", "😀"],
   entities: [{ name: "Ada", type: "person" }],
-  relations: [{ subject: "Ada", predicate: "wrote", object: "notes" }],
+  facts: [{ subject: "Ada", predicate: "wrote", object: "notes" }],
 };
 
 /** Runs the contract against the stores that `open` makes. */
@@ -43,16 +43,16 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
       test("is returned as it was stored, for the job and for the memory", async () => {
         const job = await claimNew();
         expect(await store.previous(job)).toBeNull();
-        expect(await store.relations(job.memory.key)).toEqual([]);
+        expect(await store.facts(job.memory.key)).toEqual([]);
         await store.keep(job, EXTRACTION);
         expect(await store.previous(job)).toEqual({ extraction: EXTRACTION });
-        expect(await store.relations(job.memory.key)).toEqual(EXTRACTION.relations);
+        expect(await store.facts(job.memory.key)).toEqual(EXTRACTION.facts);
       });
 
       test("is replaced by a later one", async () => {
         const job = await claimNew();
         await store.keep(job, EXTRACTION);
-        const later = { entities: [], relations: [] };
+        const later = { entities: [], facts: [] };
         await store.keep(job, later);
         expect(await store.previous(job)).toEqual({ extraction: later });
       });
@@ -73,7 +73,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
         await stores.memories.change(project, job.memory.id, { content: "another text" });
         const newer = await claimOne();
         expect(await store.previous(newer)).toBeNull();
-        expect(await store.relations(job.memory.key)).toEqual([]);
+        expect(await store.facts(job.memory.key)).toEqual([]);
       });
 
       test("is not stored for a job whose memory has a newer version or was erased", async () => {
@@ -86,22 +86,22 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
         await stores.retirement.erase([job.memory.key]);
         await store.keep(job, EXTRACTION);
         expect(await store.previous(job)).toBeNull();
-        expect(await store.relations(job.memory.key)).toEqual([]);
+        expect(await store.facts(job.memory.key)).toEqual([]);
       });
 
       test("that is null is valid only for the version of its job", async () => {
         const job = await claimNew();
         await store.keep(job, null);
         expect(await store.previous(job)).toEqual({ extraction: null });
-        expect(await store.relations(job.memory.key)).toEqual([]);
+        expect(await store.facts(job.memory.key)).toEqual([]);
         await stores.jobs.fail(job, "processing_error", "no luck");
         await stores.memories.retry(project, job.memory.id);
         expect(await store.previous(await claimOne())).toBeNull();
       });
     });
 
-    test("an unknown memory has no relations", async () => {
-      expect(await store.relations(4_711n as MemoryKey)).toEqual([]);
+    test("an unknown memory has no facts", async () => {
+      expect(await store.facts(4_711n as MemoryKey)).toEqual([]);
     });
 
     describe("tokens", () => {

@@ -4,10 +4,10 @@ import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Job } from "../../src/ports/job-store.ts";
 import type { LlmUsage } from "../../src/ports/language-model.ts";
 import type {
+  Fact,
   LlmExtraction,
   LlmExtractionStore,
   PreviousExtraction,
-  Relation,
 } from "../../src/ports/llm-extraction-store.ts";
 import { countUsage } from "./accounts.ts";
 import { update } from "./memory-row.ts";
@@ -37,11 +37,9 @@ export class InMemoryLlmExtractions implements LlmExtractionStore {
     });
   }
 
-  relations(memoryKey: MemoryKey): readonly Relation[] {
+  facts(memoryKey: MemoryKey): readonly Fact[] {
     const row = this.session.tables.memories.get(memoryKey);
-    return row?.llmExtraction?.contentHash === row?.contentHash
-      ? (row?.llmExtraction?.extraction?.relations ?? [])
-      : [];
+    return row?.llmExtraction?.contentHash === row?.contentHash ? (row?.llmExtraction?.extraction?.facts ?? []) : [];
   }
 
   countTokens({ projectId }: Job, { prompt, completion }: LlmUsage): void {

@@ -18,7 +18,7 @@ const { title, type, tags, language } = DESCRIPTION;
 function found(reply: unknown): object {
   const read = parseReply(typeof reply === "string" ? reply : JSON.stringify(reply), ALL);
   if ("problem" in read) return read;
-  const { entities: _entities, relations: _relations, ...attributes } = read.extraction;
+  const { entities: _entities, facts: _facts, ...attributes } = read.extraction;
   return attributes;
 }
 
@@ -43,7 +43,7 @@ describe("a reply is parsed", () => {
   test("with unchanged commas and brackets inside strings", () => {
     expect(found('{"title":"a,] b,} \\"c\\"","tags":["x",],}')).toEqual({ title: 'a,] b,} "c', tags: ["x"] });
   });
-  test("with the complete ones of its entities and relations", () => {
+  test("with the complete ones of its entities and facts", () => {
     const graph = {
       entities: ["Ben", { name: "Ada", type: "person" }, { name: "" }, 7, { name: "x".repeat(200) }],
       relations: [{ subject: "Ada", predicate: "knows", object: "Ben" }, { subject: "Ada" }, null],
@@ -55,14 +55,14 @@ describe("a reply is parsed", () => {
           { name: "Ben", type: "" },
           { name: "Ada", type: "person" },
         ],
-        relations: [{ subject: "Ada", predicate: "knows", object: "Ben" }],
+        facts: [{ subject: "Ada", predicate: "knows", object: "Ben" }],
       },
     });
   });
   test("without attributes that were not requested", () => {
     expect(parseReply(JSON.stringify(DESCRIPTION), ["tags"])).toMatchObject({ extraction: { tags } });
     const { extraction } = parseReply(JSON.stringify(DESCRIPTION), ["tags"]) as { extraction: object };
-    expect(Object.keys(extraction).sort()).toEqual(["entities", "relations", "tags"]);
+    expect(Object.keys(extraction).sort()).toEqual(["entities", "facts", "tags"]);
   });
 });
 

@@ -4,12 +4,8 @@
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Job } from "../../ports/job-store.ts";
 import type { LlmUsage } from "../../ports/language-model.ts";
-import type {
-  LlmExtraction,
-  LlmExtractionStore,
-  PreviousExtraction,
-  Relation,
-} from "../../ports/llm-extraction-store.ts";
+import type { Fact, LlmExtraction, LlmExtractionStore, PreviousExtraction } from "../../ports/llm-extraction-store.ts";
+import { extractionFromJson, extractionToJson } from "../rows/llm-extraction.ts";
 import { OPEN_PROJECT } from "../rows/sql.ts";
 import type { Session } from "./session.ts";
 import type { StoreContext } from "./store-context.ts";
@@ -51,17 +47,17 @@ export class PostgresLlmExtractionStore implements LlmExtractionStore {
     if (row === null) return null;
     if (row.finding === null) return row.version === BigInt(version) ? { extraction: null } : null;
     const isValid = row.is_of_content || row.version === BigInt(version);
-    return isValid ? { extraction: JSON.parse(row.finding) as LlmExtraction } : null;
+    return isValid ? { extraction: extractionFromJson(row.finding) } : null;
   }
 
   async keep({ memory: { key, version } }: Job, extraction: LlmExtraction | null): Promise<void> {
-    const finding = extraction === null ? null : JSON.stringify(extraction);
+    const finding = extractionToJson(extraction);
     await this.session.run(KEEP, { key, version, finding });
   }
 
-  async relations(memoryKey: MemoryKey): Promise<readonly Relation[]> {
+  async facts(memoryKey: MemoryKey): Promise<readonly Fact[]> {
     const row = await this.session.get<FindingRow>(OF_CONTENT, { key: memoryKey });
-    return row === null ? [] : (JSON.parse(row.finding) as LlmExtraction).relations;
+    return row === null ? [] : extractionFromJson(row.finding).facts;
   }
 
   async countTokens({ memory, projectId }: Job, { prompt, completion }: LlmUsage): Promise<void> {

@@ -25,7 +25,7 @@ const Entity = Type.Object({
   }),
 });
 
-const Relation = Type.Object({ subject: Text(), predicate: Text(), object: Text() });
+const Fact = Type.Object({ subject: Text(), predicate: Text(), object: Text() });
 
 const Neighbour = Type.Object({
   memory_id: Text(),
@@ -40,7 +40,7 @@ export const MemoryGraph = Type.Object(
     memory_id: Text(),
     status: OneOf(["processing", "completed", "failed"], "a memory has no links before it is completed"),
     entities: Type.Array(Entity, { description: "most distinctive first" }),
-    relations: Type.Array(Relation, { description: "facts that a language model extracted from the memory" }),
+    relations: Type.Array(Fact, { description: "facts that a language model extracted from the memory" }),
     neighbours: Type.Array(Neighbour, { description: "memories that mention the same entities, nearest first" }),
   },
   { $id: "MemoryGraph" },

@@ -1,5 +1,5 @@
 // Prompt and reply schema for LLM extraction. The model returns one JSON object with the attributes that the caller did
-// not give, and with the entities and relations in the text. reply.ts parses the reply.
+// not give, and with the entities and facts in the text. reply.ts parses the reply.
 
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import { EXTRACTED_FIELDS, type ExtractedField, type JsonObject } from "../../domain/memory.ts";
@@ -20,7 +20,7 @@ const EXCERPT_PART_BYTES = [14_400, 6_000, 3_600] as const;
 /** Separator of the parts of an excerpt. */
 const OMITTED = "\n[…]\n";
 
-/** Maximum number of entities, and of relations, that the prompt requests. */
+/** Maximum number of entities, and of facts, that the prompt requests. */
 export const GRAPH_ITEMS_MAX = 16;
 
 /**

@@ -4,10 +4,10 @@
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import type { ExtractedField, Json } from "../../domain/memory.ts";
 import { shortTitle } from "../../domain/title.ts";
-import type { Entity, LlmExtraction, Relation } from "../../ports/llm-extraction-store.ts";
+import type { Entity, Fact, LlmExtraction } from "../../ports/llm-extraction-store.ts";
 import { GRAPH_ITEMS_MAX } from "./prompt.ts";
 
-/** Maximum number of characters of a tag, and of an entity's name or a part of a relation. */
+/** Maximum number of characters of a tag, and of an entity's name or a part of a fact. */
 const TAG_CHARACTERS_MAX = 48;
 const NAME_CHARACTERS_MAX = 128;
 /** Titles with more characters than this are dropped, because they are texts and not titles. */
@@ -17,7 +17,7 @@ const OBJECTS_TRIED_MAX = 8;
 
 /** A usable reply. */
 export interface ParsedReply {
-  /** At least one of the requested attributes, and the entities and relations. */
+  /** At least one of the requested attributes, and the entities and facts. */
   readonly extraction: LlmExtraction;
 }
 
@@ -31,7 +31,7 @@ export interface UnusableReply {
 export function parseReply(text: string, missing: readonly ExtractedField[]): ParsedReply | UnusableReply {
   const object = objectIn(text);
   if (object === null) return { problem: "it contains no complete JSON object" };
-  const attributes: Omit<LlmExtraction, "entities" | "relations"> = Object.fromEntries(
+  const attributes: Omit<LlmExtraction, "entities" | "facts"> = Object.fromEntries(
     missing.flatMap((field) => {
       const value = object[field] === undefined ? null : PARSERS[field](object[field]);
       return value === null ? [] : [[field, value]];
@@ -40,7 +40,7 @@ export function parseReply(text: string, missing: readonly ExtractedField[]): Pa
   if (Object.keys(attributes).length === 0) {
     return { problem: `no field of ${missing.join(", ")} has a valid value` };
   }
-  const graph = { entities: entitiesOf(object.entities), relations: relationsOf(object.relations) };
+  const graph = { entities: entitiesOf(object.entities), facts: factsOf(object.relations) };
   return { extraction: { ...attributes, ...graph } };
 }
 
@@ -84,12 +84,12 @@ function entitiesOf(value: Json | undefined): readonly Entity[] {
   });
 }
 
-function relationsOf(value: Json | undefined): readonly Relation[] {
+function factsOf(value: Json | undefined): readonly Fact[] {
   return listOf(value).flatMap((item) => {
     const fields = fieldsOf(item);
     const part = (name: string) => plain(fields[name], NAME_CHARACTERS_MAX);
-    const relation = { subject: part("subject"), predicate: part("predicate"), object: part("object") };
-    return Object.values(relation).includes("") ? [] : [relation];
+    const fact = { subject: part("subject"), predicate: part("predicate"), object: part("object") };
+    return Object.values(fact).includes("") ? [] : [fact];
   });
 }
 

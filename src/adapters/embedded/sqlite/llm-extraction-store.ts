@@ -6,11 +6,12 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { Job } from "../../../ports/job-store.ts";
 import type { LlmUsage } from "../../../ports/language-model.ts";
 import type {
+  Fact,
   LlmExtraction,
   LlmExtractionStore,
   PreviousExtraction,
-  Relation,
 } from "../../../ports/llm-extraction-store.ts";
+import { extractionFromJson, extractionToJson } from "../../rows/llm-extraction.ts";
 import { OPEN_PROJECT } from "../../rows/sql.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { countUsage } from "./usage-rows.ts";
@@ -51,18 +52,18 @@ export class SqliteLlmExtractionStore implements LlmExtractionStore {
       .prepare<{ finding: string | null }, { key: bigint; version: number }>(PREVIOUS)
       .get({ key, version });
     if (row === null) return null;
-    return { extraction: row.finding === null ? null : (JSON.parse(row.finding) as LlmExtraction) };
+    return { extraction: row.finding === null ? null : extractionFromJson(row.finding) };
   }
 
   keep({ memory: { key, version } }: Job, extraction: LlmExtraction | null): void {
     this.#database
       .prepare<never, { key: bigint; version: number; finding: string | null }>(KEEP)
-      .run({ key, version, finding: extraction === null ? null : JSON.stringify(extraction) });
+      .run({ key, version, finding: extractionToJson(extraction) });
   }
 
-  relations(memoryKey: MemoryKey): readonly Relation[] {
+  facts(memoryKey: MemoryKey): readonly Fact[] {
     const row = this.#database.prepare<{ finding: string }, { key: bigint }>(OF_CONTENT).get({ key: memoryKey });
-    return row === null ? [] : (JSON.parse(row.finding) as LlmExtraction).relations;
+    return row === null ? [] : extractionFromJson(row.finding).facts;
   }
 
   countTokens({ memory, projectId }: Job, { prompt, completion }: LlmUsage): void {
