@@ -3,7 +3,6 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { openStores, type SqliteStores } from "./adapters/embedded/sqlite/stores.ts";
 import { type ModelCatalogue, readModels } from "./adapters/inference/model-files.ts";
 import { checkFuture } from "./api/drafts.ts";
 import { embedderView, keyView, listView, projectEmbedderView, projectView } from "./api/views.ts";
@@ -20,6 +19,7 @@ import { UsageError } from "./kit/flags.ts";
 import { didYouMean } from "./kit/nearest.ts";
 import type { AccountStore } from "./ports/account-store.ts";
 import type { Listing } from "./ports/user-store.ts";
+import { openStores, type SqliteStores } from "./stores/sqlite/stores.ts";
 import { newWebhookSecret } from "./webhooks/signature.ts";
 
 /** Body of createKey with all optional fields. */

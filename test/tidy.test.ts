@@ -58,10 +58,11 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "ingest",
     "webhooks",
     "adapters",
+    "stores",
     "children",
     "ports",
   ],
-  "local-accounts.ts": ["adapters/embedded", "adapters/inference", "api", "webhooks", "ports"],
+  "local-accounts.ts": ["adapters/inference", "stores", "api", "webhooks", "ports"],
   mcp: ["api", "account"],
   compat: ["api"],
   api: ["services", "answer", "account", "ports"],
@@ -75,13 +76,12 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   webhooks: ["ports"],
   documents: ["children", "ports"],
   preparation: ["children", "ports"],
-  "adapters/embedded": ["adapters/native", "adapters/rows", "ports"],
+  stores: ["ports"],
+  "adapters/embedded": ["adapters/native", "stores", "ports"],
   "adapters/inference": ["adapters/native", "children", "ports"],
   "adapters/native": ["ports"],
   "adapters/llm": ["adapters/outbound", "ports"],
   "adapters/outbound": ["ports"],
-  "adapters/postgres": ["adapters/rows", "ports"],
-  "adapters/rows": ["ports"],
   "adapters/uploads": ["ports"],
   "adapters/documents": ["children", "documents", "ports"],
   "adapters/preparation": ["children", "preparation", "ports"],
@@ -93,7 +93,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages and runtime modules that only one file or folder may import. */
 const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix: string])[] = [
-  [/^bun:sqlite$/, "src/adapters/embedded/sqlite/", "use what database.ts exports"],
+  [/^bun:sqlite$/, "src/stores/sqlite/", "use what database.ts exports"],
   [/^@duckdb\//, "src/adapters/embedded/duckdb/", "go through the Archive"],
   [/^onnxruntime-/, "src/adapters/inference/onnxruntime-encoder.ts", "ask a lane (adapters/inference/lanes.ts)"],
   [/\.node$/, "src/adapters/native/addon.ts", "use what addon.ts exports"],
@@ -130,8 +130,8 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
   {
     pattern: /\bSQL\b.* from "bun"|\bBun\.SQL\b/,
     files: src,
-    allowed: ["src/adapters/postgres/client.ts"],
-    fix: "run statements on a Session (adapters/postgres/session.ts)",
+    allowed: ["src/stores/postgres/client.ts"],
+    fix: "run statements on a Session (stores/postgres/session.ts)",
   },
   {
     pattern: /\bMath\.random\(/,

@@ -2,7 +2,6 @@
 // process is a server, which a command reaches through the socket in the directory, or the command itself, if no
 // server runs.
 
-import { StoreError } from "../adapters/embedded/store-error.ts";
 import { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
@@ -11,6 +10,7 @@ import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
 import type { IndexDefect, OnVerifyProgress, Repair, Verification, VerifyEvent } from "../domain/verification.ts";
 import type { Log } from "../kit/log.ts";
 import type { StoreKeeper, VectorReader } from "../ports/store-keeper.ts";
+import { StoreError } from "../stores/store-error.ts";
 import type { ForgetRequest, Receipt } from "./forget.ts";
 import type { PackedPublication } from "./migration/publications.ts";
 import type { Closing } from "./storage.ts";

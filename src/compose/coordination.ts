@@ -4,10 +4,10 @@ import { InFlight } from "../account/idempotency.ts";
 import { QueryQuota } from "../account/query-quota.ts";
 import { RATE_WINDOW_MS } from "../account/rate-limits.ts";
 import { SlidingWindow } from "../account/sliding-window.ts";
-import type { PostgresCoordination } from "../adapters/postgres/coordination.ts";
 import { type Clock, systemClock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { Coordination } from "../ports/coordination.ts";
+import type { PostgresCoordination } from "../stores/postgres/coordination.ts";
 
 /**
  * Maximum number of keys, and of addresses without a key, whose requests are counted at the same time. Requests of

@@ -1,19 +1,19 @@
 // Erases all traces of a memory, a user or a project at once, and says what was erased where. Deletion through the API
 // keeps the texts for the retention period; erasure does not wait.
 
-import {
-  SUBJECT_KINDS,
-  type Subject,
-  type SubjectKind,
-  type TraceFinder,
-  type Traces,
-} from "../adapters/rows/keeping/traces.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { type SweepParts, sweep } from "../ingest/sweep.ts";
 import { type Clock, isoTime } from "../kit/clock.ts";
 import { profileSubject, userSubject } from "../ports/idempotency-store.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import type { ProjectService } from "../services/projects.ts";
+import {
+  SUBJECT_KINDS,
+  type Subject,
+  type SubjectKind,
+  type TraceFinder,
+  type Traces,
+} from "../stores/rows/keeping/traces.ts";
 
 /** What was erased. */
 export interface Receipt {

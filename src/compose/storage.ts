@@ -14,11 +14,7 @@ import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writ
 import type { EmbeddedIndexParts } from "../adapters/embedded/project-index.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
-import { openStores } from "../adapters/embedded/sqlite/stores.ts";
-import { faultOfStore, lossError, StoreError, storeError } from "../adapters/embedded/store-error.ts";
-import { StoreQuarantine } from "../adapters/embedded/store-quarantine.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
-import { TraceFinder } from "../adapters/rows/keeping/traces.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
 import { memoryAttributes } from "../api/views.ts";
 import type { Config } from "../config.ts";
@@ -38,6 +34,10 @@ import type { EmbedderIdentity, InstalledEmbedders } from "../ports/models.ts";
 import type { StoreKeeper } from "../ports/store-keeper.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
+import { TraceFinder } from "../stores/rows/keeping/traces.ts";
+import { openStores } from "../stores/sqlite/stores.ts";
+import { faultOfStore, lossError, StoreError, storeError } from "../stores/store-error.ts";
+import { StoreQuarantine } from "../stores/store-quarantine.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
 

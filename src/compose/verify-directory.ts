@@ -1,10 +1,10 @@
 // Checks a data directory for `mneme verify`, whether or not a server runs on it.
 
-import { StoreError } from "../adapters/embedded/store-error.ts";
 import type { Config } from "../config.ts";
 import type { Verification } from "../domain/verification.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
+import { StoreError } from "../stores/store-error.ts";
 import { type DataDirectory, openDataDirectory } from "./data-directory.ts";
 
 /**

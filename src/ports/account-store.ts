@@ -1,4 +1,4 @@
-// Projects, API keys and usage of plans. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// Projects, API keys and usage of plans. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). Only the SHA-256 of a key's secret is stored, and it is compared in constant time. The time of

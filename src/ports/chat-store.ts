@@ -1,4 +1,4 @@
-// Chats and their messages. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// Chats and their messages. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). Lists are keyset-paged and stable: chats newest first, messages oldest first. A message is

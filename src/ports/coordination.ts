@@ -1,5 +1,5 @@
 // What requests and periodic work must agree on: rate limits, quotas of queries, requests in progress, and who does
-// which task. With one process, src/account has it in memory; adapters/postgres has it for several nodes.
+// which task. With one process, src/account has it in memory; stores/postgres has it for several nodes.
 //
 // Obligations of an implementation:
 // - Limits hold exactly, however many calls run at the same time, on however many nodes.

@@ -1,5 +1,5 @@
 // Deletions by conditions: what is asked for, and how far each is. The memories themselves are deleted by
-// memory-store.ts, in the same transactions. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// memory-store.ts, in the same transactions. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). Deletions of a removed project do not exist. The conditions of a deletion are erased when it

@@ -1,5 +1,5 @@
 // Remembered answers: responses to requests with an `Idempotency-Key`, stored so that a repeated request gets the same
-// one. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// one. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). So an answer becomes durable together with the change that it reports, and a repeated request

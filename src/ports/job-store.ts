@@ -1,5 +1,5 @@
-// The queue of ingestion jobs. A memory in status `processing` is a job. Implemented by adapters/embedded on SQLite and
-// by adapters/postgres.
+// The queue of ingestion jobs. A memory in status `processing` is a job. Implemented by stores/, on SQLite and on
+// PostgreSQL.
 //
 // Obligations of an implementation:
 // - Each method is one transaction, or part of the transaction that its store belongs to (transactions.ts).

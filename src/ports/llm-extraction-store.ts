@@ -1,5 +1,5 @@
 // Stores what language models extracted from memories, so that no text has to be paid for twice, and counts the tokens
-// that ingestion used. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// that ingestion used. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). An extraction is erased together with its memory.

@@ -1,5 +1,5 @@
 // The system of record for memories: their rows and attributes. Jobs are in job-store.ts, removal after deletion and
-// expiry in retirement-store.ts. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// expiry in retirement-store.ts. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). Lists are keyset-paged, newest first, and stable under inserts and deletes. No method returns

@@ -1,6 +1,6 @@
 // Which embedding model each project uses, and the change to another model that was asked for. The index builds and
-// swaps the vectors (chunk-index.ts); this store says what is wanted and how far it is. Implemented by
-// adapters/embedded on SQLite and by adapters/postgres.
+// swaps the vectors (chunk-index.ts); this store says what is wanted and how far it is. Implemented by stores/, on
+// SQLite and on PostgreSQL.
 //
 // Obligations of an implementation:
 // - Each method is one transaction, or part of the transaction that its store belongs to (transactions.ts).

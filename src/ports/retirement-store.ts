@@ -1,6 +1,6 @@
 // Retirement of memories: the steps from deletion or expiry to final removal. First a memory's entries are removed from
 // the index; after the retention, its texts and rows are erased. The row stays until the last step, so that each step
-// can be repeated after a crash. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// can be repeated after a crash. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). `retired` leaves out memories of removed projects, which are removed through AccountStore.

@@ -1,5 +1,5 @@
 // What several nodes share of an index: publications (texts, chunks and vectors, so that one node computes them and all
-// others load them) and the sequence of changes of each project. Implemented by adapters/postgres.
+// others load them) and the sequence of changes of each project. Implemented by stores/postgres.
 //
 // Obligations of an implementation:
 // - A project has a sequence number. Every transaction that completes, rewrites, deletes or changes a memory raises it

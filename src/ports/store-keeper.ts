@@ -1,5 +1,5 @@
 // What commands that keep data need of the stores of record: exports, imports, copies, checks and repairs. Implemented
-// by adapters/embedded/keeping and adapters/postgres/keeping.
+// by adapters/embedded/keeping and stores/postgres/keeping.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { ExportRecord } from "../domain/project-export.ts";

@@ -1,5 +1,5 @@
 // The texts of published memories and the places of their chunks. The indexes are derived from them. Implemented by
-// adapters/embedded on DuckDB and by adapters/postgres.
+// adapters/embedded on DuckDB and by stores/postgres.
 //
 // Obligations of an implementation: each method is atomic and durable when it resolves. Writes take effect in the order
 // of their calls, even if none is awaited. A read sees complete writes only. Keys are below 2^63.

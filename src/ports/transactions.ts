@@ -1,4 +1,4 @@
-// Transactions over all stores of record. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// Transactions over all stores of record. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation:
 // - Atomicity: all changes that `work` makes through the stores of its transaction become durable together, before

@@ -55,7 +55,7 @@ export interface UploadFiles {
   names(ageMs: number): Promise<readonly string[]>;
 }
 
-/** Contents of kept files for all nodes. Implemented by adapters/postgres. */
+/** Contents of kept files for all nodes. Implemented by stores/postgres. */
 export interface SharedFiles {
   /** Stores a file durably. */
   put(name: string, pieces: AsyncIterable<Uint8Array>): Promise<void>;

@@ -1,4 +1,4 @@
-// The application's users and their events. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// The application's users and their events. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). A user becomes known when a memory, chat, event or `upsert` refers to it. `forget` makes it

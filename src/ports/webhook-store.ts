@@ -1,4 +1,4 @@
-// Webhooks and the outbox of deliveries to them. Implemented by adapters/embedded on SQLite and by adapters/postgres.
+// Webhooks and the outbox of deliveries to them. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
 // to (transactions.ts). Stores that change memories write the deliveries of their events in the same transaction. A

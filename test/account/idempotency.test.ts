@@ -11,16 +11,16 @@ import {
   InFlight,
   subjectsOf,
 } from "../../src/account/idempotency.ts";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idempotency-store.ts";
-import { openStores, type SqliteStores } from "../../src/adapters/embedded/sqlite/stores.ts";
-import { SqliteUserStore } from "../../src/adapters/embedded/sqlite/user-store.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import type { Json } from "../../src/domain/memory.ts";
 import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
 import { userSubject } from "../../src/ports/idempotency-store.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import { SqliteIdempotencyStore } from "../../src/stores/sqlite/idempotency-store.ts";
+import { openStores, type SqliteStores } from "../../src/stores/sqlite/stores.ts";
+import { SqliteUserStore } from "../../src/stores/sqlite/user-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";

@@ -3,10 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
 import { executeNow } from "../support/postgres.ts";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";

@@ -4,13 +4,13 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:tes
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { type AccountsCommand, accountsHelp, runAccounts } from "../../src/cli/accounts.ts";
 import { Client } from "../../src/cli/client.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { openLocalAccounts } from "../../src/local-accounts.ts";
+import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { runMneme } from "../support/command.ts";
 

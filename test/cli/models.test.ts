@@ -2,13 +2,13 @@
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteProjectModelStore } from "../../src/adapters/embedded/sqlite/project-model-store.ts";
 import { accountsHelp, runAccounts } from "../../src/cli/accounts.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { openLocalAccounts } from "../../src/local-accounts.ts";
+import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import { SqliteProjectModelStore } from "../../src/stores/sqlite/project-model-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { messageOf } from "../contract/stores.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";

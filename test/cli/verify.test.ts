@@ -20,10 +20,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { StoreQuarantine } from "../../src/adapters/embedded/store-quarantine.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { allDone, expectWhole, note, storeBatch } from "../crash/notes.ts";
 import { runMneme } from "../support/command.ts";
 import { startServer } from "../support/server.ts";

@@ -17,9 +17,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
-import { StoreError } from "../../src/adapters/embedded/store-error.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { StoreError } from "../../src/stores/store-error.ts";
 import { runMneme } from "../support/command.ts";
 import { flipBit } from "../support/damage.ts";
 import { seeded } from "../support/seeded.ts";

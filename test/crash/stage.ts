@@ -3,8 +3,8 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { CHILD_KINDS } from "../../src/children/command.ts";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { type Ended, startMneme } from "../support/command.ts";
 import { flipBit } from "../support/damage.ts";
 import { type RunningServer, startServer } from "../support/server.ts";

@@ -5,13 +5,13 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteJobStore } from "../../src/adapters/embedded/sqlite/job-store.ts";
-import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { removeUnreferencedFiles } from "../../src/ingest/sweep.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";
+import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
 import { killMidway } from "../support/kill-midway.ts";
 
 const FIXTURE = join(import.meta.dir, "fixtures/accept-uploads.ts");

@@ -3,7 +3,6 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
@@ -13,6 +12,7 @@ import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { UnknownOutcome } from "../../src/ports/transactions.ts";
+import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
 import { until } from "../support/until.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness, RETENTION_MS } from "./ingest-harness.ts";
 

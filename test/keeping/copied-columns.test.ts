@@ -3,13 +3,13 @@
 
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { storeLayout } from "../../src/compose/migration/layout.ts";
 import {
   COPIED_EXPRESSIONS,
   NOT_COPIED,
   NUMBERS,
   OWN_COLUMNS,
-} from "../../src/adapters/postgres/keeping/table-differences.ts";
-import { storeLayout } from "../../src/compose/migration/layout.ts";
+} from "../../src/stores/postgres/keeping/table-differences.ts";
 import { emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
 
 withPostgres("the columns of copies", () => {

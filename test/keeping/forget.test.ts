@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { forgetCommand } from "../../src/cli/forget.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;

@@ -6,10 +6,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { exportProject, importProject } from "../../src/cli/project-copy.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 

@@ -2,10 +2,10 @@
 // reads.
 
 import { expect, test } from "bun:test";
-import { decodeRow, encodeRow } from "../../src/adapters/rows/row-lines.ts";
 import { ByteReader } from "../../src/compose/byte-reader.ts";
 import { bodyOf } from "../../src/compose/control.ts";
 import { RateLimit } from "../../src/kit/rate-limit.ts";
+import { decodeRow, encodeRow } from "../../src/stores/rows/row-lines.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { until } from "../support/until.ts";
 

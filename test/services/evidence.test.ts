@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { QueryQuota } from "../../src/account/query-quota.ts";
-import { openStores, type SqliteStores } from "../../src/adapters/embedded/sqlite/stores.ts";
 import { collectAnswer } from "../../src/answer/events.ts";
 import { NO_EVIDENCE_ANSWER } from "../../src/answer/no-evidence.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
@@ -15,6 +14,7 @@ import { systemClock } from "../../src/kit/clock.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { AnswerService, type Question } from "../../src/services/answers.ts";
 import { ChatService } from "../../src/services/chats.ts";
+import { openStores, type SqliteStores } from "../../src/stores/sqlite/stores.ts";
 import { passage } from "../answer/passages.ts";
 import { ScriptedLanguageModel } from "../in-memory/language-model.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";

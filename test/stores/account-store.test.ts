@@ -4,10 +4,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
+import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { accountStoreContract } from "../contract/account-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { openInMemory } from "../in-memory/open.ts";

@@ -6,10 +6,10 @@ import { existsSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync }
 import { join } from "node:path";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { DuckDatabase } from "../../src/adapters/embedded/duckdb/database.ts";
-import { StoreError } from "../../src/adapters/embedded/store-error.ts";
 import type { MemoryKey } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { ArchivedMemory } from "../../src/ports/text-archive.ts";
+import { StoreError } from "../../src/stores/store-error.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { archivedMemory, PROJECT } from "./fixtures/archived-memory.ts";

@@ -2,8 +2,8 @@
 
 import { describe, test } from "bun:test";
 import { SQL } from "bun";
-import { openPostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import type { OpenShared } from "../contract/shared-index.ts";
 import type { OpenStores, Stored } from "../contract/stores.ts";

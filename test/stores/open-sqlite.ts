@@ -1,8 +1,8 @@
 // Opens stores on a new SQLite file, for the contracts.
 
 import { join } from "node:path";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { openStores } from "../../src/adapters/embedded/sqlite/stores.ts";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import type { OpenStores, Stored } from "../contract/stores.ts";
 import { temporaryFolder } from "./temporary-folder.ts";

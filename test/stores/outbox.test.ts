@@ -3,12 +3,12 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteOutbox } from "../../src/adapters/embedded/sqlite/outbox.ts";
-import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import type { Webhook, WebhookDraft } from "../../src/domain/webhook.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import { SqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
+import { SqliteWebhookStore } from "../../src/stores/sqlite/webhook-store.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { completedMemory } from "../support/memory.ts";

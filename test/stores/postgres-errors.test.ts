@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
-import { DatabaseError, faultOfDatabase, toDatabaseError } from "../../src/adapters/postgres/database-error.ts";
-import { refuseServer } from "../../src/adapters/postgres/opening.ts";
-import { openPostgresStores, type PostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { UnknownOutcome } from "../../src/ports/transactions.ts";
+import { DatabaseError, faultOfDatabase, toDatabaseError } from "../../src/stores/postgres/database-error.ts";
+import { refuseServer } from "../../src/stores/postgres/opening.ts";
+import { openPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { addProject, errorOf } from "../contract/stores.ts";

@@ -3,7 +3,6 @@
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { SQL } from "bun";
-import { openPostgresStores, type PostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import { FIRST_KEY } from "../../src/domain/key.ts";
@@ -11,6 +10,7 @@ import { LIMITS } from "../../src/domain/limits.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS, PLANS } from "../../src/domain/project.ts";
 import type { Transaction } from "../../src/ports/transactions.ts";
+import { openPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { EXTRACTED, LEASE_MS } from "../contract/memory-actions.ts";

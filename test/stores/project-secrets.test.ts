@@ -3,11 +3,11 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { MIGRATIONS } from "../../src/adapters/embedded/sqlite/migrations.ts";
 import { base32, type ChunkId, type ChunkKey, type ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { MIGRATIONS } from "../../src/stores/sqlite/migrations.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;

@@ -1,9 +1,9 @@
 // The cache of memories: it never returns what a change may have made wrong, and it stays within its size.
 
 import { expect, test } from "bun:test";
-import { RecentMemories } from "../../src/adapters/embedded/sqlite/recent-memories.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { RecentMemories } from "../../src/stores/sqlite/recent-memories.ts";
 import { completedMemory } from "../support/memory.ts";
 
 const PROJECT = "prj_1" as ProjectId;

@@ -1,7 +1,7 @@
 // Reads of several callers with one statement.
 
 import { expect, test } from "bun:test";
-import { SharedReads } from "../../src/adapters/postgres/shared-reads.ts";
+import { SharedReads } from "../../src/stores/postgres/shared-reads.ts";
 
 /** A statement that the test answers. */
 interface Statement {

@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
-import { openPostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { textArchiveContract } from "../contract/text-archive.ts";
 import { openInMemoryShared } from "../in-memory/open.ts";

@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Clock } from "../../src/kit/clock.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import { SqliteWebhookStore } from "../../src/stores/sqlite/webhook-store.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { webhookStoreContract } from "../contract/webhook-store.ts";

@@ -4,14 +4,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { compose, type PortParts, type Service } from "../../src/compose/service.ts";
 import { type Config, parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { emptyDatabase } from "../stores/open-postgres.ts";
 import { expectDocumented } from "./documented-answers.ts";
 import { executeNow } from "./postgres.ts";

@@ -3,12 +3,12 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openPostgresStores } from "../../src/adapters/postgres/stores.ts";
 import { SharedSpool } from "../../src/adapters/uploads/shared-spool.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { SharedFiles } from "../../src/ports/upload-files.ts";
+import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { uploadFilesContract } from "../contract/upload-files.ts";
 import { emptyDatabase, withPostgres } from "../stores/open-postgres.ts";

@@ -4,8 +4,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Webhook as StandardWebhook } from "standardwebhooks";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { createOutboundSender } from "../../src/adapters/outbound/sender.ts";
 import type { DeliveryId, ProjectId } from "../../src/domain/ids.ts";
@@ -14,6 +12,8 @@ import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { OutboundAnswer, OutboundSender } from "../../src/ports/outbound.ts";
 import type { WebhookWithSecret } from "../../src/ports/webhook-store.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import { SqliteWebhookStore } from "../../src/stores/sqlite/webhook-store.ts";
 import { type DispatcherParts, WebhookDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { nextAttempt, parseRetries, RETRIES_EXPECTED } from "../../src/webhooks/schedule.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";

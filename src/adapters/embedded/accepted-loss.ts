@@ -3,10 +3,10 @@
 
 import type { MemoryKey } from "../../domain/ids.ts";
 import type { Log } from "../../kit/log.ts";
-import { FAIL, type FailValues, LOST_TEXT, setTextsAside } from "../rows/keeping/mending.ts";
+import { FAIL, type FailValues, LOST_TEXT, setTextsAside } from "../../stores/rows/keeping/mending.ts";
+import type { SqliteStores } from "../../stores/sqlite/stores.ts";
+import type { StoreQuarantine } from "../../stores/store-quarantine.ts";
 import type { Archive } from "./duckdb/archive.ts";
-import type { SqliteStores } from "./sqlite/stores.ts";
-import type { StoreQuarantine } from "./store-quarantine.ts";
 
 /** Compares rows and texts, and makes them fit together. */
 export async function acceptLoss(

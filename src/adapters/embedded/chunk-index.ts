@@ -14,10 +14,10 @@ import type {
   StoredText,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
+import { StoreError } from "../../stores/store-error.ts";
 import { ProjectIndex as NativeIndex, takePanics } from "../native/core.ts";
 import { type EmbeddedIndexParts, EmbeddedProjectIndex, type ProjectIndexParts } from "./project-index.ts";
 import { RecentPassages } from "./recent-passages.ts";
-import { StoreError } from "./store-error.ts";
 
 /**
  * If erasing texts takes longer than REST_AFTER_MS, it rests for REST_FACTOR times the excess. With a sweep every 30

@@ -7,7 +7,7 @@ import { Fault } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import type { DiskSpace } from "../../ports/disk-space.ts";
-import { FULL_DISK_RETRY_SECONDS, faultOfStore, storeError } from "./store-error.ts";
+import { FULL_DISK_RETRY_SECONDS, faultOfStore, storeError } from "../../stores/store-error.ts";
 
 const MiB = 1024 * 1024;
 /** Size of the reserve in bytes: the logs of more than a hundred deletions, until SQLite merges its log. */

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { ProjectId } from "../../domain/ids.ts";
 import type { Clock } from "../../kit/clock.ts";
-import { isoTime } from "../../kit/clock.ts";
+import { timeName } from "../../stores/store-quarantine.ts";
 
 /** Maximum number of kept files and folders, and of their bytes. The newest ones stay, and at least one. */
 const ENTRIES_MAX = 20;
@@ -15,11 +15,6 @@ const BYTES_MAX = 4 * 1024 * 1024 * 1024;
 const ASIDE = /\.damaged-\d+$/;
 /** Name of a kept file: time in UTC, then project and name in the project's folder, or the word for stores. */
 const KEPT = /^\d{8}T\d{6}\.\d{3}Z-(?:prj_|stores$)/;
-
-/** Name of the folder with damaged files of record that one start set aside. */
-export function storesFolder(nowMs: number): string {
-  return `${timeName(nowMs)}-stores`;
-}
 
 /** All damaged files of a data directory. */
 export class Quarantine {
@@ -85,10 +80,6 @@ function setAsideIn(folder: string): string[] {
     ASIDE.test(name) ? [] : namesIn(join(folder, name)).map((it) => join(name, it)),
   );
   return [...names, ...below].filter((name) => ASIDE.test(name)).map((name) => join(folder, name));
-}
-
-function timeName(nowMs: number): string {
-  return isoTime(nowMs).replaceAll(/[-:]/g, "");
 }
 
 function namesIn(folder: string): string[] {

@@ -4,10 +4,10 @@
 import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import type { UploadFiles } from "../../ports/upload-files.ts";
+import type { SqliteDatabase } from "../../stores/sqlite/database.ts";
+import type { SqliteStores } from "../../stores/sqlite/stores.ts";
 import type { Archive } from "./duckdb/archive.ts";
 import type { DuckSnapshot } from "./duckdb/snapshot.ts";
-import type { SqliteDatabase } from "./sqlite/database.ts";
-import type { SqliteStores } from "./sqlite/stores.ts";
 
 /** The stores that a snapshot covers. */
 export interface SnapshotParts {

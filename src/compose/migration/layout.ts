@@ -1,9 +1,9 @@
 // The layout of copies: what the embedded stores of this version have.
 
 import { PIECE_CHARACTERS_MAX, MIGRATIONS as TEXT_MIGRATIONS } from "../../adapters/embedded/duckdb/schema.ts";
-import { currentTables } from "../../adapters/embedded/sqlite/layout.ts";
-import { MIGRATIONS } from "../../adapters/embedded/sqlite/migrations.ts";
 import type { StoreLayout } from "../../domain/store-copy.ts";
+import { currentTables } from "../../stores/sqlite/layout.ts";
+import { MIGRATIONS } from "../../stores/sqlite/migrations.ts";
 
 /** The layout of copies that this version makes. */
 export function storeLayout(): StoreLayout {

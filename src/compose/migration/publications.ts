@@ -4,13 +4,13 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { sharedMemory } from "../../adapters/embedded/publication.ts";
-import { packTexts, packVectors, partsOf } from "../../adapters/postgres/publication-parts.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import { areSame, batchesOf, type PreparedAgain, prepareAgain } from "../../ingest/published-texts.ts";
 import { readyMemory } from "../../ingest/step-inputs.ts";
 import type { ChunkIndex, ModelVectors, ProjectIndex } from "../../ports/chunk-index.ts";
 import { PrepareFailure, type Preparer } from "../../ports/preparer.ts";
 import type { Stores } from "../../ports/transactions.ts";
+import { packTexts, packVectors, partsOf } from "../../stores/postgres/publication-parts.ts";
 
 /** Maximum number of memories whose rows are read at once. */
 const PAGE_MEMORIES = 64;

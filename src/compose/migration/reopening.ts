@@ -1,9 +1,9 @@
 // Allows changes again of stores that were closed for a move.
 
-import { MovedDatabase } from "../../adapters/postgres/keeping/move.ts";
 import type { Config } from "../../config.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
+import { MovedDatabase } from "../../stores/postgres/keeping/move.ts";
 import { accepted } from "../accepted.ts";
 import { storeLayout } from "./layout.ts";
 import { openSourceDirectory } from "./source-directory.ts";

@@ -7,13 +7,13 @@ import { RESTORING, StoreWriter } from "../../adapters/embedded/keeping/store-wr
 import { chunkKeysOf, loadedForNative, loadingGroups } from "../../adapters/embedded/publication.ts";
 import { fingerprintOf, readModels } from "../../adapters/inference/model-files.ts";
 import { lockDirectory, ProjectIndex as NativeIndex } from "../../adapters/native/core.ts";
-import { MovedDatabase } from "../../adapters/postgres/keeping/move.ts";
-import type { MovedProject } from "../../adapters/postgres/keeping/publications.ts";
 import type { Config } from "../../config.ts";
 import { UsageError } from "../../kit/flags.ts";
 import type { Log } from "../../kit/log.ts";
 import type { IndexModel } from "../../ports/chunk-index.ts";
 import type { LoadedPublication, WantedPublication } from "../../ports/shared-index.ts";
+import { MovedDatabase } from "../../stores/postgres/keeping/move.ts";
+import type { MovedProject } from "../../stores/postgres/keeping/publications.ts";
 import { storeLayout } from "./layout.ts";
 import { copyParts, digestOf, type Moved, type MoveOptions, MovePace, refuseDifferences } from "./move.ts";
 

@@ -1,8 +1,8 @@
 // Moves the data of a data directory into an empty database. The source can be read meanwhile, and not changed. If a
 // move is interrupted, the next run continues it.
 
-import { MovedDatabase } from "../../adapters/postgres/keeping/move.ts";
-import type { MovedPublication } from "../../adapters/postgres/keeping/publications.ts";
+import { MovedDatabase } from "../../stores/postgres/keeping/move.ts";
+import type { MovedPublication } from "../../stores/postgres/keeping/publications.ts";
 import { accepted } from "../accepted.ts";
 import { ByteReader } from "../byte-reader.ts";
 import type { Control, StreamFailure } from "../control.ts";

@@ -14,7 +14,7 @@ import {
 import { invariant } from "../../../domain/fault.ts";
 import type { Log } from "../../../kit/log.ts";
 import { syncFolderNow } from "../../../kit/sync-folder.ts";
-import { lossError, refuseNewerVersion, StoreError } from "../store-error.ts";
+import { lossError, refuseNewerVersion, StoreError } from "../../../stores/store-error.ts";
 import { COMMITTED, CONFLICT, INVALIDATED, NO_TRANSACTION, toStoreError, UNUSABLE } from "./errors.ts";
 import { type InspectionOptions, inspectTexts, type RowsRecord, type TextsRecord } from "./opening.ts";
 import { identify, recordOf, settings } from "./record.ts";

@@ -1,6 +1,6 @@
 // Converts errors of DuckDB, which have no codes, to StoreErrors. Their messages contain those of the operating system.
 
-import { StoreError, type StoreFileCode, storeError } from "../store-error.ts";
+import { StoreError, type StoreFileCode, storeError } from "../../../stores/store-error.ts";
 
 const CODES: readonly (readonly [RegExp, StoreFileCode])[] = [
   [/No space left|disk quota|not enough space|File too large/i, "no_space"],

@@ -3,10 +3,10 @@
 
 import { existsSync, rmSync, truncateSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isMissingOrEmpty } from "../../../kit/is-missing.ts";
 import type { Log } from "../../../kit/log.ts";
-import { isMissingOrEmpty } from "../is-missing.ts";
-import { lossError, StoreError } from "../store-error.ts";
-import type { StoreQuarantine } from "../store-quarantine.ts";
+import { lossError, StoreError } from "../../../stores/store-error.ts";
+import type { StoreQuarantine } from "../../../stores/store-quarantine.ts";
 
 /** What the rows in mneme.sqlite know of the texts. */
 export interface RowsRecord {

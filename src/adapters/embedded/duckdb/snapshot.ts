@@ -1,7 +1,7 @@
 // A snapshot of the DuckDB file: reads what was committed at one moment, while writes go on. database.ts opens it.
 
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { storeError } from "../store-error.ts";
+import { storeError } from "../../../stores/store-error.ts";
 
 /** A value of a row. A VARCHAR is a string, UBIGINT a bigint, UINTEGER a number, VARCHAR[] an array of strings. */
 export type Cell = string | bigint | number | readonly string[];

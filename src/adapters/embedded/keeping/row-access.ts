@@ -1,15 +1,15 @@
-// Rows of mneme.sqlite for the code that keeps data in both databases (adapters/rows/keeping).
+// Rows of mneme.sqlite for the code that keeps data in both databases (stores/rows/keeping).
 
 import { open, stat } from "node:fs/promises";
 import { nullIfMissing } from "../../../kit/if-missing.ts";
-import type { ExportSource } from "../../rows/keeping/project-export.ts";
-import { paramsIn, type RowReader, type RowWriter, type WriteRows } from "../../rows/keeping/row-access.ts";
-import type { ComparedStores, TextSum } from "../../rows/keeping/verification.ts";
+import type { ExportSource } from "../../../stores/rows/keeping/project-export.ts";
+import { paramsIn, type RowReader, type RowWriter, type WriteRows } from "../../../stores/rows/keeping/row-access.ts";
+import type { ComparedStores, TextSum } from "../../../stores/rows/keeping/verification.ts";
+import type { Bindings, SqliteDatabase } from "../../../stores/sqlite/database.ts";
+import { KEYS } from "../../../stores/sqlite/memory-row.ts";
+import type { SqliteStores } from "../../../stores/sqlite/stores.ts";
 import { clusters, toCondition } from "../duckdb/key-conditions.ts";
 import type { Snapshot } from "../snapshot.ts";
-import type { Bindings, SqliteDatabase } from "../sqlite/database.ts";
-import { KEYS } from "../sqlite/memory-row.ts";
-import type { SqliteStores } from "../sqlite/stores.ts";
 
 /** Size of the pieces of a file in bytes. */
 const PIECE_BYTES = 1024 * 1024;

@@ -12,12 +12,12 @@ import {
 import { isoTime } from "../../../kit/clock.ts";
 import { TimeSlice } from "../../../kit/time-slice.ts";
 import { VERSION } from "../../../kit/version.ts";
-import { type FullPart, PART_BYTES_MAX, PartLines } from "../../rows/part-lines.ts";
-import { encodeRow } from "../../rows/row-lines.ts";
+import { type FullPart, PART_BYTES_MAX, PartLines } from "../../../stores/rows/part-lines.ts";
+import { encodeRow } from "../../../stores/rows/row-lines.ts";
+import { SEQUENCE_TABLE, tablesOf } from "../../../stores/sqlite/layout.ts";
 import { isTransient } from "../duckdb/rewriting.ts";
 import type { Cell } from "../duckdb/snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { SEQUENCE_TABLE, tablesOf } from "../sqlite/layout.ts";
 
 /**
  * Rest between two slices of the work, in milliseconds. With it, a copy takes at most about half of the time of the

@@ -16,13 +16,13 @@ import { dirname, join } from "node:path";
 import { type FilledPart, STORE_COPY_VERSION, type StoreSummary } from "../../../domain/store-copy.ts";
 import type { Log } from "../../../kit/log.ts";
 import { syncFolderNow } from "../../../kit/sync-folder.ts";
-import { decodeRow } from "../../rows/row-lines.ts";
+import { decodeRow } from "../../../stores/rows/row-lines.ts";
+import { MIGRATIONS } from "../../../stores/sqlite/migrations.ts";
+import { PARTS, RestoringDatabase } from "../../../stores/sqlite/restoring.ts";
+import { refuseNewerVersion, StoreError } from "../../../stores/store-error.ts";
 import { DuckDatabase } from "../duckdb/database.ts";
 import { MIGRATIONS as TEXT_MIGRATIONS } from "../duckdb/schema.ts";
 import type { Cell } from "../duckdb/snapshot.ts";
-import { MIGRATIONS } from "../sqlite/migrations.ts";
-import { PARTS, RestoringDatabase } from "../sqlite/restoring.ts";
-import { refuseNewerVersion, StoreError } from "../store-error.ts";
 import { partsOf } from "./store-parts.ts";
 
 /** Folder in a data directory that has the stores until the restore is complete. */

@@ -1,0 +1,433 @@
+// Schema migrations of the PostgreSQL database: entry n brings it from schema version n to n + 1. A released migration
+// is never changed, except for its comments. A change of the schema is a new migration at the end.
+//
+// The tables and columns are those of SQLite (stores/sqlite/migrations.ts), with the same values: integers
+// are bigint, flags are 0 or 1, JSON is text, because PostgreSQL's JSON cannot hold every string of JSON. What SQL
+// needs of a JSON column is in a column of its own. Texts are compared byte by byte (COLLATE "C"), so that no upgrade
+// of the operating system's collations damages an index.
+
+import { COORDINATION_SCHEMA, NODES_SCHEMA } from "./migration-nodes.ts";
+
+const TEXT = 'text COLLATE "C"';
+const KEY = "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
+const flag = (name: string) => `${name} bigint NOT NULL DEFAULT 0 CHECK (${name} IN (0, 1))`;
+
+const FIRST_SCHEMA = `
+CREATE TABLE projects (
+  project_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  name ${TEXT} NOT NULL,
+  plan ${TEXT} NOT NULL,
+  settings ${TEXT} NOT NULL,
+  -- of the settings
+  retention_days bigint NOT NULL,
+  ${flag("is_default")},
+  secret bytea NOT NULL,
+  documents bigint NOT NULL DEFAULT 0,
+  storage_bytes bigint NOT NULL DEFAULT 0,
+  created_at bigint NOT NULL,
+  deleted_at bigint
+) WITH (fillfactor = 50);
+CREATE UNIQUE INDEX projects_default ON projects (is_default) WHERE is_default = 1;
+
+-- a table of its own: a claim of jobs must not wait for a transaction that counts memories in projects
+CREATE TABLE project_service (
+  project_key bigint PRIMARY KEY REFERENCES projects ON DELETE CASCADE,
+  -- the newest lease of the jobs of this project: the project with the smallest value is served next
+  served_lease bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+CREATE TABLE monthly_usage (
+  project_key bigint NOT NULL REFERENCES projects,
+  month_start bigint NOT NULL,
+  queries bigint NOT NULL DEFAULT 0,
+  prompt_tokens bigint NOT NULL DEFAULT 0,
+  completion_tokens bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (project_key, month_start)
+);
+CREATE TABLE daily_ingestion_tokens (
+  project_key bigint NOT NULL REFERENCES projects,
+  day_start bigint NOT NULL,
+  prompt_tokens bigint NOT NULL DEFAULT 0,
+  completion_tokens bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (project_key, day_start)
+);
+
+CREATE TABLE api_keys (
+  key_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  project_key bigint NOT NULL REFERENCES projects,
+  name ${TEXT} NOT NULL,
+  scopes ${TEXT} NOT NULL,
+  user_id ${TEXT},
+  redacted ${TEXT} NOT NULL,
+  ${flag("is_operator")},
+  expires_at bigint,
+  last_used_at bigint,
+  created_at bigint NOT NULL
+);
+CREATE INDEX api_keys_by_project ON api_keys (project_key, key_key);
+CREATE TABLE key_secrets (
+  sha256 bytea PRIMARY KEY,
+  key_key bigint NOT NULL REFERENCES api_keys ON DELETE CASCADE,
+  valid_until bigint
+);
+CREATE INDEX key_secrets_by_key ON key_secrets (key_key);
+
+CREATE TABLE users (
+  user_key ${KEY},
+  project_key bigint NOT NULL REFERENCES projects,
+  id ${TEXT} NOT NULL,
+  -- position in the list of users; null while the user is not known
+  known_key bigint,
+  name ${TEXT},
+  email ${TEXT},
+  metadata ${TEXT},
+  created_at bigint NOT NULL,
+  UNIQUE (project_key, id)
+);
+CREATE UNIQUE INDEX users_known ON users (project_key, known_key) WHERE known_key IS NOT NULL;
+CREATE SEQUENCE known_users;
+CREATE TABLE user_events (
+  event_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  user_key bigint NOT NULL REFERENCES users,
+  type ${TEXT} NOT NULL,
+  data ${TEXT} NOT NULL,
+  created_at bigint NOT NULL
+);
+CREATE INDEX user_events_by_user ON user_events (user_key, event_key);
+CREATE INDEX user_events_by_type ON user_events (user_key, type, event_key);
+
+CREATE TABLE memories (
+  memory_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  project_key bigint NOT NULL REFERENCES projects,
+  user_key bigint REFERENCES users,
+  external_id ${TEXT},
+  version bigint NOT NULL,
+  status ${TEXT} NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+  title ${TEXT},
+  title_folded ${TEXT},
+  type ${TEXT},
+  tags ${TEXT},
+  language ${TEXT},
+  metadata ${TEXT},
+  given ${TEXT} NOT NULL,
+  content_bytes bigint NOT NULL,
+  content_sha256 bytea NOT NULL,
+  source ${TEXT},
+  -- of the source: the name of the kept file, and the media type of an uploaded file
+  file ${TEXT},
+  media_type ${TEXT},
+  chunk_count bigint NOT NULL DEFAULT 0,
+  extraction ${TEXT} CHECK (extraction IN ('caller', 'llm', 'local')),
+  prompt_tokens bigint NOT NULL DEFAULT 0,
+  completion_tokens bigint NOT NULL DEFAULT 0,
+  error_code ${TEXT},
+  error_message ${TEXT},
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  expires_at bigint,
+  occurred_at bigint,
+  deleted_at bigint,
+  ${flag("is_retracted")},
+  ${flag("is_purge_asked")},
+  ${flag("is_reindexed")},
+  attempts bigint NOT NULL DEFAULT 0,
+  lease bigint,
+  claimable_at bigint NOT NULL
+);
+CREATE INDEX memories_by_key ON memories (project_key, memory_key) WHERE deleted_at IS NULL;
+CREATE INDEX memories_by_status ON memories (project_key, status, memory_key) WHERE deleted_at IS NULL;
+CREATE INDEX memories_by_type ON memories (project_key, type, memory_key) WHERE deleted_at IS NULL;
+CREATE INDEX memories_by_user ON memories (user_key, memory_key) WHERE deleted_at IS NULL;
+-- memories without user have the user key 0 here: user keys begin at 1
+CREATE UNIQUE INDEX memories_by_external_id ON memories (project_key, coalesce(user_key, 0), external_id)
+  WHERE external_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX memories_jobs ON memories (project_key, claimable_at, memory_key)
+  WHERE status = 'processing' AND deleted_at IS NULL;
+CREATE INDEX memories_expiring ON memories (expires_at) WHERE expires_at IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX memories_retired ON memories (is_retracted, deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX memories_purge_asked ON memories (is_retracted, deleted_at)
+  WHERE is_purge_asked = 1 AND deleted_at IS NOT NULL;
+CREATE INDEX memories_of_user ON memories (user_key) WHERE user_key IS NOT NULL;
+CREATE INDEX memories_of_project ON memories (project_key);
+CREATE INDEX memories_by_file ON memories (file) WHERE file IS NOT NULL;
+CREATE SEQUENCE lease_tokens;
+
+-- a table of its own: PostgreSQL writes a new row for each update, and a new lease must not copy 50 MB of text
+CREATE TABLE waiting_contents (
+  memory_key bigint PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  content ${TEXT} NOT NULL
+);
+CREATE TABLE memory_tags (
+  project_key bigint NOT NULL,
+  tag ${TEXT} NOT NULL,
+  memory_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
+  PRIMARY KEY (memory_key, tag)
+);
+CREATE INDEX memory_tags_by_tag ON memory_tags (project_key, tag, memory_key);
+CREATE TABLE memory_findings (
+  memory_key bigint PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  version bigint NOT NULL,
+  content_sha256 bytea NOT NULL,
+  finding ${TEXT}
+);
+CREATE TABLE document_facts (
+  memory_key bigint PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  content_sha256 bytea NOT NULL,
+  title ${TEXT},
+  marks ${TEXT} NOT NULL
+);
+-- not a sequence, because many consecutive keys are taken at once
+CREATE TABLE chunk_keys (only_row bigint PRIMARY KEY CHECK (only_row = 1), next bigint NOT NULL);
+INSERT INTO chunk_keys (only_row, next) VALUES (1, 1);
+
+CREATE TABLE chats (
+  chat_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  project_key bigint NOT NULL REFERENCES projects,
+  user_key bigint REFERENCES users,
+  title ${TEXT},
+  created_at bigint NOT NULL
+);
+CREATE INDEX chats_by_project ON chats (project_key, chat_key);
+CREATE INDEX chats_by_user ON chats (user_key, chat_key);
+CREATE TABLE messages (
+  message_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  chat_key bigint NOT NULL REFERENCES chats ON DELETE CASCADE,
+  role ${TEXT} NOT NULL CHECK (role IN ('user', 'assistant')),
+  content ${TEXT} NOT NULL,
+  ${flag("is_interrupted")},
+  source_count bigint NOT NULL DEFAULT 0,
+  created_at bigint NOT NULL
+);
+CREATE INDEX messages_by_chat ON messages (chat_key, message_key);
+-- no reference to memories: a trigger deletes the sources of erased memories
+CREATE TABLE message_sources (
+  message_key bigint NOT NULL REFERENCES messages ON DELETE CASCADE,
+  position bigint NOT NULL,
+  memory_key bigint NOT NULL,
+  shown ${TEXT} NOT NULL,
+  PRIMARY KEY (message_key, position)
+);
+CREATE INDEX message_sources_by_memory ON message_sources (memory_key);
+
+CREATE TABLE webhooks (
+  webhook_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  project_key bigint NOT NULL REFERENCES projects,
+  url ${TEXT} NOT NULL,
+  events ${TEXT} NOT NULL,
+  description ${TEXT},
+  ${flag("is_enabled")},
+  secret ${TEXT} NOT NULL,
+  created_at bigint NOT NULL
+);
+CREATE INDEX webhooks_by_project ON webhooks (project_key, webhook_key);
+CREATE TABLE deliveries (
+  delivery_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  webhook_key bigint NOT NULL REFERENCES webhooks ON DELETE CASCADE,
+  event ${TEXT} NOT NULL,
+  body ${TEXT} NOT NULL,
+  status ${TEXT} NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
+  is_retried bigint NOT NULL DEFAULT 1 CHECK (is_retried IN (0, 1)),
+  attempts_counted bigint NOT NULL DEFAULT 0,
+  attempts ${TEXT} NOT NULL DEFAULT '[]',
+  -- of the attempts
+  last_attempt_at bigint,
+  next_attempt_at bigint,
+  created_at bigint NOT NULL
+);
+CREATE INDEX deliveries_by_webhook ON deliveries (webhook_key, delivery_key);
+CREATE INDEX deliveries_due ON deliveries (next_attempt_at, delivery_key) WHERE status = 'pending';
+CREATE INDEX deliveries_waiting ON deliveries (webhook_key, next_attempt_at, delivery_key) WHERE status = 'pending';
+CREATE INDEX deliveries_ended ON deliveries (created_at) WHERE status <> 'pending';
+
+CREATE TABLE idempotency_records (
+  record_key ${KEY},
+  project_key bigint NOT NULL REFERENCES projects,
+  user_id ${TEXT} NOT NULL,
+  route ${TEXT} NOT NULL,
+  idempotency_key ${TEXT} NOT NULL,
+  fingerprint bytea NOT NULL,
+  status bigint NOT NULL,
+  body ${TEXT} NOT NULL,
+  created_at bigint NOT NULL,
+  UNIQUE (project_key, idempotency_key, route, user_id)
+);
+CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at);
+CREATE TABLE idempotency_subjects (
+  subject ${TEXT} NOT NULL,
+  record_key bigint NOT NULL REFERENCES idempotency_records ON DELETE CASCADE,
+  PRIMARY KEY (subject, record_key)
+);
+CREATE INDEX idempotency_subjects_by_record ON idempotency_subjects (record_key);
+
+CREATE TABLE project_models (
+  project_key bigint PRIMARY KEY REFERENCES projects,
+  live ${TEXT},
+  previous ${TEXT},
+  ${flag("is_chosen")},
+  change_number bigint NOT NULL DEFAULT 0,
+  model ${TEXT},
+  state ${TEXT} CHECK (state IN ('building', 'done', 'failed', 'cancelled')),
+  error ${TEXT},
+  chunks_done bigint NOT NULL DEFAULT 0,
+  chunks_total bigint,
+  started_at bigint,
+  ended_at bigint
+);
+
+-- What DuckDB has for SQLite: texts of published memories, and the places of their chunks. No reference to memories: a
+-- text is removed before the row of its memory.
+CREATE TABLE texts (
+  memory_key bigint PRIMARY KEY,
+  project_id ${TEXT} NOT NULL,
+  version bigint NOT NULL,
+  content ${TEXT} NOT NULL
+);
+CREATE INDEX texts_by_project ON texts (project_id, memory_key);
+CREATE TABLE chunks (
+  memory_key bigint NOT NULL,
+  chunk_key bigint NOT NULL,
+  ordinal bigint NOT NULL,
+  range_start bigint NOT NULL,
+  range_end bigint NOT NULL,
+  headings ${TEXT} NOT NULL,
+  PRIMARY KEY (memory_key, chunk_key)
+);
+
+-- The triggers run once per statement, so that the deletion of many memories changes the row of its project once.
+CREATE FUNCTION count_new_memories() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  UPDATE projects SET documents = projects.documents + counted.documents,
+    storage_bytes = projects.storage_bytes + counted.bytes
+  FROM (SELECT project_key, count(*) AS documents, sum(content_bytes)::bigint AS bytes FROM new_rows
+    WHERE deleted_at IS NULL GROUP BY project_key) AS counted
+  WHERE projects.project_key = counted.project_key;
+  RETURN NULL;
+END $body$;
+CREATE TRIGGER memories_inserted AFTER INSERT ON memories REFERENCING NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION count_new_memories();
+
+CREATE FUNCTION count_changed_memories() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  UPDATE projects SET documents = projects.documents + counted.documents,
+    storage_bytes = projects.storage_bytes + counted.bytes
+  FROM (SELECT project_key, sum(documents)::bigint AS documents, sum(bytes)::bigint AS bytes FROM (
+      SELECT project_key, 1 AS documents, content_bytes AS bytes FROM new_rows WHERE deleted_at IS NULL
+      UNION ALL
+      SELECT project_key, -1, -content_bytes FROM old_rows WHERE deleted_at IS NULL) AS changes
+    GROUP BY project_key HAVING sum(documents) <> 0 OR sum(bytes) <> 0) AS counted
+  WHERE projects.project_key = counted.project_key;
+  RETURN NULL;
+END $body$;
+CREATE TRIGGER memories_updated AFTER UPDATE ON memories REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION count_changed_memories();
+
+CREATE FUNCTION forget_erased_memories() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  DELETE FROM message_sources USING old_rows WHERE message_sources.memory_key = old_rows.memory_key;
+  -- the slot stays taken: a repeated request must not restore what was erased
+  UPDATE idempotency_records SET body = '' WHERE record_key IN
+    (SELECT record_key FROM idempotency_subjects JOIN old_rows ON idempotency_subjects.subject = old_rows.id);
+  DELETE FROM idempotency_subjects USING old_rows WHERE idempotency_subjects.subject = old_rows.id;
+  RETURN NULL;
+END $body$;
+CREATE TRIGGER memories_erased AFTER DELETE ON memories REFERENCING OLD TABLE AS old_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION forget_erased_memories();
+`;
+
+// Agents and sessions: scopes of memories and chats beside their users. The indexes are for lists; they leave out rows
+// without agent or session.
+const AGENTS_AND_SESSIONS = `
+ALTER TABLE memories ADD COLUMN agent_id ${TEXT}, ADD COLUMN session_id ${TEXT};
+CREATE INDEX memories_by_agent ON memories (project_key, agent_id, memory_key)
+  WHERE agent_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX memories_by_session ON memories (project_key, session_id, memory_key)
+  WHERE session_id IS NOT NULL AND deleted_at IS NULL;
+ALTER TABLE chats ADD COLUMN agent_id ${TEXT}, ADD COLUMN session_id ${TEXT};
+CREATE INDEX chats_by_agent ON chats (project_key, agent_id, chat_key) WHERE agent_id IS NOT NULL;
+CREATE INDEX chats_by_session ON chats (project_key, session_id, chat_key) WHERE session_id IS NOT NULL;
+`;
+
+// Deletions by conditions, which go on after a restart. The conditions of one that has ended are '{}'.
+const DELETIONS = `
+CREATE TABLE deletions (
+  deletion_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  project_key bigint NOT NULL REFERENCES projects,
+  -- the user that it is limited to; null: the whole project
+  user_id ${TEXT},
+  status ${TEXT} NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+  conditions ${TEXT} NOT NULL,
+  -- cursor of the list of memories where it goes on
+  cursor ${TEXT},
+  matched bigint NOT NULL,
+  deleted bigint NOT NULL DEFAULT 0,
+  error ${TEXT},
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL
+);
+CREATE INDEX deletions_by_project ON deletions (project_key);
+CREATE INDEX deletions_open ON deletions (deletion_key) WHERE status = 'processing';
+`;
+
+// The primary key serves the lists by tag. The index of the memories has one entry for all tags of a memory, so it
+// takes a quarter of the space of the primary key that it replaces.
+const TAG_INDEXES = `
+ALTER TABLE memory_tags DROP CONSTRAINT memory_tags_pkey;
+DROP INDEX memory_tags_by_tag;
+ALTER TABLE memory_tags ADD PRIMARY KEY (project_key, tag, memory_key);
+CREATE INDEX memory_tags_of_memory ON memory_tags (memory_key);
+`;
+
+// Vectors that an import stored with memories, until these are indexed: 32-bit floats, little-endian.
+const IMPORTED_VECTORS = `
+CREATE TABLE imported_vectors (
+  memory_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
+  -- position of the first chunk
+  first_chunk bigint NOT NULL,
+  -- of the model
+  fingerprint ${TEXT} NOT NULL,
+  -- SHA-256 of what the model read of all chunks, in hexadecimal digits
+  inputs_sha256 ${TEXT} NOT NULL,
+  vectors bytea NOT NULL,
+  PRIMARY KEY (memory_key, first_chunk)
+);
+`;
+
+// When a memory is erased, its id is all that stays in deliveries: their events have its title, which begins with its
+// text, its tags and its metadata.
+const BARE_BODY = `json_build_object('type', event, 'timestamp', to_char(to_timestamp(deliveries.created_at / 1000.0)
+    AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', json_build_object('id', memory_id))::text`;
+const ERASED_DELIVERIES = `
+-- id of the memory whose event it is; null for another event, and when the memory was erased
+ALTER TABLE deliveries ADD COLUMN memory_id ${TEXT};
+UPDATE deliveries SET memory_id = substring(body from '"data":{"id":"(mem_[0-9a-z]+)"') WHERE event <> 'webhook.test';
+CREATE INDEX deliveries_by_memory ON deliveries (memory_id) WHERE memory_id IS NOT NULL;
+CREATE FUNCTION erase_deliveries() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  UPDATE deliveries SET memory_id = NULL, body = ${BARE_BODY} FROM old_rows WHERE memory_id = old_rows.id;
+  RETURN NULL;
+END $body$;
+CREATE TRIGGER deliveries_erased AFTER DELETE ON memories REFERENCING OLD TABLE AS old_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION erase_deliveries();
+UPDATE deliveries SET memory_id = NULL, body = ${BARE_BODY} WHERE memory_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM memories WHERE memories.id = memory_id);
+`;
+
+/** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
+export const MIGRATIONS: readonly string[] = [
+  FIRST_SCHEMA,
+  NODES_SCHEMA + COORDINATION_SCHEMA,
+  AGENTS_AND_SESSIONS,
+  DELETIONS,
+  TAG_INDEXES,
+  IMPORTED_VECTORS,
+  ERASED_DELIVERIES,
+];

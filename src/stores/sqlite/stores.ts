@@ -1,0 +1,276 @@
+// Opens all stores of record on one SQLite file. Each store exists twice, on a connection for writing and on one for
+// reading. Each call goes to one of the two, depending on whether its method writes.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { JsonObject, Memory } from "../../domain/memory.ts";
+import type { Clock } from "../../kit/clock.ts";
+import type { Eventually } from "../../kit/eventually.ts";
+import { READING_METHODS, type Stores, type Transactions } from "../../ports/transactions.ts";
+import type { KeyLastUses } from "../rows/key.ts";
+import type { RandomBytes } from "../rows/random.ts";
+import { StoreError } from "../store-error.ts";
+import { SqliteAccountStore } from "./account-store.ts";
+import { SqliteChatStore } from "./chat-store.ts";
+import { closeRows, closingOf, reopenRows } from "./closing.ts";
+import {
+  type EffectFailure,
+  openDatabase,
+  openReader,
+  openSnapshot,
+  type SqliteDatabase,
+  throwUncaught,
+} from "./database.ts";
+import { SqliteDeletionStore } from "./deletion-store.ts";
+import { SqliteIdempotencyStore } from "./idempotency-store.ts";
+import { SqliteJobStore } from "./job-store.ts";
+import { SqliteLlmExtractionStore } from "./llm-extraction-store.ts";
+import { MemoryExpiry } from "./memory-expiry.ts";
+import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
+import { SqliteMemoryStore } from "./memory-store.ts";
+import type { Ownership } from "./opening.ts";
+import { SqliteOutbox } from "./outbox.ts";
+import { SqliteProjectModelStore } from "./project-model-store.ts";
+import { HIDDEN } from "./project-rows.ts";
+import { SqliteRetirementStore } from "./retirement-store.ts";
+import { SqliteTransactions, WriteQueue } from "./transactions.ts";
+import { projectKeyOf } from "./user-rows.ts";
+import { SqliteUserStore } from "./user-store.ts";
+import { type DeliveryClaims, SqliteWebhookStore } from "./webhook-store.ts";
+
+/** Number of pages that are compared before other work may run; about a millisecond. */
+const PAGES_PER_TURN = 256;
+
+const GIVE_UP_IMPORTS = `UPDATE projects SET deleted_at = $now WHERE deleted_at = ${HIDDEN}`;
+
+/** Options for opening the stores. */
+export interface SqliteStoreOptions {
+  /** Path of the file, which is created if it does not exist. Its folder must exist. */
+  readonly path: string;
+  readonly clock: Clock;
+  /** Creates a webhook secret `whsec_…` from random bytes. */
+  readonly newWebhookSecret: (random: RandomBytes) => string;
+  /** Default: the random number generator of the operating system. */
+  readonly random?: RandomBytes;
+  /** The `data` of an event: the API's Memory without `content`. Default: no events are recorded. */
+  readonly describe?: (memory: Memory) => JsonObject;
+  /** Called after the commit of new webhook deliveries. Must not throw. */
+  readonly onDeliveries?: () => void;
+  /** Receives the error of a failed effect. Default: throws it as an uncaught exception, because it is a bug. */
+  readonly onEffectFailure?: EffectFailure;
+  /** Given by the process that holds the lock of the data directory. */
+  readonly ownership?: Ownership;
+  /** Number of the newest commit of the texts that commits of these stores may rely on. */
+  readonly textsCommits?: () => number;
+}
+
+/** Open stores. Each call is a transaction of its own; `transactions` runs several calls in one. */
+export interface SqliteStores extends Stores {
+  readonly transactions: Transactions;
+  /**
+   * Opens a snapshot (see `openSnapshot`). `alongside` runs at the same moment: no store writes until it has ended, so
+   * it must take milliseconds.
+   */
+  snapshot<T>(alongside: () => Promise<T>): Promise<readonly [SqliteDatabase, T]>;
+  /** Runs `write` on the writing connection in one transaction, when its turn comes. It must take milliseconds. */
+  write<T>(write: (database: SqliteDatabase) => T): Eventually<T>;
+  /** Marks the projects of imports that a crash ended as removed, so that they are erased. The caller has the lock. */
+  giveUpImports(): void;
+  /** Like `write`, but `work` may wait for other things; then other writers wait too. */
+  writeLong<T>(work: (database: SqliteDatabase) => Promise<T>): Promise<T>;
+  /**
+   * Compares all pages of the file with their sums; other work runs between two steps.
+   * @returns the number of pages, and the numbers of the damaged ones
+   */
+  comparePages(
+    onProgress: (done: number, total: number) => void,
+  ): Promise<{ readonly pages: number; readonly damaged: readonly number[] }>;
+  /** What the rows know of the texts, for the comparison when those are opened. */
+  readonly record: { readonly storeId: string; readonly textsCommits: number; readonly commits: () => number };
+  /** Refuses changes from now on (`closing.ts`). Returns an id: while it stays the same, no row has changed. */
+  closeToChanges(): Promise<string>;
+  /** Allows changes again. */
+  reopen(): Promise<void>;
+  /** Whether changes are refused. */
+  isClosed(): boolean;
+  /** Closes the file. A second call does nothing. */
+  close(): void;
+}
+
+/**
+ * Opens the file and applies the missing migrations.
+ * @throws StoreError with a sentence for the operator
+ */
+export function openStores(options: SqliteStoreOptions): SqliteStores {
+  const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0 } = options;
+  const writer = openDatabase(options.path, { onEffectFailure, ownership, textsCommits });
+  const reader = openReader(writer);
+  const inMemory: InMemory = { lastUses: new Map(), claims: new Map() };
+  const writing = storesOn(writer, inMemory, options);
+  const reading = storesOn(reader, inMemory, options);
+  const queue = new WriteQueue();
+  writer.onCheckpointDue = nextTurnOnce(() => queue.run(() => writer.checkpointIfFree()));
+  return {
+    ...routed(reading, writing, queue),
+    record: { storeId: writer.storeId, textsCommits: writer.textsCommits, commits: () => writer.commits },
+    transactions: new SqliteTransactions({ database: writer, stores: writing, queue, onEffectFailure }),
+    snapshot: (alongside) =>
+      queue.hold(async () => {
+        const snapshot = openSnapshot(writer);
+        try {
+          return [snapshot, await alongside()] as const;
+        } catch (error) {
+          snapshot.close();
+          throw error;
+        }
+      }),
+    write: (write) => queue.run(() => writer.transaction(() => write(writer))),
+    giveUpImports: () => {
+      const now = options.clock.now();
+      writer.transaction(() => writer.prepare<never, { now: number }>(GIVE_UP_IMPORTS).run({ now }));
+    },
+    writeLong: (work) =>
+      queue.hold(async () => {
+        writer.begin();
+        try {
+          const result = await work(writer);
+          writer.commit();
+          return result;
+        } catch (error) {
+          writer.rollback();
+          throw error;
+        }
+      }),
+    closeToChanges: async () => {
+      await queue.run(() => writer.transaction(() => closeRows(writer)));
+      return `${writer.storeId}-${closingOf(writer)}`;
+    },
+    reopen: async () => {
+      await queue.run(() => writer.transaction(() => reopenRows(writer)));
+    },
+    isClosed: () => closingOf(writer) !== null,
+    comparePages: (onProgress) => comparePages(writer, onProgress),
+    close: () => {
+      reader.close(); // before the writer, which holds the file open until its own checkpoint has ended
+      writer.close();
+    },
+  };
+}
+
+/**
+ * A function that runs `work` in a later turn of the event loop, so that requests are answered before it. Calls until
+ * then have no effect.
+ */
+function nextTurnOnce(work: () => Eventually<void>): () => void {
+  let isDue = false;
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    void nextTurn().then(() => {
+      isDue = false;
+      return work();
+    });
+  };
+}
+
+async function comparePages(
+  { checkpoints }: SqliteDatabase,
+  onProgress: (done: number, total: number) => void,
+): Promise<{ readonly pages: number; readonly damaged: readonly number[] }> {
+  if (checkpoints === null) return { pages: 0, damaged: [] };
+  const damaged: number[] = [];
+  // reads the number of pages in each round, because a checkpoint may change it between two rounds
+  for (let first = 1; first <= checkpoints.pages; first += PAGES_PER_TURN) {
+    damaged.push(...checkpoints.damagedIn(first, first + PAGES_PER_TURN));
+    onProgress(Math.min(first + PAGES_PER_TURN - 1, checkpoints.pages), checkpoints.pages);
+    await nextTurn();
+  }
+  return { pages: checkpoints.pages, damaged };
+}
+
+/** What the stores of both connections share besides the file. */
+interface InMemory {
+  readonly lastUses: KeyLastUses;
+  readonly claims: DeliveryClaims;
+}
+
+function storesOn(database: SqliteDatabase, { lastUses, claims }: InMemory, options: SqliteStoreOptions): Stores {
+  const { clock, describe, onDeliveries, newWebhookSecret: newSecret } = options;
+  const random = options.random === undefined ? {} : { random: options.random };
+  const outbox: MemoryOutbox =
+    describe === undefined
+      ? NO_OUTBOX
+      : new SqliteOutbox({
+          database,
+          clock,
+          ...random,
+          describe,
+          ...(onDeliveries !== undefined && { onRecorded: onDeliveries }),
+        });
+  const expiry = new MemoryExpiry(database, clock, outbox);
+  return {
+    memories: new SqliteMemoryStore({ database, clock, ...random, outbox }),
+    jobs: new SqliteJobStore({ database, clock, outbox }),
+    retirement: new SqliteRetirementStore({ database, clock, outbox }),
+    deletions: new SqliteDeletionStore({ database, clock, ...random }),
+    extractions: new SqliteLlmExtractionStore({ database, clock }),
+    accounts: new SqliteAccountStore({
+      database,
+      clock,
+      ...random,
+      lastUses,
+      expire: (projectId) => {
+        try {
+          expiry.recordDueOf(projectKeyOf(database, projectId));
+        } catch (error) {
+          // usage can be read while changes are refused
+          if (!(error instanceof StoreError) || error.code !== "closed") throw error;
+        }
+      },
+    }),
+    projectModels: new SqliteProjectModelStore({ database, clock }),
+    users: new SqliteUserStore({ database, clock, ...random }),
+    chats: new SqliteChatStore({ database, clock, ...random }),
+    webhooks: new SqliteWebhookStore({ database, clock, ...random, newSecret, claims }),
+    idempotency: new SqliteIdempotencyStore({ database, clock }),
+  };
+}
+
+function routed(reading: Stores, writing: Stores, queue: WriteQueue): Stores {
+  const store = <Name extends keyof Stores>(name: Name): Stores[Name] =>
+    routedStore(reading[name], writing[name], READING_METHODS[name], queue);
+  return {
+    memories: store("memories"),
+    jobs: store("jobs"),
+    retirement: store("retirement"),
+    deletions: store("deletions"),
+    extractions: store("extractions"),
+    accounts: store("accounts"),
+    projectModels: store("projectModels"),
+    users: store("users"),
+    chats: store("chats"),
+    webhooks: store("webhooks"),
+    idempotency: store("idempotency"),
+  };
+}
+
+type Method = (...parameters: unknown[]) => unknown;
+
+/** A store whose reads go to `reading` and whose other methods go to `writing`, through the queue. */
+function routedStore<Store extends object>(
+  reading: Store,
+  writing: Store,
+  reads: readonly (keyof Store)[],
+  queue: WriteQueue,
+): Store {
+  const methods: Record<string, Method> = {};
+  for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(writing))) {
+    if (name === "constructor") continue;
+    const methodOf = (store: Store): Method => (store[name as keyof Store] as Method).bind(store);
+    if (reads.includes(name as keyof Store)) methods[name] = methodOf(reading);
+    else {
+      const write = methodOf(writing);
+      methods[name] = (...parameters) => queue.run(() => write(...parameters));
+    }
+  }
+  return methods as Store;
+}
