@@ -6,7 +6,7 @@ import { commandsTo } from "../compose/control-socket.ts";
 import { timeOrderedId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
-import type { ExportedMemory, ExportRecord } from "../domain/project-export.ts";
+import type { ExportRecord, RecordOf } from "../domain/project-export.ts";
 import type { Passage } from "./passages.ts";
 
 /** What a drawn project consists of. */
@@ -90,7 +90,7 @@ async function* recordsOf(drawn: DrawnProject): AsyncGenerator<ExportRecord> {
   }
 }
 
-function memoryOf({ id, title, content, userId, metadata, type }: Passage, createdAt: number): ExportedMemory {
+function memoryOf({ id, title, content, userId, metadata, type }: Passage, createdAt: number): RecordOf<"memory"> {
   return {
     type: "memory",
     id: newId("mem", createdAt),

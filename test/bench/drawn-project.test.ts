@@ -8,7 +8,7 @@ import { vectorSource } from "../../src/bench/drawn-vectors.ts";
 import { generatedPassage } from "../../src/bench/generated-corpus.ts";
 import { Target } from "../../src/bench/target.ts";
 import { commandsTo } from "../../src/compose/control-socket.ts";
-import { type ExportedMemory, type ExportedVectors, parseExportRecord } from "../../src/domain/project-export.ts";
+import { parseExportRecord, type RecordOf } from "../../src/domain/project-export.ts";
 import { sha256OfInputs } from "../../src/ingest/imported-vectors.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
@@ -54,11 +54,11 @@ test(
     );
     const lines = (await exported.text()).trimEnd().split("\n").slice(1, -1).map(parseExportRecord);
     const numberOf = new Map<string, number>();
-    for (const memory of lines.filter((line): line is ExportedMemory => line.type === "memory")) {
+    for (const memory of lines.filter((line): line is RecordOf<"memory"> => line.type === "memory")) {
       expect(memory.status).toBe("completed");
       numberOf.set(memory.id, Number(memory.externalId?.replace("generated-", "")));
     }
-    const vectors = lines.filter((line): line is ExportedVectors => line.type === "vectors");
+    const vectors = lines.filter((line): line is RecordOf<"vectors"> => line.type === "vectors");
     expect(vectors).toHaveLength(MEMORIES);
     const drawn = vectorSource(7, embedder.dimensions);
     const all = Array.from({ length: MEMORIES }, () => drawn(1));

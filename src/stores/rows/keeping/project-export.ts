@@ -1,21 +1,21 @@
-// Reads everything that a project owns, as the records of domain/project-export.ts. project-import.ts writes them.
+// Reads a project with all that is exported of it, as records (domain/project-export.ts). project-import.ts writes
+// them.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
-import type { JsonObject } from "../../../domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
 import {
   ExportError,
-  type ExportedMemory,
   type ExportedSettings,
-  type ExportedVectors,
   type ExportRecord,
+  type RecordOf,
 } from "../../../domain/project-export.ts";
 import { groupsWithin } from "../../../kit/groups.ts";
 import type { VectorReader } from "../../../ports/store-keeper.ts";
 import { storedSource, toSource } from "../memory.ts";
 import { keptFileOf } from "../memory-file.ts";
 import { LIVE } from "../sql.ts";
+import { recordOf } from "./records.ts";
 import { type AnyRow, listOf, type RowReader } from "./row-access.ts";
 
 const MiB = 1024 * 1024;
@@ -30,48 +30,44 @@ const PROJECT = `SELECT project_key AS key, * FROM projects
   WHERE deleted_at IS NULL AND CASE WHEN CAST($named AS TEXT) IS NULL THEN is_default = 1
     ELSE id = $named OR name = $named END ORDER BY project_key`;
 
-const OF_USER = "(SELECT users.id FROM users WHERE users.user_key = memories.user_key)";
-const MEMORIES = `SELECT memories.memory_key AS key, memories.*, ${OF_USER} AS user_id,
-    memory_findings.finding AS finding, document_facts.title AS document_title, document_facts.marks AS marks
-  FROM memories
-  LEFT JOIN memory_findings ON memory_findings.memory_key = memories.memory_key
-    AND memory_findings.content_sha256 = memories.content_sha256
-  LEFT JOIN document_facts ON document_facts.memory_key = memories.memory_key
-    AND document_facts.content_sha256 = memories.content_sha256
-  WHERE memories.project_key = $project AND ${LIVE} AND memories.memory_key > $after
-  ORDER BY memories.memory_key LIMIT $limit`;
-const USERS = `SELECT known_key AS key, * FROM users
-  WHERE project_key = $project AND known_key > $after ORDER BY known_key LIMIT $limit`;
-const EVENTS = `SELECT user_events.event_key AS key, user_events.*, users.id AS user_id
-  FROM user_events JOIN users USING (user_key)
-  WHERE users.project_key = $project AND event_key > $after ORDER BY event_key LIMIT $limit`;
-const CHATS = `SELECT chats.chat_key AS key, chats.*,
-    (SELECT users.id FROM users WHERE users.user_key = chats.user_key) AS user_id
-  FROM chats WHERE project_key = $project AND chat_key > $after ORDER BY chat_key LIMIT $limit`;
-const MESSAGES = `SELECT messages.message_key AS key, messages.*, chats.id AS chat_id
-  FROM messages JOIN chats USING (chat_key)
-  WHERE chats.project_key = $project AND message_key > $after ORDER BY message_key LIMIT $limit`;
+const userOf = (table: string) => `(SELECT users.id FROM users WHERE users.user_key = ${table}.user_key) AS user_id`;
+
+/** The types with a row per record, in the order in which they are written: the key that orders them, and the rows. */
+const ROWS = {
+  user: { key: "known_key", columns: "*", from: "users WHERE project_key = $project AND known_key IS NOT NULL" },
+  event: {
+    key: "event_key",
+    columns: "user_events.*, users.id AS user_id",
+    from: "user_events JOIN users USING (user_key) WHERE users.project_key = $project",
+  },
+  memory: {
+    key: "memories.memory_key",
+    columns: `memories.*, ${userOf("memories")}, memory_findings.finding, document_facts.title AS document_title, marks`,
+    from: `memories
+      LEFT JOIN memory_findings ON memory_findings.memory_key = memories.memory_key
+        AND memory_findings.content_sha256 = memories.content_sha256
+      LEFT JOIN document_facts ON document_facts.memory_key = memories.memory_key
+        AND document_facts.content_sha256 = memories.content_sha256
+      WHERE memories.project_key = $project AND ${LIVE}`,
+  },
+  chat: { key: "chat_key", columns: `chats.*, ${userOf("chats")}`, from: "chats WHERE project_key = $project" },
+  message: {
+    key: "message_key",
+    columns: "messages.*, chats.id AS chat_id",
+    from: "messages JOIN chats USING (chat_key) WHERE chats.project_key = $project",
+  },
+  webhook: { key: "webhook_key", columns: "*", from: "webhooks WHERE project_key = $project" },
+  usage: { key: "month_start", columns: "*", from: "monthly_usage WHERE project_key = $project" },
+} as const;
+type RowType = keyof typeof ROWS;
+
 const sourcesOf = ({
   keys,
 }: RowReader) => `SELECT message_sources.message_key, position, memories.id AS memory_id, shown
   FROM message_sources JOIN memories USING (memory_key)
   WHERE message_key IN ${keys} AND ${LIVE} AND memories.project_key = $project ORDER BY message_key, position`;
-const WEBHOOKS = `SELECT webhook_key AS key, * FROM webhooks
-  WHERE project_key = $project AND webhook_key > $after ORDER BY webhook_key LIMIT $limit`;
-const USAGE = `SELECT month_start AS key, * FROM monthly_usage
-  WHERE project_key = $project AND month_start > $after ORDER BY month_start LIMIT $limit`;
 const waitingIn = ({ keys }: RowReader) => `SELECT memory_key, content, source
   FROM waiting_contents JOIN memories USING (memory_key) WHERE memory_key IN ${keys}`;
-
-const COUNTS: Readonly<Record<string, string>> = {
-  user: "SELECT count(*) AS n FROM users WHERE project_key = $project AND known_key IS NOT NULL",
-  event: "SELECT count(*) AS n FROM user_events JOIN users USING (user_key) WHERE project_key = $project",
-  memory: `SELECT count(*) AS n FROM memories WHERE project_key = $project AND ${LIVE}`,
-  chat: "SELECT count(*) AS n FROM chats WHERE project_key = $project",
-  message: "SELECT count(*) AS n FROM messages JOIN chats USING (chat_key) WHERE project_key = $project",
-  webhook: "SELECT count(*) AS n FROM webhooks WHERE project_key = $project",
-  usage: "SELECT count(*) AS n FROM monthly_usage WHERE project_key = $project",
-};
 
 /** A row with any columns. */
 type Row = AnyRow & { readonly key: bigint };
@@ -114,59 +110,33 @@ export class ProjectExport {
   /** Number of records by type. */
   async counts(): Promise<Readonly<Record<string, number>>> {
     const counts: Record<string, number> = { project: 1 };
-    for (const [type, sql] of Object.entries(COUNTS)) {
-      const [row] = await this.source.rows.all<{ readonly n: bigint }>(sql, {
-        project: this.project.key,
-        now: this.now,
-      });
+    for (const [type, { from }] of Object.entries(ROWS)) {
+      const params = { project: this.project.key, now: this.now };
+      const [row] = await this.source.rows.all<{ readonly n: bigint }>(`SELECT count(*) AS n FROM ${from}`, params);
       counts[type] = Number(row?.n ?? 0n);
     }
     return counts;
   }
 
   /**
-   * All records, in the order of EXPORT_TYPES; a file follows its memory.
+   * All records, in the order of EXPORT_TYPES. Parts of a file and vectors follow their memory.
    * @throws ExportError if the text of a completed memory is missing
    */
   async *records(): AsyncGenerator<ExportRecord> {
-    yield this.#projectRecord();
-    yield* this.#each(USERS, (row) => ({
-      ...{ type: "user", id: string(row.id), name: text(row.name), email: text(row.email) },
-      ...{ metadata: json<JsonObject>(row.metadata), created_at: Number(row.created_at) },
-    }));
-    yield* this.#each(EVENTS, (row) => ({
-      ...{ type: "event", id: string(row.id), userId: string(row.user_id), event: string(row.type) },
-      ...{ data: json<JsonObject>(row.data) ?? {}, created_at: Number(row.created_at) },
-    }));
+    yield { ...recordOf("project", this.project), settings: settingsOf(this.project) };
+    yield* this.#each("user");
+    yield* this.#each("event");
     yield* this.#memories();
-    yield* this.#each(CHATS, (row) => ({
-      ...{ type: "chat", id: string(row.id), userId: text(row.user_id), ...partitionOf(row), title: text(row.title) },
-      created_at: Number(row.created_at),
-    }));
+    yield* this.#each("chat");
     yield* this.#messages();
-    yield* this.#each(WEBHOOKS, (row) => ({
-      ...{ type: "webhook", id: string(row.id), url: string(row.url), events: JSON.parse(string(row.events)) },
-      ...{ description: text(row.description), is_enabled: row.is_enabled === 1n, created_at: Number(row.created_at) },
-    }));
-    yield* this.#each(USAGE, (row) => ({
-      ...{ type: "usage", month_start: Number(row.month_start), queries: Number(row.queries) },
-      ...{ prompt_tokens: Number(row.prompt_tokens), completion_tokens: Number(row.completion_tokens) },
-    }));
+    yield* this.#each("webhook");
+    yield* this.#each("usage");
   }
 
-  #projectRecord(): ExportRecord {
-    const { id, name, plan, created_at, settings } = this.project;
-    const stored = JSON.parse(string(settings));
-    const { api_key, is_address_trusted, ...llm } = { ...DEFAULT_SETTINGS.llm, ...stored.llm };
-    const exported: ExportedSettings = { ...DEFAULT_SETTINGS, ...stored, llm };
-    return {
-      ...{ type: "project", id: string(id), name: string(name), plan: string(plan) as "free" },
-      ...{ created_at: Number(created_at), settings: exported },
-    };
-  }
-
-  /** The pages of a query, each after a turn of other work. */
-  async *#pages(sql: string): AsyncGenerator<readonly Row[]> {
+  /** The rows of a type in pages, each after a turn of other work. */
+  async *#pages(type: RowType): AsyncGenerator<readonly Row[]> {
+    const { key, columns, from } = ROWS[type];
+    const sql = `SELECT ${key} AS key, ${columns} FROM ${from} AND ${key} > $after ORDER BY ${key} LIMIT $limit`;
     let after = -1n;
     for (;;) {
       const params = { project: this.project.key, after, now: this.now, limit: PAGE_ROWS };
@@ -178,32 +148,29 @@ export class ProjectExport {
     }
   }
 
-  async *#each(sql: string, toRecord: (row: Row) => ExportRecord): AsyncGenerator<ExportRecord> {
-    for await (const rows of this.#pages(sql)) for (const row of rows) yield toRecord(row);
+  async *#each(type: RowType): AsyncGenerator<ExportRecord> {
+    for await (const rows of this.#pages(type)) for (const row of rows) yield recordOf(type, row);
   }
 
   async *#messages(): AsyncGenerator<ExportRecord> {
-    for await (const rows of this.#pages(MESSAGES)) {
+    for await (const rows of this.#pages("message")) {
       const params = { keys: listOf(rows.map(({ key }) => key)), now: this.now, project: this.project.key };
-      const found = await this.source.rows.all<Row>(sourcesOf(this.source.rows), params);
-      const sources = Map.groupBy(found, (source) => source.message_key);
+      const found = await this.source.rows.all<SourceRow>(sourcesOf(this.source.rows), params);
+      const sources = Map.groupBy(found, ({ message_key }) => message_key);
       for (const row of rows) {
+        const shown = sources.get(row.key) ?? [];
         yield {
-          ...{ type: "message", id: string(row.id), chat_id: string(row.chat_id), role: string(row.role) as "user" },
-          ...{ content: string(row.content), is_interrupted: row.is_interrupted === 1n },
-          source_count: Number(row.source_count),
-          sources: (sources.get(row.key) ?? []).map((source) => ({
-            ...{ position: Number(source.position), memory_id: string(source.memory_id) },
-            shown: json<JsonObject>(source.shown) ?? {},
+          ...recordOf("message", row),
+          sources: shown.map(({ position, memory_id, shown }) => ({
+            ...{ position: Number(position), memory_id, shown: JSON.parse(shown) },
           })),
-          created_at: Number(row.created_at),
         };
       }
     }
   }
 
   async *#memories(): AsyncGenerator<ExportRecord> {
-    for await (const page of this.#pages(MEMORIES)) {
+    for await (const page of this.#pages("memory")) {
       for (const rows of groupsWithin(page, PAGE_CONTENT_BYTES, (row) => Number(row.content_bytes))) {
         const contents = await this.#contents(rows.map(({ key }) => key));
         const vectors = this.#vectors(rows);
@@ -253,7 +220,7 @@ export class ProjectExport {
     const projectId = string(this.project.id) as ProjectId;
     for await (const read of keys.length === 0 ? [] : vectors(projectId, keys)) {
       const { buffer, byteOffset, byteLength } = read.vectors;
-      const record: Omit<ExportedVectors, "memory_id"> = {
+      const record: Omit<RecordOf<"vectors">, "memory_id"> = {
         ...{ type: "vectors", model: read.fingerprint, dimensions: read.dimensions, inputs_sha256: read.inputsSha256 },
         ...{ first: read.first, data: Buffer.from(buffer, byteOffset, byteLength).toString("base64") },
       };
@@ -273,42 +240,38 @@ export class ProjectExport {
   }
 }
 
-function memoryRecord(row: Row, content: string | null): ExportedMemory {
-  const source = storedSource({ source: text(row.source) });
-  const isReindexed = row.is_reindexed === 1n;
-  const status = isReindexed ? "completed" : string(row.status);
+/** A source of an answer. */
+interface SourceRow {
+  readonly message_key: bigint;
+  readonly position: bigint;
+  readonly memory_id: string;
+  readonly shown: string;
+}
+
+function settingsOf({ settings }: Row): ExportedSettings {
+  const stored = JSON.parse(string(settings));
+  const { api_key, is_address_trusted, ...llm } = { ...DEFAULT_SETTINGS.llm, ...stored.llm };
+  return { ...DEFAULT_SETTINGS, ...stored, llm };
+}
+
+function memoryRecord(row: Row, content: string | null): RecordOf<"memory"> {
+  const record = recordOf("memory", row);
+  const status = row.is_reindexed === 1n ? "completed" : record.status;
   if (status === "completed" && content === null) {
-    throw new ExportError(`the text of memory ${string(row.id)} is missing: restore it from a backup`);
+    throw new ExportError(`the text of memory ${record.id} is missing: restore it from a backup`);
   }
-  invariant(row.content_sha256 instanceof Uint8Array, "a memory has no hash of its content");
+  const source = { source: text(row.source) };
   return {
-    ...{ type: "memory", id: string(row.id), status: status as "completed" },
-    content: content ?? "",
-    content_sha256: Buffer.from(row.content_sha256).toString("hex"),
-    ...{ title: text(row.title), kind: text(row.type), tags: json<string[]>(row.tags), language: text(row.language) },
-    given: JSON.parse(string(row.given)),
-    extraction: text(row.extraction) as null,
-    ...{ metadata: json<JsonObject>(row.metadata), userId: text(row.user_id), ...partitionOf(row) },
-    externalId: text(row.external_id),
-    ...{ created_at: Number(row.created_at), updated_at: Number(row.updated_at) },
-    ...{ expires_at: time(row.expires_at), occurred_at: time(row.occurred_at) },
-    source: toSource({ source: text(row.source) }),
-    has_file: source?.file !== undefined,
+    ...record,
+    ...{ status, content: content ?? "", source: toSource(source), has_file: storedSource(source)?.file !== undefined },
     error:
       status === "failed"
         ? { code: string(row.error_code) as "processing_error", message: string(row.error_message) }
         : null,
     tokens: { prompt: Number(row.prompt_tokens), completion: Number(row.completion_tokens) },
-    llm_extraction: json<JsonObject>(row.finding),
-    document:
-      row.marks === null ? null : { title: text(row.document_title), marks: json<JsonObject[]>(row.marks) ?? [] },
+    llm_extraction: row.finding === null ? null : JSON.parse(string(row.finding)),
+    document: row.marks === null ? null : { title: text(row.document_title), marks: JSON.parse(string(row.marks)) },
   };
-}
-
-/** Agent and session of a memory or chat, as far as it has them. */
-function partitionOf({ agent_id, session_id }: Row): { readonly agentId?: string; readonly sessionId?: string } {
-  const [agentId, sessionId] = [text(agent_id), text(session_id)];
-  return { ...(agentId !== null && { agentId }), ...(sessionId !== null && { sessionId }) };
 }
 
 function string(value: Row[string] | undefined): string {
@@ -318,12 +281,4 @@ function string(value: Row[string] | undefined): string {
 
 function text(value: Row[string] | undefined): string | null {
   return typeof value === "string" ? value : null;
-}
-
-function time(value: Row[string] | undefined): number | null {
-  return typeof value === "bigint" ? Number(value) : null;
-}
-
-function json<T>(value: Row[string] | undefined): T | null {
-  return typeof value === "string" ? (JSON.parse(value) as T) : null;
 }

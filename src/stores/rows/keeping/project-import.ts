@@ -4,20 +4,14 @@
 import { PROJECT_SECRET_BYTES } from "../../../domain/chunk-ids.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
 import { DEFAULT_SETTINGS, type ProjectSettings } from "../../../domain/project.ts";
-import {
-  ExportError,
-  type ExportedFile,
-  type ExportedMemory,
-  type ExportedMessage,
-  type ExportedProject,
-  type ExportRecord,
-} from "../../../domain/project-export.ts";
+import { ExportError, type ExportRecord, type RecordOf } from "../../../domain/project-export.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { IncomingFile, UploadFiles } from "../../../ports/upload-files.ts";
 import { foldTitle, storedSource } from "../memory.ts";
 import { keptFileOf } from "../memory-file.ts";
 import { type RandomBytes, systemRandom } from "../random.ts";
-import type { RowParams, RowWriter, WriteRows } from "./row-access.ts";
+import { columnsOf } from "./records.ts";
+import type { AnyRow, RowParams, RowWriter, WriteRows } from "./row-access.ts";
 
 const MiB = 1024 * 1024;
 /**
@@ -27,72 +21,30 @@ const BATCH_RECORDS = 50;
 const BATCH_CHARACTERS = 2 * MiB;
 
 /**
- * `deleted_at` of a project that an import fills is negative: it counts as missing like a removed one, but is not
- * erased. PostgreSQL has the time of the last step there, so that what a killed import left is erased after a while.
+ * `deleted_at` of a project that is being imported is negative: requests do not find the project, and it is not erased.
+ * In PostgreSQL the number is the time of the last step, so that a node erases what a killed import left.
  */
-const PROJECT = `INSERT INTO projects (id, name, plan, settings, secret, created_at, deleted_at)
-  VALUES ($id, $name, $plan, $settings, $secret, $createdAt, $hidden)
-  ON CONFLICT DO NOTHING RETURNING project_key AS key`;
-const PROJECT_POSTGRES = `WITH made AS (
-    INSERT INTO projects (id, name, plan, settings, retention_days, secret, created_at, deleted_at)
-    VALUES ($id, $name, $plan, $settings, $retentionDays, $secret, $createdAt, $hidden)
-    ON CONFLICT DO NOTHING RETURNING project_key)
-  INSERT INTO project_service (project_key) SELECT project_key FROM made RETURNING project_key AS key`;
 const STILL_HIDDEN =
   "UPDATE projects SET deleted_at = $hidden WHERE project_key = $key AND deleted_at < 0 RETURNING 1 AS n";
 const SHOW = "UPDATE projects SET deleted_at = NULL WHERE project_key = $key AND deleted_at < 0 RETURNING 1 AS n";
 const GIVE_UP = "UPDATE projects SET deleted_at = $now WHERE project_key = $key AND deleted_at < 0";
 const KNOWN = "UPDATE sequences SET next = next + 1 WHERE name = 'known_user' RETURNING next - 1 AS key";
 const KNOWN_POSTGRES = "SELECT nextval('known_users') AS key";
-const USER = `INSERT INTO users (project_key, id, known_key, name, email, metadata, created_at)
-  VALUES ($project, $id, $knownKey, $name, $email, $metadata, $createdAt) ON CONFLICT DO NOTHING RETURNING 1 AS n`;
-// a user whose profile was erased is not known, but rows may still refer to it
+// the user of a row whose profile was deleted: it exists, but no list shows it
 const UNKNOWN_USER = `INSERT INTO users (project_key, id, created_at) VALUES ($project, $id, $now)
   ON CONFLICT (project_key, id) DO UPDATE SET id = excluded.id RETURNING user_key AS key`;
-const EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at)
-  VALUES ($id, $userKey, $event, $data, $createdAt) ON CONFLICT DO NOTHING RETURNING 1 AS n`;
-const memoryInto = (columns: string, values: string) => `INSERT INTO memories (id, project_key, user_key, external_id,
-    version, status, title, title_folded, type, tags, language, metadata, given, content_bytes, content_sha256, source,
-    extraction, error_code, error_message, prompt_tokens, completion_tokens, is_reindexed, created_at, updated_at,
-    expires_at, occurred_at, agent_id, session_id, ${columns} claimable_at)
-  VALUES ($id, $project, $userKey, $externalId, 1, $status, $title, $titleFolded, $type, $tags, $language, $metadata,
-    $given, $contentBytes, $sha256, $source, $extraction, $errorCode, $errorMessage, $promptTokens, $completionTokens,
-    $isReindexed, $createdAt, $updatedAt, $expiresAt, $occurredAt, $agentId, $sessionId, ${values} $now)
-  ON CONFLICT DO NOTHING RETURNING memory_key AS key`;
-const MEMORY = memoryInto("", "");
-const MEMORY_POSTGRES = memoryInto("file, media_type,", "$file, $mediaType,");
 const TAGS_POSTGRES = `INSERT INTO memory_tags (project_key, tag, memory_key)
   SELECT DISTINCT CAST($project AS BIGINT), tag, CAST($key AS BIGINT)
   FROM json_array_elements_text($tags::text::json) AS given (tag)`;
-const CONTENT = "INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)";
-const VECTORS = `INSERT INTO imported_vectors (memory_key, first_chunk, fingerprint, inputs_sha256, vectors)
-  SELECT memory_key, CAST($first AS BIGINT), CAST($fingerprint AS TEXT), CAST($inputs AS TEXT), $vectors FROM memories
-  WHERE id = $memoryId AND project_key = $project ON CONFLICT DO NOTHING RETURNING 1 AS n`;
-const FINDING = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
-  VALUES ($key, 1, $sha256, $finding)`;
-const FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
-  VALUES ($key, $sha256, $title, $marks)`;
+const MEMORY_KEY = "SELECT memory_key AS key FROM memories WHERE id = $id AND project_key = $project";
 const SOURCE_OF = "SELECT source FROM memories WHERE id = $id AND project_key = $project";
 const FILE = "UPDATE memories SET source = $source WHERE id = $id AND project_key = $project";
-const FILE_POSTGRES = `UPDATE memories SET source = $source, file = $file, media_type = $mediaType
+const FILE_POSTGRES = `UPDATE memories SET source = $source, file = $file, media_type = $media_type
   WHERE id = $id AND project_key = $project`;
-const CHAT = `INSERT INTO chats (id, project_key, user_key, agent_id, session_id, title, created_at)
-  VALUES ($id, $project, $userKey, $agentId, $sessionId, $title, $createdAt) ON CONFLICT DO NOTHING RETURNING 1 AS n`;
 const CHAT_KEY = "SELECT chat_key AS key FROM chats WHERE id = $id AND project_key = $project";
-const MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, source_count, created_at)
-  VALUES ($id, $chatKey, $role, $content, $isInterrupted, $sourceCount, $createdAt)
-  ON CONFLICT DO NOTHING RETURNING message_key AS key`;
-const SOURCE = `INSERT INTO message_sources (message_key, position, memory_key, shown)
-  SELECT CAST($messageKey AS BIGINT), CAST($position AS BIGINT), memory_key, CAST($shown AS TEXT) FROM memories
-  WHERE id = $memoryId AND project_key = $project RETURNING 1 AS n`;
-const WEBHOOK = `INSERT INTO webhooks (id, project_key, url, events, description, is_enabled, secret, created_at)
-  VALUES ($id, $project, $url, $events, $description, $isEnabled, $secret, $createdAt)
-  ON CONFLICT DO NOTHING RETURNING 1 AS n`;
-const USAGE = `INSERT INTO monthly_usage (project_key, month_start, queries, prompt_tokens, completion_tokens)
-  VALUES ($project, $monthStart, $queries, $promptTokens, $completionTokens) ON CONFLICT DO NOTHING RETURNING 1 AS n`;
 
 /** A record that is stored together with others. */
-type BatchRecord = Exclude<ExportRecord, ExportedProject | ExportedFile>;
+type BatchRecord = Exclude<ExportRecord, RecordOf<"project" | "file">>;
 
 /** What an import needs. */
 export interface ImportParts {
@@ -171,17 +123,20 @@ class ProjectImport {
     await this.#parts.write((rows) => rows.all(GIVE_UP, { key: project.key, now }));
   }
 
-  async #begin({ id, name, plan, created_at, settings }: ExportedProject): Promise<void> {
+  async #begin(record: RecordOf<"project">): Promise<void> {
     if (this.#project !== null) throw new ExportError("there is more than one record of type project");
+    const { id, settings } = record;
     const llm = { ...DEFAULT_SETTINGS.llm, ...settings.llm, api_key: null, is_address_trusted: false };
-    const secret = systemRandom(PROJECT_SECRET_BYTES);
     const stored: ProjectSettings = { ...settings, llm };
     const row = {
-      ...{ id, name, plan, settings: JSON.stringify(stored), createdAt: created_at, secret },
-      ...{ retentionDays: stored.retention_days, hidden: this.#parts.hidden() },
+      ...{ ...columnsOf(record), settings: JSON.stringify(stored), secret: systemRandom(PROJECT_SECRET_BYTES) },
+      deleted_at: this.#parts.hidden(),
     };
-    const made = await this.#parts.write((rows) => {
-      return keyOf(rows, rows.dialect === "sqlite" ? PROJECT : PROJECT_POSTGRES, row);
+    const made = await this.#parts.write(async (rows) => {
+      if (rows.dialect === "sqlite") return insert(rows, "projects", row, "project_key");
+      const key = await insert(rows, "projects", { ...row, retention_days: stored.retention_days }, "project_key");
+      if (key !== null) await insert(rows, "project_service", { project_key: key });
+      return key;
     });
     if (made === null) {
       throw new ExportError(`project ${id} exists already: import it into another server, or delete the project first`);
@@ -208,47 +163,38 @@ class ProjectImport {
   /** Returns false if the id is taken. */
   async #insert(rows: RowWriter, project: bigint, record: BatchRecord): Promise<boolean> {
     const now = this.#parts.clock.now();
-    const userKey = async (id: string | null) => (id === null ? null : keyOf(rows, UNKNOWN_USER, { project, id, now }));
+    const columns = columnsOf(record);
+    const ofUser = async ({ user_id: id = null, ...row }: AnyRow): Promise<AnyRow> => {
+      return { ...row, user_key: id === null ? null : await keyOf(rows, UNKNOWN_USER, { project, id, now }) };
+    };
     switch (record.type) {
       case "user": {
-        const { id, name, email, metadata, created_at: createdAt } = record;
-        const knownKey = await keyOf(rows, rows.dialect === "sqlite" ? KNOWN : KNOWN_POSTGRES, {});
-        return returnsRow(rows, USER, { project, id, knownKey, name, email, metadata: textOf(metadata), createdAt });
+        const known_key = await keyOf(rows, rows.dialect === "sqlite" ? KNOWN : KNOWN_POSTGRES, {});
+        return isInserted(rows, "users", { ...columns, project_key: project, known_key });
       }
-      case "event": {
-        const { id, userId, event, data, created_at: createdAt } = record;
-        const row = { id, userKey: await userKey(userId), event, data: JSON.stringify(data), createdAt };
-        return returnsRow(rows, EVENT, row);
-      }
+      case "event":
+        return isInserted(rows, "user_events", await ofUser(columns));
       case "memory":
-        return insertMemory(rows, record, { project, userKey: await userKey(record.userId), now });
+        return insertMemory(rows, record, { ...(await ofUser(columns)), project_key: project, claimable_at: now });
       case "vectors": {
-        const { memory_id: memoryId, model: fingerprint, inputs_sha256: inputs, first, data } = record;
-        const vectors = Buffer.from(data, "base64");
-        return returnsRow(rows, VECTORS, { memoryId, project, first, fingerprint, inputs, vectors });
+        const memory_key = await keyOf(rows, MEMORY_KEY, { id: record.memory_id, project });
+        const { memory_id, ...row } = columns;
+        return memory_key !== null && isInserted(rows, "imported_vectors", { ...row, memory_key });
       }
-      case "chat": {
-        const { id, userId, agentId = null, sessionId = null, title, created_at: createdAt } = record;
-        const row = { id, project, userKey: await userKey(userId), agentId, sessionId, title, createdAt };
-        return returnsRow(rows, CHAT, row);
-      }
+      case "chat":
+        return isInserted(rows, "chats", { ...(await ofUser(columns)), project_key: project });
       case "message":
         return insertMessage(rows, project, record);
       case "webhook": {
-        const { id, url, events, description, is_enabled, created_at: createdAt } = record;
         const secret = this.#parts.newWebhookSecret(systemRandom);
-        const texts = { id, url, events: JSON.stringify(events), description, secret };
-        return returnsRow(rows, WEBHOOK, { ...texts, project, isEnabled: Number(is_enabled), createdAt });
+        return isInserted(rows, "webhooks", { ...columns, project_key: project, secret });
       }
-      case "usage": {
-        const { month_start, queries, prompt_tokens, completion_tokens } = record;
-        const tokens = { promptTokens: prompt_tokens, completionTokens: completion_tokens };
-        return returnsRow(rows, USAGE, { project, monthStart: month_start, queries, ...tokens });
-      }
+      case "usage":
+        return isInserted(rows, "monthly_usage", { ...columns, project_key: project });
     }
   }
 
-  async #addFile({ memory_id, offset, data }: ExportedFile): Promise<void> {
+  async #addFile({ memory_id, offset, data }: RecordOf<"file">): Promise<void> {
     const file = this.#file;
     if (file?.memoryId !== memory_id || file.written !== offset) {
       throw new ExportError(`the file of memory ${memory_id} is not complete or not in order`);
@@ -272,38 +218,38 @@ class ProjectImport {
   }
 }
 
-async function insertMemory(
-  rows: RowWriter,
-  record: ExportedMemory,
-  { project, userKey, now }: { readonly project: bigint; readonly userKey: bigint | null; readonly now: number },
-): Promise<boolean> {
-  const { id, externalId, status, content, title, kind, tags, language, metadata, given, source, error } = record;
-  const sha256 = Buffer.from(record.content_sha256, "hex");
+/** @param row the columns that the record names, and those that are the same for all memories of the project */
+async function insertMemory(rows: RowWriter, record: RecordOf<"memory">, row: AnyRow): Promise<boolean> {
+  const { id, status, content, title, source, error } = record;
   const isRead = status === "completed";
-  const key = await keyOf(rows, rows.dialect === "sqlite" ? MEMORY : MEMORY_POSTGRES, {
-    ...{ id, project, userKey, externalId, title, type: kind, tags: textOf(tags), language, sha256, now },
-    titleFolded: title === null ? null : foldTitle(title),
-    status: isRead ? "processing" : status,
-    metadata: textOf(metadata),
-    given: JSON.stringify(given),
-    contentBytes: record.has_file ? (source?.bytes ?? 0) : Buffer.byteLength(content, "utf8"),
-    ...fileColumns(textOf(source)),
-    extraction: record.extraction ?? (isRead ? "local" : null),
-    ...{ errorCode: error?.code ?? null, errorMessage: error?.message ?? null },
-    ...{ promptTokens: record.tokens.prompt, completionTokens: record.tokens.completion },
-    isReindexed: Number(isRead),
-    ...{ createdAt: record.created_at, updatedAt: record.updated_at },
-    ...{ expiresAt: record.expires_at, occurredAt: record.occurred_at },
-    ...{ agentId: record.agentId ?? null, sessionId: record.sessionId ?? null },
-  });
+  const { source: stored = null, tags = null, content_sha256 = null, project_key: project = null } = row;
+  const key = await insert(
+    rows,
+    "memories",
+    {
+      ...row,
+      ...(rows.dialect === "postgres" && fileColumns(stored as string | null)),
+      ...{ version: 1, status: isRead ? "processing" : status, is_reindexed: Number(isRead) },
+      title_folded: title === null ? null : foldTitle(title),
+      content_bytes: record.has_file ? (source?.bytes ?? 0) : Buffer.byteLength(content, "utf8"),
+      extraction: record.extraction ?? (isRead ? "local" : null),
+      ...{ error_code: error?.code ?? null, error_message: error?.message ?? null },
+      ...{ prompt_tokens: record.tokens.prompt, completion_tokens: record.tokens.completion },
+    },
+    "memory_key",
+  );
   if (key === null) return false;
   if (status === "failed" && error === null) throw new ExportError(`memory ${id} is failed, but has no error`);
-  if (rows.dialect === "postgres" && tags !== null) await rows.all(TAGS_POSTGRES, { project, key, tags: textOf(tags) });
-  await rows.all(CONTENT, { key, content });
+  if (rows.dialect === "postgres" && tags !== null) await rows.all(TAGS_POSTGRES, { project, key, tags });
+  const ofContent = { memory_key: key, content_sha256 };
+  await insert(rows, "waiting_contents", { memory_key: key, content });
   const { llm_extraction: finding, document } = record;
-  if (finding !== null) await rows.all(FINDING, { key, sha256, finding: JSON.stringify(finding) });
+  if (finding !== null) {
+    await insert(rows, "memory_findings", { ...ofContent, version: 1, finding: JSON.stringify(finding) });
+  }
   if (document !== null) {
-    await rows.all(FACTS, { key, sha256, title: document.title, marks: JSON.stringify(document.marks) });
+    const marks = JSON.stringify(document.marks);
+    await insert(rows, "document_facts", { ...ofContent, title: document.title, marks });
   }
   return true;
 }
@@ -321,23 +267,37 @@ async function setFile(
 
 /** The column `source`, and those that repeat what SQL needs of it in PostgreSQL. */
 function fileColumns(source: string | null) {
-  return { source, file: keptFileOf({ source }), mediaType: storedSource({ source })?.media_type ?? null };
+  return { source, file: keptFileOf({ source }), media_type: storedSource({ source })?.media_type ?? null };
 }
 
-async function insertMessage(rows: RowWriter, project: bigint, record: ExportedMessage): Promise<boolean> {
-  const { id, chat_id, role, content, is_interrupted, source_count: sourceCount, created_at: createdAt } = record;
-  const chatKey = await keyOf(rows, CHAT_KEY, { id: chat_id, project });
-  if (chatKey === null) throw new ExportError(`message ${id} belongs to chat ${chat_id}, which is not in the file`);
-  const row = { id, chatKey, role, content, isInterrupted: Number(is_interrupted), sourceCount, createdAt };
-  const messageKey = await keyOf(rows, MESSAGE, row);
-  if (messageKey === null) return false;
-  for (const { position, memory_id: memoryId, shown } of record.sources) {
-    const source = { messageKey, position, memoryId, project, shown: JSON.stringify(shown) };
-    if (!(await returnsRow(rows, SOURCE, source))) {
-      throw new ExportError(`message ${id} has memory ${memoryId} as a source, which is not in the file`);
+async function insertMessage(rows: RowWriter, project: bigint, record: RecordOf<"message">): Promise<boolean> {
+  const { id, sources } = record;
+  const { chat_id, ...columns } = columnsOf(record);
+  const chat_key = await keyOf(rows, CHAT_KEY, { id: record.chat_id, project });
+  if (chat_key === null) throw new ExportError(`message ${id} belongs to chat ${chat_id}, which is not in the file`);
+  const message_key = await insert(rows, "messages", { ...columns, chat_key }, "message_key");
+  if (message_key === null) return false;
+  for (const { position, memory_id, shown } of sources) {
+    const memory_key = await keyOf(rows, MEMORY_KEY, { id: memory_id, project });
+    if (memory_key === null) {
+      throw new ExportError(`message ${id} has memory ${memory_id} as a source, which is not in the file`);
     }
+    await insert(rows, "message_sources", { message_key, position, memory_key, shown: JSON.stringify(shown) });
   }
   return true;
+}
+
+/** Inserts a row. Returns the value of `key`, or null if a row is in its way. */
+async function insert(rows: RowWriter, table: string, row: AnyRow, key = "1"): Promise<bigint | null> {
+  const names = Object.keys(row);
+  const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map((name) => `$${name}`).join(", ")})
+    ON CONFLICT DO NOTHING RETURNING ${key} AS key`;
+  return keyOf(rows, sql, row);
+}
+
+/** Inserts a row. Returns whether none was in its way. */
+async function isInserted(rows: RowWriter, table: string, row: AnyRow): Promise<boolean> {
+  return (await insert(rows, table, row)) !== null;
 }
 
 /** Runs a statement that returns a key; null if it returned no row. */
@@ -362,8 +322,4 @@ function strayVectors(memoryId: string): ExportError {
 
 function givenUp(id: ProjectId): ExportError {
   return new ExportError(`the import of project ${id} was given up, because it took too long; run it again`);
-}
-
-function textOf(value: object | null): string | null {
-  return value === null ? null : JSON.stringify(value);
 }
