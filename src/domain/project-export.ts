@@ -1,5 +1,5 @@
-// The format of exported projects: one JSON object per line. docs/backup.md describes it for users. The stores write and
-// read the records, commands check files.
+// The format of exported projects: one JSON object per line. docs/backup.md describes it for users. The stores write
+// and read the records, commands check files.
 
 import { isRecord } from "../kit/record.ts";
 import { isId } from "./ids.ts";
