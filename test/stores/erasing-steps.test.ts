@@ -6,6 +6,7 @@ import { existsSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync }
 import { join } from "node:path";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { DuckDatabase } from "../../src/adapters/embedded/duckdb/database.ts";
+import { rewriteTables, TABLE_NAMES } from "../../src/adapters/embedded/duckdb/rewriting.ts";
 import type { MemoryKey } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { ArchivedMemory } from "../../src/ports/text-archive.ts";
@@ -200,6 +201,32 @@ test("texts that lie between free blocks are moved together once, and a dense fi
   expect(await archive.eraseRemoved()).toBeTrue();
   await archive.checkpoint();
   expect(bytes()).toBe(written);
+});
+
+test("a write while the free blocks are filled does not keep the file from being cut", async () => {
+  const keys = Array.from({ length: 100 }, (_, at) => at + 1);
+  await archive.replace(keys.map((at) => memory(at, 1)));
+  await archive.checkpoint();
+  const before = statSync(path).size;
+  await archive.close();
+  const database = await DuckDatabase.open({ path, log: createLog("silent") });
+  const written = new Set<bigint>();
+  const changes = { keys: () => [...written], isNothingRemoved: () => true };
+  const isDone = await database.inSteps(async function* (connection) {
+    for await (const _ of rewriteTables(connection, ["texts"], changes, { rowsPerStep: undefined, fillsGaps: true })) {
+      const names = (await connection.rows(TABLE_NAMES)).map(String);
+      if (written.size === 0 && names.some((name) => name.startsWith("free_blocks"))) {
+        written.add(1_000n);
+        await connection.run("INSERT INTO texts SELECT * REPLACE (1000 AS memory_key) FROM texts WHERE memory_key = 1");
+      }
+      yield;
+    }
+  });
+  await database.close();
+  archive = await open();
+  expect([isDone, written.size]).toEqual([true, 1]);
+  expect(statSync(path).size).toBeLessThan(before * 1.5);
+  expect((await contents([...keys, 1_000])).size).toBe(keys.length + 1);
 });
 
 test("free space is given back without a removal, if it is more than half of the file", async () => {

@@ -33,7 +33,7 @@ export class Archive implements TextArchive {
   #erasing: Promise<boolean> | null = null;
   /** Number of calls of `remove`. */
   #removals = 0;
-  /** Number of free blocks that the last rewrite left. */
+  /** Number of free blocks that the last rewrite left; 0 if something was written meanwhile or since. */
   #unfreedBlocks = 0;
   /** Whether the last rewrite failed, as it does on a full disk. Then the next one lets the file grow less. */
   #hasFailed = false;
@@ -63,7 +63,7 @@ export class Archive implements TextArchive {
   async replace(memories: readonly ArchivedMemory[]): Promise<void> {
     if (memories.length === 0) return;
     const keys = memories.map((memory) => memory.memoryKey);
-    for (const key of keys) this.#changedMeanwhile?.add(key);
+    this.#noteWrite(keys);
     const where = clusters(keys).map(toCondition);
     await this.database.write(async (writer) => {
       for (const condition of where) {
@@ -82,7 +82,7 @@ export class Archive implements TextArchive {
   async remove(memoryKeys: readonly MemoryKey[]): Promise<void> {
     if (memoryKeys.length === 0) return;
     this.#removals += 1;
-    for (const key of memoryKeys) this.#changedMeanwhile?.add(key);
+    this.#noteWrite(memoryKeys);
     const where = clusters(memoryKeys).map(toCondition);
     await this.database.write(async (writer) => {
       for (const condition of where) {
@@ -206,7 +206,7 @@ export class Archive implements TextArchive {
         }),
       );
       this.#hasFailed = false;
-      if (isDone) this.#unfreedBlocks = freeBlocks(await useOfFile());
+      if (isDone && changed.size === 0) this.#unfreedBlocks = freeBlocks(await useOfFile());
       return isDone && !(await isNoted());
     } catch (error) {
       this.#hasFailed = true;
@@ -214,6 +214,11 @@ export class Archive implements TextArchive {
     } finally {
       this.#changedMeanwhile = null;
     }
+  }
+
+  #noteWrite(keys: readonly MemoryKey[]): void {
+    this.#unfreedBlocks = 0;
+    for (const key of keys) this.#changedMeanwhile?.add(key);
   }
 
   /** Merges the write-ahead log into the file. Takes up to a second, so it is for idle times. */

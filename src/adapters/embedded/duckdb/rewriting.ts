@@ -71,8 +71,8 @@ export function freeBlocks(use: readonly unknown[] | undefined): number {
 /**
  * Whether rewriting the tables makes the file much smaller.
  * @param use the row that `USE_OF_FILE` returns
- * @param unfreedBlocks number of free blocks that the last rewrite left. If there are no more now, another rewrite
- *   would not make the file smaller.
+ * @param unfreedBlocks number of free blocks that the last rewrite left, if nothing was written since it began. If
+ *   there are no more now, another rewrite would not make the file smaller.
  */
 export function isWasteful(use: readonly unknown[] | undefined, unfreedBlocks: number): boolean {
   const [, , live = 0, stored = 0] = (use ?? []).map(Number);
@@ -139,6 +139,12 @@ export async function* rewriteTables(
   if (changes.isNothingRemoved()) await connection.run(`DROP TABLE IF EXISTS ${MARKER}`);
   await connection.run("CHECKPOINT");
   await cutFile(connection);
+  // Rows that were written while the fillers had the free blocks are behind them, so the file could not be cut there.
+  if (changes.keys().length > 0 && (await hasGaps())) {
+    yield;
+    yield* writeAgain(connection, tables, changes, rowsPerStep);
+    await cutFile(connection);
+  }
 }
 
 /** Creates tables that fill all free blocks with other bytes. */
