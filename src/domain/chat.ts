@@ -1,36 +1,28 @@
 // Chats, their messages, and the passages that support an answer.
 
 import type { ChatId, MemoryKey, MessageId } from "./ids.ts";
-import type { JsonObject } from "./memory.ts";
+import type { JsonObject } from "./json.ts";
+import type { MemoryScope, ScopeName } from "./memory-attributes.ts";
 
-/** A chat without its messages. */
-export interface Chat {
+/**
+ * A chat without its messages. It belongs to its user. Its messages search the memories of its user, agent and session;
+ * where it has null, those of all.
+ */
+export interface Chat extends Readonly<Record<ScopeName, string | null>> {
   readonly id: ChatId;
-  /** User that the chat belongs to. If it is null, the chat's messages search the whole project. */
-  readonly userId: string | null;
-  /** The chat's messages search the memories of this agent only; null for those of all. */
-  readonly agentId: string | null;
-  /** The chat's messages search the memories of this session only; null for those of all. */
-  readonly sessionId: string | null;
   readonly title: string | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
 
 /** Input of a new chat. */
-export interface ChatDraft {
+export interface ChatDraft extends Partial<Readonly<Record<ScopeName, string | null>>> {
   readonly userId: string | null;
-  readonly agentId?: string | null;
-  readonly sessionId?: string | null;
   readonly title: string | null;
 }
 
 /** Selects chats for a list. A chat is listed if it meets all conditions that are given. */
-export interface ChatConditions {
-  readonly userId?: string;
-  readonly agentId?: string;
-  readonly sessionId?: string;
-}
+export type ChatConditions = MemoryScope;
 
 /** A passage as it was shown with an answer. It disappears from every answer when its memory is deleted. */
 export interface MessageSource {

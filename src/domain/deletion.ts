@@ -1,13 +1,11 @@
 // Deletions: jobs that delete all memories of a project that meet conditions.
 
 import type { DeletionId } from "./ids.ts";
-import type { Json } from "./memory.ts";
+import type { Json } from "./json.ts";
+import type { MemoryScope } from "./memory-attributes.ts";
 
 /** Which memories a deletion concerns: those that meet all conditions that are given. */
-export interface DeletionConditions {
-  readonly userId?: string;
-  readonly agentId?: string;
-  readonly sessionId?: string;
+export interface DeletionConditions extends MemoryScope {
   /** A filter as the caller wrote it (filter.ts). */
   readonly filters?: Json;
 }

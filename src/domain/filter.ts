@@ -7,6 +7,7 @@ import { shortened } from "../kit/shortened.ts";
 import { Fault } from "./fault.ts";
 import { LIMITS } from "./limits.ts";
 import type { Json, JsonObject, Memory } from "./memory.ts";
+import { type ApiName, ATTRIBUTES, type AttributesWith, type NamedAttribute } from "./memory-attributes.ts";
 
 /**
  * Maximum number of field conditions in one filter. An empty object or list counts as one, so that the cost of a filter
@@ -22,48 +23,26 @@ const COMBINATOR_DEPTH_MAX = 8;
  * stay within the call stack.
  */
 const OPERAND_DEPTH_MAX = 64;
-/** The attributes of a memory that filters can read. */
-export type FilteredAttributes = Pick<
-  Memory,
-  | "id"
-  | "title"
-  | "type"
-  | "tags"
-  | "language"
-  | "source"
-  | "externalId"
-  | "createdAt"
-  | "updatedAt"
-  | "occurredAt"
-  | "userId"
-  | "agentId"
-  | "sessionId"
-  | "metadata"
->;
+/** Name of an attribute in the table that filters can compare. */
+type Comparable = AttributesWith<{ readonly isFilterable: true }>;
+/** What filters can read of a memory. */
+export type FilteredAttributes = Pick<Memory, Comparable | "id" | "source" | "metadata">;
+/** Name of a filterable attribute. */
+export type FilteredAttribute = ApiName<Comparable> | "memory_id" | "source.media_type";
 
+type Reader = (memory: FilteredAttributes) => Json;
+
+const COMPARABLE = ATTRIBUTES.filter((row): row is NamedAttribute<Comparable> => row.isFilterable);
 /**
  * Readers of the filterable attributes. `null` means that the memory has no value, and counts as absent. Dates are Unix
  * milliseconds.
  */
-const ATTRIBUTES = {
-  type: (memory) => memory.type,
-  title: (memory) => memory.title,
-  tags: (memory) => memory.tags,
-  language: (memory) => memory.language,
-  "source.media_type": (memory) => memory.source?.media_type ?? null,
-  externalId: (memory) => memory.externalId,
-  created_at: (memory) => memory.createdAt,
-  updated_at: (memory) => memory.updatedAt,
-  occurred_at: (memory) => memory.occurredAt,
-  memory_id: (memory) => memory.id,
-  userId: (memory) => memory.userId,
-  agentId: (memory) => memory.agentId,
-  sessionId: (memory) => memory.sessionId,
-} as const satisfies Record<string, (memory: FilteredAttributes) => Json>;
-/** Name of a filterable attribute. */
-export type FilteredAttribute = keyof typeof ATTRIBUTES;
-
-const DATE_ATTRIBUTES: readonly FilteredAttribute[] = ["created_at", "updated_at", "occurred_at"];
+const READERS = Object.fromEntries<Reader>([
+  ...COMPARABLE.map(({ name, property }): [string, Reader] => [name, (memory) => memory[property]]),
+  ["memory_id", (memory) => memory.id],
+  ["source.media_type", (memory) => memory.source?.media_type ?? null],
+]) as { readonly [Name in FilteredAttribute]: Reader };
+const DATE_ATTRIBUTES: readonly string[] = COMPARABLE.filter(({ type }) => type === "time").map(({ name }) => name);
 const METADATA_PREFIX = "metadata.";
 
 const COMBINATORS = ["$and", "$or", "$not"] as const;
@@ -148,7 +127,7 @@ export function matchesFilter(filter: Filter, memory: FilteredAttributes): boole
  * values. An index that contains this JSON can evaluate filters with exactly the results of `matchesFilter`.
  */
 export function filteredAttributesJson(memory: FilteredAttributes): string {
-  const attributes = Object.entries(ATTRIBUTES).map(([name, read]): [string, Json] => [name, read(memory)]);
+  const attributes = Object.entries(READERS).map(([name, read]): [string, Json] => [name, read(memory)]);
   return JSON.stringify({ ...Object.fromEntries(attributes), metadata: memory.metadata });
 }
 
@@ -252,7 +231,7 @@ function readOperator(field: FilterField, operator: string, operand: unknown, po
 }
 
 function fieldNamed(name: string, at: string): FilterField {
-  if (Object.hasOwn(ATTRIBUTES, name)) return { attribute: name as FilteredAttribute };
+  if (Object.hasOwn(READERS, name)) return { attribute: name as FilteredAttribute };
   if (name.startsWith(METADATA_PREFIX) && name.length > METADATA_PREFIX.length) {
     return { metadataPath: name.slice(METADATA_PREFIX.length) };
   }
@@ -261,13 +240,13 @@ function fieldNamed(name: string, at: string): FilterField {
 
 function fieldCure(name: string): string {
   if (name === "metadata" || name === METADATA_PREFIX) return "Add a metadata key, as in 'metadata.color'.";
-  const near = nearestName(name, Object.keys(ATTRIBUTES));
+  const near = nearestName(name, Object.keys(READERS));
   if (near !== null) return `Did you mean '${near}'?`;
   const [head = "", ...path] = name.split(".");
   if (path.length > 0 && nearestName(head, ["metadata"]) !== null) {
     return `Did you mean '${METADATA_PREFIX}${path.join(".")}'?`;
   }
-  const known = Object.keys(ATTRIBUTES).join(", ");
+  const known = Object.keys(READERS).join(", ");
   return `Known fields: ${known}, and metadata paths such as '${METADATA_PREFIX}${name}'.`;
 }
 
@@ -394,7 +373,7 @@ function holds(condition: FilterCondition, values: readonly Json[]): boolean {
 
 function valuesOf(field: FilterField, memory: FilteredAttributes): readonly Json[] {
   if ("attribute" in field) {
-    const value = ATTRIBUTES[field.attribute](memory);
+    const value = READERS[field.attribute](memory);
     return value === null ? [] : [value];
   }
   const found: Json[] = [];

@@ -1,6 +1,10 @@
 // Memories: their attributes, their states, and the input for creating and changing them.
 
 import type { MemoryId, MemoryKey, UserKey } from "./ids.ts";
+import type { ChangedAttributes, ExtractedField, GivenAttributes, MemoryAttributes } from "./memory-attributes.ts";
+
+export type { Json, JsonObject } from "./json.ts";
+export { EXTRACTED_FIELDS, type ExtractedField } from "./memory-attributes.ts";
 
 /**
  * Status in the API. There is no separate object for ingestion: a memory in status `processing` is the ingestion job.
@@ -31,21 +35,11 @@ export interface PageProgress {
 /** Why a memory failed: the memory's `error.code`. Never used as the code of a response. */
 export type FailureCode = "unreadable_document" | "processing_error";
 
-/** Attributes that are extracted if the caller does not provide them. */
-export const EXTRACTED_FIELDS = ["title", "type", "tags", "language"] as const;
-/** An attribute that is extracted if the caller does not provide it. */
-export type ExtractedField = (typeof EXTRACTED_FIELDS)[number];
-
 /** Source of a completed memory's attributes. `caller`: the caller provided all of them, so nothing was extracted. */
 export type Extraction = "caller" | "llm" | "local";
 
-/** Any JSON value. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-/** A JSON object, such as `metadata`. */
-export type JsonObject = { readonly [key: string]: Json };
-
 /** A stored memory without its `content`, which is large and loaded separately. */
-export interface Memory {
+export interface Memory extends MemoryAttributes {
   readonly key: MemoryKey;
   readonly id: MemoryId;
   /**
@@ -54,25 +48,7 @@ export interface Memory {
    */
   readonly version: number;
   readonly state: MemoryState;
-  readonly title: string | null;
-  readonly type: string | null;
-  readonly tags: readonly string[] | null;
-  readonly language: string | null;
-  readonly metadata: JsonObject | null;
-  readonly userId: string | null;
   readonly userKey: UserKey | null;
-  /** The agent that the memory belongs to: a scope beside the user. null if it belongs to none. */
-  readonly agentId: string | null;
-  /** The session, such as a conversation, that the memory belongs to: a scope beside the user. null if to none. */
-  readonly sessionId: string | null;
-  readonly externalId: string | null;
-  /** Unix milliseconds, like all times of this type. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** From this time on, the memory is treated as deleted; null if it does not expire. */
-  readonly expiresAt: number | null;
-  /** When the event that the memory is about took place, as opposed to `createdAt`; null if the caller gave no time. */
-  readonly occurredAt: number | null;
   /** Size of the content in UTF-8 bytes; for an upload that has not been read yet, the size of the file. */
   readonly contentBytes: number;
   /** The uploaded file that the memory was made from; null if it was not an upload. */
@@ -100,27 +76,11 @@ export interface ReceivedFile {
   readonly source: MemorySource | null;
 }
 
-/**
- * Changes to a memory. A field that is absent stays unchanged; null clears the field. `metadata` is replaced as a
- * whole.
- */
-export interface MemoryChange {
-  /** Empty if `upload` is given. */
+/** Changes to a memory. `metadata` is replaced as a whole. */
+export interface MemoryChange extends ChangedAttributes {
+  /** If it is absent, the content stays. Empty if `upload` is given. */
   readonly content?: string;
   readonly upload?: ReceivedFile;
-  readonly title?: string | null;
-  readonly type?: string | null;
-  readonly tags?: readonly string[] | null;
-  readonly metadata?: JsonObject | null;
-  readonly userId?: string | null;
-  readonly agentId?: string | null;
-  readonly sessionId?: string | null;
-  readonly language?: string | null;
-  readonly externalId?: string | null;
-  /** Unix milliseconds. */
-  readonly expiresAt?: number | null;
-  /** Unix milliseconds. */
-  readonly occurredAt?: number | null;
 }
 
 /** State of a memory: its status, with the fields that exist only in this status. */
@@ -130,23 +90,10 @@ export type MemoryState =
   | { readonly status: "failed"; readonly error: { readonly code: FailureCode; readonly message: string } };
 
 /** Input for a new memory. All values have been validated against domain/limits.ts. */
-export interface MemoryDraft {
+export interface MemoryDraft extends GivenAttributes {
   /** Empty if `upload` is given. */
   readonly content: string;
   readonly upload?: ReceivedFile;
-  readonly title?: string;
-  readonly type?: string;
-  readonly tags?: readonly string[];
-  readonly metadata?: JsonObject;
-  readonly userId?: string;
-  readonly agentId?: string;
-  readonly sessionId?: string;
-  readonly language?: string;
-  readonly externalId?: string;
-  /** Unix milliseconds. */
-  readonly expiresAt?: number;
-  /** Unix milliseconds. */
-  readonly occurredAt?: number;
 }
 
 /**

@@ -3,8 +3,19 @@
 
 import { isRecord } from "../kit/record.ts";
 import { isId } from "./ids.ts";
-import type { FailureCode, JsonObject, MemorySource } from "./memory.ts";
-import { EXTRACTED_FIELDS } from "./memory.ts";
+import type { JsonObject } from "./json.ts";
+import type { FailureCode, MemorySource } from "./memory.ts";
+import {
+  ATTRIBUTES,
+  type AttributeName,
+  type AttributesWith,
+  type AttributeType,
+  EXTRACTED_FIELDS,
+  type ExportedName,
+  type MemoryAttribute,
+  type MemoryAttributes,
+  type ScopeName,
+} from "./memory-attributes.ts";
 import { PLAN_NAMES, type ProjectSettings } from "./project.ts";
 import { WEBHOOK_EVENTS } from "./webhook.ts";
 
@@ -96,14 +107,29 @@ const withFields = <Value extends object>(fields: Readonly<Record<string, Export
     (value) => isRecord(value) && Object.entries(fields).every(([name, { test }]) => test(value[name])),
   );
 const column = <Of extends ExportField>(name: string, of: Of) => ({ ...of, column: name });
-const optional = <Of extends ExportField>(of: Of) => ({ ...of, isOptional: true }) as const;
 const apart = <Of extends ExportField>(of: Of): Of => ({ ...of, form: "apart" });
-const userId = column("user_id", orNull(text));
-/** A memory or chat without agent or session has no such field. */
-const partition = {
-  agentId: optional(column("agent_id", text)),
-  sessionId: optional(column("session_id", text)),
+
+/** The fields of values of attributes. */
+const ATTRIBUTE_FIELDS: { readonly [Type in AttributeType]: ExportField } = {
+  ...{ text, id: text, language: text, texts: listOf(text), object, time: integer, future: count },
 };
+/** The fields of attributes of memories, by their names in exports. */
+type AttributeFields<Names extends AttributeName> = {
+  readonly [Name in Names as ExportedName<Name>]: Name extends AttributesWith<{ readonly inExports: "since later" }>
+    ? ExportField<NonNullable<MemoryAttributes[Name]>> & { readonly isOptional: true }
+    : ExportField<MemoryAttributes[Name]>;
+};
+const attributeField = ({ type, setBy, inExports, column }: MemoryAttribute): ExportField => {
+  if (setBy === "server") return { ...count, column };
+  const of = { ...ATTRIBUTE_FIELDS[type], column };
+  return inExports === "always" ? orNull(of) : { ...of, isOptional: true };
+};
+const attributeFields = (attributes: typeof ATTRIBUTES) =>
+  Object.fromEntries(
+    attributes.map((attribute) => [attribute.exportedAs ?? attribute.name, attributeField(attribute)]),
+  );
+const ofMemory = attributeFields(ATTRIBUTES) as AttributeFields<AttributeName>;
+const ofScope = attributeFields(ATTRIBUTES.filter(({ isScope }) => isScope)) as AttributeFields<ScopeName>;
 
 /** The fields of each type, in the order in which they are written. Times are Unix milliseconds. */
 export const EXPORT_FIELDS = {
@@ -136,21 +162,10 @@ export const EXPORT_FIELDS = {
     /** Empty for a file that has not been read; the file follows in records of type `file`. */
     content: apart(text),
     content_sha256: { ...sha256, form: "hex" },
-    title: orNull(text),
-    /** The attribute `type` of the memory. */
-    kind: column("type", orNull(text)),
-    tags: orNull(listOf(text)),
-    language: orNull(text),
+    ...ofMemory,
+    /** Which attributes a caller gave. */
     given: listOf(oneOf(EXTRACTED_FIELDS)),
     extraction: orNull(oneOf(["caller", "llm", "local"])),
-    metadata: orNull(object),
-    userId,
-    ...partition,
-    externalId: column("external_id", orNull(text)),
-    created_at: count,
-    updated_at: count,
-    expires_at: orNull(count),
-    occurred_at: orNull(integer),
     source: orNull(withFields<MemorySource>({ filename: text, media_type: text, bytes: count })),
     has_file: apart(flag),
     error: apart(
@@ -198,7 +213,7 @@ export const EXPORT_FIELDS = {
     data: column("vectors", { ...text, form: "base64" }),
   },
   /** A chat without its messages. */
-  chat: { id: idOf("chat"), userId, ...partition, title: orNull(text), created_at: count },
+  chat: { id: idOf("chat"), ...ofScope, title: orNull(text), created_at: count },
   /** A message with those sources whose memories are in the file. */
   message: {
     id: idOf("msg"),

@@ -8,6 +8,7 @@
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { Memory, MemoryChange, MemoryDraft, MemoryStatus, ReceivedFile } from "../domain/memory.ts";
+import type { MemoryScope } from "../domain/memory-attributes.ts";
 import type { Page } from "../domain/page.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
@@ -26,12 +27,9 @@ export interface Accepted {
 }
 
 /** Selects memories for a list. A memory is listed if it meets all conditions that are given. */
-export interface MemoryListing {
+export interface MemoryListing extends MemoryScope {
   readonly status?: MemoryStatus;
   readonly type?: string;
-  readonly userId?: string;
-  readonly agentId?: string;
-  readonly sessionId?: string;
   /** The memory has this tag. */
   readonly tag?: string;
   /** The title contains this text, regardless of upper and lower case. */

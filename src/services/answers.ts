@@ -13,6 +13,7 @@ import { sentencesOf } from "../answer/sentences.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
+import type { MemoryScope } from "../domain/memory-attributes.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
@@ -25,7 +26,7 @@ import { Generation, type GenerationParts, type Sampling, usageOf } from "./gene
 import type { SearchService } from "./search.ts";
 
 /** A question as a caller asks it. */
-export interface Question {
+export interface Question extends MemoryScope {
   readonly text: string;
   /** null if the project's `default_mode` is used. */
   readonly mode: ModeName | null;
@@ -33,9 +34,6 @@ export interface Question {
   readonly maxSources: number;
   readonly filter: Filter | null;
   readonly includeGraph: boolean;
-  readonly userId?: string;
-  readonly agentId?: string;
-  readonly sessionId?: string;
   /** Time at which the question is asked, Unix milliseconds; default: now. */
   readonly asOf?: number;
   /** The caller's instructions to the language model on tone and form; null if there are none. */

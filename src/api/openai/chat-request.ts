@@ -4,6 +4,7 @@ import type { Turn } from "../../answer/history.ts";
 import { Fault } from "../../domain/fault.ts";
 import { parseFilter } from "../../domain/filter.ts";
 import { LIMITS } from "../../domain/limits.ts";
+import { scopeOf } from "../../domain/memory-attributes.ts";
 import { userOf, type Viewer } from "../../domain/scope.ts";
 import type { Question } from "../../services/answers.ts";
 import { parseStorable } from "../body.ts";
@@ -47,9 +48,7 @@ export function chatRequestOf(viewer: Viewer, body: CreateChatCompletion): ChatR
       ...(body.temperature != null && { temperature: body.temperature }),
       ...(Number.isFinite(outputTokensMax) && { outputTokensMax }),
     },
-    ...(userId !== undefined && { userId }),
-    ...(options.agentId != null && { agentId: options.agentId }),
-    ...(options.sessionId != null && { sessionId: options.sessionId }),
+    ...scopeOf({ ...options, userId }),
     ...(options.asOf != null && { asOf: checkTime(options.asOf, "mneme.asOf") }),
   };
   return { question, history, showsSourceList: options.sources_as_text === true };

@@ -8,15 +8,15 @@ import type { Clock } from "../../kit/clock.ts";
 import type { Accepted } from "../../ports/memory-store.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import {
-  attributesOf,
+  columnsAfter,
   externalIdConflict,
   isUnchanged,
   type KnownRow,
   type NewWork,
   newPair,
   newWork,
-  valueAfter,
 } from "../rows/memory-change.ts";
+import { SET_GIVEN } from "../rows/memory-columns.ts";
 import { keptFileOf, unreadSource } from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "../rows/sql.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
@@ -44,10 +44,7 @@ const REWORK = `UPDATE memories SET ${TO_WORK}, content_bytes = $contentBytes, c
 
 const RETRY = `UPDATE memories SET ${TO_WORK}, updated_at = $now WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
 
-const UPDATE = `UPDATE memories SET user_key = $userKey, external_id = $externalId, title = $title,
-    title_folded = $titleFolded, type = $type, tags = $tags, language = $language, metadata = $metadata, given = $given,
-    expires_at = $expiresAt, occurred_at = $occurredAt, agent_id = $agentId, session_id = $sessionId,
-    updated_at = $now
+const UPDATE = `UPDATE memories SET ${SET_GIVEN}, updated_at = $now
   WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
 
 const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)
@@ -108,11 +105,8 @@ export class MemoryChanges {
     if (refusal !== null) return refusal;
 
     const [key, now] = [known.memory_key, this.clock.now()];
-    const after = {
-      userKey: await this.#userKey(known, change.userId, now),
-      externalId: valueAfter(change.externalId, known.external_id),
-      ...attributesOf(change, known, work !== null),
-    };
+    const userKey = await this.#userKey(known, change.userId, now);
+    const after = columnsAfter(change, known, { userKey, isRework: work !== null });
     if (work === null && isUnchanged(known, after)) {
       return { memory: toMemory(known), outcome: "unchanged", releasedFile: null };
     }

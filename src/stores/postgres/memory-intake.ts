@@ -6,7 +6,8 @@ import type { ProjectId } from "../../domain/ids.ts";
 import type { MemoryDraft } from "../../domain/memory.ts";
 import type { Accepted } from "../../ports/memory-store.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
-import { attributesOf, fingerprintOf } from "../rows/memory-change.ts";
+import { columnsAfter, fingerprintOf } from "../rows/memory-change.ts";
+import { GIVEN_COLUMNS, GIVEN_NAMES } from "../rows/memory-columns.ts";
 import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "../rows/memory-file.ts";
 import type { UsedRow } from "../rows/project.ts";
 import { newId } from "../rows/random.ts";
@@ -23,20 +24,15 @@ const FIND_PROJECT = `SELECT project_key, plan, documents, storage_bytes FROM pr
 
 // The keys grow in the order of the arrays. A long content is stored by a statement of its own.
 const INSERT = `WITH given AS (
-    SELECT * FROM unnest($ids::text[], $userKeys::bigint[], $externalIds::text[], $titles::text[],
-      $foldedTitles::text[], $types::text[], $tags::text[], $languages::text[], $metadata::text[], $given::text[],
-      $contentBytes::bigint[], $hashes::text[], $sources::text[], $files::text[], $mediaTypes::text[],
-      $expiresAt::bigint[], $occurredAt::bigint[], $agentIds::text[], $sessionIds::text[], $contents::text[])
+    SELECT * FROM unnest($ids::text[], $contentBytes::bigint[], $hashes::text[], $sources::text[], $files::text[],
+      $mediaTypes::text[], $contents::text[], ${GIVEN_COLUMNS.map(({ name, type }) => `$${name}::${type}[]`).join(", ")})
       WITH ORDINALITY
-      AS draft (id, user_key, external_id, title, title_folded, type, tags, language, metadata, given, content_bytes,
-        hash, source, file, media_type, expires_at, occurred_at, agent_id, session_id, content, position)
+      AS draft (id, content_bytes, hash, source, file, media_type, content, ${GIVEN_NAMES}, position)
   ), made AS (
-    INSERT INTO memories (id, project_key, user_key, external_id, version, status, title, title_folded, type, tags,
-      language, metadata, given, content_bytes, content_sha256, source, file, media_type, created_at, updated_at,
-      expires_at, occurred_at, agent_id, session_id, claimable_at)
-    SELECT id, $projectKey, user_key, external_id, 1, 'processing', title, title_folded, type, tags, language,
-      metadata, given, content_bytes, decode(hash, 'hex'), source, file, media_type, $now, $now, expires_at,
-      occurred_at, agent_id, session_id, $now
+    INSERT INTO memories (id, project_key, version, status, content_bytes, content_sha256, source, file, media_type,
+      created_at, updated_at, claimable_at, ${GIVEN_NAMES})
+    SELECT id, $projectKey, 1, 'processing', content_bytes, decode(hash, 'hex'), source, file, media_type, $now, $now,
+      $now, ${GIVEN_NAMES}
     FROM given ORDER BY position
     RETURNING ${MEMORY_COLUMNS}
   ), waiting AS (
@@ -211,30 +207,17 @@ function pairOf(draft: MemoryDraft): string {
 }
 
 function valuesOf(insertions: readonly Insertion[]): Bindings {
-  const attributes = insertions.map(({ draft }) => attributesOf(draft, null, false));
+  const rows = insertions.map(({ draft, userKey }) => columnsAfter(draft, null, { userKey, isRework: false }));
   const sources = insertions.map(({ draft: { upload } }) =>
     sourceColumns(upload === undefined ? null : unreadSource(upload)),
   );
-  const time = (at: number | null) => (at === null ? null : BigInt(at));
   return {
-    userKeys: insertions.map(({ userKey }) => userKey),
-    externalIds: insertions.map(({ draft }) => draft.externalId ?? null),
-    titles: attributes.map(({ title }) => title),
-    foldedTitles: attributes.map(({ titleFolded }) => titleFolded),
-    types: attributes.map(({ type }) => type),
-    tags: attributes.map(({ tags }) => tags),
-    languages: attributes.map(({ language }) => language),
-    metadata: attributes.map(({ metadata }) => metadata),
-    given: attributes.map(({ given }) => given),
+    ...Object.fromEntries(GIVEN_COLUMNS.map(({ name }) => [name, rows.map((row) => row[name])])),
     contentBytes: insertions.map(({ fingerprint }) => BigInt(fingerprint.contentBytes)),
     hashes: insertions.map(({ fingerprint }) => Buffer.from(fingerprint.contentSha256).toString("hex")),
     sources: sources.map(({ source }) => source),
     files: sources.map(({ file }) => file),
     mediaTypes: sources.map(({ mediaType }) => mediaType),
-    expiresAt: attributes.map(({ expiresAt }) => time(expiresAt)),
-    occurredAt: attributes.map(({ occurredAt }) => time(occurredAt)),
-    agentIds: attributes.map(({ agentId }) => agentId),
-    sessionIds: attributes.map(({ sessionId }) => sessionId),
     contents: insertions.map(({ draft }) => (isShort(draft) ? draft.content : null)),
   };
 }

@@ -1,56 +1,38 @@
-// What a draft or a change makes of a memory's row: attributes, content, and conflicts of `externalId`.
+// What a draft or a change makes of a memory's row: its columns, its content, and conflicts of `externalId`.
 
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../../domain/fault.ts";
-import { EXTRACTED_FIELDS, type ExtractedField, type MemoryChange, type ReceivedFile } from "../../domain/memory.ts";
-import { foldTitle, type MemoryRow, numberOrNull } from "./memory.ts";
+import type { MemoryChange, ReceivedFile } from "../../domain/memory.ts";
+import {
+  type AttributeName,
+  type ChangedAttributes,
+  EXTRACTED_FIELDS,
+  type ExtractedField,
+} from "../../domain/memory-attributes.ts";
+import { foldTitle, type MemoryRow } from "./memory.ts";
+import { type GivenColumns, OWN_ATTRIBUTES, toColumn } from "./memory-columns.ts";
 import { type ContentFingerprint, fingerprintOfFile } from "./memory-file.ts";
 
 /** A row of an existing memory, with the additional columns that a change needs. */
 export type KnownRow = MemoryRow & { readonly content_sha256: Uint8Array; readonly project_id: string };
 
-/** Attributes that callers can give, in their stored form. */
-export type AttributeColumns = {
-  readonly title: string | null;
-  readonly titleFolded: string | null;
-  readonly type: string | null;
-  readonly tags: string | null;
-  readonly language: string | null;
-  readonly metadata: string | null;
-  readonly given: string;
-  readonly expiresAt: number | null;
-  readonly occurredAt: number | null;
-  readonly agentId: string | null;
-  readonly sessionId: string | null;
-};
-
-/** The owner and the name of a memory, in their stored form. */
-export type OwnerColumns = { readonly userKey: bigint | null; readonly externalId: string | null };
-
 /**
  * Whether a row has all of these values already. JSON is compared by value: the order of the members of `metadata` does
  * not count.
  */
-export function isUnchanged(known: MemoryRow, after: AttributeColumns & OwnerColumns): boolean {
+export function isUnchanged(known: MemoryRow, after: GivenColumns): boolean {
   return (
-    after.userKey === known.user_key &&
-    after.externalId === known.external_id &&
-    after.title === known.title &&
-    after.type === known.type &&
-    after.tags === known.tags &&
-    after.language === known.language &&
-    isSameJson(after.metadata, known.metadata) &&
+    after.user_key === known.user_key &&
     after.given === known.given &&
-    after.expiresAt === numberOrNull(known.expires_at) &&
-    after.occurredAt === numberOrNull(known.occurred_at) &&
-    after.agentId === known.agent_id &&
-    after.sessionId === known.session_id
+    OWN_ATTRIBUTES.every(({ column, type }) =>
+      type === "object" ? isSameJson(`${after[column]}`, `${known[column]}`) : after[column] === known[column],
+    )
   );
 }
 
-function isSameJson(one: string | null, other: string | null): boolean {
-  return one === other || (one !== null && other !== null && isDeepStrictEqual(JSON.parse(one), JSON.parse(other)));
+function isSameJson(one: string, other: string): boolean {
+  return one === other || isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
 }
 
 /** Size and hash of a text. Cost: one SHA-256 over its UTF-8. */
@@ -62,31 +44,31 @@ export function fingerprintOf(content: string): ContentFingerprint {
 }
 
 /**
- * The attributes after a change. A value replaces the old one and counts as given by a caller; null clears it. A field
+ * The columns after a change. A value replaces the old one and counts as given by a caller; null clears it. A field
  * that the change lacks keeps its value in `known`. If the content is processed again (`isRework`), values that no
  * caller ever gave are cleared, so that they are extracted again.
  */
-export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRework: boolean): AttributeColumns {
-  const givenBefore = known === null ? [] : (JSON.parse(known.given) as readonly ExtractedField[]);
-  const stays = (field: ExtractedField) =>
-    known === null || (isRework && !givenBefore.includes(field)) ? null : known[field];
+export function columnsAfter(
+  change: ChangedAttributes,
+  known: MemoryRow | null,
+  { userKey, isRework }: { readonly userKey: bigint | null; readonly isRework: boolean },
+): GivenColumns {
+  const givenBefore: readonly AttributeName[] = known === null ? [] : JSON.parse(known.given);
+  const after: Partial<Record<keyof GivenColumns, string | bigint | null>> = {};
+  for (const attribute of OWN_ATTRIBUTES) {
+    const { property, column, setBy } = attribute;
+    const value = change[property];
+    const stays = setBy !== "extraction" || !isRework || givenBefore.includes(property);
+    const before = known !== null && stays ? known[column] : null;
+    after[column] = value === undefined ? before : value === null ? null : toColumn(attribute, value);
+  }
   const isGiven = (field: ExtractedField) =>
     change[field] === undefined ? givenBefore.includes(field) : change[field] !== null;
-  const timeBefore = (column: "expires_at" | "occurred_at") => numberOrNull(known?.[column] ?? null);
-  const title = valueAfter(change.title, stays("title"));
-  return {
-    title,
-    titleFolded: title === null ? null : foldTitle(title),
-    type: valueAfter(change.type, stays("type")),
-    tags: valueAfter(jsonOf(change.tags), stays("tags")),
-    language: valueAfter(change.language, stays("language")),
-    metadata: valueAfter(jsonOf(change.metadata), known?.metadata ?? null),
-    given: JSON.stringify(EXTRACTED_FIELDS.filter(isGiven)),
-    expiresAt: valueAfter(change.expiresAt, timeBefore("expires_at")),
-    occurredAt: valueAfter(change.occurredAt, timeBefore("occurred_at")),
-    agentId: valueAfter(change.agentId, known?.agent_id ?? null),
-    sessionId: valueAfter(change.sessionId, known?.session_id ?? null),
-  };
+  const { title } = after as GivenColumns;
+  after.title_folded = title === null ? null : foldTitle(title);
+  after.given = JSON.stringify(EXTRACTED_FIELDS.filter(isGiven));
+  after.user_key = userKey;
+  return after as GivenColumns;
 }
 
 /** A content to process. */
@@ -109,12 +91,8 @@ export function newWork(known: KnownRow, change: Pick<MemoryChange, "content" | 
 }
 
 /** A value after a change; undefined keeps the value before it. */
-export function valueAfter<T>(change: T | null | undefined, before: T | null): T | null {
+function valueAfter<T>(change: T | null | undefined, before: T | null): T | null {
   return change === undefined ? before : change;
-}
-
-function jsonOf(value: object | null | undefined): string | null | undefined {
-  return value === null || value === undefined ? value : JSON.stringify(value);
 }
 
 /**

@@ -7,31 +7,22 @@ import type {
   ExtractedField,
   Extraction,
   FailureCode,
-  JsonObject,
   Memory,
   MemorySource,
   MemoryState,
 } from "../../domain/memory.ts";
 import { fold } from "../../kit/fold.ts";
+import { type AttributeColumns, attributesIn } from "./memory-columns.ts";
 
 /** A row of the table `memories`, with the id of its user. */
-export interface MemoryRow {
+export interface MemoryRow extends AttributeColumns {
   readonly memory_key: bigint;
   readonly project_key: bigint;
   readonly id: string;
   readonly version: bigint;
   readonly status: string;
-  readonly title: string | null;
-  readonly type: string | null;
-  readonly tags: string | null;
-  readonly language: string | null;
-  readonly metadata: string | null;
   readonly given: string;
   readonly user_key: bigint | null;
-  readonly user_id: string | null;
-  readonly agent_id: string | null;
-  readonly session_id: string | null;
-  readonly external_id: string | null;
   readonly content_bytes: bigint;
   readonly source: string | null;
   readonly chunk_count: bigint;
@@ -39,10 +30,6 @@ export interface MemoryRow {
   readonly attempts: bigint;
   readonly error_code: string | null;
   readonly error_message: string | null;
-  readonly created_at: bigint;
-  readonly updated_at: bigint;
-  readonly expires_at: bigint | null;
-  readonly occurred_at: bigint | null;
   readonly is_reindexed: bigint;
 }
 
@@ -75,24 +62,12 @@ export function foldTitle(title: string): string {
 /** Converts a row to a Memory. */
 export function toMemory(row: MemoryRow): Memory {
   return {
+    ...attributesIn(row),
     key: row.memory_key as MemoryKey,
     id: row.id as MemoryId,
     version: Number(row.version),
     state: toState(row),
-    title: row.title,
-    type: row.type,
-    tags: row.tags === null ? null : (JSON.parse(row.tags) as readonly string[]),
-    language: row.language,
-    metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as JsonObject),
-    userId: row.user_id,
     userKey: row.user_key as UserKey | null,
-    agentId: row.agent_id,
-    sessionId: row.session_id,
-    externalId: row.external_id,
-    createdAt: Number(row.created_at),
-    updatedAt: Number(row.updated_at),
-    expiresAt: numberOrNull(row.expires_at),
-    occurredAt: numberOrNull(row.occurred_at),
     contentBytes: Number(row.content_bytes),
     source: toSource(row),
     given: JSON.parse(row.given) as readonly ExtractedField[],

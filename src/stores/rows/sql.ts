@@ -1,20 +1,16 @@
 // SQL fragments that several statements on memories use, in every dialect. Parameters are written `$name`.
 
+import { ATTRIBUTE_COLUMNS } from "./memory-columns.ts";
+
 /** The columns that `toMemory` needs, for SELECT and RETURNING. */
 export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memories.id, memories.version, memories.status,
-  memories.title, memories.type, memories.tags, memories.language, memories.metadata, memories.given, memories.user_key,
-  (SELECT users.id FROM users WHERE users.user_key = memories.user_key) AS user_id,
-  memories.external_id, memories.content_bytes, memories.source, memories.chunk_count, memories.extraction,
-  memories.attempts,
-  memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at,
-  memories.occurred_at, memories.agent_id, memories.session_id, memories.is_reindexed`;
+  ${ATTRIBUTE_COLUMNS}, memories.given, memories.user_key, memories.content_bytes, memories.source,
+  memories.chunk_count, memories.extraction, memories.attempts, memories.error_code, memories.error_message,
+  memories.is_reindexed`;
 
 /** The columns that `visibleOf` needs. */
-export const VISIBLE_COLUMNS = `memories.memory_key, memories.id, memories.title, memories.type, memories.tags,
-  memories.language, memories.metadata, memories.user_key,
-  (SELECT users.id FROM users WHERE users.user_key = memories.user_key) AS user_id,
-  memories.external_id, memories.source, memories.created_at, memories.updated_at, memories.expires_at,
-  memories.occurred_at, memories.agent_id, memories.session_id`;
+export const VISIBLE_COLUMNS = `memories.memory_key, memories.id, memories.user_key, memories.source,
+  ${ATTRIBUTE_COLUMNS}`;
 
 /** Assignments of an UPDATE that put a memory to `processing` as a new version, claimable from `$now` on. */
 export const TO_WORK = `version = version + 1, status = 'processing', chunk_count = 0, error_code = NULL,

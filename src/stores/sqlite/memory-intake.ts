@@ -7,7 +7,8 @@ import type { MemoryDraft } from "../../domain/memory.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Accepted } from "../../ports/memory-store.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
-import { type AttributeColumns, attributesOf, fingerprintOf } from "../rows/memory-change.ts";
+import { columnsAfter, fingerprintOf } from "../rows/memory-change.ts";
+import { GIVEN_NAMES, GIVEN_PARAMETERS, type GivenColumns } from "../rows/memory-columns.ts";
 import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "../rows/memory-file.ts";
 import { newId, type RandomBytes } from "../rows/random.ts";
 import { MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
@@ -18,12 +19,10 @@ import { ensureKnownUser } from "./user-rows.ts";
 
 const FIND_PROJECT = `SELECT ${OPEN_PROJECT} AS project_key`;
 
-const INSERT = `INSERT INTO memories (id, project_key, user_key, external_id, version, status, title, title_folded, type,
-    tags, language, metadata, given, content_bytes, content_sha256, source, created_at, updated_at, expires_at,
-    occurred_at, agent_id, session_id, claimable_at)
-  VALUES ($id, $projectKey, $userKey, $externalId, 1, 'processing', $title, $titleFolded, $type,
-    $tags, $language, $metadata, $given, $contentBytes, $contentSha256, $source, $now, $now, $expiresAt, $occurredAt,
-    $agentId, $sessionId, $now)
+const INSERT = `INSERT INTO memories (id, project_key, version, status, content_bytes, content_sha256, source, created_at,
+    updated_at, claimable_at, ${GIVEN_NAMES})
+  VALUES ($id, $projectKey, 1, 'processing', $contentBytes, $contentSha256, $source, $now, $now, $now,
+    ${GIVEN_PARAMETERS})
   RETURNING ${MEMORY_COLUMNS}`;
 
 /** Stores drafts. */
@@ -63,13 +62,13 @@ export class MemoryIntake {
     if (refusal !== null) return refusal;
     const now = this.clock.now();
     const id = newId("mem", now, this.random);
-    const row = this.database.prepare<MemoryRow, AttributeColumns & Identity & ContentFingerprint>(INSERT).get({
+    const { userId } = draft;
+    const userKey = userId === undefined ? null : ensureKnownUser(this.database, projectKey, userId, now);
+    const row = this.database.prepare<MemoryRow, GivenColumns & Identity & ContentFingerprint>(INSERT).get({
       id,
       source: draft.upload === undefined ? null : unreadSource(draft.upload),
       projectKey,
-      userKey: draft.userId === undefined ? null : ensureKnownUser(this.database, projectKey, draft.userId, now),
-      externalId: draft.externalId ?? null,
-      ...attributesOf(draft, null, false),
+      ...columnsAfter(draft, null, { userKey, isRework: false }),
       ...fingerprint,
       now,
     });
@@ -82,8 +81,6 @@ export class MemoryIntake {
 type Identity = {
   readonly id: string;
   readonly projectKey: bigint;
-  readonly userKey: bigint | null;
-  readonly externalId: string | null;
   readonly source: string | null;
   readonly now: number;
 };
