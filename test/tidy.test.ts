@@ -131,7 +131,7 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
     pattern: /\bSQL\b.* from "bun"|\bBun\.SQL\b/,
     files: src,
     allowed: ["src/stores/postgres/client.ts"],
-    fix: "run statements on a Session (stores/postgres/session.ts)",
+    fix: "run statements on a Session (stores/session.ts)",
   },
   {
     pattern: /\bMath\.random\(/,

@@ -11,9 +11,6 @@ import { Fault } from "../../src/domain/fault.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { ChatService, type MessageEvent } from "../../src/services/chats.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
-import { SqliteChatStore } from "../../src/stores/sqlite/chat-store.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
@@ -322,16 +319,13 @@ describe("a slow answer", () => {
   type Cue = { readonly say: string } | "end" | Error;
 
   /** Creates a chat service on a real store, with answers that a test controls step by step. */
-  function openChats() {
+  async function openChats() {
     const folder = mkdtempSync(join(tmpdir(), "mneme-test-"));
     const time = new ManualClock();
     const path = join(folder, "mneme.sqlite");
     const stores = openStores({ path, clock: time, newWebhookSecret: () => "whsec_" });
-    // a second connection to the same file, with which the test reads rows
-    const database = openDatabase(path);
-    const accounts = new SqliteAccountStore({ database, clock: time });
-    const viewer = { projectId: accounts.defaultProject(), userId: null };
-    const chats = new SqliteChatStore({ database, clock: time });
+    const { accounts, chats } = stores;
+    const viewer = { projectId: await accounts.defaultProject(), userId: null };
     const asked: string[] = [];
     const cues = new Map<string, PromiseWithResolvers<Cue>>();
     const cueOf = (text: string) => {
@@ -371,7 +365,7 @@ describe("a slow answer", () => {
       transactions: stores.transactions,
       describeSource: () => ({}),
     });
-    const chat = chats.create(viewer.projectId, { userId: null, title: null });
+    const chat = await chats.create(viewer.projectId, { userId: null, title: null });
     return {
       asked,
       cue: (text: string, cue: Cue) => cueOf(text).resolve(cue),
@@ -385,14 +379,15 @@ describe("a slow answer", () => {
           ),
         ),
       remove: () => stores.transactions.run((tx) => service.remove(tx, viewer, chat.id)),
-      stored: () =>
-        chats
-          .history(viewer.projectId, chat.id)
-          .map(({ role, content, isInterrupted }) => [role, content, ...(isInterrupted ? ["interrupted"] : [])]),
-      queries: () => accounts.usage(viewer.projectId).queries,
+      stored: async () =>
+        (await chats.history(viewer.projectId, chat.id)).map(({ role, content, isInterrupted }) => [
+          role,
+          content,
+          ...(isInterrupted ? ["interrupted"] : []),
+        ]),
+      queries: async () => (await accounts.usage(viewer.projectId)).queries,
       [Symbol.dispose]: () => {
         stores.close();
-        database.close();
         rmSync(folder, { recursive: true, force: true });
       },
     };
@@ -412,39 +407,39 @@ describe("a slow answer", () => {
   const all = (events: AsyncIterable<MessageEvent>) => Array.fromAsync(events);
 
   test("the user's message is stored before the answer begins, the assistant's when it is complete", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const answered = all(chats.send("Why?"));
     await until("the answer begins", () => chats.asked.length === 1);
-    expect(chats.stored()).toEqual([["user", "Why?"]]);
+    expect(await chats.stored()).toEqual([["user", "Why?"]]);
     chats.cue("Why?", { say: "Because." });
-    expect(chats.stored()).toEqual([["user", "Why?"]]);
-    await until("the fragment is said", () => {
+    expect(await chats.stored()).toEqual([["user", "Why?"]]);
+    await until("the fragment is said", async () => {
       chats.cue("Why?", "end");
-      return chats.stored().length === 2;
+      return (await chats.stored()).length === 2;
     });
-    expect(chats.stored()[1]).toEqual(["assistant", "Because."]);
+    expect((await chats.stored())[1]).toEqual(["assistant", "Because."]);
     expect((await answered).map(({ type }) => type)).toEqual(["text", "message"]);
-    expect(chats.queries()).toBe(1);
+    expect(await chats.queries()).toBe(1);
   });
 
   test("the second message's answer does not begin before the first one's has ended", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const both = [all(chats.send("first")), all(chats.send("second"))];
     await until("the first answer begins", () => chats.asked.length === 1);
     chats.cue("second", { say: "2" });
     await new Promise(setImmediate);
-    expect([chats.asked, chats.stored()]).toEqual([["first"], [["user", "first"]]]);
+    expect([chats.asked, await chats.stored()]).toEqual([["first"], [["user", "first"]]]);
     chats.cue("first", { say: "1" });
     await until("the first answer ends", () => {
       chats.cue("first", "end");
       return chats.asked.length === 2;
     });
-    await until("the second answer ends", () => {
+    await until("the second answer ends", async () => {
       chats.cue("second", "end");
-      return chats.stored().length === 4;
+      return (await chats.stored()).length === 4;
     });
     await Promise.all(both);
-    expect(chats.stored()).toEqual([
+    expect(await chats.stored()).toEqual([
       ["user", "first"],
       ["assistant", "1"],
       ["user", "second"],
@@ -453,7 +448,7 @@ describe("a slow answer", () => {
   });
 
   test("hanging up in the middle of an answer stores the partial answer, marked as interrupted, and counts as a query", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const hangUp = new AbortController();
     const events = chats.send("Tell me all.", hangUp.signal);
     chats.cue("Tell me all.", { say: "It began" });
@@ -461,25 +456,25 @@ describe("a slow answer", () => {
     const next = events.next();
     hangUp.abort(new Error("hung up"));
     await expect(next).rejects.toThrow("hung up");
-    expect(chats.stored()).toEqual([
+    expect(await chats.stored()).toEqual([
       ["user", "Tell me all."],
       ["assistant", "It began", "interrupted"],
     ]);
-    expect(chats.queries()).toBe(1);
+    expect(await chats.queries()).toBe(1);
   });
 
   test("hanging up before the first text stores the user's message only, and does not count as a query", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const hangUp = new AbortController();
     const next = chats.send("Well?", hangUp.signal).next();
     await until("the answer begins", () => chats.asked.length === 1);
     hangUp.abort(new Error("hung up"));
     await expect(next).rejects.toThrow("hung up");
-    expect([chats.stored(), chats.queries()]).toEqual([[["user", "Well?"]], 0]);
+    expect([await chats.stored(), await chats.queries()]).toEqual([[["user", "Well?"]], 0]);
   });
 
   test("a message that is cancelled while it waits lets the next one proceed, in order", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const first = all(chats.send("first"));
     const second = chats.send("second");
     const third = all(chats.send("third"));
@@ -491,7 +486,7 @@ describe("a slow answer", () => {
     await until("the third answer begins", () => chats.asked.length === 2);
     chats.cue("third", "end");
     await third;
-    expect(chats.stored().map(([role, content]) => [role, content])).toEqual([
+    expect((await chats.stored()).map(([role, content]) => [role, content])).toEqual([
       ["user", "first"],
       ["assistant", ""],
       ["user", "third"],
@@ -500,7 +495,7 @@ describe("a slow answer", () => {
   });
 
   test("hanging up while an earlier message is answered stores nothing", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const first = all(chats.send("first"));
     const hangUp = new AbortController();
     const second = all(chats.send("never asked", hangUp.signal));
@@ -510,35 +505,35 @@ describe("a slow answer", () => {
     await first;
     await expect(second).rejects.toThrow("hung up");
     expect(chats.asked).toEqual(["first"]);
-    expect(chats.stored().map(([, content]) => content)).toEqual(["first", ""]);
-    expect(chats.queries()).toBe(1);
+    expect((await chats.stored()).map(([, content]) => content)).toEqual(["first", ""]);
+    expect(await chats.queries()).toBe(1);
   });
 
   test("an answer that fails is not stored, does not count, and does not delay the next", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const failing = chats.send("fails");
     chats.cue("fails", { say: "Half an" });
     await failing.next();
     chats.cue("fails", new Fault("llm_error", "The model answered with an error."));
     await expect(failing.next()).rejects.toMatchObject({ code: "llm_error" });
-    expect([chats.stored(), chats.queries()]).toEqual([[["user", "fails"]], 0]);
+    expect([await chats.stored(), await chats.queries()]).toEqual([[["user", "fails"]], 0]);
     chats.cue("works", "end");
     await all(chats.send("works"));
-    expect(chats.stored()).toHaveLength(3);
+    expect(await chats.stored()).toHaveLength(3);
   });
 
   test("a chat that is deleted during an answer stores no answer, and nothing is counted", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const answered = all(chats.send("gone"));
     await until("the answer begins", () => chats.asked.length === 1);
     await chats.remove();
     chats.cue("gone", "end");
     await expect(answered).rejects.toMatchObject({ code: "chat_not_found" });
-    expect([chats.stored(), chats.queries()]).toEqual([[], 0]);
+    expect([await chats.stored(), await chats.queries()]).toEqual([[], 0]);
   });
 
   test("16 messages may wait, one more is refused as overloaded until one is answered", async () => {
-    using chats = openChats();
+    using chats = await openChats();
     const waiting = Array.from({ length: LIMITS.messagesWaitingPerChat + 1 }, (_, at) => all(chats.send(`m${at}`)));
     const refused = expect.objectContaining({ code: "overloaded", retryAfterSeconds: expect.any(Number) });
     await expect(chats.send("too many").next()).rejects.toEqual(refused);
@@ -548,6 +543,6 @@ describe("a slow answer", () => {
     await expect(chats.send("too many").next()).rejects.toEqual(refused);
     for (const text of [...waiting.slice(1).map((_, at) => `m${at + 1}`), "one more"]) chats.cue(text, "end");
     await Promise.all([...waiting, oneMore]);
-    expect(chats.stored()).toHaveLength(2 * (LIMITS.messagesWaitingPerChat + 2));
+    expect(await chats.stored()).toHaveLength(2 * (LIMITS.messagesWaitingPerChat + 2));
   });
 });

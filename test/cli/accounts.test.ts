@@ -10,7 +10,8 @@ import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { openLocalAccounts } from "../../src/local-accounts.ts";
 import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
-import { openDatabase, type SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { runMneme } from "../support/command.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CHILD_KINDS } from "../../src/children/command.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { type Ended, startMneme } from "../support/command.ts";
 import { flipBit } from "../support/damage.ts";
 import { type RunningServer, startServer } from "../support/server.ts";

@@ -38,20 +38,25 @@ import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src
 import type { Stores, Transactions } from "../../src/ports/transactions.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
+import { StoredChats } from "../../src/stores/chat-store.ts";
+import type { StoreContext } from "../../src/stores/context.ts";
+import { systemRandom } from "../../src/stores/rows/random.ts";
 import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
-import { SqliteChatStore } from "../../src/stores/sqlite/chat-store.ts";
-import { openDatabase, type SqliteDatabase, throwUncaught } from "../../src/stores/sqlite/database.ts";
+import { type SqliteDatabase, throwUncaught } from "../../src/stores/sqlite/database.ts";
 import { SqliteDeletionStore } from "../../src/stores/sqlite/deletion-store.ts";
 import { SqliteIdempotencyStore } from "../../src/stores/sqlite/idempotency-store.ts";
 import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";
 import { SqliteLlmExtractionStore } from "../../src/stores/sqlite/llm-extraction-store.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { SqliteProjectModelStore } from "../../src/stores/sqlite/project-model-store.ts";
 import { SqliteRetirementStore } from "../../src/stores/sqlite/retirement-store.ts";
-import { SqliteTransactions, WriteQueue } from "../../src/stores/sqlite/transactions.ts";
+import { SqliteSession, SqliteWriter } from "../../src/stores/sqlite/session.ts";
 import { SqliteUserStore } from "../../src/stores/sqlite/user-store.ts";
 import { SqliteWebhookStore } from "../../src/stores/sqlite/webhook-store.ts";
+import { WriteQueue } from "../../src/stores/sqlite/write-queue.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
+import { StoreTransactions } from "../../src/stores/transactions.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../preparation/fixtures/models.ts";
 import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
@@ -334,17 +339,25 @@ export async function openIngestHarness(
   const accounts = new SqliteAccountStore({ database, clock });
   const extractions = new SqliteLlmExtractionStore({ database, clock });
   const projectModels = new SqliteProjectModelStore({ database, clock });
+  // Tests call the stores while the worker uses the same connection.
+  const session = new SqliteWriter(database, new SqliteSession(database), new WriteQueue());
+  const context: StoreContext = {
+    ...{ clock, nodeId: "", random: systemRandom, newWebhookSecret: () => "whsec_", lastUses: new Map() },
+    vacuum: async () => undefined,
+  };
   const stores: Stores = {
     ...{ memories, jobs, retirement, extractions, accounts, projectModels },
     deletions: new SqliteDeletionStore({ database, clock }),
     users: new SqliteUserStore({ database, clock }),
-    chats: new SqliteChatStore({ database, clock }),
+    chats: new StoredChats(session, context),
     webhooks: new SqliteWebhookStore({ database, clock, newSecret: () => "whsec_" }),
     idempotency: new SqliteIdempotencyStore({ database, clock }),
   };
-  // Tests call the stores while the worker uses the same connection.
-  const queue = new WriteQueue();
-  const transactions = new SqliteTransactions({ database, stores, queue, onEffectFailure: throwUncaught });
+  const begin = async () => {
+    await session.begin();
+    return { session, stores };
+  };
+  const transactions = new StoreTransactions(begin, throwUncaught);
   const projectId = accounts.defaultProject();
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
   const documents = new WatchedDocuments();

@@ -9,9 +9,9 @@ import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { removeUnreferencedFiles } from "../../src/ingest/sweep.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { killMidway } from "../support/kill-midway.ts";
 
 const FIXTURE = join(import.meta.dir, "fixtures/accept-uploads.ts");

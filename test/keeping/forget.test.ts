@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { forgetCommand } from "../../src/cli/forget.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;

@@ -9,7 +9,7 @@ import { gunzipSync } from "node:zlib";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { exportProject, importProject } from "../../src/cli/project-copy.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 

@@ -1,7 +1,7 @@
 // Opens stores on a new SQLite file, for the contracts.
 
 import { join } from "node:path";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import type { OpenStores, Stored } from "../contract/stores.ts";

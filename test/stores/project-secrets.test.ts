@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { base32, type ChunkId, type ChunkKey, type ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { MIGRATIONS } from "../../src/stores/sqlite/migrations.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;

@@ -11,7 +11,7 @@ import type { KeyScope } from "../../src/domain/scope.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { emptyDatabase } from "../stores/open-postgres.ts";
 import { expectDocumented } from "./documented-answers.ts";
 import { executeNow } from "./postgres.ts";

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { executeNow } from "./postgres.ts";
 import type { TestService } from "./service.ts";
 

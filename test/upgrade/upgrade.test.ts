@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDatabase } from "../../src/adapters/embedded/duckdb/database.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { startMneme } from "../support/command.ts";
 import { startServer } from "../support/server.ts";
 import { answersOf, keptDirectories, schemaOf, unpack } from "./kept-directory.ts";

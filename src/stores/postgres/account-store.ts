@@ -9,13 +9,13 @@ import type { Plan, Project, ProjectChange, ProjectSettings, Usage } from "../..
 import type { Principal } from "../../domain/scope.ts";
 import type { AccountStore } from "../../ports/account-store.ts";
 import type { Listing } from "../../ports/user-store.ts";
+import type { StoreContext } from "../context.ts";
+import { lockProjects, type Session } from "../session.ts";
+import { projectKeyOf } from "../user-rows.ts";
 import { KeyRows } from "./key-rows.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
 import { FIND_DEFAULT, ProjectRows } from "./project-rows.ts";
-import { lockProjects, type Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
 import { countUsage, readUsage } from "./usage-rows.ts";
-import { projectKeyOf } from "./user-rows.ts";
 
 const END_RESERVATION = "DELETE FROM query_reservations WHERE id = $reservation";
 

@@ -2,6 +2,7 @@
 
 import { SQL } from "bun";
 import { within } from "../../kit/eventually.ts";
+import type { Value } from "../session.ts";
 import { DatabaseError, databaseError, toDatabaseError } from "./database-error.ts";
 import { decodedRow, encodedText } from "./text-coding.ts";
 
@@ -16,16 +17,6 @@ const ANSWER_MS_MAX = 30_000;
 const WRITING_CONNECTIONS_MAX = 8;
 /** Connections for reading. They are others than those for writing, so that reads never wait for transactions. */
 const READING_CONNECTIONS_MAX = 8;
-
-/** A value of a parameter. Arrays of bytes would be sent as text, so there are none. */
-export type Value =
-  | string
-  | bigint
-  | number
-  | null
-  | Uint8Array
-  | readonly (string | null)[]
-  | readonly (bigint | null)[];
 
 /** Result of a statement: its rows, and the number of rows that it changed or returned. */
 export interface Result {

@@ -4,6 +4,7 @@ import type { Deletion, DeletionConditions } from "../../domain/deletion.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { DeletionId, ProjectId } from "../../domain/ids.ts";
 import type { DeletionStore, DeletionWork } from "../../ports/deletion-store.ts";
+import type { StoreContext } from "../context.ts";
 import {
   DELETION_SQL,
   type DeletionRow,
@@ -14,9 +15,8 @@ import {
   toOpenDeletion,
 } from "../rows/deletion.ts";
 import { newId } from "../rows/random.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
-import { projectKeyOf } from "./user-rows.ts";
+import type { Session } from "../session.ts";
+import { projectKeyOf } from "../user-rows.ts";
 
 /** DeletionStore on PostgreSQL. */
 export class PostgresDeletionStore implements DeletionStore {

@@ -9,10 +9,10 @@ import type {
   RememberedAnswer,
   WholeAnswer,
 } from "../../ports/idempotency-store.ts";
+import type { StoreContext } from "../context.ts";
 import { carriedOutMeanwhile, type RecordRow, slotColumns, toAnswer } from "../rows/idempotency.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
+import type { Session } from "../session.ts";
 
 const SLOT = `project_key = ${PROJECT_KEY} AND user_id = $userId AND route = $route AND idempotency_key = $key`;
 

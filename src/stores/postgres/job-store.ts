@@ -18,6 +18,7 @@ import {
   type JobStore,
   NO_WORK,
 } from "../../ports/job-store.ts";
+import type { StoreContext } from "../context.ts";
 import {
   type ClaimedRow,
   type CompletedColumns,
@@ -32,10 +33,9 @@ import {
 } from "../rows/job.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX, TO_RESTART } from "../rows/sql.ts";
+import { type Bindings, lockProjects, type Session } from "../session.ts";
 import { putTags, sourceColumns } from "./memory-sql.ts";
 import type { PostgresOutbox } from "./outbox.ts";
-import { type Bindings, lockProjects, type Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
 
 // Before a file is read, the size of its text is known only if it is a plain-text file.
 const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.file IS NOT NULL

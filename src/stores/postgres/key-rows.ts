@@ -8,13 +8,13 @@ import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../domain/key.ts
 import type { Page } from "../../domain/page.ts";
 import type { KeyScope, Principal } from "../../domain/scope.ts";
 import type { Listing } from "../../ports/user-store.ts";
+import type { StoreContext } from "../context.ts";
+import { cursorBinding } from "../cursor-binding.ts";
+import { type PagedList, readPage } from "../pages.ts";
 import { hashOf, KEY_COLUMNS, type KeyRow, newSecret, OPERATOR, redact, secretTaken, toKey } from "../rows/key.ts";
 import { newId } from "../rows/random.ts";
 import { OPEN_PROJECT } from "../rows/sql.ts";
-import { cursorBinding } from "./cursor-binding.ts";
-import { type PagedList, readPage } from "./pages.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
+import type { Session } from "../session.ts";
 
 interface SecretRow {
   readonly sha256: Uint8Array;

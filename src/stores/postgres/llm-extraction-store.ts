@@ -5,10 +5,10 @@ import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Job } from "../../ports/job-store.ts";
 import type { LlmUsage } from "../../ports/language-model.ts";
 import type { Fact, LlmExtraction, LlmExtractionStore, PreviousExtraction } from "../../ports/llm-extraction-store.ts";
+import type { StoreContext } from "../context.ts";
 import { extractionFromJson, extractionToJson } from "../rows/llm-extraction.ts";
 import { OPEN_PROJECT } from "../rows/sql.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
+import type { Session } from "../session.ts";
 import { countUsage } from "./usage-rows.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

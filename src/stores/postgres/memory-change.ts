@@ -19,12 +19,12 @@ import {
 import { SET_GIVEN } from "../rows/memory-columns.ts";
 import { keptFileOf, unreadSource } from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "../rows/sql.ts";
+import type { Session } from "../session.ts";
+import { ensureKnownUser, userKeyOf } from "../user-rows.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
 import { putTags, sourceColumns } from "./memory-sql.ts";
 import type { PostgresOutbox } from "./outbox.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
-import type { Session } from "./session.ts";
-import { ensureKnownUser, userKeyOf } from "./user-rows.ts";
 
 // A claim may change the row at the same time: it does not take the lock of the project. Locking the row lets both
 // happen one after the other.

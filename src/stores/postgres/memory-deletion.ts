@@ -6,9 +6,9 @@ import type { Memory } from "../../domain/memory.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
+import type { Session } from "../session.ts";
+import { USER_KEY } from "../user-rows.ts";
 import type { PostgresOutbox } from "./outbox.ts";
-import type { Session } from "./session.ts";
-import { USER_KEY } from "./user-rows.ts";
 
 /** Maximum number of memories of a user that one statement deletes. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;

@@ -5,8 +5,8 @@
 import type { Clock } from "../../kit/clock.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { MEMORY_COLUMNS } from "../rows/sql.ts";
+import type { Session } from "../session.ts";
 import type { PostgresOutbox } from "./outbox.ts";
-import type { Session } from "./session.ts";
 
 /** Maximum number of memories whose expiry one statement records. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;

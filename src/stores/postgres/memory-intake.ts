@@ -5,6 +5,7 @@ import { Fault, invariant } from "../../domain/fault.ts";
 import type { ProjectId } from "../../domain/ids.ts";
 import type { MemoryDraft } from "../../domain/memory.ts";
 import type { Accepted } from "../../ports/memory-store.ts";
+import type { StoreContext } from "../context.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { columnsAfter, fingerprintOf } from "../rows/memory-change.ts";
 import { GIVEN_COLUMNS, GIVEN_NAMES } from "../rows/memory-columns.ts";
@@ -12,12 +13,11 @@ import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "../row
 import type { UsedRow } from "../rows/project.ts";
 import { newId } from "../rows/random.ts";
 import { MEMORY_COLUMNS } from "../rows/sql.ts";
+import type { Bindings, Session } from "../session.ts";
+import { ensureKnownUser } from "../user-rows.ts";
 import { type MemoryChanges, putContent } from "./memory-change.ts";
 import { putTags, sourceColumns } from "./memory-sql.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
-import type { Bindings, Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
-import { ensureKnownUser } from "./user-rows.ts";
 
 const FIND_PROJECT = `SELECT project_key, plan, documents, storage_bytes FROM projects
   WHERE id = $project AND deleted_at IS NULL`;

@@ -5,13 +5,12 @@ import type { Memory } from "../../domain/memory.ts";
 import { decodeCursor, type Page } from "../../domain/page.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { MemoryListing } from "../../ports/memory-store.ts";
+import { cursorBinding } from "../cursor-binding.ts";
 import { foldTitle, type MemoryRow } from "../rows/memory.ts";
 import { memoryPage } from "../rows/memory-page.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
-import type { Value } from "./client.ts";
-import { cursorBinding } from "./cursor-binding.ts";
-import type { Session } from "./session.ts";
-import { USER_KEY } from "./user-rows.ts";
+import type { Session, Value } from "../session.ts";
+import { USER_KEY } from "../user-rows.ts";
 
 /** Lists memories. */
 export class MemoryLists {

@@ -2,7 +2,7 @@
 
 import { storedSource } from "../rows/memory.ts";
 import { keptFileOf } from "../rows/memory-file.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "../session.ts";
 
 /** The column `source`, and those that repeat what SQL needs of it. */
 export interface SourceColumns {

@@ -8,10 +8,13 @@ import type { Page } from "../../domain/page.ts";
 import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../ports/memory-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
+import type { StoreContext } from "../context.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { fingerprintOfFile } from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, VISIBLE_COLUMNS } from "../rows/sql.ts";
 import { type VisibleRow, visibleOf } from "../rows/visible.ts";
+import type { Session } from "../session.ts";
+import { userKeyOf } from "../user-rows.ts";
 import { MemoryChanges } from "./memory-change.ts";
 import { MemoryDeletion } from "./memory-deletion.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
@@ -20,9 +23,6 @@ import { MemoryLists } from "./memory-list.ts";
 import type { PostgresOutbox } from "./outbox.ts";
 import { ProjectQuotas } from "./project-quotas.ts";
 import { RecentMemories, STAMP, type StampedMemory } from "./recent-memories.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
-import { userKeyOf } from "./user-rows.ts";
 
 const OF_IDS = `FROM memories JOIN projects USING (project_key)
   WHERE memories.id = ANY($keys::text[]) AND projects.deleted_at IS NULL AND ${LIVE}`;

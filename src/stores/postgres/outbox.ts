@@ -4,10 +4,10 @@
 import type { DeliveryId, MemoryId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
+import type { StoreContext } from "../context.ts";
 import { newId, type RandomBytes } from "../rows/random.ts";
 import { eventBody, type MemoryEvent } from "../rows/webhook.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
+import type { Session } from "../session.ts";
 
 const SUBSCRIBED = `SELECT webhook_key FROM webhooks
   WHERE project_key = $projectKey AND is_enabled = 1 AND events::jsonb ? $event ORDER BY webhook_key`;

@@ -3,11 +3,11 @@
 import { invariant } from "../../domain/fault.ts";
 import type { ProjectId } from "../../domain/ids.ts";
 import type { ModelChange, ProjectModel, ProjectModelStore } from "../../ports/project-model-store.ts";
+import type { StoreContext } from "../context.ts";
 import { PROJECT_MODEL_COLUMNS, type ProjectModelRow, toProjectModel } from "../rows/project-model.ts";
 import { OPEN_PROJECT } from "../rows/sql.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
-import { projectKeyOf } from "./user-rows.ts";
+import type { Session } from "../session.ts";
+import { projectKeyOf } from "../user-rows.ts";
 
 const OF_OPEN = "FROM project_models JOIN projects USING (project_key) WHERE projects.deleted_at IS NULL";
 const GET = `SELECT ${PROJECT_MODEL_COLUMNS} ${OF_OPEN} AND projects.id = $project`;

@@ -4,8 +4,8 @@
 import type { Fault } from "../../domain/fault.ts";
 import type { StoredAmount } from "../../domain/quota.ts";
 import { refusalOf, type UsedRow } from "../rows/project.ts";
+import type { Session } from "../session.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import type { Session } from "./session.ts";
 
 const USED = "SELECT plan, documents, storage_bytes FROM projects WHERE project_key = $projectKey";
 

@@ -7,13 +7,13 @@ import type { ProjectId } from "../../domain/ids.ts";
 import type { Page } from "../../domain/page.ts";
 import type { Plan, Project, ProjectChange, ProjectSettings } from "../../domain/project.ts";
 import type { Listing } from "../../ports/user-store.ts";
+import type { StoreContext } from "../context.ts";
+import { projectsCursorBinding } from "../cursor-binding.ts";
+import { type PagedList, readPage } from "../pages.ts";
 import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "../rows/project.ts";
 import { newId } from "../rows/random.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
-import { projectsCursorBinding } from "./cursor-binding.ts";
-import { type PagedList, readPage } from "./pages.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
+import type { Session } from "../session.ts";
 
 /** The key of the project `$project` if it was removed, otherwise NULL. */
 const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";

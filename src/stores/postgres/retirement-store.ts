@@ -3,11 +3,11 @@
 
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { RetiredMemory, RetirementStore } from "../../ports/retirement-store.ts";
+import type { StoreContext } from "../context.ts";
 import type { MemoryRow } from "../rows/memory.ts";
 import { keptFileOf } from "../rows/memory-file.ts";
+import { lockProjects, type Session } from "../session.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import { lockProjects, type Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -1,106 +1,62 @@
-// What the stores use to run statements. A session either reads outside of transactions, or is one open transaction.
-// client.ts has the connections, transactions.ts opens and ends transactions.
+// Sessions on PostgreSQL: one reads outside of transactions, and one is an open transaction. client.ts has the
+// connections.
 
 import { invariant } from "../../domain/fault.ts";
-import type { Eventually } from "../../kit/eventually.ts";
 import { UnknownOutcome } from "../../ports/transactions.ts";
-import type { Client, Connection, Result, Value } from "./client.ts";
+import { type Sql, textOf } from "../dialect.ts";
+import {
+  type Bindings,
+  type Compiled,
+  compile,
+  type Effect,
+  type Session,
+  type TransactionSession,
+  type Value,
+} from "../session.ts";
+import type { Client, Connection, Result } from "./client.ts";
+import { databaseError } from "./database-error.ts";
+import { POSTGRES } from "./dialect.ts";
 import type { ProjectTurns } from "./project-turns.ts";
 import { SharedReads } from "./shared-reads.ts";
 
-/** Values of the named parameters of a statement, by name without `$`. */
-export type Bindings = Readonly<Record<string, Value>>;
-
-/** A function registered with `afterCommit`. */
-export type Effect = () => Eventually<void>;
-
-/** Runs statements. Parameters are written `$name`. Integers come back as bigint. */
-export interface Session {
-  /** Whether all that it reads is committed. A transaction also reads its own changes, which may be undone. */
-  readonly readsCommitted: boolean;
-  all<Row>(sql: string, params?: Bindings): Promise<readonly Row[]>;
-  /** Returns the first row, or null if there is none. */
-  get<Row>(sql: string, params?: Bindings): Promise<Row | null>;
-  /**
-   * Returns the row whose column `asked` is `key`, or null. `sql` selects the rows of all `$keys`, because concurrent
-   * callers share one statement. It runs with the other parameters of the last caller, so these must not differ between
-   * callers, except for the current time.
-   */
-  getShared<Row>(sql: string, key: string | bigint, params?: Bindings): Promise<Row | null>;
-  /** Returns the number of changed rows. */
-  run(sql: string, params?: Bindings): Promise<number>;
-  /**
-   * Waits until no other transaction of any server concerns these projects. Others then wait until this transaction has
-   * ended. Does nothing outside of transactions.
-   */
-  lock(projectIds: readonly string[]): Promise<void>;
-  /**
-   * Reads committed data outside of the transaction. Used to find the projects to lock: a transaction that waited for a
-   * lock with a connection of its own could keep that connection from the one it waits for.
-   */
-  lookUp<Row>(sql: string, params?: Bindings): Promise<readonly Row[]>;
-  /** Runs `effect` after the commit. */
-  afterCommit(effect: Effect): void;
-}
-
-/** Locks the projects whose ids `sql` returns. `sql` reads committed data, outside of the transaction (`lookUp`). */
-export async function lockProjects(session: Session, sql: string, params?: Bindings): Promise<void> {
-  const projects = await session.lookUp<{ readonly id: string }>(sql, params);
-  await session.lock(projects.map(({ id }) => id));
-}
-
 type Asked = string | bigint;
 
-interface Compiled {
-  readonly sql: string;
-  readonly names: readonly string[];
-}
-
-const compiledOf = new Map<string, Compiled>();
+const compiledOf = new Map<Sql, Compiled>();
 
 /** A statement with `$1` for `$name`, and the values of its parameters; null for one that `params` lacks. */
-export function bound(sql: string, params: Bindings): { readonly sql: string; readonly values: readonly Value[] } {
-  const { sql: numbered, names } = compiled(sql);
-  return { sql: numbered, values: names.map((name) => params[name] ?? null) };
-}
-
-/** Converts `$name` to `$1`. Statements are cached, so they must be constants or have few variants. */
-function compiled(sql: string): Compiled {
+export function bound(sql: Sql, params: Bindings): { readonly sql: string; readonly values: readonly Value[] } {
   let known = compiledOf.get(sql);
   if (known === undefined) {
-    const names: string[] = [];
-    const numbered = sql.replace(/\$([a-zA-Z]\w*)/g, (_, name: string) => {
-      if (!names.includes(name)) names.push(name);
-      return `$${names.indexOf(name) + 1}`;
-    });
-    known = { sql: numbered, names };
+    known = compile(textOf(sql, POSTGRES), "$");
     compiledOf.set(sql, known);
   }
-  return known;
+  return { sql: known.text, values: known.names.map((name) => params[name] ?? null) };
 }
 
 abstract class StatementSession {
+  readonly dialect = POSTGRES;
+
   protected abstract query(sql: string, values: readonly Value[]): Promise<Result>;
 
-  async all<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
+  async all<Row>(sql: Sql, params: Bindings = {}): Promise<readonly Row[]> {
     return (await this.#result(sql, params)).rows as readonly Row[];
   }
 
-  async get<Row>(sql: string, params: Bindings = {}): Promise<Row | null> {
+  async get<Row>(sql: Sql, params: Bindings = {}): Promise<Row | null> {
     return ((await this.#result(sql, params)).rows[0] ?? null) as Row | null;
   }
 
-  async run(sql: string, params: Bindings = {}): Promise<number> {
+  async run(sql: Sql, params: Bindings = {}): Promise<number> {
     return (await this.#result(sql, params)).count;
   }
 
   /** The rows by their column `asked`. */
-  protected async rowsOf(sql: string, keys: readonly Asked[], params: Bindings): Promise<ReadonlyMap<Asked, object>> {
+  protected async rowsOf(sql: Sql, keys: readonly Asked[], params: Bindings): Promise<ReadonlyMap<Asked, object>> {
     const rows = await this.all<{ readonly asked: Asked }>(sql, { ...params, keys: keys as readonly string[] });
     return new Map(rows.map((row) => [row.asked, row]));
   }
 
-  #result(sql: string, params: Bindings): Promise<Result> {
+  #result(sql: Sql, params: Bindings): Promise<Result> {
     const { sql: numbered, values } = bound(sql, params);
     return this.query(numbered, values);
   }
@@ -113,14 +69,14 @@ abstract class StatementSession {
 export class ReadingSession extends StatementSession implements Session {
   readonly readsCommitted = true;
   /** By statement. */
-  readonly #shared = new Map<string, SharedReads<Asked, object>>();
-  readonly #paramsOfShared = new Map<string, Bindings>();
+  readonly #shared = new Map<Sql, SharedReads<Asked, object>>();
+  readonly #paramsOfShared = new Map<Sql, Bindings>();
 
   constructor(private readonly client: Client) {
     super();
   }
 
-  getShared<Row>(sql: string, key: Asked, params: Bindings = {}): Promise<Row | null> {
+  getShared<Row>(sql: Sql, key: Asked, params: Bindings = {}): Promise<Row | null> {
     this.#paramsOfShared.set(sql, params);
     let shared = this.#shared.get(sql);
     if (shared === undefined) {
@@ -132,7 +88,7 @@ export class ReadingSession extends StatementSession implements Session {
 
   async lock(): Promise<void> {}
 
-  lookUp<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
+  lookUp<Row>(sql: Sql, params: Bindings = {}): Promise<readonly Row[]> {
     return this.all<Row>(sql, params);
   }
 
@@ -168,7 +124,7 @@ function lockOf(projectId: string): string {
  * no connection. Locks and savepoints are sent together with the beginning or end, in one round trip. Every statement
  * after a lock sees what the transactions before it committed.
  */
-export class WritingSession extends StatementSession implements Session {
+export class WritingSession extends StatementSession implements TransactionSession {
   readonly readsCommitted = false;
   #connection: Connection | null = null;
   #isBroken = false;
@@ -192,9 +148,9 @@ export class WritingSession extends StatementSession implements Session {
     super();
   }
 
-  /** Whether the server owes an answer. */
-  get isWaiting(): boolean {
-    return this.#waiting > 0;
+  /** Either the server owes an answer, or `work` waits for something else, which is a bug. */
+  overdue(error: Error): Error {
+    return this.#waiting > 0 ? databaseError("slow", this.client.where, error) : error;
   }
 
   /**
@@ -210,11 +166,11 @@ export class WritingSession extends StatementSession implements Session {
     }
   }
 
-  async getShared<Row>(sql: string, key: Asked, params: Bindings = {}): Promise<Row | null> {
+  async getShared<Row>(sql: Sql, key: Asked, params: Bindings = {}): Promise<Row | null> {
     return ((await this.rowsOf(sql, [key], params)).get(key) ?? null) as Row | null;
   }
 
-  lookUp<Row>(sql: string, params: Bindings = {}): Promise<readonly Row[]> {
+  lookUp<Row>(sql: Sql, params: Bindings = {}): Promise<readonly Row[]> {
     return new ReadingSession(this.client).all<Row>(sql, params);
   }
 

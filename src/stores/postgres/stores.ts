@@ -3,11 +3,14 @@
 import type { Log } from "../../kit/log.ts";
 import type { SharedIndex } from "../../ports/shared-index.ts";
 import type { TextArchive } from "../../ports/text-archive.ts";
-import { READING_METHODS, type Stores, type Transactions } from "../../ports/transactions.ts";
+import type { Stores, Transactions } from "../../ports/transactions.ts";
 import type { SharedFiles } from "../../ports/upload-files.ts";
+import type { StoreContext } from "../context.ts";
 import { systemRandom } from "../rows/random.ts";
+import type { EffectFailure, Session } from "../session.ts";
+import { sharedStoresOn } from "../stores.ts";
+import { routed, StoreTransactions } from "../transactions.ts";
 import { PostgresAccountStore } from "./account-store.ts";
-import { PostgresChatStore } from "./chat-store.ts";
 import { Client } from "./client.ts";
 import { PostgresCoordination } from "./coordination.ts";
 import { databaseError } from "./database-error.ts";
@@ -22,13 +25,12 @@ import { PostgresMemoryStore } from "./memory-store.ts";
 import { prepareDatabase } from "./opening.ts";
 import { PostgresOutbox } from "./outbox.ts";
 import { PostgresProjectModelStore } from "./project-model-store.ts";
+import { ProjectTurns } from "./project-turns.ts";
 import { PostgresRetirementStore } from "./retirement-store.ts";
-import { ReadingSession, type Session } from "./session.ts";
+import { ReadingSession, WritingSession } from "./session.ts";
 import { PostgresFiles } from "./shared-files.ts";
 import { PostgresSharedIndex } from "./shared-index.ts";
-import type { StoreContext } from "./store-context.ts";
 import { PostgresTexts } from "./texts.ts";
-import { type EffectFailure, methodOf, PostgresTransactions, wrapped } from "./transactions.ts";
 import { PostgresUserStore } from "./user-store.ts";
 import { PostgresWebhookStore } from "./webhook-store.ts";
 
@@ -92,33 +94,14 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     lastUses: new Map(),
     vacuum: () => client.executeAlone(VACUUM),
   };
-  const transactions = new PostgresTransactions(
-    client,
-    (session) => storesOn(session, context),
-    onEffectFailure,
-    transactionMsMax,
-  );
-  const reading = storesOn(new ReadingSession(client), context);
-  const routed = <Name extends keyof Stores>(name: Name): Stores[Name] => {
-    const reads: readonly PropertyKey[] = READING_METHODS[name];
-    return wrapped(reading[name], (method, parameters) =>
-      reads.includes(method)
-        ? methodOf(reading[name], method)(...parameters)
-        : transactions.call(name, method, parameters),
-    );
+  const turns = new ProjectTurns();
+  const begin = async () => {
+    const session = new WritingSession(client, turns);
+    return { session, stores: storesOn(session, context) };
   };
+  const transactions = new StoreTransactions(begin, onEffectFailure, transactionMsMax);
   return {
-    memories: routed("memories"),
-    jobs: routed("jobs"),
-    retirement: routed("retirement"),
-    deletions: routed("deletions"),
-    extractions: routed("extractions"),
-    accounts: routed("accounts"),
-    projectModels: routed("projectModels"),
-    users: routed("users"),
-    chats: routed("chats"),
-    webhooks: routed("webhooks"),
-    idempotency: routed("idempotency"),
+    ...routed(storesOn(new ReadingSession(client), context), transactions),
     transactions,
     texts: new PostgresTexts(client),
     databaseId,
@@ -135,6 +118,7 @@ function storesOn(session: Session, context: StoreContext): Stores {
   const outbox = new PostgresOutbox(session, context);
   const expiry = new MemoryExpiry(session, context.clock, outbox);
   return {
+    ...sharedStoresOn(session, context),
     memories: new PostgresMemoryStore(session, context, expiry, outbox),
     jobs: new PostgresJobStore(session, context, outbox),
     retirement: new PostgresRetirementStore(session, context, expiry),
@@ -143,7 +127,6 @@ function storesOn(session: Session, context: StoreContext): Stores {
     accounts: new PostgresAccountStore(session, context, expiry),
     projectModels: new PostgresProjectModelStore(session, context),
     users: new PostgresUserStore(session, context),
-    chats: new PostgresChatStore(session, context),
     webhooks: new PostgresWebhookStore(session, context),
     idempotency: new PostgresIdempotencyStore(session, context),
   };

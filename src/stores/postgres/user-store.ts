@@ -6,6 +6,9 @@ import type { JsonObject } from "../../domain/memory.ts";
 import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../domain/user.ts";
 import type { Listing, UserStore } from "../../ports/user-store.ts";
+import type { StoreContext } from "../context.ts";
+import { cursorBinding } from "../cursor-binding.ts";
+import { type PagedList, readPage } from "../pages.ts";
 import { newId } from "../rows/random.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
 import {
@@ -17,11 +20,8 @@ import {
   USER_COLUMNS,
   type UserRow,
 } from "../rows/user.ts";
-import { cursorBinding } from "./cursor-binding.ts";
-import { type PagedList, readPage } from "./pages.ts";
-import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
-import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
+import type { Session } from "../session.ts";
+import { ensureKnownUser, projectKeyOf, USER_KEY } from "../user-rows.ts";
 
 const CHANGE_PROFILE = `UPDATE users SET
     name = CASE WHEN $hasName::bigint = 1 THEN $name ELSE name END,

@@ -12,6 +12,9 @@ import type { Page } from "../../domain/page.ts";
 import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../../domain/webhook.ts";
 import type { Listing } from "../../ports/user-store.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../ports/webhook-store.ts";
+import type { StoreContext } from "../context.ts";
+import { cursorBinding } from "../cursor-binding.ts";
+import { type PagedList, readPage } from "../pages.ts";
 import { newId } from "../rows/random.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
 import {
@@ -32,11 +35,8 @@ import {
   type WebhookRow,
   withAttempt,
 } from "../rows/webhook.ts";
-import { cursorBinding } from "./cursor-binding.ts";
+import { lockProjects, type Session } from "../session.ts";
 import { addDeliveries } from "./outbox.ts";
-import { type PagedList, readPage } from "./pages.ts";
-import { lockProjects, type Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
 
 const COUNT = `SELECT count(*) AS webhooks FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
 

@@ -1,52 +1,20 @@
-// Opens, queries and closes the SQLite file. The tables are in migrations.ts;
-// asynchronous transactions over several stores are in transactions.ts.
+// Opens, queries and closes the SQLite file. The tables are in migrations.ts; session.ts runs the statements of the
+// stores.
 
-import { type Statement as BunStatement, Database, type SQLQueryBindings } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
-import type { Eventually } from "../../kit/eventually.ts";
+import type { Statement as BunStatement, Database, SQLQueryBindings } from "bun:sqlite";
+import type { Effect, EffectFailure } from "../session.ts";
 import { refuseNewerVersion, StoreError, storeError } from "../store-error.ts";
 import { closeAtExit, forget } from "./at-exit.ts";
 import { type Checkpoints, WAL_BYTES_MAX } from "./checkpoints.ts";
 import { CommitWitness } from "./commit-witness.ts";
-import { BUSY_TIMEOUT_MS, checkContent, configure, connectReader, createCheckpoints, identify } from "./connections.ts";
+import { BUSY_TIMEOUT_MS } from "./connections.ts";
 import { toStoreError } from "./errors.ts";
 import { FURTHER_STEPS, MIGRATIONS } from "./migrations.ts";
-import { inspect, type Ownership, witnessPath } from "./opening.ts";
-
-/** Values of the named parameters of a statement, by name without `$`. */
-export type Bindings = Readonly<Record<string, string | bigint | number | null | Uint8Array>>;
-
-/** A prepared statement. Integers come back as bigint. Every method throws StoreError if the file fails. */
-export interface Statement<Row, Params extends Bindings> {
-  all(params: Params): Row[];
-  /** Returns the first row, or null if there is none. */
-  get(params: Params): Row | null;
-  /** Returns the rows one by one. No other call of this statement may come in between. */
-  iterate(params: Params): Iterable<Row>;
-  /** Returns the number of changed rows. */
-  run(params: Params): number;
-}
-
-/** Receives the error of a failed effect. */
-export type EffectFailure = (error: unknown) => void;
-
-/** A function registered with `afterCommit`. Only transactions.ts waits for asynchronous effects. */
-export type Effect = () => Eventually<void>;
+import { witnessPath } from "./opening.ts";
+import type { Statement, Values } from "./statement.ts";
 
 /** Matches statements that change rows. A match by mistake is harmless: it only empties a cache too early. */
 const WRITING = /\b(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
-
-/** How a database that is opened for writing is opened. */
-export interface OpenOptions {
-  /** Default: an uncaught exception, because a failed effect is a bug that nobody else would see. */
-  readonly onEffectFailure?: EffectFailure;
-  /** Given by the process that holds the lock of the data directory, which also makes the checkpoints. */
-  readonly ownership?: Ownership | null;
-  /** Number of the newest commit of the texts that commits of this file may rely on. */
-  readonly textsCommits?: () => number;
-  /** Later migrations are not applied, and commits are not numbered; a restore sets it. */
-  readonly schemaVersionMax?: number;
-}
 
 /** What numbers the commits of a database. */
 interface Counting {
@@ -72,7 +40,7 @@ const TEXTS_COMMITS = "UPDATE store SET texts_commits = max(texts_commits, $text
  * same time.
  */
 export class SqliteDatabase {
-  readonly #statements = new Map<string, Statement<unknown, Bindings>>();
+  readonly #statements = new Map<string, Statement<unknown, never>>();
   /** Whether the write-ahead log may have erased rows. It may at first: the last process may have ended before. */
   #mustEmptyLog = true;
   readonly #closeAtExit = () => {
@@ -88,6 +56,8 @@ export class SqliteDatabase {
   #textsNoted = 0;
   /** Whether the open transaction has changed rows. */
   #hasChanged = false;
+  /** Whether a savepoint begins with the next statement that changes rows. */
+  #isSavepointDue = false;
 
   /** Use `openDatabase` or `openReader`. */
   constructor(
@@ -102,7 +72,7 @@ export class SqliteDatabase {
    * Returns the statement for this SQL. Statements are cached, so the SQL must be a constant; values are passed as
    * parameters.
    */
-  prepare<Row, Params extends Bindings = Record<string, never>>(sql: string): Statement<Row, Params> {
+  prepare<Row, Params extends Values = Record<string, never>>(sql: string): Statement<Row, Params> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       const prepared = this.#attempt(() => this.connection.prepare<unknown, SQLQueryBindings[]>(sql));
@@ -296,19 +266,49 @@ export class SqliteDatabase {
     }
   }
 
+  /**
+   * Runs `work` in a savepoint of the open transaction: if it throws, only its own changes and effects are undone. Work
+   * that only reads gets no savepoint.
+   */
+  async savepoint<T>(work: () => Promise<T>): Promise<T> {
+    const effectsBefore = this.#effects.length;
+    this.#isSavepointDue = true;
+    try {
+      const result = await work();
+      if (!this.#isSavepointDue) this.#run("RELEASE part");
+      this.#isSavepointDue = false;
+      return result;
+    } catch (error) {
+      this.#undoPart(effectsBefore);
+      throw error;
+    }
+  }
+
+  #undoPart(effectsBefore: number): void {
+    this.#effects.length = effectsBefore;
+    if (!this.#isSavepointDue && this.connection.inTransaction) {
+      this.#run("ROLLBACK TO part");
+      this.#run("RELEASE part");
+    }
+    this.#isSavepointDue = false;
+  }
+
+  #beginSavepoint(): void {
+    if (!this.#isSavepointDue) return;
+    this.#isSavepointDue = false;
+    this.#run("SAVEPOINT part");
+  }
+
   #savepoint<T>(work: () => T): T {
     const effectsBefore = this.#effects.length;
+    this.#beginSavepoint();
     this.#run("SAVEPOINT part");
     try {
       const result = work();
       this.#run("RELEASE part");
       return result;
     } catch (error) {
-      this.#effects.length = effectsBefore;
-      if (this.connection.inTransaction) {
-        this.#run("ROLLBACK TO part");
-        this.#run("RELEASE part");
-      }
+      this.#undoPart(effectsBefore);
       throw error;
     }
   }
@@ -384,10 +384,11 @@ export class SqliteDatabase {
     this.#attempt(() => this.connection.query(sql).run()); // `query` keeps the compiled statement
   }
 
-  #wrapped(statement: BunStatement<unknown, SQLQueryBindings[]>, writes: boolean): Statement<unknown, Bindings> {
+  #wrapped(statement: BunStatement<unknown, SQLQueryBindings[]>, writes: boolean): Statement<unknown, never> {
     const call = <Params, Result>(work: (params: Params) => Result, hasChanged: (result: Result) => boolean) => {
       if (!writes) return (params: Params) => this.#attempt(() => work(params));
       const change = (params: Params) => {
+        this.#beginSavepoint();
         const result = this.#attempt(() => work(params));
         this.#hasChanged ||= hasChanged(result);
         return result;
@@ -396,7 +397,7 @@ export class SqliteDatabase {
         this.connection.inTransaction ? change(params) : this.transaction(() => change(params));
     };
     return {
-      iterate: (params) => this.#attempt(() => statement.iterate(params)),
+      iterate: (params: SQLQueryBindings) => this.#attempt(() => statement.iterate(params)),
       all: call(
         (params: SQLQueryBindings) => statement.all(params),
         (rows) => rows.length > 0,
@@ -418,75 +419,6 @@ export class SqliteDatabase {
     } catch (error) {
       throw toStoreError(this.path, error);
     }
-  }
-}
-
-/**
- * Opens the file for writing and applies the missing migrations. Creates the file if it does not exist, readable by its
- * owner only. Its folder must exist.
- * @throws StoreError if the file cannot be used; `lost` or `damaged` if it lacks something that was committed
- */
-export function openDatabase(path: string, options: OpenOptions = {}): SqliteDatabase {
-  const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0, schemaVersionMax } = options;
-  const opened: { close(isAtOnce: boolean): void }[] = [];
-  const keep = (connection: Database) => {
-    opened.unshift(connection);
-    return connection;
-  };
-  try {
-    const inspected = inspect(path, ownership, () => identify(path));
-    // SQLite creates its log and shared-memory files with the mode of the main file
-    if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-    chmodSync(path, 0o600);
-    const connection = keep(new Database(path, { readwrite: true, create: true, safeIntegers: true, strict: true }));
-    configure(connection);
-    const guard = connectReader(path);
-    opened.push(guard);
-    guard.run("SELECT 1 FROM sqlite_schema"); // from now on it holds a lock
-    if (inspected.isUnproven) checkContent(path, connection);
-    const database = new SqliteDatabase(path, connection, onEffectFailure, { value: 0 });
-    database.migrate(schemaVersionMax);
-    if (schemaVersionMax !== undefined) {
-      guard.close(true);
-      return database;
-    }
-    const merger = ownership === null ? null : keep(new Database(path, { readwrite: true }));
-    const checkpoints = createCheckpoints(path, inspected, ownership, merger);
-    if (checkpoints !== null) opened.push(checkpoints);
-    database.startCounting({ guard, merger, textsCommits, checkpoints }, inspected.commitsMin);
-    return database;
-  } catch (error) {
-    for (const each of opened) each.close(true); // at once, so that the guard is the last one (see Counting)
-    throw toStoreError(path, error);
-  }
-}
-
-/**
- * Opens a read-only connection to the file of `writer`. It sees committed changes only, also while a transaction is
- * open on `writer`.
- * @throws StoreError if the file cannot be used
- */
-export function openReader(writer: SqliteDatabase): SqliteDatabase {
-  try {
-    return new SqliteDatabase(writer.path, connectReader(writer.path), throwUncaught, writer.changes);
-  } catch (error) {
-    throw toStoreError(writer.path, error);
-  }
-}
-
-/**
- * Opens a read-only connection that sees the file as it is now, until it is closed. Meanwhile the write-ahead log
- * grows, because later changes are not merged into the file.
- * @throws StoreError if the file cannot be used
- */
-export function openSnapshot(writer: SqliteDatabase): SqliteDatabase {
-  const snapshot = openReader(writer);
-  try {
-    snapshot.freeze();
-    return snapshot;
-  } catch (error) {
-    snapshot.close();
-    throw error;
   }
 }
 

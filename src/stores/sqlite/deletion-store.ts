@@ -15,7 +15,8 @@ import {
   toOpenDeletion,
 } from "../rows/deletion.ts";
 import { newId, type RandomBytes, systemRandom } from "../rows/random.ts";
-import type { Bindings, SqliteDatabase } from "./database.ts";
+import type { SqliteDatabase } from "./database.ts";
+import type { NamedValues } from "./statement.ts";
 import { projectKeyOf } from "./user-rows.ts";
 
 /** DeletionStore on SQLite. */
@@ -81,7 +82,7 @@ export class SqliteDeletionStore implements DeletionStore {
   }
 
   open(limit: number): readonly { readonly projectId: ProjectId; readonly id: DeletionId }[] {
-    return this.#database.prepare<OpenDeletionRow, Bindings>(DELETION_SQL.open).all({ limit }).map(toOpenDeletion);
+    return this.#database.prepare<OpenDeletionRow, NamedValues>(DELETION_SQL.open).all({ limit }).map(toOpenDeletion);
   }
 
   openOf(projectId: ProjectId): number {
@@ -92,11 +93,11 @@ export class SqliteDeletionStore implements DeletionStore {
     this.#run(DELETION_SQL.prune, { before });
   }
 
-  #get<Row>(sql: string, values: Bindings): Row | null {
-    return this.#database.prepare<Row, Bindings>(sql).get(values);
+  #get<Row>(sql: string, values: NamedValues): Row | null {
+    return this.#database.prepare<Row, NamedValues>(sql).get(values);
   }
 
-  #run(sql: string, values: Bindings): void {
-    this.#database.prepare<never, Bindings>(sql).run(values);
+  #run(sql: string, values: NamedValues): void {
+    this.#database.prepare<never, NamedValues>(sql).run(values);
   }
 }

@@ -2,9 +2,11 @@
 // are in it.
 
 import { StoreError } from "../store-error.ts";
-import { type Bindings, openDatabase, type SqliteDatabase } from "./database.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { openDatabase } from "./open-database.ts";
+import type { NamedValues } from "./statement.ts";
 
-type Value = Bindings[string];
+type Value = NamedValues[string];
 
 const TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
 const TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'";
@@ -45,7 +47,7 @@ export class RestoringDatabase {
       this.#read(`CREATE TABLE ${TRIGGER_TABLE} (name TEXT PRIMARY KEY, sql TEXT NOT NULL)`);
       const keep = `INSERT INTO ${TRIGGER_TABLE} (name, sql) VALUES ($name, $sql)`;
       for (const { name, sql } of this.#triggers) {
-        this.#database.prepare<never, Bindings>(keep).run({ name, sql });
+        this.#database.prepare<never, NamedValues>(keep).run({ name, sql });
         this.#read(`DROP TRIGGER ${name}`);
       }
     });
@@ -59,14 +61,14 @@ export class RestoringDatabase {
   /** How far something has come, as the last `note` says; null if there is none. */
   progressOf(what: string): string | null {
     const sql = `SELECT done FROM ${PROGRESS} WHERE what = $what`;
-    return this.#database.prepare<{ done: string }, Bindings>(sql).get({ what })?.done ?? null;
+    return this.#database.prepare<{ done: string }, NamedValues>(sql).get({ what })?.done ?? null;
   }
 
   /** Notes how far something has come. */
   note(what: string, done: string): void {
     const sql = `INSERT INTO ${PROGRESS} (what, done) VALUES ($what, $done)
       ON CONFLICT (what) DO UPDATE SET done = excluded.done`;
-    this.#database.prepare<never, Bindings>(sql).run({ what, done });
+    this.#database.prepare<never, NamedValues>(sql).run({ what, done });
   }
 
   /** @throws StoreError if the table or a column does not exist, or a row is not valid */
@@ -76,7 +78,7 @@ export class RestoringDatabase {
       this.note(PARTS, progress);
       for (const row of rows) {
         const values = Object.fromEntries(row.map((value, at) => [`v${at}`, value as Value]));
-        this.#database.prepare<never, Bindings>(sql).run(values);
+        this.#database.prepare<never, NamedValues>(sql).run(values);
       }
     });
   }

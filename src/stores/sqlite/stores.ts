@@ -5,21 +5,16 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject, Memory } from "../../domain/memory.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Eventually } from "../../kit/eventually.ts";
-import { READING_METHODS, type Stores, type Transactions } from "../../ports/transactions.ts";
-import type { KeyLastUses } from "../rows/key.ts";
-import type { RandomBytes } from "../rows/random.ts";
+import type { Stores, Transactions } from "../../ports/transactions.ts";
+import type { StoreContext } from "../context.ts";
+import { type RandomBytes, systemRandom } from "../rows/random.ts";
+import type { EffectFailure, Session } from "../session.ts";
 import { StoreError } from "../store-error.ts";
+import { sharedStoresOn } from "../stores.ts";
+import { routed, StoreTransactions } from "../transactions.ts";
 import { SqliteAccountStore } from "./account-store.ts";
-import { SqliteChatStore } from "./chat-store.ts";
 import { closeRows, closingOf, reopenRows } from "./closing.ts";
-import {
-  type EffectFailure,
-  openDatabase,
-  openReader,
-  openSnapshot,
-  type SqliteDatabase,
-  throwUncaught,
-} from "./database.ts";
+import { type SqliteDatabase, throwUncaught } from "./database.ts";
 import { SqliteDeletionStore } from "./deletion-store.ts";
 import { SqliteIdempotencyStore } from "./idempotency-store.ts";
 import { SqliteJobStore } from "./job-store.ts";
@@ -27,15 +22,17 @@ import { SqliteLlmExtractionStore } from "./llm-extraction-store.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
 import { SqliteMemoryStore } from "./memory-store.ts";
+import { openDatabase, openReader, openSnapshot } from "./open-database.ts";
 import type { Ownership } from "./opening.ts";
 import { SqliteOutbox } from "./outbox.ts";
 import { SqliteProjectModelStore } from "./project-model-store.ts";
 import { HIDDEN } from "./project-rows.ts";
 import { SqliteRetirementStore } from "./retirement-store.ts";
-import { SqliteTransactions, WriteQueue } from "./transactions.ts";
+import { SqliteSession, SqliteWriter } from "./session.ts";
 import { projectKeyOf } from "./user-rows.ts";
 import { SqliteUserStore } from "./user-store.ts";
 import { type DeliveryClaims, SqliteWebhookStore } from "./webhook-store.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 /** Number of pages that are compared before other work may run; about a millisecond. */
 const PAGES_PER_TURN = 256;
@@ -104,15 +101,30 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
   const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0 } = options;
   const writer = openDatabase(options.path, { onEffectFailure, ownership, textsCommits });
   const reader = openReader(writer);
-  const inMemory: InMemory = { lastUses: new Map(), claims: new Map() };
-  const writing = storesOn(writer, inMemory, options);
-  const reading = storesOn(reader, inMemory, options);
+  const { clock, newWebhookSecret, describe, onDeliveries, random = systemRandom } = options;
+  const shared: Shared = {
+    options,
+    claims: new Map(),
+    context: {
+      ...{ clock, newWebhookSecret, random, nodeId: "", lastUses: new Map(), vacuum: async () => {} },
+      ...(describe !== undefined && { describe }),
+      ...(onDeliveries !== undefined && { onDeliveries }),
+    },
+  };
   const queue = new WriteQueue();
+  const reading = new SqliteSession(reader);
+  const session = new SqliteWriter(writer, reading, queue);
+  const stores = storesOn(writer, session, shared);
+  const begin = async () => {
+    await session.begin();
+    return { session, stores };
+  };
+  const transactions = new StoreTransactions(begin, onEffectFailure);
   writer.onCheckpointDue = nextTurnOnce(() => queue.run(() => writer.checkpointIfFree()));
   return {
-    ...routed(reading, writing, queue),
+    ...routed(storesOn(reader, reading, shared), transactions),
+    transactions,
     record: { storeId: writer.storeId, textsCommits: writer.textsCommits, commits: () => writer.commits },
-    transactions: new SqliteTransactions({ database: writer, stores: writing, queue, onEffectFailure }),
     snapshot: (alongside) =>
       queue.hold(async () => {
         const snapshot = openSnapshot(writer);
@@ -188,13 +200,15 @@ async function comparePages(
 }
 
 /** What the stores of both connections share besides the file. */
-interface InMemory {
-  readonly lastUses: KeyLastUses;
+interface Shared {
+  readonly options: SqliteStoreOptions;
   readonly claims: DeliveryClaims;
+  readonly context: StoreContext;
 }
 
-function storesOn(database: SqliteDatabase, { lastUses, claims }: InMemory, options: SqliteStoreOptions): Stores {
+function storesOn(database: SqliteDatabase, session: Session, { options, claims, context }: Shared): Stores {
   const { clock, describe, onDeliveries, newWebhookSecret: newSecret } = options;
+  const { lastUses } = context;
   const random = options.random === undefined ? {} : { random: options.random };
   const outbox: MemoryOutbox =
     describe === undefined
@@ -208,6 +222,7 @@ function storesOn(database: SqliteDatabase, { lastUses, claims }: InMemory, opti
         });
   const expiry = new MemoryExpiry(database, clock, outbox);
   return {
+    ...sharedStoresOn(session, context),
     memories: new SqliteMemoryStore({ database, clock, ...random, outbox }),
     jobs: new SqliteJobStore({ database, clock, outbox }),
     retirement: new SqliteRetirementStore({ database, clock, outbox }),
@@ -229,48 +244,7 @@ function storesOn(database: SqliteDatabase, { lastUses, claims }: InMemory, opti
     }),
     projectModels: new SqliteProjectModelStore({ database, clock }),
     users: new SqliteUserStore({ database, clock, ...random }),
-    chats: new SqliteChatStore({ database, clock, ...random }),
     webhooks: new SqliteWebhookStore({ database, clock, ...random, newSecret, claims }),
     idempotency: new SqliteIdempotencyStore({ database, clock }),
   };
-}
-
-function routed(reading: Stores, writing: Stores, queue: WriteQueue): Stores {
-  const store = <Name extends keyof Stores>(name: Name): Stores[Name] =>
-    routedStore(reading[name], writing[name], READING_METHODS[name], queue);
-  return {
-    memories: store("memories"),
-    jobs: store("jobs"),
-    retirement: store("retirement"),
-    deletions: store("deletions"),
-    extractions: store("extractions"),
-    accounts: store("accounts"),
-    projectModels: store("projectModels"),
-    users: store("users"),
-    chats: store("chats"),
-    webhooks: store("webhooks"),
-    idempotency: store("idempotency"),
-  };
-}
-
-type Method = (...parameters: unknown[]) => unknown;
-
-/** A store whose reads go to `reading` and whose other methods go to `writing`, through the queue. */
-function routedStore<Store extends object>(
-  reading: Store,
-  writing: Store,
-  reads: readonly (keyof Store)[],
-  queue: WriteQueue,
-): Store {
-  const methods: Record<string, Method> = {};
-  for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(writing))) {
-    if (name === "constructor") continue;
-    const methodOf = (store: Store): Method => (store[name as keyof Store] as Method).bind(store);
-    if (reads.includes(name as keyof Store)) methods[name] = methodOf(reading);
-    else {
-      const write = methodOf(writing);
-      methods[name] = (...parameters) => queue.run(() => write(...parameters));
-    }
-  }
-  return methods as Store;
 }

@@ -5,8 +5,9 @@ import { nullIfMissing } from "../../../kit/if-missing.ts";
 import type { ExportSource } from "../../../stores/rows/keeping/project-export.ts";
 import { paramsIn, type RowReader, type RowWriter, type WriteRows } from "../../../stores/rows/keeping/row-access.ts";
 import type { ComparedStores, TextSum } from "../../../stores/rows/keeping/verification.ts";
-import type { Bindings, SqliteDatabase } from "../../../stores/sqlite/database.ts";
+import type { SqliteDatabase } from "../../../stores/sqlite/database.ts";
 import { KEYS } from "../../../stores/sqlite/memory-row.ts";
+import type { NamedValues } from "../../../stores/sqlite/statement.ts";
 import type { SqliteStores } from "../../../stores/sqlite/stores.ts";
 import { clusters, toCondition } from "../duckdb/key-conditions.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -21,7 +22,7 @@ export function rowsOf(database: Pick<SqliteDatabase, "prepare">): RowReader {
     keys: KEYS,
     ids: IDS,
     all: async <Row>(sql: string, params = {}) =>
-      database.prepare<Row, Bindings>(sql).all(paramsIn(sql, params) as Bindings),
+      database.prepare<Row, NamedValues>(sql).all(paramsIn(sql, params) as NamedValues),
   };
 }
 

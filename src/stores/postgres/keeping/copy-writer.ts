@@ -4,7 +4,8 @@
 import { invariant } from "../../../domain/fault.ts";
 import type { FilledPart, StorePart, TableLayout } from "../../../domain/store-copy.ts";
 import { decodeRow, type RowValue } from "../../rows/row-lines.ts";
-import type { Client, Connection, Value } from "../client.ts";
+import type { Value } from "../../session.ts";
+import type { Client, Connection } from "../client.ts";
 import { encodedText } from "../text-coding.ts";
 import { type CopiedRow, NOT_COPIED, NUMBERS, OWN_COLUMNS } from "./table-differences.ts";
 import { inTransaction } from "./transaction.ts";

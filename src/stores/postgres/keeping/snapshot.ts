@@ -1,7 +1,7 @@
 // The database as it was at one moment: a read-only transaction that lasts as long as a copy is made.
 
+import type { Bindings } from "../../session.ts";
 import type { Client, Connection } from "../client.ts";
-import type { Bindings } from "../session.ts";
 import { rowsOf } from "./transaction.ts";
 
 const BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";

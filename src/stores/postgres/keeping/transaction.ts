@@ -1,7 +1,8 @@
 // Runs transactions and queries of a command that keeps or moves data. They take no locks of projects.
 
+import type { Bindings } from "../../session.ts";
 import type { Client, Connection } from "../client.ts";
-import { type Bindings, bound } from "../session.ts";
+import { bound } from "../session.ts";
 
 /** Runs `work` in one transaction. */
 export async function inTransaction<T>(client: Client, work: (connection: Connection) => Promise<T>): Promise<T> {

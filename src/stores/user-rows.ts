@@ -1,8 +1,9 @@
 // Keys of projects and users, which other rows refer to. Profiles and lists of users are in user-store.ts.
 
-import { Fault, invariant } from "../../domain/fault.ts";
-import type { ProjectId, UserKey } from "../../domain/ids.ts";
-import { PROJECT_KEY } from "../rows/sql.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import type { ProjectId, UserKey } from "../domain/ids.ts";
+import type { Dialect } from "./dialect.ts";
+import { PROJECT_KEY } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
 
 const FIND_PROJECT = "SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NULL";
@@ -10,8 +11,8 @@ const FIND_PROJECT = "SELECT project_key FROM projects WHERE id = $project AND d
 const FIND_USER = "SELECT user_key, known_key FROM users WHERE project_key = $projectKey AND id = $userId";
 
 // a user that becomes known again after `forget` is like a new one: first in the list, with an empty profile
-const MAKE_KNOWN = `INSERT INTO users (project_key, id, known_key, created_at)
-  VALUES ($projectKey, $userId, nextval('known_users'), $now)
+const MAKE_KNOWN = ({ nextKnownUser }: Dialect) => `INSERT INTO users (project_key, id, known_key, created_at)
+  VALUES ($projectKey, $userId, ${nextKnownUser}, $now)
   ON CONFLICT (project_key, id) DO UPDATE SET known_key = excluded.known_key, created_at = excluded.created_at,
     name = NULL, email = NULL, metadata = NULL
   RETURNING user_key`;
@@ -53,5 +54,7 @@ export async function ensureKnownUser(
   if (found !== null && found.known_key !== null) return found.user_key;
   const made = await session.get<{ user_key: bigint }>(MAKE_KNOWN, { projectKey, userId, now });
   invariant(made !== null, "an upserted user returned no row");
+  const { advanceKnownUsers } = session.dialect;
+  if (advanceKnownUsers !== null) await session.run(advanceKnownUsers);
   return made.user_key;
 }

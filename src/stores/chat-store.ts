@@ -1,12 +1,15 @@
-// ChatStore on PostgreSQL: chats, messages and their sources. The answer service decides which memories may be sources;
+// ChatStore: chats, messages and their sources. The answer service decides which memories may be sources;
 // this store returns a source as long as its memory is live.
 
-import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft, MessageRole } from "../../domain/chat.ts";
-import { invariant } from "../../domain/fault.ts";
-import type { ChatId, MessageId, ProjectId } from "../../domain/ids.ts";
-import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
-import type { ChatStore } from "../../ports/chat-store.ts";
-import type { Listing } from "../../ports/user-store.ts";
+import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft, MessageRole } from "../domain/chat.ts";
+import { invariant } from "../domain/fault.ts";
+import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
+import { decodeCursor, type Page, pageOf } from "../domain/page.ts";
+import type { ChatStore } from "../ports/chat-store.ts";
+import type { Listing } from "../ports/user-store.ts";
+import type { StoreContext } from "./context.ts";
+import { cursorBinding } from "./cursor-binding.ts";
+import type { Dialect } from "./dialect.ts";
 import {
   CHAT_COLUMNS,
   type ChatRow,
@@ -17,12 +20,10 @@ import {
   titleOf,
   toChat,
   toMessage,
-} from "../rows/chat.ts";
-import { newId } from "../rows/random.ts";
-import { LIVE, PROJECT_KEY } from "../rows/sql.ts";
-import { cursorBinding } from "./cursor-binding.ts";
+} from "./rows/chat.ts";
+import { newId } from "./rows/random.ts";
+import { LIVE, PROJECT_KEY } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
-import type { StoreContext } from "./store-context.ts";
 import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
 const INSERT_CHAT = `INSERT INTO chats (id, project_key, user_key, agent_id, session_id, title, created_at)
@@ -42,9 +43,12 @@ const TITLE_FROM_FIRST_MESSAGE = `UPDATE chats SET title = $title WHERE chat_key
   AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.chat_key = chats.chat_key AND role = 'user')`;
 
 // even if the clock was set back, a message is not older than the one before it
-const INSERT_MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, source_count, created_at)
-  SELECT $id, chat_key, $role, $content, $isInterrupted, $sourceCount, greatest($now::bigint, created_at,
-    (SELECT created_at FROM messages WHERE messages.chat_key = chats.chat_key ORDER BY message_key DESC LIMIT 1))
+const NEWEST =
+  "SELECT created_at FROM messages WHERE messages.chat_key = chats.chat_key ORDER BY message_key DESC LIMIT 1";
+const INSERT_MESSAGE = ({ greatest }: Dialect) => `INSERT INTO messages
+    (id, chat_key, role, content, is_interrupted, source_count, created_at)
+  SELECT $id, chat_key, $role, $content, $isInterrupted, $sourceCount,
+    ${greatest("CAST($now AS bigint)", "created_at", `coalesce((${NEWEST}), 0)`)}
   FROM chats WHERE chat_key = $chatKey
   RETURNING ${MESSAGE_COLUMNS}`;
 
@@ -63,9 +67,11 @@ const MESSAGES_AFTER = `SELECT ${MESSAGE_COLUMNS} FROM messages
 
 const ONE_MESSAGE = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} AND id = $messageId`;
 
-const LIVE_SOURCES = `SELECT message_sources.message_key, message_sources.memory_key, message_sources.shown
+const LIVE_SOURCES = ({
+  isIn,
+}: Dialect) => `SELECT message_sources.message_key, message_sources.memory_key, message_sources.shown
   FROM message_sources JOIN memories USING (memory_key) JOIN messages USING (message_key) JOIN chats USING (chat_key)
-  WHERE message_sources.message_key = ANY($keys::bigint[]) AND ${IS_LIVE_SOURCE}
+  WHERE message_sources.message_key ${isIn("keys")} AND ${IS_LIVE_SOURCE}
   ORDER BY message_sources.message_key, message_sources.position`;
 
 // finds the first answer that has fewer live sources now than when it was stored
@@ -79,8 +85,8 @@ const LAST_TURNS = `SELECT role, content FROM messages WHERE chat_key = ${CHAT_K
   AND (role = 'user' OR message_key < coalesce((${FIRST_WITH_LOST_SOURCE}), 9223372036854775807))
   ORDER BY message_key DESC LIMIT $rows`;
 
-/** ChatStore on PostgreSQL. */
-export class PostgresChatStore implements ChatStore {
+/** Chats and messages. */
+export class StoredChats implements ChatStore {
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,

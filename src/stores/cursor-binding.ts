@@ -1,8 +1,8 @@
 // What the cursors of lists are bound to.
 
-import { PROJECT_SECRET_BYTES } from "../../domain/chunk-ids.ts";
-import type { ProjectId } from "../../domain/ids.ts";
-import type { CursorBinding } from "../../domain/page.ts";
+import { PROJECT_SECRET_BYTES } from "../domain/chunk-ids.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type { CursorBinding } from "../domain/page.ts";
 import type { Session } from "./session.ts";
 
 const SECRET = "SELECT secret FROM projects WHERE id = $project";

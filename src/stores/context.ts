@@ -1,9 +1,9 @@
-// What all stores on PostgreSQL share besides their session.
+// What all stores share besides their session.
 
-import type { JsonObject, Memory } from "../../domain/memory.ts";
-import type { Clock } from "../../kit/clock.ts";
-import type { KeyLastUses } from "../rows/key.ts";
-import type { RandomBytes } from "../rows/random.ts";
+import type { JsonObject, Memory } from "../domain/memory.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { KeyLastUses } from "./rows/key.ts";
+import type { RandomBytes } from "./rows/random.ts";
 
 /** Options of all stores. */
 export interface StoreContext {

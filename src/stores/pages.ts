@@ -1,7 +1,7 @@
 // Reads lists in pages.
 
-import { type CursorBinding, decodeCursor, type Page, pageOf } from "../../domain/page.ts";
-import type { Listing } from "../../ports/user-store.ts";
+import { type CursorBinding, decodeCursor, type Page, pageOf } from "../domain/page.ts";
+import type { Listing } from "../ports/user-store.ts";
 import type { Bindings, Session } from "./session.ts";
 
 /** A list, newest row first. */

@@ -1,0 +1,60 @@
+// What the SQL of the two databases calls differently. A statement that needs one of these expressions is a function of
+// the dialect; each session makes its text once. Statements that differ in more than expressions stand in sqlite/ and
+// postgres/.
+//
+// What both understand, so that it is not here: coalesce (not ifnull), CASE (not iif), CAST(x AS bigint) and
+// CAST(x AS text) (not ::), ON CONFLICT DO NOTHING, RETURNING, `INSERT INTO t AS alias`, LIMIT $rows.
+
+/** Type of the elements of a list parameter. */
+export type ElementType = "bigint" | "text";
+
+/** An expression about a list; `list` is the name of a parameter whose value is an array. */
+type OfList = (list: string, type?: ElementType) => string;
+type OfValues = (...values: readonly string[]) => string;
+type OfValue = (value: string) => string;
+type OfElement = (column: string, value: string) => string;
+type OfTable = (table?: string) => string;
+
+/** The expressions that differ. */
+export interface Dialect {
+  readonly name: "sqlite" | "postgres";
+  /** Rest of a condition after a column: its value is in the list, as in `memory_key ${isIn("keys")}`. */
+  readonly isIn: OfList;
+  /** Rest of a condition after a column: its value is not in the list. */
+  readonly isNotIn: OfList;
+  /** Table with the elements of the list in the column `value`, for FROM. */
+  readonly elements: OfList;
+  /** The largest of these values. NULL is allowed for none of them. */
+  readonly greatest: OfValues;
+  /** The smallest of these values. NULL is allowed for none of them. */
+  readonly least: OfValues;
+  /** A column with JSON text, to read its fields as text: `${json("settings")} ->> 'name'`. */
+  readonly json: OfValue;
+  /** Condition: the JSON array in this column has the text `value`. */
+  readonly hasElement: OfElement;
+  /** Bytes as text of hexadecimal digits in lower case. */
+  readonly toHex: OfValue;
+  /** Text of hexadecimal digits as bytes. */
+  readonly fromHex: OfValue;
+  /** After FROM and a table: reads it by this index. PostgreSQL chooses itself. */
+  readonly indexedBy: OfValue;
+  /** At the end of a SELECT: no other transaction changes these rows until this one ends. */
+  readonly forUpdate: OfTable;
+  /** Like `forUpdate`, but leaves out rows that another transaction has locked. */
+  readonly forUpdateSkipLocked: OfTable;
+  /** The next place in the list of known users. `advanceKnownUsers` follows in the same transaction. */
+  readonly nextKnownUser: string;
+  /** Moves on to the next place; null if reading `nextKnownUser` did so. */
+  readonly advanceKnownUsers: string | null;
+}
+
+/**
+ * A statement: its text if all databases understand it, otherwise what makes its text. Sessions cache it, so it must be
+ * a constant or have few variants.
+ */
+export type Sql = string | ((dialect: Dialect) => string);
+
+/** The text of a statement in a dialect. */
+export function textOf(sql: Sql, dialect: Dialect): string {
+  return typeof sql === "string" ? sql : sql(dialect);
+}

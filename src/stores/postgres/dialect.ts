@@ -1,0 +1,26 @@
+// The SQL of PostgreSQL where it differs.
+
+import type { Dialect } from "../dialect.ts";
+
+/** PostgreSQL. */
+export const POSTGRES: Dialect = {
+  name: "postgres",
+  isIn: (list, type = "bigint") => `= ANY($${list}::${type}[])`,
+  isNotIn: (list, type = "bigint") => `<> ALL($${list}::${type}[])`,
+  elements: (list, type = "bigint") => `unnest($${list}::${type}[]) AS given (value)`,
+  greatest: (...values) => `greatest(${values.join(", ")})`,
+  least: (...values) => `least(${values.join(", ")})`,
+  json: (column) => `${column}::jsonb`,
+  hasElement: (column, value) => `${column}::jsonb ? ${value}`,
+  toHex: (bytes) => `encode(${bytes}, 'hex')`,
+  fromHex: (digits) => `decode(${digits}, 'hex')`,
+  indexedBy: () => "",
+  forUpdate: (table) => `FOR NO KEY UPDATE${of(table)}`,
+  forUpdateSkipLocked: (table) => `FOR NO KEY UPDATE${of(table)} SKIP LOCKED`,
+  nextKnownUser: "nextval('known_users')",
+  advanceKnownUsers: null,
+};
+
+function of(table: string | undefined): string {
+  return table === undefined ? "" : ` OF ${table}`;
+}
