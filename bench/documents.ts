@@ -4,15 +4,15 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
+import { readQueries } from "../src/bench/beir.ts";
+import { percentile } from "../src/bench/metrics.ts";
+import { processTree } from "../src/bench/processes.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { readLines } from "../src/kit/lines.ts";
 import { isRecord } from "../src/kit/record.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
-import { readQueries } from "./lib/collection.ts";
-import { percentile } from "./lib/metrics.ts";
-import { processTree } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { peakBytes, uploadFile, waitForMemory } from "./lib/uploading.ts";
 

@@ -3,15 +3,16 @@
 
 import { appendFileSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
+import { percentile } from "../src/bench/metrics.ts";
+import { processTree } from "../src/bench/processes.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { isoTime, systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
 import { seeded } from "../test/support/seeded.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { fitLine } from "./lib/line-fit.ts";
-import { percentile } from "./lib/metrics.ts";
 import { MixedLoad } from "./lib/mixed-load.ts";
-import { memoryByKind, processTree } from "./lib/processes.ts";
+import { memoryByKind } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { runMain } from "./lib/run-main.ts";
 

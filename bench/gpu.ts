@@ -8,14 +8,15 @@ import { join, resolve } from "node:path";
 import type { GpuOptions } from "../src/adapters/inference/gpu/gpu-plan.ts";
 import { toHalfPrecision } from "../src/adapters/inference/gpu/half-graph.ts";
 import { createLanes, type Lanes, type LanesOptions } from "../src/adapters/inference/lanes.ts";
+import { corpusFile, type JudgedQuery, readJudgedQueries } from "../src/bench/beir.ts";
+import { mean, ndcgAt, percentile } from "../src/bench/metrics.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { parseConfig } from "../src/config.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { readLines } from "../src/kit/lines.ts";
 import { createLog } from "../src/kit/log.ts";
 import type { Purpose } from "../src/ports/models.ts";
-import { COLLECTIONS, corpusFile, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
-import { mean, ndcgAt, percentile } from "./lib/metrics.ts";
+import { COLLECTIONS } from "./lib/collection.ts";
 import { benchEmbedder, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
 import { runMain } from "./lib/run-main.ts";
 

@@ -5,13 +5,13 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { createLanes } from "../src/adapters/inference/lanes.ts";
+import { percentile } from "../src/bench/metrics.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
 import { prepare } from "../src/preparation/prepare.ts";
 import { startServer } from "../test/support/server.ts";
 import { type Document, ingestSeconds, readDocuments } from "./lib/documents.ts";
-import { percentile } from "./lib/metrics.ts";
 import { benchEmbedder, benchTokenizer, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 

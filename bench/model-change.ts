@@ -1,13 +1,13 @@
 // Measures a change of the embedding model while a server is used: how long it takes, how many requests fail, and how
 // long searches and writes take beside an idle server. `bun bench/model-change.ts --help`.
 
+import { percentile } from "../src/bench/metrics.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
 import { isRecord } from "../src/kit/record.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../test/support/shipped-models.ts";
 import { until } from "../test/support/until.ts";
-import { percentile } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 
 const HELP = `bun bench/model-change.ts [flags]

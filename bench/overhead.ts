@@ -3,12 +3,12 @@
 // the flags.
 
 import { join } from "node:path";
+import { percentile } from "../src/bench/metrics.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
 import { startServer } from "../test/support/server.ts";
 import { until } from "../test/support/until.ts";
 import { load } from "./lib/load.ts";
-import { percentile } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 
 const HELP = `bun bench/overhead.ts [flags]

@@ -4,6 +4,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type JudgedQuery, readJudgedQueries } from "../src/bench/beir.ts";
 import { Client } from "../src/cli/client.ts";
 import { Progress } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
@@ -12,13 +13,7 @@ import { isoTime, systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { ask, missedReranker, type Search, type SearchReply } from "./lib/ask.ts";
 import { type Answers, BASELINES, type Baseline, baselineRankings, missingByText } from "./lib/baselines.ts";
-import {
-  COLLECTIONS,
-  collectionNames,
-  collectionsFolder,
-  type JudgedQuery,
-  readJudgedQueries,
-} from "./lib/collection.ts";
+import { COLLECTIONS, collectionNames, collectionsFolder } from "./lib/collection.ts";
 import { floorsOf } from "./lib/floors.ts";
 import { modesOf } from "./lib/modes.ts";
 import {

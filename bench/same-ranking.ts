@@ -3,6 +3,7 @@
 // `bun bench/same-ranking.ts --help` lists the flags.
 
 import { join } from "node:path";
+import { corpusFile, type JudgedQuery, readJudgedQueries } from "../src/bench/beir.ts";
 import { Client } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
@@ -12,7 +13,7 @@ import { parseCommandLine } from "../src/kit/flags.ts";
 import { isRecord } from "../src/kit/record.ts";
 import { databaseUrl, durablePostgresServer, execute } from "../test/support/postgres.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
-import { collectionsFolder, corpusFile, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
+import { collectionsFolder } from "./lib/collection.ts";
 import { readDocuments } from "./lib/documents.ts";
 import { modesOf } from "./lib/modes.ts";
 import { type Row, writeRows } from "./lib/record.ts";

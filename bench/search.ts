@@ -3,15 +3,16 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { processTree } from "../src/bench/processes.ts";
 import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { ask, missedReranker, type SearchReply } from "./lib/ask.ts";
 import { firstQuestions } from "./lib/collection.ts";
-import { PASSAGES_FILE, passagesContent } from "./lib/haystack.ts";
 import { modesOf } from "./lib/modes.ts";
-import { listenerOf, processTree } from "./lib/processes.ts";
+import { PASSAGES_FILE, passagesContent } from "./lib/passages.ts";
+import { listenerOf } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { serve } from "./lib/served-collection.ts";
 import { Timings } from "./lib/timings.ts";

@@ -4,6 +4,7 @@
 
 import { loadavg } from "node:os";
 import { resolve } from "node:path";
+import { percentile } from "../src/bench/metrics.ts";
 import { Client } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
@@ -13,7 +14,6 @@ import { type RunningServer, startServer } from "../test/support/server.ts";
 import { firstQuestions } from "./lib/collection.ts";
 import { type Document, ingestSeconds, readDocuments } from "./lib/documents.ts";
 import { load } from "./lib/load.ts";
-import { percentile } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { rounded } from "./lib/scores.ts";
 

@@ -1,10 +1,11 @@
 // Fits calibration curves to samples (score-samples.ts), and evaluates them: calibration error, separation of
 // answerable from other questions, and thresholds for evidence. Pure.
 
+import { mean, percentile } from "../../src/bench/metrics.ts";
 import type { Curve } from "../../src/domain/retrieval-tuning.ts";
 import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
 import { fitRegression, type Observation } from "./logistic.ts";
-import { areaUnderRoc, calibrationError, mean, type Prediction, percentile } from "./metrics.ts";
+import { areaUnderRoc, calibrationError, type Prediction } from "./score-metrics.ts";
 import type { ScoreSample } from "./score-samples.ts";
 
 /** Figures of samples with calibrated scores. */

@@ -1,18 +1,10 @@
-// The judged collections of the benches, in BEIR format; src/bench/beir.ts reads it.
+// Where the judged collections of the benches are, and which of their questions are asked. src/bench/beir.ts reads
+// them.
 
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import {
-  corpusFile,
-  type JudgedQuery,
-  judgementsFile,
-  queriesFile,
-  readJudgedQueries,
-  readQueries,
-} from "../../src/bench/beir.ts";
+import { corpusFile, type JudgedQuery, readQueries } from "../../src/bench/beir.ts";
 import { UsageError } from "../../src/kit/flags.ts";
-
-export { corpusFile, type JudgedQuery, judgementsFile, queriesFile, readJudgedQueries, readQueries };
 
 /** Default folder of the collections, next to the folder of the repository. */
 export const COLLECTIONS = resolve(import.meta.dir, "../../../shared/data/ir");

@@ -8,23 +8,18 @@ import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { lockDirectory } from "../../src/adapters/native/core.ts";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
-import { Progress } from "../../src/cli/terminal.ts";
 import { gpuOptionsOf } from "../../src/compose/models.ts";
 import { visiblePages } from "../../src/compose/storage.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
-import type { ModeName, Ranking } from "../../src/domain/ranking.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
-import type { Mode } from "../../src/retrieval/modes.ts";
 import type { RetrievalParts } from "../../src/retrieval/request.ts";
-import { search } from "../../src/retrieval/search.ts";
 import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
-import type { JudgedQuery } from "./collection.ts";
 import { EMBEDDER_ID, MODELS_DIR } from "./models.ts";
 
 /** An open data directory. */
@@ -36,40 +31,6 @@ export interface OpenRetrieval {
   /** All projects, by name. */
   readonly projects: ReadonlyMap<string, ProjectId>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
-}
-
-/**
- * Searches for one question after the other, each in its user's memories.
- * @param label label of the progress display
- * @param changes replace constants of the mode
- * @returns one ranking per question, in their order
- */
-export async function searchAll(
-  label: string,
-  { parts, projectId }: Pick<OpenRetrieval, "parts" | "projectId">,
-  mode: ModeName,
-  changes: Partial<Mode>,
-  queries: readonly JudgedQuery[],
-  limit: number,
-): Promise<readonly Ranking[]> {
-  const progress = new Progress(`${label}:`);
-  const rankings: Ranking[] = [];
-  for (const [at, { text, userId }] of queries.entries()) {
-    const user = userId === null ? null : { id: userId, key: await parts.memories.userKey(projectId, userId) };
-    const request = {
-      query: text,
-      mode,
-      limit,
-      scoreMin: 0,
-      includeGraph: false,
-      scope: { projectId, user },
-      filter: null,
-    } as const;
-    rankings.push(await search(parts, request, changes));
-    progress.show(at / queries.length, `${at} of ${queries.length} questions`);
-  }
-  progress.finish(`${label}: ${queries.length} questions`);
-  return rankings;
 }
 
 /**

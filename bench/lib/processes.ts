@@ -1,9 +1,7 @@
 // Memory of processes by kind, and which process listens on a port, from /proc (Linux only).
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { ifAlive, processIds, processTree } from "../../src/bench/processes.ts";
-
-export { processTree };
+import { ifAlive, processIds } from "../../src/bench/processes.ts";
 
 /** JavaScriptCore reserves address ranges of at least this size for its heaps; nobody else does. */
 const HEAP_RANGE_BYTES_MIN = 512 * 1024 * 1024;

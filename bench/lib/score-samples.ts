@@ -4,6 +4,7 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readJudgedQueries } from "../../src/bench/beir.ts";
 import { Client } from "../../src/cli/client.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
@@ -15,7 +16,7 @@ import { calibrationCurve, type Mode, type ScoreParts } from "../../src/retrieva
 import { search } from "../../src/retrieval/search.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";
 import { CachingReranker } from "./caching-reranker.ts";
-import { readJudgedQueries, spread } from "./collection.ts";
+import { spread } from "./collection.ts";
 import { finalScores } from "./logistic.ts";
 import { benchEmbedder, EMBEDDER_ID, wrappedRerankers } from "./models.ts";
 import { type OpenRetrieval, openRetrieval } from "./open-retrieval.ts";

@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { corpusFile } from "../../src/bench/beir.ts";
 import { Client } from "../../src/cli/client.ts";
 import { importFile, memoryOfLine } from "../../src/cli/import.ts";
 import { Progress } from "../../src/cli/terminal.ts";
@@ -12,7 +13,6 @@ import { UsageError } from "../../src/kit/flags.ts";
 import { readLines } from "../../src/kit/lines.ts";
 import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";
-import { corpusFile } from "./collection.ts";
 import { EMBEDDER_ID } from "./models.ts";
 import { readSessions, type Session, turnAt } from "./sessions.ts";
 

@@ -1,6 +1,6 @@
 // Uploads files, waits for their memories, and reads the peak memory of processes from /proc (Linux only).
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { systemClock } from "../../src/kit/clock.ts";
 import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { formRequest, type Part } from "../../test/support/forms.ts";
@@ -47,19 +47,9 @@ export async function waitForMemory(
   }
 }
 
-/** Peak resident set size of a process since its start or since `resetPeak`, in bytes; 0 if the process has ended. */
+/** Peak resident set size of a process since its start, in bytes; 0 if the process has ended. */
 export function peakBytes(pid: number): number {
   return kibibytesOf(pid, "VmHWM") * 1024;
-}
-
-/** Resident set size of a process in bytes; 0 if the process has ended. */
-export function rssBytes(pid: number): number {
-  return kibibytesOf(pid, "VmRSS") * 1024;
-}
-
-/** Resets the peak that `peakBytes` returns, by writing to `clear_refs` (see proc(5)). */
-export function resetPeak(pid: number): void {
-  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 function kibibytesOf(pid: number, field: string): number {

@@ -54,8 +54,8 @@ function isReadable(found: Hydrated | undefined, { languages }: Reranker): boole
 }
 
 // The reranker reads 128 tokens, including the query: at most half of a full chunk. So if a memory has several chunks,
-// the reranker reads them without title and headings, whose words already count in the hybrid score. Measured by
-// bench/long-documents.ts.
+// the reranker reads them without title and headings, whose words already count in the hybrid score. Measured in
+// docs/measurements.md.
 function textToRerank(found: Hydrated | undefined): string {
   invariant(found, "a candidate for reranking has its text");
   const { memory, passage } = found;

@@ -43,7 +43,7 @@ interface RankedCandidates {
 /**
  * Runs a search. It does not show memories that were deleted, rewritten or moved out of scope or filter before it
  * began. If a memory changes while the search runs, the result may show the old or the new state.
- * @param changes replace constants of the mode; bench/ablation.ts uses them to switch off parts of a mode.
+ * @param changes replace constants of the mode; bench/calibrate.ts switches off parts of a mode with them.
  * @throws Fault `overloaded` or `model_unavailable` if no model can answer
  */
 export async function search(

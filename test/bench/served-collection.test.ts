@@ -1,30 +1,24 @@
 // Collections in kept data directories: a directory is filled once, then reused, and refused if its content is wrong. A
 // search in such a directory without a server gives the same results as the server.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { ask } from "../../bench/lib/ask.ts";
-import { haystackContent, passagesContent } from "../../bench/lib/haystack.ts";
 import { openRetrieval } from "../../bench/lib/open-retrieval.ts";
 import { collectionContent, documentNames, documentsAt, serve } from "../../bench/lib/served-collection.ts";
 import { Client } from "../../src/cli/client.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { search } from "../../src/retrieval/search.ts";
 
-const TIMEOUT_MS = 120_000;
 const QUESTION = "When does the ferry to the island leave?";
 const DOCUMENTS = [
   { _id: "ferry", title: "Ferry", text: "The ferry to the island leaves at nine in the morning." },
   { _id: "bakery", title: "", text: "The bakery opens at six and sells rye bread." },
   { _id: "title only", title: "Opening hours of the lighthouse", text: "" },
   { _id: "empty", title: "", text: "" },
-];
-const HAY = [
-  { _id: "hay-0", title: "A novel", text: "She looked out of the window and thought of the sea." },
-  { _id: "hay-1", title: "A novel", text: "The carriage rolled along the muddy road to the village." },
 ];
 
 let root: string;
@@ -52,78 +46,41 @@ function refusal(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe("a kept collection", () => {
-  test(
-    "is filled once and reused; searching it without a server gives the server's results",
-    async () => {
-      const folder = collection("first", DOCUMENTS);
-      const data = join(root, "data");
-      const holding = await collectionContent("first", folder);
-      expect([...holding.externalIds]).toEqual(["ferry", "bakery", "title only"]);
-      await (await serve(holding, data)).stop();
+test("a kept collection is filled once and reused, searched without a server, and refused with other memories", async () => {
+  const folder = collection("first", DOCUMENTS);
+  const data = join(root, "data");
+  const holding = await collectionContent("first", folder);
+  expect([...holding.externalIds]).toEqual(["ferry", "bakery", "title only"]);
+  await (await serve(holding, data)).stop();
 
-      const refused = { ...holding, fill: () => Promise.reject(new Error("the directory must not be filled again")) };
-      const server = await serve(refused, data);
-      const client = new Client(server.url, server.key);
-      const question = { query: QUESTION, mode: "precise", limit: 10 } as const;
-      const asked = await ask(client, question, await documentNames(client, folder));
-      await server.stop();
-      expect(asked.documents[0]).toBe("ferry");
-      expect(asked.admissible).toBe(3);
+  const refused = { ...holding, fill: () => Promise.reject(new Error("the directory must not be filled again")) };
+  const server = await serve(refused, data);
+  const client = new Client(server.url, server.key);
+  const question = { query: QUESTION, mode: "precise", limit: 10 } as const;
+  const asked = await ask(client, question, await documentNames(client, folder));
+  await server.stop();
+  expect(asked.documents[0]).toBe("ferry");
+  expect(asked.admissible).toBe(3);
 
-      await using opened = await openRetrieval(join(data, "first"));
-      const documentAt = await documentsAt(folder);
-      const { results } = await search(opened.parts, {
-        ...question,
-        scoreMin: 0,
-        includeGraph: false,
-        scope: { projectId: opened.projectId, user: null },
-        filter: null,
-      });
-      expect(results.map(({ memory, place }) => documentAt(String(memory.externalId), place.start))).toEqual([
-        ...asked.documents,
-      ]);
-    },
-    TIMEOUT_MS,
-  );
+  const opened = await openRetrieval(join(data, "first"));
+  const documentAt = await documentsAt(folder);
+  const { results } = await search(opened.parts, {
+    ...question,
+    scoreMin: 0,
+    includeGraph: false,
+    scope: { projectId: opened.projectId, user: null },
+    filter: null,
+  });
+  expect(results.map(({ memory, place }) => documentAt(String(memory.externalId), place.start))).toEqual([
+    ...asked.documents,
+  ]);
+  await opened[Symbol.asyncDispose]();
 
-  test(
-    "is refused with missing or other memories",
-    async () => {
-      const data = join(root, "other data");
-      await (await serve(await collectionContent("second", collection("second", DOCUMENTS)), data)).stop();
-      const more = collection("second", [...DOCUMENTS, { _id: "late", title: "", text: "Added later." }]);
-      const lacking = await refusal(serve(await collectionContent("second", more), data));
-      expect(lacking).toBeInstanceOf(UsageError);
-      expect(String(lacking)).toContain("1 of them are missing and it has 0 others");
-      const fewer = collection("second", DOCUMENTS.slice(0, 1));
-      const foreign = await refusal(serve(await collectionContent("second", fewer), data));
-      expect(String(foreign)).toContain("0 of them are missing and it has 2 others");
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    "can be mixed with unrelated passages, which are stored once",
-    async () => {
-      const folder = collection("third", DOCUMENTS);
-      const file = join(root, "hay.jsonl");
-      writeFileSync(file, HAY.map((each) => `${JSON.stringify(each)}\n`).join(""));
-      const data = join(root, "hay data");
-      const hay = await passagesContent(file, 2);
-      const holding = await haystackContent("third", folder, hay, data);
-      await using server = await serve(holding, data);
-      const client = new Client(server.url, server.key);
-      const asked = await ask(
-        client,
-        { query: QUESTION, mode: "fast", limit: 10 },
-        await documentNames(client, folder),
-      );
-      expect(asked.documents[0]).toBe("ferry");
-      expect([...asked.documents].sort()).toEqual(["bakery", "ferry", "hay-0", "hay-1", "title only"]);
-      await using passages = await serve(hay, data); // unchanged, for the next collection
-      expect(passages.dataDir).toBe(join(data, "passages-2"));
-    },
-    TIMEOUT_MS,
-  );
+  const more = collection("first", [...DOCUMENTS, { _id: "late", title: "", text: "Added later." }]);
+  const lacking = await refusal(serve(await collectionContent("first", more), data));
+  expect(lacking).toBeInstanceOf(UsageError);
+  expect(String(lacking)).toContain("1 of them are missing and it has 0 others");
+  const fewer = collection("first", DOCUMENTS.slice(0, 1));
+  const foreign = await refusal(serve(await collectionContent("first", fewer), data));
+  expect(String(foreign)).toContain("0 of them are missing and it has 2 others");
 });

@@ -11,7 +11,7 @@ import type { ModelDescription } from "./model-files.ts";
 
 /**
  * One thread per lane, because lanes run in parallel: with more, waiting threads of the pools kept the cores busy and
- * doubled the time of a rerank. Without memory patterns, a lane takes 40 MB less at the same speed (bench/embedder.ts).
+ * doubled the time of a rerank. Without memory patterns, a lane takes 40 MB less at the same speed.
  */
 const SESSION_OPTIONS: InferenceSession.SessionOptions = {
   executionProviders: ["cpu"],

@@ -30,7 +30,7 @@ const CURRENT_MS_MAX = 10_000;
 const RETRY_SECONDS = 2;
 /**
  * Number of memories whose states one statement reads. A page is published at once if its texts are short: with 1,000
- * memories instead, an empty node takes a tenth more processor time to load a project (bench/cold-open.ts).
+ * memories instead, an empty node takes a tenth more processor time to load a project.
  */
 const PAGE_MEMORIES = 8_000;
 const OVERDUE = "the index is not up to date in time";

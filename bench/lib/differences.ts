@@ -1,9 +1,7 @@
 // 95 % intervals of differences and of figures that are not means; src/bench/intervals.ts has those of means.
 
 import { bootstrapInterval, type Interval, meanInterval } from "../../src/bench/intervals.ts";
-import { mean } from "./metrics.ts";
-
-export { type Interval, meanInterval };
+import { mean } from "../../src/bench/metrics.ts";
 
 /** Mean difference of two rankings on the same questions, with its interval. */
 export interface Difference extends Interval {

@@ -1,6 +1,4 @@
-// Metrics of rankings and times for the benches. Pure.
-
-export { type Judgements, mean, ndcgAt, percentile, recallAt, reciprocalRank } from "../../src/bench/metrics.ts";
+// How well scores separate and predict relevance. src/bench/metrics.ts has the metrics of rankings. Pure.
 
 /**
  * Area under the ROC curve: the probability that a random value of `positives` is higher than one of `negatives`. A tie
