@@ -74,7 +74,9 @@ export interface Config {
   readonly embedderUpgrade: EmbedderUpgrade;
   /** Maximum number of chunks per second while the model of a project changes; null: no limit. */
   readonly embedderChangeRate: number | null;
-  /** See `SearchAdmissionOptions.budgetFactor`. */
+  /** See `FairQueueOptions.patienceMs`. */
+  readonly searchPatienceMs: number;
+  /** See `SearchBudgetOptions.budgetFactor`; Infinity if there is no budget. */
   readonly searchBudget: number;
   /** See `RetrievalParts.rerankDeadlineMs`. */
   readonly rerankDeadline: number;
@@ -229,11 +231,17 @@ export const SETTINGS = {
       },
     },
   ),
+  searchPatienceMs: setting<number>(
+    "search-patience",
+    "SECONDS",
+    "Longest wait of a search, question or embedding for its turn, if more come than the server can answer; then it is refused as `overloaded`",
+    seconds(30, 0, 120),
+  ),
   searchBudget: setting<number>(
     "search-budget",
     "off|NUMBER",
-    "Factor of the times within which searches end while there are more than the server can answer (fast 100 ms, hybrid 150, balanced 300, precise 800); further searches are refused. `off`: they wait",
-    numberOrOff(0.1, 100, 1),
+    "Strict budget: refuse searches at once that would take longer than NUMBER times 100 ms in fast, 150 in hybrid, 300 in balanced, 800 in precise. `off`: they wait, see `search_patience`",
+    numberOrOff(0.1, 100, Number.POSITIVE_INFINITY),
   ),
   rerankDeadline: setting<number>(
     "rerank-deadline",
@@ -425,6 +433,7 @@ export function parseConfig(
     onnxruntimeDir: read(SETTINGS.onnxruntimeDir),
     gpuMemoryMax: read(SETTINGS.gpuMemoryMax),
     embedderUpgrade: read(SETTINGS.embedderUpgrade),
+    searchPatienceMs: read(SETTINGS.searchPatienceMs),
     searchBudget: read(SETTINGS.searchBudget),
     rerankDeadline: read(SETTINGS.rerankDeadline),
     defaultPlan: read(SETTINGS.defaultPlan),

@@ -145,10 +145,11 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       answers: { 200: schema.MessageResponse },
       faults: MESSAGE_FAULTS,
       isIdempotent: true,
-      run: async ({ principal, params, body, commit, signal }) => {
+      run: async ({ principal, params, body, commit, signal, confirm }) => {
         const chat = await chats.get(principal, chatId(params.id));
         const events = await chats.send(principal, chat.id, questionOf(body), {
           signal,
+          confirm,
           commitAnswer: async (store, tokensUsed) => {
             await commit(async (tx) => rememberedAnswer(chat, await store(tx), tokensUsed));
           },
@@ -173,10 +174,11 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       streams: "always",
       faults: MESSAGE_FAULTS,
       isIdempotent: true,
-      run: async ({ principal, params, body, commit, stream, signal }) => {
+      run: async ({ principal, params, body, commit, stream, signal, confirm }) => {
         const chat = await chats.get(principal, chatId(params.id));
         const events = await chats.send(principal, chat.id, questionOf(body), {
           signal,
+          confirm,
           commitAnswer: async (store, tokensUsed) => {
             await commit(async (tx) => rememberedAnswer(chat, await store(tx), tokensUsed));
           },

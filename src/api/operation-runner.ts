@@ -99,6 +99,11 @@ export class OperationRunner {
       query: checkQuery(operation.query, admission.search),
       stream: this.#parts.responses.streamFor(request, admission),
       commit: this.#commit,
+      confirm: async () => {
+        const now = await this.#parts.gate.confirm(request, admission);
+        if (isSame(now, principal)) return;
+        throw new Fault("invalid_api_key", "The rights of this API key were changed during the request.");
+      },
     };
     return operation.body === null
       ? this.#perform(routed, new ReceivedCall(request, known))
@@ -226,7 +231,7 @@ function storesData({ method, scope }: Operation): boolean {
 }
 
 /** The parts of a call that are known before its body is read. */
-type KnownBeforeBody = Pick<Call<unknown, unknown>, "principal" | "params" | "query" | "stream" | "commit">;
+type KnownBeforeBody = Pick<Call<unknown, unknown>, "principal" | "params" | "query" | "stream" | "commit" | "confirm">;
 
 /** The input of an operation's `run`, built from a received request. */
 class ReceivedCall implements Call<unknown, unknown> {
@@ -234,6 +239,7 @@ class ReceivedCall implements Call<unknown, unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly stream: Call<unknown, unknown>["stream"];
+  readonly confirm: Call<unknown, unknown>["confirm"];
   readonly body: unknown;
   readonly longTexts: ReadonlyMap<string, LongText>;
   readonly upload: Upload | null;
@@ -248,6 +254,7 @@ class ReceivedCall implements Call<unknown, unknown> {
     this.query = known.query;
     this.stream = known.stream;
     this.commit = known.commit;
+    this.confirm = known.confirm;
     this.body = known.body ?? null;
     this.longTexts = known.longTexts ?? NO_LONG_TEXTS;
     this.upload = known.upload ?? null;

@@ -60,6 +60,11 @@ export interface Call<Query, Body> {
   /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
   /**
+   * Checks the key again, after a long wait.
+   * @throws Fault `invalid_api_key` if it has become invalid or has other rights now
+   */
+  readonly confirm: () => Promise<void>;
+  /**
    * Runs `work` in one transaction. With an Idempotency-Key, the answer is stored in the same transaction. Every
    * operation that changes something calls this once, and makes its change and its answer in `work`.
    */

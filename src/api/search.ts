@@ -8,7 +8,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Principal } from "../domain/scope.ts";
 import { once } from "../kit/once.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
-import type { SearchQuestion, SearchService } from "../services/search.ts";
+import type { Asker, SearchQuestion, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
 import { checkNotBlank, checkTime } from "./drafts.ts";
 import { type Answer, type Call, type Operation, operation } from "./operation.ts";
@@ -43,7 +43,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
     principal: Principal,
     body: SearchBody,
     filter: Filter | null,
-    signal: AbortSignal,
+    asker: Asker,
   ): Promise<Answer> => {
     checkNotBlank(body.query, "query", "say what to search for");
     const question: SearchQuestion = {
@@ -58,7 +58,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       ...(body.sessionId != null && { sessionId: body.sessionId }),
       ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
     };
-    const ranking = await search.search(principal, question, signal);
+    const ranking = await search.search(principal, question, asker);
     return { status: 200, body: searchView(ranking, body.explain === true) };
   };
 
@@ -74,7 +74,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       body: schema.SearchMemories,
       answers: { 200: schema.SearchResults },
       faults: ["invalid_filter", "model_unavailable"],
-      run: async ({ principal, body, signal }) => searchFor(principal, body, filterOf(body.filters), signal),
+      run: async (call) => searchFor(call.principal, call.body, filterOf(call.body.filters), call),
     }),
 
     operation({
@@ -87,10 +87,10 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       query: schema.SearchMemoriesQuery,
       answers: { 200: schema.SearchResults },
       faults: ["invalid_filter", "model_unavailable"],
-      run: async ({ principal, query, signal }) => {
-        const { filters, ...rest } = query;
+      run: async (call) => {
+        const { filters, ...rest } = call.query;
         const filter = filters === undefined ? null : filterOf(parseFilterText(filters));
-        return searchFor(principal, rest, filter, signal);
+        return searchFor(call.principal, rest, filter, call);
       },
     }),
 
@@ -106,9 +106,10 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       answers: { 200: schema.QueryResult },
       streams: "when asked",
       faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
-      run: async ({ principal, body, commit, stream, signal }) => {
+      run: async (call) => {
+        const { principal, body, commit, stream } = call;
         checkNotBlank(body.query, "query", "ask a question");
-        const run = await answers.ask(principal, questionOf(body), signal);
+        const run = await answers.ask(principal, questionOf(body), call);
         const count = once(async () => {
           await commit(async (tx) => {
             await run.count(tx);

@@ -27,8 +27,8 @@ const QUIET_POLL_MS = 25;
  */
 const CLOSE_MS = 20_000;
 /**
- * A connection is closed if no byte is sent in either direction for this number of seconds. Searches take well under a
- * second.
+ * A connection is closed if no byte is sent in either direction for this number of seconds, in addition to the time for
+ * which a search may wait for its turn. Searches take well under a second.
  */
 const IDLE_SECONDS = 60;
 /**
@@ -121,7 +121,7 @@ function listen(config: Config, service: Service, traffic: Traffic): Server<unde
       port: config.port,
       development: false, // Bun's error page would show stack, paths and source
       reusePort: false, // with Bun's default, two servers could share a port unnoticed
-      idleTimeout: IDLE_SECONDS,
+      idleTimeout: IDLE_SECONDS + config.searchPatienceMs / 1_000,
       maxRequestBodySize: BODY_BYTES_MAX,
       fetch: (request, server) =>
         traffic.pass(() => service.handle(request, () => server.requestIP(request)?.address ?? "")),

@@ -7,7 +7,6 @@ import type { Clock } from "../kit/clock.ts";
 import type { Metrics } from "../kit/metrics.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { ProjectModelStore } from "../ports/project-model-store.ts";
-import { SearchAdmission } from "../services/search-admission.ts";
 
 /**
  * Maximum age of the number of memories, in milliseconds. It is cached because `/metrics` needs no key and counting
@@ -69,16 +68,6 @@ export function declareGauges(
   metrics.gauge("mneme_resident_memory_bytes", "Resident memory of the server itself.", [], () => [
     { labels: [], value: process.memoryUsage.rss() },
   ]);
-}
-
-/** Creates what lets searches in, with its metrics. */
-export function createSearchAdmission(budgetFactor: number, metrics: Metrics): SearchAdmission {
-  const refused = metrics.counter("mneme_searches_refused_total", "Searches refused as overloaded.", ["mode"]);
-  const admission = new SearchAdmission({ budgetFactor, countRefused: (mode) => refused(mode).add() });
-  metrics.gauge("mneme_searches_in_progress", "Searches that the server is answering.", [], () => [
-    { labels: [], value: admission.searches },
-  ]);
-  return admission;
 }
 
 function declareIndexUsage(metrics: Metrics, usage: () => IndexUsage): void {

@@ -49,7 +49,7 @@ import { MemoryService } from "../services/memories.ts";
 import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
 import { SearchService } from "../services/search.ts";
-import type { SearchAdmission } from "../services/search-admission.ts";
+import type { SearchQueue } from "../services/search-queue.ts";
 import { Settling } from "../services/settling.ts";
 import { UserService } from "../services/users.ts";
 import { WebhookService } from "../services/webhooks.ts";
@@ -59,13 +59,14 @@ import { type Control, createControl, type ServerActions } from "./control.ts";
 import { localCoordination } from "./coordination.ts";
 import { ensureAdminKey } from "./first-key.ts";
 import { forget } from "./forget.ts";
-import { createSearchAdmission, declareGauges } from "./gauges.ts";
+import { declareGauges } from "./gauges.ts";
 import { IndexUpkeep } from "./index-upkeep.ts";
 import { LocalCaller } from "./local-caller.ts";
 import { connectLanguageModel, type Models, startModels } from "./models.ts";
 import { copyingOf } from "./moving.ts";
 import { createPages } from "./pages.ts";
 import { openStorage } from "./postgres-storage.ts";
+import { createSearchQueue } from "./search-queue.ts";
 import { flushAccounts, repair, type Storage } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
 
@@ -208,7 +209,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
       releaseFreeMemory,
     ]),
   );
-  const admission = createSearchAdmission(config.searchBudget, metrics);
+  const queue = createSearchQueue(config, { laneStatus: models.laneStatus, clock, metrics }, closers);
   const operations = createOperations(surroundings, {
     storage,
     coordination,
@@ -217,12 +218,10 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     model,
     guard,
     projects,
-    deletions,
-    worker,
+    ...{ deletions, worker, queue },
     wakeChanges: () => changer.wake(),
     wakeDispatcher,
     countDamagedTexts: (texts) => damagedReads("text").add(texts),
-    admission,
   });
   declareGauges(metrics, {
     memories: stores.memories,
@@ -434,17 +433,17 @@ function createOperations(
     readonly wakeChanges: () => void;
     readonly wakeDispatcher: () => void;
     readonly countDamagedTexts: (texts: number) => void;
-    readonly admission: SearchAdmission;
+    readonly queue: SearchQueue;
   },
 ): readonly Operation[] {
-  const { index, models, model, guard, worker, wakeChanges, wakeDispatcher, admission } = parts;
+  const { index, models, model, guard, worker, wakeChanges, wakeDispatcher, queue } = parts;
   const { stores, transactions, files } = parts.storage;
   const { memories, retirement, accounts, projectModels, users, chats, webhooks, extractions } = stores;
   const { embedders, rerankers } = models;
   const wakeIngest = () => worker.wake();
   const reading = { languageOf: queryLanguage, rerankDeadlineMs: config.rerankDeadline };
   const searching = { index, memories, accounts, embedders, rerankers, ...reading, clock };
-  const search = new SearchService({ ...searching, admission });
+  const search = new SearchService({ ...searching, queue });
   const answers = new AnswerService({
     search,
     accounts,
@@ -467,7 +466,7 @@ function createOperations(
     graph: new GraphService({ memories, accounts, index, extractions, clock }),
     search,
     answers,
-    embeddings: new EmbeddingService(embedders),
+    embeddings: new EmbeddingService(embedders, queue),
     chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),
     users: new UserService({ users, index, wakeIngest }),
     keys: new KeyService(accounts),

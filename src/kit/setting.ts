@@ -74,7 +74,7 @@ export function setting<Value>(
 export function numberOrOff(least: number, most: number, defaultValue: number): SettingRest<number> {
   return {
     defaultValue: () => defaultValue,
-    defaultText: String(defaultValue),
+    defaultText: Number.isFinite(defaultValue) ? String(defaultValue) : "off",
     expects: `\`off\` or a number from ${least} to ${most}`,
     parse: (text) => {
       if (text === "off") return Number.POSITIVE_INFINITY;
@@ -103,8 +103,8 @@ export function integerOrChosen(least: number, most: number, chosen: string): Se
 }
 
 /** A setting that the operator gives in seconds and the program stores in milliseconds. */
-export function seconds(defaultSeconds: number, leastSeconds = 1): SettingRest<number> {
-  const inSeconds = integer(leastSeconds, 3_600, defaultSeconds);
+export function seconds(defaultSeconds: number, leastSeconds = 1, mostSeconds = 3_600): SettingRest<number> {
+  const inSeconds = integer(leastSeconds, mostSeconds, defaultSeconds);
   return {
     ...inSeconds,
     defaultValue: () => defaultSeconds * 1_000,

@@ -5,7 +5,8 @@
 // - Vectors have unit length and no NaN; anything else fails the call. Equal texts with equal purposes have equal
 //   vectors, whatever other texts are in the same call.
 // - Texts that are longer than the model's limit are truncated.
-// - The queue, which all models share, is bounded. Work that does not fit is refused with Fault `overloaded`.
+// - The queue, which all models share, is bounded. Work that does not fit is refused with Fault `overloaded`, unless it
+//   has a turn: then the queue that gave the turn bounds it.
 // - If a model cannot answer, the call fails with Fault `model_unavailable`. Other models still answer.
 // - If a call is aborted, the part of its work that has not begun is not computed.
 // - Ingest work of different shares takes turns. Within a share, calls with fewer tokens left go first, but none waits
@@ -28,6 +29,8 @@ export interface EmbedOptions {
   readonly share?: string | undefined;
   /** Number of tokens that the whole job still has to embed, this call included. Default: unknown, so goes last. */
   readonly tokensLeft?: number | undefined;
+  /** Whether a queue before this one bounds such calls. Default: no. */
+  readonly hasTurn?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onBegin?: (() => void) | undefined;
 }

@@ -47,8 +47,8 @@ export interface Recalled {
   readonly usesText: boolean;
 }
 
-/** A query that is being embedded. */
-export interface StartedEmbedding {
+/** A query that is being embedded. Disposal stops that, if the vector is not needed. */
+export interface StartedEmbedding extends Disposable {
   /** Resolves when a lane begins to compute. */
   readonly begun: Promise<void>;
   readonly vector: Deferred<Float32Array>;
@@ -57,8 +57,10 @@ export interface StartedEmbedding {
 /** Starts to embed the query. */
 export function startEmbedding(embedder: Embedder, { query, signal }: SearchRequest): StartedEmbedding {
   const { promise: begun, resolve: onBegin } = Promise.withResolvers<void>();
-  const vector = embedder.embed([query], { purpose: "query", priority: "query", signal, onBegin });
-  return { begun, vector: deferError(vector) };
+  const disposal = new AbortController();
+  const signals = AbortSignal.any([disposal.signal, ...(signal === undefined ? [] : [signal])]);
+  const vector = embedder.embed([query], { purpose: "query", priority: "query", signal: signals, onBegin });
+  return { begun, vector: deferError(vector), [Symbol.dispose]: () => disposal.abort() };
 }
 
 /** A full-text search that was started before its hits are needed. */

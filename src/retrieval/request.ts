@@ -22,6 +22,8 @@ export interface SearchRequest extends Confinement {
   readonly includeGraph: boolean;
   /** Time at which the question is asked, Unix milliseconds; default: now. "Last week" is counted from here. */
   readonly asOf?: number;
+  /** Time in milliseconds for which the search has waited for its turn; `explain` shows it as `queue`. Default: 0. */
+  readonly waitedMs?: number;
   readonly signal?: AbortSignal;
 }
 

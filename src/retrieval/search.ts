@@ -62,12 +62,12 @@ export async function search(
 
 /** @throws OtherModel if the model of the project was swapped after the query was embedded */
 async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes: Partial<Mode>): Promise<Ranking> {
-  const watch = new Stopwatch();
+  const watch = new Stopwatch(request.waitedMs);
   const asOf = request.asOf ?? parts.clock.now();
   using index = await parts.index.current(request.scope.projectId);
   const embedder = await embedderOf(parts, index);
   // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
-  const early = request.filter === null ? null : startEmbedding(embedder, request);
+  using early = request.filter === null ? null : startEmbedding(embedder, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
   const ranking = (results: readonly RankedPassage[], admissible: number, time: NamedTime | null): Ranking => {
@@ -76,7 +76,7 @@ async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes
   };
   if (within === null || within.memories === 0) return ranking([], 0, null);
 
-  const embedding = early ?? startEmbedding(embedder, request);
+  using embedding = early ?? startEmbedding(embedder, request);
   void embedding.begun.then(() => watch.lap("queue", 1));
   const reranker = parts.rerankers.for(embedder);
   const language = await parts.languageOf(request.query);

@@ -23,7 +23,7 @@ import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import { MODES } from "../retrieval/modes.ts";
 import { Generation, type GenerationParts, type Sampling, usageOf } from "./generation.ts";
-import type { SearchService } from "./search.ts";
+import type { Asker, SearchService } from "./search.ts";
 
 /** A question as a caller asks it. */
 export interface Question extends MemoryScope {
@@ -96,13 +96,13 @@ export class AnswerService {
   async ask(
     viewer: Viewer,
     question: Question,
-    signal: AbortSignal,
+    { signal, confirm }: Asker,
     history: readonly Turn[] = [],
   ): Promise<AnswerRun> {
     userOf(viewer, question.userId);
     const answering = await this.check(viewer, question);
     const reservation = await this.reserveQuery(viewer);
-    return this.#begin(viewer, question, answering, { signal, reservation, history });
+    return this.#begin(viewer, question, answering, { signal, confirm, reservation, history });
   }
 
   /** Reserves a query in the project's monthly quota. @throws Fault `query_quota_exceeded` */
@@ -125,14 +125,14 @@ export class AnswerService {
     viewer: Viewer,
     question: Question,
     answering: Answering,
-    { signal, reservation, history }: AskTerms,
+    { signal, confirm, reservation, history }: AskTerms,
   ): AnswerRun {
     let context: readonly RankedPassage[] = [];
     const onContext = (passages: readonly RankedPassage[]) => {
       context = passages;
     };
     return {
-      events: this.#events(viewer, question, { ...answering, history, signal, onContext }),
+      events: this.#events(viewer, question, { ...answering, history, signal, confirm, onContext }),
       context: () => context,
       spent: () => answering.generation?.spent ?? NO_TOKENS,
       count: (transaction) => reservation.count(transaction, answering.generation?.spent ?? NO_TOKENS),
@@ -158,12 +158,12 @@ export class AnswerService {
   }
 
   async *#events(viewer: Viewer, question: Question, terms: AnswerTerms): AsyncGenerator<AnswerEvent> {
-    const { generation, signal } = terms;
+    const { generation } = terms;
     const { text, maxSources, instructions: _instructions, model: _model, sampling: _sampling, ...scope } = question;
     const query = await this.#standaloneQuestion(viewer, question, terms);
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
-    const ranking = await this.#parts.search.search(viewer, request, signal);
+    const ranking = await this.#parts.search.search(viewer, request, terms);
     const passages = evidenceAmong(ranking.results, terms.evidenceMin ?? ranking.evidenceMin);
     const isEvident = passages.length > 0 && (generation !== null || this.#answersKind(text, query, passages, terms));
     if (!isEvident) return yield* this.#withoutEvidence(text, generation);
@@ -193,7 +193,7 @@ export class AnswerService {
   #sentenceScorer(projectId: ProjectId): ScoreSentences {
     const { reading, search } = this.#parts;
     return async (question, sentences, signal) => {
-      const score = rerankerSentenceScorer({ ...reading, reranker: await search.rerankerOf(projectId) });
+      const score = rerankerSentenceScorer({ ...reading, reranker: await search.rerankerOf(projectId, signal) });
       return score(question, sentences, signal);
     };
   }
@@ -226,8 +226,7 @@ export class AnswerService {
 }
 
 /** What an answer needs besides its question. */
-interface AskTerms {
-  readonly signal: AbortSignal;
+interface AskTerms extends Asker {
   readonly reservation: QuotaReservation;
   readonly history: readonly Turn[];
 }
@@ -242,9 +241,8 @@ export interface Answering {
   readonly mode: ModeName;
 }
 
-interface AnswerTerms extends Answering {
+interface AnswerTerms extends Answering, Asker {
   readonly history: readonly Turn[];
-  readonly signal: AbortSignal;
   readonly onContext: (passages: readonly RankedPassage[]) => void;
 }
 

@@ -16,6 +16,7 @@ import type { QuotaReservation } from "../ports/coordination.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
 import type { Listing } from "../ports/user-store.ts";
 import type { AnswerService, Question } from "./answers.ts";
+import type { Asker } from "./search.ts";
 
 /** What the service needs. */
 export interface ChatServiceParts {
@@ -117,7 +118,7 @@ export class ChatService {
     viewer: Viewer,
     id: ChatId,
     question: ChatQuestion,
-    terms: { readonly signal: AbortSignal; readonly commitAnswer: CommitAnswer },
+    terms: Asker & { readonly commitAnswer: CommitAnswer },
   ): Promise<AsyncGenerator<MessageEvent>> {
     await this.get(viewer, id);
     await this.#parts.answers.check(viewer, { ...question, model: null });
@@ -157,9 +158,10 @@ export class ChatService {
     question: ChatQuestion,
     {
       signal,
+      confirm,
       commitAnswer,
       reservation,
-    }: { readonly signal: AbortSignal; readonly commitAnswer: CommitAnswer; readonly reservation: QuotaReservation },
+    }: Asker & { readonly commitAnswer: CommitAnswer; readonly reservation: QuotaReservation },
   ): AsyncGenerator<MessageEvent> {
     const { chats, answers, transactions } = this.#parts;
     const { projectId } = viewer;
@@ -178,7 +180,7 @@ export class ChatService {
     const run = await answers.answer(
       viewer,
       { ...question, ...scope, includeGraph: false, model: null },
-      { signal, reservation, history },
+      { signal, confirm, reservation, history },
     );
     const store = async (transaction: Transaction, isInterrupted: boolean): Promise<Message> => {
       const message = await transaction.chats.append(projectId, id, {

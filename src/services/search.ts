@@ -11,7 +11,7 @@ import type { Reranker } from "../ports/models.ts";
 import { admissibleSet, type Confinement, isWithin } from "../retrieval/admissible.ts";
 import type { RetrievalParts } from "../retrieval/request.ts";
 import { embedderOf, search } from "../retrieval/search.ts";
-import type { SearchAdmission } from "./search-admission.ts";
+import type { SearchQueue } from "./search-queue.ts";
 
 /** A search as a caller requests it. */
 export interface SearchQuestion {
@@ -36,11 +36,19 @@ export interface SearchQuestion {
 /** The part of a question that limits which memories it may find. */
 export type Confined = Pick<SearchQuestion, "userId" | "agentId" | "sessionId" | "filter">;
 
+/** Who waits for an answer. */
+export interface Asker {
+  /** Aborts when the caller disconnects. */
+  readonly signal: AbortSignal;
+  /** Checks the caller's key again. @throws Fault `invalid_api_key` if it has become invalid or has other rights now */
+  readonly confirm: () => Promise<void>;
+}
+
 /** What the service needs. */
 export type SearchServiceParts = RetrievalParts & {
   readonly memories: Pick<MemoryStore, "userKey">;
   readonly accounts: Pick<AccountStore, "project">;
-  readonly admission: SearchAdmission;
+  readonly queue: SearchQueue;
 };
 
 /** Searches of one project. */
@@ -52,17 +60,20 @@ export class SearchService {
   }
 
   /**
-   * Ranked passages. Stops when `signal` aborts.
-   * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded` if the server has more
-   *   searches than it can answer in time; `model_unavailable` if no lane can run
+   * Ranked passages. Waits for its turn first.
+   * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded` if the turn does not come
+   *   in time; `model_unavailable` if no lane can run
    */
-  async search(viewer: Viewer, question: SearchQuestion, signal: AbortSignal): Promise<Ranking> {
+  async search(viewer: Viewer, question: SearchQuestion, asker: Asker): Promise<Ranking> {
     const { userId: _user, agentId: _agent, sessionId: _session, ...request } = question;
-    const mode = question.mode ?? (await this.#defaultMode(viewer));
+    const { signal } = asker;
+    const { projectId } = viewer;
+    const task = question.mode ?? (await this.#defaultMode(viewer));
     const confinement = await this.#confinementOf(viewer, question);
-    return this.#parts.admission.run({ mode, projectId: viewer.projectId }, () =>
-      search(this.#parts, { ...request, mode, ...confinement, signal }),
-    );
+    return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(question), signal }, async (waitedMs) => {
+      if (waitedMs > 0) await asker.confirm();
+      return search(this.#parts, { ...request, mode: task, ...confinement, waitedMs, signal });
+    });
   }
 
   /** Whether a search limited in this way can find any memory. */
@@ -88,11 +99,23 @@ export class SearchService {
     });
   }
 
-  /** The reranker of the model with which a project searches; null if there is none. */
-  async rerankerOf(projectId: ProjectId): Promise<Reranker | null> {
-    const { index, rerankers } = this.#parts;
+  /**
+   * The reranker of the model with which a project searches, for the sentences of an answer; null if there is none. Its
+   * calls wait for their turn.
+   */
+  async rerankerOf(projectId: ProjectId, signal: AbortSignal): Promise<Reranker | null> {
+    const { index, rerankers, queue } = this.#parts;
     using project = await index.project(projectId);
-    return rerankers.for(await embedderOf(this.#parts, project));
+    const reranker = rerankers.for(await embedderOf(this.#parts, project));
+    if (reranker === null) return null;
+    return {
+      languages: reranker.languages,
+      score: (query, sentences, options) => {
+        const bytes = () => sentences.reduce((sum, sentence) => sum + Buffer.byteLength(sentence), 0);
+        const work = { projectId, task: "sentences", bytes, signal } as const;
+        return queue.run(work, () => reranker.score(query, sentences, options));
+      },
+    };
   }
 
   async #defaultMode({ projectId }: Viewer): Promise<ModeName> {
@@ -108,4 +131,9 @@ export class SearchService {
       userId === undefined ? null : { id: userId, key: await this.#parts.memories.userKey(projectId, userId) };
     return { scope: { projectId, user }, filter: narrowed(confined.filter, { agentId, sessionId }) };
   }
+}
+
+/** Approximate size of a question in memory. */
+function bytesOf({ query, filter }: SearchQuestion): number {
+  return Buffer.byteLength(query) + (filter === null ? 0 : Buffer.byteLength(JSON.stringify(filter)));
 }

@@ -13,6 +13,7 @@ import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { ChatService, type MessageEvent } from "../../src/services/chats.ts";
 import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
+import { askerOf } from "../support/asker.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
@@ -375,7 +376,7 @@ describe("a slow answer", () => {
             viewer,
             chat.id,
             { text, mode: "fast", maxSources: 8, filter: null, instructions: null },
-            { signal, commitAnswer: async (store) => void (await stores.transactions.run(store)) },
+            { ...askerOf(signal), commitAnswer: async (store) => void (await stores.transactions.run(store)) },
           ),
         ),
       remove: () => stores.transactions.run((tx) => service.remove(tx, viewer, chat.id)),

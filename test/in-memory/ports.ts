@@ -12,13 +12,17 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { InstalledEmbedders } from "../../src/ports/models.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { InMemoryChunkIndex } from "./chunk-index.ts";
+import { type Delay, Delays } from "./delays.ts";
 import { type Script, ScriptedLanguageModel } from "./language-model.ts";
 import { WordModels } from "./models.ts";
 import { openInMemoryStores } from "./stores.ts";
 import { InMemoryUploadFiles } from "./upload-files.ts";
 
-/** Ports for `compose`. Each service that is composed with them starts with empty stores. */
-export function inMemoryPorts(script: Script): PortParts {
+/**
+ * Ports for `compose`. Each service that is composed with them starts with empty stores.
+ * @param delays of the models; default: random ones
+ */
+export function inMemoryPorts(script: Script, delays: Delay = new Delays()): PortParts {
   return {
     openStorage: async ({ config, onDeliveries, clock, log }, closers) => {
       const { transactions, committed, occupy, close, ...stores } = openInMemoryStores({
@@ -58,7 +62,7 @@ export function inMemoryPorts(script: Script): PortParts {
       };
     },
     startModels: async ({ config, log }, closers) => {
-      const models = new WordModels();
+      const models = new WordModels({ delays });
       const { tokenizer, chunkTokens } = embedderOf(readModels(config.modelsDir), config.embedder);
       const preparer = createPreparationProcess({ tokenizer, chunkTokens, log });
       closers.add(() => preparer.close());

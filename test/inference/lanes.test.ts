@@ -483,6 +483,18 @@ describe("limits", () => {
     expect(await lanes.embed(["one more"], "ingest")).toHaveLength(384);
   });
 
+  test("a call that has a turn is never refused, whatever waits", async () => {
+    const lanes = await start({ ingestTokensMax: 1000, queryCallsMax: 1 });
+    const waiting = [lanes.embed(Array<string>(4).fill(LONG), "ingest"), lanes.embed(["query"], "query")];
+    const embedder = lanes.embedders.default;
+    for (const priority of ["ingest", "query"] as const) {
+      const options = { purpose: "passage", priority, hasTurn: true } as const;
+      expect(await embedder.embed(["one more"], options)).toHaveLength(384);
+      expect(await embedder.countTokens(["one more"], options)).toHaveLength(1);
+    }
+    await Promise.all(waiting);
+  });
+
   test(
     "a lane over its memory limit is replaced while calls continue",
     async () => {

@@ -6,19 +6,24 @@ import type { Viewer } from "../../src/domain/scope.ts";
 import { EmbeddingService } from "../../src/services/embeddings.ts";
 import { errorOf } from "../contract/stores.ts";
 import { WordModels } from "../in-memory/models.ts";
+import { askerOf, NO_QUEUE } from "../support/asker.ts";
 
 const TEXT_TOKENS = 128;
 const viewer = { projectId: "prj_a", userId: null } as unknown as Viewer;
 const models = new WordModels({ tokensMax: TEXT_TOKENS });
-const service = new EmbeddingService(models.embedders);
-const { signal } = new AbortController();
+const service = new EmbeddingService(models.embedders, NO_QUEUE);
 /** A text of this many tokens: one of them is special. */
 const textOf = (tokens: number) =>
   Array(tokens - 1)
     .fill("word")
     .join(" ");
 const embed = (texts: readonly string[], isTruncated = false) =>
-  service.embed(viewer, { model: models.id, texts, purpose: "passage", isTruncated }, (at) => `input[${at}]`, signal);
+  service.embed(
+    viewer,
+    { model: models.id, texts, purpose: "passage", isTruncated },
+    (at) => `input[${at}]`,
+    askerOf(),
+  );
 
 describe("embeddings", () => {
   test("return one vector per text, and the number of tokens", async () => {
@@ -46,6 +51,6 @@ describe("embeddings", () => {
   test("end when the caller disconnects", async () => {
     const gone = AbortSignal.abort(new Error("the caller left"));
     const request = { model: models.id, texts: ["a"], purpose: "query", isTruncated: false } as const;
-    expect(await errorOf(() => service.embed(viewer, request, String, gone))).toBe(gone.reason);
+    expect(await errorOf(() => service.embed(viewer, request, String, askerOf(gone)))).toBe(gone.reason);
   });
 });

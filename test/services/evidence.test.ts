@@ -18,8 +18,8 @@ import { openStores, type SqliteStores } from "../../src/stores/sqlite/stores.ts
 import { passage } from "../answer/passages.ts";
 import { ScriptedLanguageModel } from "../in-memory/language-model.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { askerOf } from "../support/asker.ts";
 
-const NEVER = new AbortController().signal;
 const MODEL_DEFAULT = 0.4;
 const EXTRACTIVE = { baseUrl: null, model: null, apiKey: null };
 const GENERATIVE = { baseUrl: "http://127.0.0.1:9", model: "small", apiKey: null };
@@ -74,7 +74,7 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
 
 async function ask(text: string, setup: Setup) {
   const { viewer, answers, model } = await setUp(setup);
-  const run = await answers.ask(viewer, { ...QUESTION, text }, NEVER);
+  const run = await answers.ask(viewer, { ...QUESTION, text }, askerOf());
   const answer = await collectAnswer(run.events);
   run.release();
   return { text: answer.answer, sources: answer.sources.length, calls: model.requests.length };
@@ -103,7 +103,7 @@ test("the reranker of the project reads the sentences, not that of another proje
     return { languages: ["en"], score };
   };
   const { viewer, answers } = await setUp({ results: [passage(RUIZ, 0.9)], rerankerOf });
-  const run = await answers.ask(viewer, { ...QUESTION, mode: "balanced", text: "Who is Dr Ruiz?" }, NEVER);
+  const run = await answers.ask(viewer, { ...QUESTION, mode: "balanced", text: "Who is Dr Ruiz?" }, askerOf());
   await collectAnswer(run.events);
   run.release();
   expect([...rerankers]).toEqual([[viewer.projectId, [RUIZ]]]);
@@ -173,7 +173,7 @@ describe("a chat", () => {
         viewer,
         id,
         { text, mode: "fast", maxSources: 8, filter: null, instructions: null },
-        { signal: NEVER, commitAnswer: async (store) => void (await stores.transactions.run(store)) },
+        { ...askerOf(), commitAnswer: async (store) => void (await stores.transactions.run(store)) },
       );
       for await (const _ of events);
     }

@@ -22,9 +22,10 @@ import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { openStores, type SqliteStores } from "../../src/stores/sqlite/stores.ts";
 import { passage } from "../answer/passages.ts";
-import { model, NEVER, PATIENT } from "../llm/client-helpers.ts";
+import { model, PATIENT } from "../llm/client-helpers.ts";
 import { CUT_NAMES, type Cut, cuttingEndpoint, finishOf, runConcurrently, STREAMS } from "../llm/recorded.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { askerOf } from "../support/asker.ts";
 
 /** The passages that every search returns. */
 const PASSAGES: readonly RankedPassage[] = [
@@ -123,7 +124,7 @@ for (const [stream, { name, bytes, answer, from }] of ANSWER_STREAMS.entries()) 
       const finishAt = finishOf(bytes);
       const problems = await runConcurrently(bytes.length + 1 - from, async (step) => {
         const at = from + step;
-        const { events, release } = await answersOf(stream, cut, at).ask(viewer, QUESTION, NEVER);
+        const { events, release } = await answersOf(stream, cut, at).ask(viewer, QUESTION, askerOf());
         const problem = problemOf(await collect(events), answer, at >= finishAt);
         release();
         return problem === null ? [] : [`${at}: ${problem}`];
@@ -146,7 +147,7 @@ describe("a chat", () => {
     const { id } = await stores.transactions.run((tx) => service.create(tx, viewer, {}));
     const stop = new AbortController();
     const events = await service.send(viewer, id, QUESTION, {
-      signal: stop.signal,
+      ...askerOf(stop.signal),
       commitAnswer: async (store) => void (await stores.transactions.run(store)),
     });
     const stored = async () => {

@@ -9,6 +9,7 @@ import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import type { Viewer } from "../../src/domain/scope.ts";
 import type { Accepted } from "../../src/ports/memory-store.ts";
 import type { IncomingFile } from "../../src/ports/upload-files.ts";
+import { askerOf } from "../support/asker.ts";
 import {
   type Given,
   isLive,
@@ -440,7 +441,7 @@ export class Clients {
             ...(named !== null && { userId: named }),
             filter: tag === null ? null : parseFilter({ tags: { $contains: tag } }),
           },
-          new AbortController().signal,
+          askerOf(),
         );
         const span = this.#since(begin);
         const isWithin = (state: State) =>

@@ -11,7 +11,7 @@ import type { Transaction } from "../../src/ports/transactions.ts";
 import { MemoryService } from "../../src/services/memories.ts";
 import { ProjectModelService } from "../../src/services/project-models.ts";
 import { SearchService } from "../../src/services/search.ts";
-import { SearchAdmission } from "../../src/services/search-admission.ts";
+import { FairQueue } from "../../src/services/search-queue.ts";
 import { UserService } from "../../src/services/users.ts";
 import { Disk, InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
 import { emptyTables, type Tables } from "../in-memory/session.ts";
@@ -124,9 +124,9 @@ export class Server {
     this.memories = new MemoryService({ memories, retirement, files, index, log, wakeIngest });
     this.users = new UserService({ users, index, wakeIngest });
     const languageOf = () => "en";
-    const admission = new SearchAdmission({ budgetFactor: Number.POSITIVE_INFINITY });
+    const queue = new FairQueue({ patienceMs: 3_600_000, capacity: () => ({ alone: 20, shared: 4 }), clock });
     const reading = { languageOf, rerankDeadlineMs: Number.POSITIVE_INFINITY };
-    this.search = new SearchService({ index, memories, accounts, embedders, rerankers, ...reading, clock, admission });
+    this.search = new SearchService({ index, memories, accounts, embedders, rerankers, ...reading, clock, queue });
     const wakeChanges = () => this.#changer.wake();
     this.models = new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges });
   }

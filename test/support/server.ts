@@ -11,7 +11,7 @@ import { until } from "./until.ts";
 export interface ServerOptions {
   /** Data folder. Default: a new one, which `stop` and disposal remove. */
   readonly dataDir?: string;
-  /** Additional environment variables, such as `MNEME_SEARCH_BUDGET`; null removes a variable. */
+  /** Additional environment variables, such as `MNEME_SEARCH_PATIENCE`; null removes a variable. */
   readonly environment?: Readonly<Record<string, string | null>>;
   /** Additional flags. */
   readonly flags?: readonly string[];
@@ -154,7 +154,7 @@ function environmentFor(
     // tests and benches send more requests per minute than the rate limits allow
     MNEME_RATE_LIMITS: "off",
     // and more searches at once than a busy machine answers in time
-    MNEME_SEARCH_BUDGET: "off",
+    MNEME_SEARCH_PATIENCE: "120",
     MNEME_RERANK_DEADLINE: "off",
   };
   for (const [name, value] of Object.entries(more)) environment[name] = value ?? undefined;

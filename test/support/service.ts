@@ -107,7 +107,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     // in time; and what they find must not depend on how busy it is. Tests of the limits set their own
     {
       ...{ MNEME_DATA_DIR: dataDir, MNEME_ADMIN_KEY: TEST_KEY },
-      ...{ MNEME_RATE_LIMITS: "off", MNEME_SEARCH_BUDGET: "off", MNEME_RERANK_DEADLINE: "off" },
+      ...{ MNEME_RATE_LIMITS: "off", MNEME_SEARCH_PATIENCE: "120", MNEME_RERANK_DEADLINE: "off" },
     },
     {
       workingDirectory: dataDir,

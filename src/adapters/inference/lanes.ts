@@ -128,6 +128,7 @@ interface CallOptions {
   readonly priority: Priority;
   readonly share?: string | undefined;
   readonly tokensLeft?: number | undefined;
+  readonly hasTurn?: boolean | undefined;
   readonly rows: number;
   /** Number of values per text or passage in the result. */
   readonly width: number;
@@ -188,11 +189,11 @@ class LaneGroup implements Lanes {
     op: TextUnit<Call>["op"],
     { id: model, dimensions, tokensMax, prefixes }: EmbedderDescription,
     texts: readonly string[],
-    { purpose, priority, share, tokensLeft, signal, onBegin }: EmbedOptions,
+    { purpose, priority, share, tokensLeft, hasTurn, signal, onBegin }: EmbedOptions,
   ): Promise<Float32Array> {
     invariant(priority === "ingest" || texts.length <= QUERY_TEXTS_MAX, `a query call had ${texts.length} texts`);
     const width = op === "embed" ? dimensions : 1;
-    const options = { priority, share, tokensLeft, rows: texts.length, width, signal, onBegin };
+    const options = { priority, share, tokensLeft, hasTurn, rows: texts.length, width, signal, onBegin };
     return this.call(options, (owner) =>
       texts.map((given, index) => {
         const text = prefixes[purpose] + given;
@@ -330,7 +331,7 @@ class LaneGroup implements Lanes {
     const { priority, share = "", tokensLeft = Number.POSITIVE_INFINITY, rows, width, signal, onBegin } = options;
     signal?.throwIfAborted();
     if (rows === 0) return new Float32Array();
-    this.admit(priority);
+    this.admit(options);
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
     const output = new Float32Array(rows * width).fill(Number.NaN);
     const progress = { unitsLeft: 0, isSettled: false };
@@ -367,14 +368,14 @@ class LaneGroup implements Lanes {
   }
 
   /** @throws Fault `model_unavailable` if no lane is up or starting, `overloaded` if the queue is full */
-  private admit(priority: Priority): void {
+  private admit({ priority, hasTurn = false }: CallOptions): void {
     if (this.isClosed || !this.lanes.some(isExpected))
       throw unavailable("The models are not available.", this.refusal());
     const isFull =
       priority === "query"
         ? this.queryCalls >= this.queryCallsMax
         : this.schedule.ingestTokens() >= this.ingestTokensMax;
-    if (!isFull) return;
+    if (!isFull || hasTurn) return;
     throw overloaded(priority);
   }
 

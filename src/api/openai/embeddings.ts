@@ -30,7 +30,8 @@ export function embeddingsOperation({ embeddings, projectModels }: EmbeddingsOpe
     faults: ["model_not_found", "model_unavailable"],
     conventions: "openai",
     explainRefusal: explainEmbeddingsRefusal,
-    run: async ({ principal, body, signal }) => {
+    run: async (call) => {
+      const { principal, body } = call;
       userOf(principal, body.user, "user");
       const models = projectModels.installed();
       const model = models.find(({ id }) => id === body.model);
@@ -52,7 +53,7 @@ export function embeddingsOperation({ embeddings, projectModels }: EmbeddingsOpe
           isTruncated: body.truncate ?? false,
         },
         (index) => (typeof input === "string" ? "input" : `input[${index}]`),
-        signal,
+        call,
       );
       const shown = body.encoding_format === "base64" ? base64Of : numbersOf;
       const data = vectors.map((vector, index) => ({ object: "embedding", index, embedding: shown(vector) }));

@@ -114,7 +114,8 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
       isIdempotent: true,
       conventions: "openai",
       explainRefusal: explainChatRefusal,
-      run: async ({ principal, body, commit, stream, signal }) => {
+      run: async (call) => {
+        const { principal, body, commit, stream } = call;
         const { question, history, ...asked } = chatRequestOf(principal, body);
         const head = {
           id: `chatcmpl-${crypto.randomUUID()}`,
@@ -122,7 +123,7 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
           model: body.model,
         };
         const style = styleOf(body, asked);
-        const run = await answers.ask(principal, question, signal, history);
+        const run = await answers.ask(principal, question, call, history);
         let counted: Promise<Answer> | null = null;
         const count = (completion: Completion | null): Promise<Answer> => {
           counted ??= commit(async (tx) => {

@@ -1,11 +1,13 @@
-// Searches beyond the capacity of a server. Servers are simulated: the work of searches waits for lanes, which prefer
-// short work as the real ones do (src/adapters/inference/schedule.ts). Time is virtual, so that minutes of load take a
-// moment and do not depend on the machine.
+// A strict budget beyond the capacity of a server. Servers are simulated: the work of searches waits for lanes, which
+// prefer short work as the real ones do (src/adapters/inference/schedule.ts). Time is virtual, so that minutes of load
+// take a moment and do not depend on the machine.
 
 import { describe, expect, test } from "bun:test";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { MODE_NAMES, type ModeName } from "../../src/domain/ranking.ts";
-import { SearchAdmission } from "../../src/services/search-admission.ts";
+import { SearchBudget } from "../../src/services/search-budget.ts";
+import type { QueuedWork } from "../../src/services/search-queue.ts";
+import { NO_QUEUE } from "../support/asker.ts";
 import { seeded } from "../support/seeded.ts";
 
 const BUDGETS: Readonly<Record<ModeName, number>> = { fast: 100, hybrid: 150, balanced: 300, precise: 800 };
@@ -44,7 +46,7 @@ class Server {
   readonly #lanes: number;
   readonly #slowness: number;
   readonly #random = seeded(2_411);
-  readonly admission: SearchAdmission;
+  readonly budget: SearchBudget;
   readonly refused: ModeName[] = [];
   readonly #ended: Ended[] = [];
   readonly #first: Work[] = [];
@@ -57,9 +59,10 @@ class Server {
   constructor({ budgetFactor = 1, lanes = 2, slowness = 1 } = {}) {
     this.#lanes = lanes;
     this.#slowness = slowness;
-    this.admission = new SearchAdmission({
+    this.budget = new SearchBudget({
       budgetFactor,
-      countRefused: (mode) => this.refused.push(mode),
+      queue: NO_QUEUE,
+      onRefused: (mode) => this.refused.push(mode),
       now: () => this.#now,
     });
   }
@@ -109,7 +112,7 @@ class Server {
     let retryAfterSeconds: number | undefined;
     let tookMs: number | null = null;
     try {
-      await this.admission.run(search, () => this.#search(search.mode));
+      await this.budget.run(workOf(search), () => this.#search(search.mode));
       tookMs = this.#now - sentAt;
     } catch (error) {
       expect(error).toMatchObject({ code: "overloaded" });
@@ -190,14 +193,12 @@ describe("beyond capacity", () => {
     }
   });
 
-  test("the budgets can be raised, and switched off", async () => {
+  test("the budgets can be raised", async () => {
     const searches = load(capacityOf("fast") * 2, 20, ["fast"]);
     const raised = new Server({ budgetFactor: 3 });
     await raised.answer(searches);
     const times = p95(answered(await raised.answer(searches)));
     expect([times > BUDGETS.fast, times <= 3 * BUDGETS.fast]).toEqual([true, true]);
-    const off = new Server({ budgetFactor: Number.POSITIVE_INFINITY });
-    expect(answered(await off.answer(searches)).length).toBe(searches.length);
   });
 });
 
@@ -244,13 +245,12 @@ describe("a slow machine", () => {
 });
 
 describe("measurements", () => {
-  test("do not count failed searches, which end sooner, and forget them", async () => {
+  test("do not count failed searches, which end sooner", async () => {
     const server = new Server();
     const failing = () => Promise.reject(new Error("no model"));
     for (let at = 0; at < 200; at++) {
-      await expect(server.admission.run({ mode: "fast", projectId: ONE }, failing)).rejects.toThrow("no model");
+      await expect(server.budget.run(workOf({ mode: "fast", projectId: ONE }), failing)).rejects.toThrow("no model");
     }
-    expect(server.admission.searches).toBe(0);
     await server.answer(load(capacityOf("fast") * 2, 10, ["fast"]));
     const ended = await server.answer(load(capacityOf("fast") * 2, 30, ["fast"]));
     expect(p95(answered(ended))).toBeLessThanOrEqual(BUDGETS.fast);
@@ -258,22 +258,25 @@ describe("measurements", () => {
 
   test("a search that waits for a cold disk does not make the server refuse the next ones", async () => {
     let now = 0;
-    const admission = new SearchAdmission({ budgetFactor: 1, now: () => now });
-    const search = { mode: "fast", projectId: ONE } as const;
-    await admission.run(search, async () => {
+    const budget = new SearchBudget({ budgetFactor: 1, queue: NO_QUEUE, now: () => now });
+    const search = workOf({ mode: "fast", projectId: ONE });
+    await budget.run(search, async () => {
       now += 30_000;
     });
     const ends: (() => void)[] = [];
     const running = Array.from({ length: 16 }, () =>
-      admission.run(search, () => new Promise<void>((end) => ends.push(end))),
+      budget.run(search, () => new Promise<void>((end) => ends.push(end))),
     );
-    expect([admission.searches, ends.length]).toEqual([16, 16]);
+    expect(ends.length).toBe(16);
     for (const end of ends) end();
     await Promise.all(running);
-    expect(admission.searches).toBe(0);
   });
 });
 
 function atOnceAt(atMs: number): readonly Sent[] {
   return atOnce(4, "balanced").map((search) => ({ ...search, atMs }));
+}
+
+function workOf({ mode, projectId }: Pick<Sent, "mode" | "projectId">): QueuedWork {
+  return { projectId, task: mode, bytes: () => 0, signal: new AbortController().signal };
 }

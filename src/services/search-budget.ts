@@ -1,12 +1,13 @@
-// Decides whether the server begins a search or refuses it at once, so that searches beyond its capacity do not make
-// those slow that it can answer. docs/decisions/070-searches-beyond-capacity.md explains the rules.
+// A strict time budget for searches: those that would probably take longer than the budget of their mode are refused at
+// once, instead of waiting. Off by default. docs/decisions/070-searches-beyond-capacity.md explains the rules.
 //
-// The work of searches is counted in units: about the time of a search in mode fast. How long a search takes per unit
-// in progress is measured on the searches that end, so the same rules fit any machine and any load beside the searches.
+// The work of searches is counted in units. How long a search takes for each unit in progress is measured on the
+// searches that end, so the same rules fit any machine, whatever else it is doing.
 
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { MODE_NAMES, type ModeName } from "../domain/ranking.ts";
+import { type QueuedWork, type QueueLoad, type SearchQueue, UNITS } from "./search-queue.ts";
 
 /** Time in milliseconds within which 95 % of a mode's searches should end, while the server has more than it can do. */
 const LATENCY_BUDGETS_MS: Readonly<Record<ModeName, number>> = {
@@ -16,10 +17,7 @@ const LATENCY_BUDGETS_MS: Readonly<Record<ModeName, number>> = {
   precise: 800,
 };
 
-/** Work of a search, in whole and half units. Ratios of the times of single searches: docs/benchmarks.md. */
-const UNITS: Readonly<Record<ModeName, number>> = { fast: 1, hybrid: 1.5, balanced: 5, precise: 9 };
-
-/** So many searches are always let in, even on a machine on which one takes longer than its budget. */
+/** Number of searches in progress below which a search is never refused, however slow the machine is. */
 const ALWAYS_ADMITTED = 4;
 
 /**
@@ -29,9 +27,9 @@ const ALWAYS_ADMITTED = 4;
 const BURST_MS = 1_000;
 const BURST_REFILL = 0.1;
 
-/** Maximum number of searches in progress in a burst. Lanes refuse the 257th call. */
+/** Maximum number of searches in progress in a burst. */
 const BURST_SEARCHES = 128;
-/** So many times its budget a search may take if its project has less than its share of the work in progress. */
+/** Factor of the budget for a project that has less than its share of the work in progress. */
 const SHARE_BUDGETS = 2;
 
 /** Weight of a new measurement in the moving averages. */
@@ -48,18 +46,19 @@ const BUDGET_SHARE = 0.9;
 
 const RETRY_SECONDS_MAX = 30;
 
-/** What tells searches apart. */
-interface AskedSearch {
+interface Search {
   readonly mode: ModeName;
   readonly projectId: ProjectId;
 }
 
-/** How searches are let in. */
-export interface SearchAdmissionOptions {
-  /** Multiplies all budgets; Infinity refuses nothing. */
+/** Options of a budget. */
+export interface SearchBudgetOptions {
+  /** Multiplies the budgets of all modes. */
   readonly budgetFactor: number;
+  /** Runs the searches that are not refused. */
+  readonly queue: SearchQueue;
   /** Called for each search that is refused. */
-  readonly countRefused?: (mode: ModeName) => void;
+  readonly onRefused?: (mode: ModeName) => void;
   /** Time in milliseconds that never goes back. */
   readonly now?: () => number;
 }
@@ -74,9 +73,9 @@ interface ModeState {
   unitMsDeviation: number;
 }
 
-/** Lets searches in while they can end within their budgets. */
-export class SearchAdmission {
-  readonly #options: SearchAdmissionOptions;
+/** A queue that refuses searches that would exceed their budget. Other work passes. */
+export class SearchBudget implements SearchQueue {
+  readonly #options: SearchBudgetOptions;
   readonly #now: () => number;
   readonly #modes = modeStates();
   readonly #unitsOfProject = new Map<ProjectId, number>();
@@ -86,46 +85,57 @@ export class SearchAdmission {
   /** Whether the last search was beyond its budget. */
   #isBeyond = false;
 
-  constructor(options: SearchAdmissionOptions) {
+  constructor(options: SearchBudgetOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     this.#burstCheckedAt = this.#now();
   }
 
-  /** Number of searches in progress. */
-  get searches(): number {
-    return sumOf(this.#modes, ({ searches }) => searches);
+  load(): QueueLoad {
+    return this.#options.queue.load();
+  }
+
+  close(): void {
+    this.#options.queue.close();
   }
 
   /**
-   * Runs a search if it may begin. Failed and aborted searches are not measured.
-   * @throws Fault `overloaded` at once if it would probably take too long; and everything that `begin` throws
+   * As `SearchQueue.run`. The time of failed and aborted searches is not measured.
+   * @throws Fault `overloaded` at once if the search would probably take too long
    */
-  async run<Result>(search: AskedSearch, begin: () => Promise<Result>): Promise<Result> {
-    const mode = this.#modes[search.mode];
+  async run<Result>(work: QueuedWork, begin: (waitedMs: number) => Promise<Result>): Promise<Result> {
+    const { queue } = this.#options;
+    const name = MODE_NAMES.find((mode) => mode === work.task);
+    if (name === undefined) return queue.run(work, begin);
+    const search = { mode: name, projectId: work.projectId };
+    const mode = this.#modes[name];
     this.#admit(search);
     const startedAt = this.#now();
     this.#count(search, 1);
     const units = this.#unitsFor(mode);
     try {
-      const result = await begin();
+      const result = await queue.run(work, begin);
       measure(mode, (this.#now() - startedAt) / units);
       return result;
     } finally {
       this.#count(search, -1);
-      this.#countBurst(this.#isBeyond && this.searches >= ALWAYS_ADMITTED);
+      this.#countBurst(this.#isBeyond && this.#searches >= ALWAYS_ADMITTED);
     }
   }
 
-  #admit({ mode, projectId }: AskedSearch): void {
+  get #searches(): number {
+    return sumOf(this.#modes, ({ searches }) => searches);
+  }
+
+  #admit({ mode, projectId }: Search): void {
     const budgetMs = LATENCY_BUDGETS_MS[mode] * this.#options.budgetFactor * BUDGET_SHARE;
     const predictedMs = this.#predict(this.#modes[mode]);
-    const isBeyond = this.searches >= ALWAYS_ADMITTED && predictedMs > budgetMs;
+    const isBeyond = this.#searches >= ALWAYS_ADMITTED && predictedMs > budgetMs;
     this.#countBurst(isBeyond);
     if (!isBeyond) return;
-    if (!this.#isBurstUsedUp && this.searches < BURST_SEARCHES) return;
+    if (!this.#isBurstUsedUp && this.#searches < BURST_SEARCHES) return;
     if (this.#hasLessThanItsShare(projectId) && predictedMs <= budgetMs * SHARE_BUDGETS) return;
-    this.#options.countRefused?.(mode);
+    this.#options.onRefused?.(mode);
     throw new Fault("overloaded", "The server has more searches than it can answer in time. Try again later.", {
       retryAfterSeconds: Math.min(RETRY_SECONDS_MAX, Math.max(1, Math.ceil((predictedMs - budgetMs) / 1_000))),
     });
@@ -162,7 +172,7 @@ export class SearchAdmission {
     this.#isBeyond = isBeyond;
   }
 
-  #count({ mode, projectId }: AskedSearch, change: 1 | -1): void {
+  #count({ mode, projectId }: Search, change: 1 | -1): void {
     const state = this.#modes[mode];
     state.searches += change;
     const units = (this.#unitsOfProject.get(projectId) ?? 0) + change * state.units;
