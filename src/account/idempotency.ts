@@ -9,11 +9,10 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Flight, Flights } from "../ports/coordination.ts";
 import { type IdempotencySlot, type IdempotencyStore, userSubject } from "../ports/idempotency-store.ts";
-import type { Transaction, Transactions } from "../ports/transactions.ts";
+import type { Transaction } from "../ports/transactions.ts";
 
 /** The result of a request that made a change, as it is stored under the Idempotency-Key. */
 export interface Outcome {
-  /** HTTP status. An outcome with a status of 400 or more is not stored. */
   readonly status: number;
   /**
    * The JSON from which a repetition is answered. It lacks one-time secrets and the data that the repeated request
@@ -30,36 +29,31 @@ export interface Outcome {
 /** What to do with a request: replay the stored answer, or run the request. */
 export type Begun =
   | { readonly kind: "replay"; readonly status: number; readonly body: string }
-  | {
-      readonly kind: "run";
-      /**
-       * Makes the request's change and stores its answer in one transaction: after a crash either both exist or neither
-       * does. If `work` throws, or its outcome is not a success, no answer is stored and a repetition runs again. Call
-       * it once, before `end`.
-       */
-      commit<O extends Outcome>(work: (transaction: Transaction) => Eventually<O>): Promise<O>;
-      /**
-       * Ends the request. From now on, the next request with the same key runs or is replayed. Must be called; a second
-       * call does nothing.
-       */
-      end(): Eventually<void>;
-    };
+  | ({ readonly kind: "run" } & Once);
+
+/** A request that runs under its Idempotency-Key. */
+export interface Once {
+  /**
+   * Stores the answer in the transaction of the request's change: after a crash either both exist or neither does. If
+   * the transaction is undone, a repetition runs again. Call it once, before `end`.
+   */
+  remember(transaction: Transaction, outcome: Outcome): Promise<void>;
+  /**
+   * Ends the request. From now on, the next request with the same key runs or is replayed. Must be called; a second
+   * call does nothing.
+   */
+  end(): Eventually<void>;
+}
 
 /** Requests under an Idempotency-Key. */
 export class Idempotency {
   readonly #store: Pick<IdempotencyStore, "recall">;
-  readonly #transactions: Transactions;
   readonly #flights: Flights;
 
-  /** `flights` has the requests in progress; by default, those of this process. */
-  constructor(parts: {
-    readonly store: Pick<IdempotencyStore, "recall">;
-    readonly transactions: Transactions;
-    readonly flights?: Flights;
-  }) {
-    this.#store = parts.store;
-    this.#transactions = parts.transactions;
-    this.#flights = parts.flights ?? new InFlight();
+  /** @param flights the requests in progress; by default, those of this process */
+  constructor(store: Pick<IdempotencyStore, "recall">, flights: Flights = new InFlight()) {
+    this.#store = store;
+    this.#flights = flights;
   }
 
   /**
@@ -75,7 +69,7 @@ export class Idempotency {
     let begun: Begun | null = null;
     try {
       begun = await this.#replay(slot, fingerprint);
-      if (begun === null && flight !== null) begun = this.#run(slot, fingerprint, flight);
+      if (begun === null && flight !== null) begun = runOnce(slot, fingerprint, flight);
       if (begun !== null) return begun;
       throw conflict("belongs to a request that is still running; repeat the request when that one has ended");
     } finally {
@@ -95,35 +89,22 @@ export class Idempotency {
     if (body !== null) return { kind: "replay", status, body };
     throw conflict("created something that was deleted since; use a new key to create it again");
   }
-
-  #run(slot: IdempotencySlot, fingerprint: Uint8Array, flight: Flight): Begun {
-    let isRunning = true;
-    return {
-      kind: "run",
-      commit: (work) => {
-        invariant(isRunning, `a request to ${slot.route} called commit after its end`);
-        return this.#transactions.run(async (transaction) => {
-          const outcome = await work(transaction);
-          if (outcome.status < 400) await remember(transaction, slot, fingerprint, outcome);
-          return outcome;
-        });
-      },
-      end: () => {
-        isRunning = false;
-        return flight.end();
-      },
-    };
-  }
 }
 
-async function remember(
-  { idempotency }: Transaction,
-  slot: IdempotencySlot,
-  fingerprint: Uint8Array,
-  { status, remembered, subjects = [] }: Outcome,
-): Promise<void> {
-  const all = new Set([...subjectsOf(remembered), ...subjects]);
-  await idempotency.remember(slot, { fingerprint, status, body: JSON.stringify(remembered) }, [...all]);
+function runOnce(slot: IdempotencySlot, fingerprint: Uint8Array, flight: Flight): Begun {
+  let isRunning = true;
+  return {
+    kind: "run",
+    remember: async ({ idempotency }, { status, remembered, subjects = [] }) => {
+      invariant(isRunning, `a request to ${slot.route} is remembered after its end`);
+      const all = new Set([...subjectsOf(remembered), ...subjects]);
+      await idempotency.remember(slot, { fingerprint, status, body: JSON.stringify(remembered) }, [...all]);
+    },
+    end: () => {
+      isRunning = false;
+      return flight.end();
+    },
+  };
 }
 
 /** The slots of the requests that are running in this process. */

@@ -55,30 +55,52 @@ export function citedFirst(
   ];
 }
 
-/**
- * Collects the events of a complete answer.
- * @throws the errors that `events` throws, and an Error if the events are not in the order that `AnswerEvent` defines
- */
-export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
-  let answer = "";
-  let sources: readonly CitedPassage[] | null = null;
-  let usage: Extract<AnswerEvent, { type: "usage" }> | null = null;
-  for await (const event of events) {
-    invariant(usage === null, "usage is the last event of an answer");
+/** The text, sources and usage of an answer so far. */
+export class AnswerSoFar {
+  text = "";
+  #cited: readonly RankedPassage[] = [];
+  #sources: readonly CitedPassage[] | null = null;
+  #usage: Omit<Extract<AnswerEvent, { type: "usage" }>, "type"> | null = null;
+
+  /** @throws Error if the events are not in the order that `AnswerEvent` defines */
+  add(event: AnswerEvent): void {
+    invariant(this.#usage === null, "usage is the last event of an answer");
     switch (event.type) {
       case "text":
-        invariant(sources === null, "the text of an answer ends before its sources");
-        answer += event.content;
+        invariant(this.#sources === null, "the text of an answer ends before its sources");
+        this.text += event.content;
+        this.#cited = [...this.#cited, ...(event.cites ?? [])];
         break;
       case "sources":
-        invariant(sources === null, "an answer gives its sources once");
-        sources = event.sources;
+        invariant(this.#sources === null, "an answer gives its sources once");
+        this.#sources = event.sources;
         break;
-      case "usage":
-        usage = event;
+      case "usage": {
+        const { type: _type, ...usage } = event;
+        this.#usage = usage;
+      }
     }
   }
-  invariant(sources !== null && usage !== null, "an answer ends with its sources and its usage");
-  const { type: _type, ...used } = usage;
-  return { answer, sources, ...used };
+
+  /** The complete answer. @throws Error if it is not complete */
+  whole(): Answer {
+    const [sources, usage] = [this.#sources, this.#usage];
+    invariant(sources !== null && usage !== null, "an answer ends with its sources and its usage");
+    return { answer: this.text, sources, ...usage };
+  }
+
+  /**
+   * The sources of the answer. If the answer was interrupted before it listed them, its sources are the passages cited
+   * so far, followed by the other passages of its context.
+   */
+  sourcesAmong(context: readonly RankedPassage[], maxSources: number): readonly CitedPassage[] {
+    return this.#sources ?? citedFirst(this.#cited, context, maxSources);
+  }
+}
+
+/** Collects the events of a complete answer. @throws the errors that `events` throws, and those of `AnswerSoFar` */
+export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
+  const answer = new AnswerSoFar();
+  for await (const event of events) answer.add(event);
+  return answer.whole();
 }

@@ -10,17 +10,17 @@ import type { DiskSpace } from "../ports/disk-space.ts";
 import type { JsonBodies } from "../ports/json-bodies.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import { conventionsByPath } from "./conventions.ts";
-import { type Admission, Gate, type GateParts, type SocketAddress } from "./gate.ts";
+import { type Admission, Gate, type GateDependencies, type SocketAddress } from "./gate.ts";
 import type { RequestMetrics } from "./metrics.ts";
 import type { Answer, Operation } from "./operation.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { type ProtocolEndpoint, ProtocolRunner } from "./protocol-endpoint.ts";
-import { headOf, Responses, type ResponsesParts } from "./responses.ts";
+import { headOf, type ResponseDependencies, Responses } from "./responses.ts";
 import { COMPATIBLE_PREFIX, hiddenRoutes, type PathParameters, type Route, unroutedFault } from "./routes.ts";
 import type { Uploads } from "./upload.ts";
 
-/** What the application needs. */
-export interface AppParts extends GateParts, ResponsesParts {
+/** What the application calls. */
+export interface AppDependencies extends GateDependencies, ResponseDependencies {
   readonly operations: readonly Operation[];
   /** Functions that answer GET on the paths outside of /v1, by path. These pages need no key. */
   readonly pages: Readonly<Record<string, () => Answer | Promise<Answer>>>;
@@ -56,11 +56,11 @@ const UNROUTED = "unrouted";
 const PAGE = "page";
 
 /** Builds the application. */
-export function createApp(parts: AppParts): App {
-  const gate = new Gate(parts);
-  const responses = new Responses(parts, conventionsByPath(parts.operations));
-  const router = createRouter(parts, gate, responses, (request, socketAddress) => answer(request, socketAddress));
-  const endpoints = new Map(parts.endpoints.map((endpoint) => [endpoint.path, endpoint]));
+export function createApp(uses: AppDependencies): App {
+  const gate = new Gate(uses);
+  const responses = new Responses(uses, conventionsByPath(uses.operations));
+  const router = createRouter(uses, gate, responses, (request, socketAddress) => answer(request, socketAddress));
+  const endpoints = new Map(uses.endpoints.map((endpoint) => [endpoint.path, endpoint]));
   return answer;
 
   function answer(request: Request, socketAddress: SocketAddress = () => ""): Eventually<Response> {
@@ -70,13 +70,13 @@ export function createApp(parts: AppParts): App {
     const response = orElse<Response>(
       () => {
         if (admission.path === "") throw new Fault("invalid_request", "The Host header is malformed or given twice.");
-        if (parts.refusal !== undefined && parts.pages[admission.path] === undefined) throw parts.refusal;
+        if (uses.refusal !== undefined && uses.pages[admission.path] === undefined) throw uses.refusal;
         return andThen(intercept(request, admission), (intercepted) => intercepted ?? router.fetch(request));
       },
       (error) => responses.ofFailure(request, admission, error),
     );
     return andThen(response, (answered) => {
-      observe(parts.metrics, admission, answered.status, startedAt);
+      observe(uses.metrics, admission, answered.status, startedAt);
       return request.method === "HEAD" ? headOf(answered) : answered;
     });
   }
@@ -87,9 +87,9 @@ export function createApp(parts: AppParts): App {
    */
   function intercept(request: Request, admission: Admission): Eventually<Response | null> {
     const isVersioned = admission.path === "/v1" || admission.path.startsWith("/v1/");
-    if (parts.cors.isPreflight(request)) {
+    if (uses.cors.isPreflight(request)) {
       return andThen(isVersioned ? gate.showFailures(admission, request) : undefined, () =>
-        responses.of(request, admission, { status: 204, body: null }, { ...parts.cors.preflight(request) }),
+        responses.of(request, admission, { status: 204, body: null }, { ...uses.cors.preflight(request) }),
       );
     }
     const needsKey = isVersioned || admission.path.startsWith(COMPATIBLE_PREFIX);
@@ -109,18 +109,18 @@ function observe(metrics: RequestMetrics, admission: Admission, status: number, 
   else void admission.ended.then(count);
 }
 
-function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: App) {
+function createRouter(uses: AppDependencies, gate: Gate, responses: Responses, app: App) {
   const router = new Elysia({
     normalize: false,
     strictPath: true,
     handler: { standardHostname: false }, // its shortcut misreads the path after host names of one to three letters
   });
-  const runner = new OperationRunner({ ...parts, gate, responses });
+  const runner = new OperationRunner({ ...uses, gate, responses });
   const protocols = new ProtocolRunner({ gate, runner, responses }, app);
   const routes: readonly Route[] = [
-    ...Object.keys(parts.pages).map((path): Route => ({ method: "GET", path })),
-    ...parts.endpoints,
-    ...parts.operations,
+    ...Object.keys(uses.pages).map((path): Route => ({ method: "GET", path })),
+    ...uses.endpoints,
+    ...uses.operations,
   ];
 
   router.onError(({ request, error, code }) => {
@@ -137,7 +137,7 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: Ap
       andThen(admission.pending?.ended, () => {
         const { principal } = admission;
         if (principal === null) return undefined;
-        return gate.count(admission, principal, parts.buckets.bucketOf(request.method, null));
+        return gate.count(admission, principal, uses.buckets.bucketOf(request.method, null));
       });
     // HEAD gets the error of GET, so that both answers have the same length.
     const method = request.method === "HEAD" ? "GET" : request.method;
@@ -152,7 +152,7 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: Ap
     router.route(method, path, ({ request }: { request: Request }) => refuseUnrouted(request), { parse: "none" });
   }
 
-  for (const [path, page] of Object.entries(parts.pages)) {
+  for (const [path, page] of Object.entries(uses.pages)) {
     router.get(path, ({ request }) => {
       const admission = admissionOf(request);
       admission.countedAs = PAGE;
@@ -163,8 +163,8 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: Ap
     });
   }
 
-  for (const endpoint of parts.endpoints) {
-    const bucket = parts.buckets.bucketOf(endpoint.method, endpoint.path);
+  for (const endpoint of uses.endpoints) {
+    const bucket = uses.buckets.bucketOf(endpoint.method, endpoint.path);
     router.route(
       endpoint.method,
       endpoint.path,
@@ -179,8 +179,8 @@ function createRouter(parts: AppParts, gate: Gate, responses: Responses, app: Ap
     );
   }
 
-  for (const operation of parts.operations) {
-    const bucket = parts.buckets.bucketOf(operation.method, operation.path);
+  for (const operation of uses.operations) {
+    const bucket = uses.buckets.bucketOf(operation.method, operation.path);
     router.route(
       operation.method,
       operation.path,

@@ -1,15 +1,25 @@
 // The operations on /v1/chats.
 
+import type { Static } from "@sinclair/typebox";
 import type { Chat, Message } from "../domain/chat.ts";
-import { invariant } from "../domain/fault.ts";
 import type { ChatId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Viewer } from "../domain/scope.ts";
 import { userSubject } from "../ports/idempotency-store.ts";
-import type { ChatQuestion, ChatService, MessageEvent } from "../services/chats.ts";
+import type { ChatQuestion, ChatService } from "../services/chats.ts";
 import { checkNotBlank, checkTime } from "./drafts.ts";
 import { pathId } from "./ids.ts";
-import { type Answer, type Operation, operation } from "./operation.ts";
+import {
+  type Answer,
+  type Call,
+  changing,
+  EventBody,
+  NO_CONTENT,
+  type Operation,
+  reading,
+  type WrittenAnswer,
+  writing,
+} from "./operation.ts";
 import * as schema from "./schema/chats.ts";
 import { NoQuery } from "./schema/fields.ts";
 import { filterOf } from "./search.ts";
@@ -28,7 +38,7 @@ const MESSAGE_FAULTS = [
 /** The operations on /v1/chats. */
 export function chatOperations(chats: ChatService): readonly Operation[] {
   return [
-    operation({
+    changing({
       name: "createChat",
       group: "Chats",
       summary:
@@ -41,11 +51,11 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       isBodyOptional: true,
       answers: { 201: schema.Chat },
       isIdempotent: true,
-      run: async ({ principal, body, commit }) =>
-        commit(async (tx) => ({ status: 201, body: chatView(await chats.create(tx, principal, body)) })),
+      change: (tx, { principal, body }) => chats.create(tx, principal, body),
+      answer: (chat) => ({ status: 201, body: chatView(chat) }),
     }),
 
-    operation({
+    reading({
       name: "listChats",
       group: "Chats",
       summary: "List chats, newest first.",
@@ -55,13 +65,13 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       query: schema.ListChats,
       answers: { 200: schema.ChatList },
       faults: ["invalid_cursor"],
-      run: async ({ principal, query }) => {
+      read: async ({ principal, query }) => {
         const page = await chats.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, chatView) };
       },
     }),
 
-    operation({
+    reading({
       name: "getChatHistory",
       group: "Chats",
       summary: "Read a chat with all its messages, oldest first.",
@@ -71,13 +81,13 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       query: NoQuery,
       answers: { 200: schema.ChatHistory },
       faults: ["chat_not_found"],
-      run: async ({ principal, params }) => {
+      read: async ({ principal, params }) => {
         const { chat, messages } = await chats.history(principal, chatId(params.id));
         return { status: 200, body: { ...chatView(chat), messages: messages.map(messageView) } };
       },
     }),
 
-    operation({
+    changing({
       name: "updateChat",
       group: "Chats",
       summary: "Change the title of a chat.",
@@ -88,16 +98,12 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       body: schema.UpdateChat,
       answers: { 200: schema.Chat },
       faults: ["chat_not_found"],
-      run: async ({ principal, params, body, commit }) => {
-        const id = chatId(params.id);
-        return commit(async (tx) => ({
-          status: 200,
-          body: chatView(await chats.retitle(tx, principal, id, body.title)),
-        }));
-      },
+      prepare: ({ params }) => chatId(params.id),
+      change: (tx, { principal, body }, id) => chats.retitle(tx, principal, id, body.title),
+      answer: (chat) => ({ status: 200, body: chatView(chat) }),
     }),
 
-    operation({
+    changing({
       name: "deleteChat",
       group: "Chats",
       summary: "Delete a chat and its messages permanently.",
@@ -107,16 +113,12 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       query: NoQuery,
       answers: { 204: null },
       faults: ["chat_not_found"],
-      run: async ({ principal, params, commit }) => {
-        const id = chatId(params.id);
-        return commit(async (tx) => {
-          await chats.remove(tx, principal, id);
-          return { status: 204, body: null };
-        });
-      },
+      prepare: ({ params }) => chatId(params.id),
+      change: (tx, { principal }, id) => chats.remove(tx, principal, id),
+      answer: () => NO_CONTENT,
     }),
 
-    operation({
+    reading({
       name: "listMessages",
       group: "Chats",
       summary: "Read a chat's messages page by page, oldest first.",
@@ -126,14 +128,14 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       query: schema.ListMessages,
       answers: { 200: schema.MessageList },
       faults: ["chat_not_found", "invalid_cursor"],
-      run: async ({ principal, params, query }) => {
+      read: async ({ principal, params, query }) => {
         const listing = { limit: LIMITS.messagesPageDefault, ...query };
         const page = await chats.messages(principal, chatId(params.id), listing);
         return { status: 200, body: listView(page, messageView) };
       },
     }),
 
-    operation({
+    writing({
       name: "sendMessage",
       group: "Chats",
       summary: "Send a message to a chat and wait for the complete answer.",
@@ -145,23 +147,12 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       answers: { 200: schema.MessageResponse },
       faults: MESSAGE_FAULTS,
       isIdempotent: true,
-      run: async ({ principal, params, body, commit, signal, confirm }) => {
-        const chat = await chats.get(principal, chatId(params.id));
-        const events = await chats.send(principal, chat.id, questionOf(body), {
-          signal,
-          confirm,
-          commitAnswer: async (store, tokensUsed) => {
-            await commit(async (tx) => rememberedAnswer(chat, await store(tx), tokensUsed));
-          },
-        });
-        for await (const event of events) if (event.type === "message") return messageAnswer(event.message);
-        invariant(false, "an answer ends with its message");
-      },
+      write: (call) => writeMessage(chats, call),
       replay: async ({ body }, { principal, params }) =>
         messageAnswer((await storedMessage(chats, principal, params.id, body)).message),
     }),
 
-    operation({
+    writing({
       name: "streamMessage",
       group: "Chats",
       summary: "Send a message to a chat and receive the answer as a stream.",
@@ -174,34 +165,35 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       streams: "always",
       faults: MESSAGE_FAULTS,
       isIdempotent: true,
-      run: async ({ principal, params, body, commit, stream, signal, confirm }) => {
-        const chat = await chats.get(principal, chatId(params.id));
-        const events = await chats.send(principal, chat.id, questionOf(body), {
-          signal,
-          confirm,
-          commitAnswer: async (store, tokensUsed) => {
-            await commit(async (tx) => rememberedAnswer(chat, await store(tx), tokensUsed));
-          },
-        });
-        return stream(messageEvents(events), async () => {
-          await events.return(undefined);
-        });
+      write: (call) => writeMessage(chats, call),
+      replay: async ({ status, body }, { principal, params }) => {
+        const stored = await storedMessage(chats, principal, params.id, body);
+        return { status, body: new EventBody(replayedEvents(stored)) };
       },
-      // Sends the text of the stored answer as a single event.
-      replay: async ({ body }, { principal, params, stream }) =>
-        stream(replayedEvents(await storedMessage(chats, principal, params.id, body)), () => undefined),
     }),
   ];
 }
 
-function questionOf(body: {
-  readonly message: string;
-  readonly mode?: ChatQuestion["mode"] | null;
-  readonly maxSources?: number | null;
-  readonly filters?: unknown;
-  readonly instructions?: string | null;
-  readonly asOf?: string | null;
-}): ChatQuestion {
+async function writeMessage(
+  chats: ChatService,
+  call: Call<unknown, Static<typeof schema.SendMessage>>,
+): Promise<WrittenAnswer> {
+  const { principal, params, body } = call;
+  const chat = await chats.get(principal, chatId(params.id));
+  const run = await chats.send(principal, chat.id, questionOf(body), call);
+  let message: Message | null = null;
+  return {
+    events: textEvents(run.events),
+    store: async (tx) => {
+      message = await run.store(tx);
+      return rememberedAnswer(chat, message, run.tokensUsed());
+    },
+    lastEvents: () => (message === null ? [] : lastEvents({ message, tokensUsed: run.tokensUsed() })),
+    release: run.release,
+  };
+}
+
+function questionOf(body: Static<typeof schema.SendMessage>): ChatQuestion {
   checkNotBlank(body.message, "message", "write a message");
   return {
     text: body.message,
@@ -217,21 +209,19 @@ function messageAnswer(message: Message): Answer {
   return { status: 200, body: { message: messageView(message) } };
 }
 
-async function* messageEvents(events: AsyncIterable<MessageEvent>): AsyncGenerator<SseEvent> {
-  for await (const event of events) {
-    if (event.type === "text") {
-      yield { name: "text", data: { content: event.content } };
-    } else {
-      yield { name: "sources", data: event.message.sources.map((source) => source.shown) };
-      yield { name: "usage", data: { tokens_used: event.tokensUsed } };
-    }
-  }
+async function* textEvents(fragments: AsyncIterable<string>): AsyncGenerator<SseEvent> {
+  for await (const content of fragments) yield { name: "text", data: { content } };
 }
 
-async function* replayedEvents({ message, tokensUsed }: StoredMessage): AsyncGenerator<SseEvent> {
-  yield { name: "text", data: { content: message.content } };
+function* lastEvents({ message, tokensUsed }: StoredMessage): Generator<SseEvent> {
   yield { name: "sources", data: message.sources.map((source) => source.shown) };
   yield { name: "usage", data: { tokens_used: tokensUsed } };
+}
+
+/** The text of a stored answer as a single event, then the last events. */
+async function* replayedEvents(stored: StoredMessage): AsyncGenerator<SseEvent> {
+  yield { name: "text", data: { content: stored.message.content } };
+  yield* lastEvents(stored);
 }
 
 interface StoredMessage {

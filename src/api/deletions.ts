@@ -7,7 +7,7 @@ import type { DeletionId } from "../domain/ids.ts";
 import type { Json } from "../domain/memory.ts";
 import { type DeletionService, otherNumber } from "../services/deletions.ts";
 import { pathId } from "./ids.ts";
-import { type Operation, operation } from "./operation.ts";
+import { changing, type Operation, reading, Unchanged } from "./operation.ts";
 import * as schema from "./schema/deletions.ts";
 import { NoQuery } from "./schema/fields.ts";
 import { deletionView } from "./views.ts";
@@ -15,7 +15,7 @@ import { deletionView } from "./views.ts";
 /** The operations deleteMemories and getJob. */
 export function deletionOperations(deletions: DeletionService): readonly Operation[] {
   return [
-    operation({
+    changing({
       name: "deleteMemories",
       group: "Memories",
       summary:
@@ -27,21 +27,19 @@ export function deletionOperations(deletions: DeletionService): readonly Operati
       body: schema.DeleteMemories,
       answers: { 200: schema.MatchedMemories, 202: schema.Job },
       faults: ["invalid_filter", "invalid_state"],
-      run: async ({ principal, body, commit, signal }) => {
+      prepare: async ({ principal, body, signal }) => {
         const conditions = conditionsOf(body);
         const matched = await deletions.count(principal, conditions, signal);
-        if (body.dryRun === true) return { status: 200, body: { matched } };
+        if (body.dryRun === true) return new Unchanged({ status: 200, body: { matched } });
         const expected = body.matched ?? matched;
         if (expected !== matched) throw otherNumber(expected, matched);
-        const isExact = body.matched != null;
-        return commit(async (tx) => ({
-          status: 202,
-          body: deletionView(await deletions.begin(tx, principal, conditions, { matched, isExact })),
-        }));
+        return { conditions, matched, isExact: body.matched != null };
       },
+      change: (tx, { principal }, { conditions, ...expected }) => deletions.begin(tx, principal, conditions, expected),
+      answer: (deletion) => ({ status: 202, body: deletionView(deletion) }),
     }),
 
-    operation({
+    reading({
       name: "getJob",
       group: "Memories",
       summary: "Read the progress of a deletion. It can be read for 7 days after its end.",
@@ -51,7 +49,7 @@ export function deletionOperations(deletions: DeletionService): readonly Operati
       query: NoQuery,
       answers: { 200: schema.Job },
       faults: ["job_not_found"],
-      run: async ({ principal, params }) => {
+      read: async ({ principal, params }) => {
         const id = pathId<DeletionId>("job", params.id, "job_not_found");
         return { status: 200, body: deletionView(await deletions.get(principal, id)) };
       },

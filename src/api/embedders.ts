@@ -2,7 +2,7 @@
 
 import type { ProjectModelService } from "../services/project-models.ts";
 import { namedProjectId, projectPathId } from "./ids.ts";
-import { type Operation, operation } from "./operation.ts";
+import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
 import { embedderView, listView, projectEmbedderView } from "./views.ts";
@@ -10,7 +10,7 @@ import { embedderView, listView, projectEmbedderView } from "./views.ts";
 /** The operations on /v1/embedders, /v1/project/embedder and /v1/projects/:id/embedder. */
 export function embedderOperations(models: ProjectModelService): readonly Operation[] {
   return [
-    operation({
+    reading({
       name: "listEmbedders",
       group: "Projects",
       summary: "List the installed embedding models, the default of new projects first.",
@@ -20,10 +20,10 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       isForConfinedKeys: false,
       query: NoQuery,
       answers: { 200: schema.EmbedderList },
-      run: async () => ({ status: 200, body: listView({ items: models.installed(), cursor: null }, embedderView) }),
+      read: async () => ({ status: 200, body: listView({ items: models.installed(), cursor: null }, embedderView) }),
     }),
 
-    operation({
+    reading({
       name: "getProjectEmbedder",
       group: "Projects",
       summary: "Read which embedding model a project uses, and the progress of a change to another one.",
@@ -34,13 +34,13 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       query: schema.OfProject,
       answers: { 200: schema.ProjectEmbedder },
       faults: ["project_not_found"],
-      run: async ({ principal, query }) => {
+      read: async ({ principal, query }) => {
         const id = namedProjectId(query.projectId);
         return { status: 200, body: projectEmbedderView(await models.get(principal, id)) };
       },
     }),
 
-    operation({
+    changing({
       name: "changeProjectEmbedder",
       group: "Projects",
       summary:
@@ -53,17 +53,19 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       body: schema.ChangeEmbedder,
       answers: { 202: schema.ProjectEmbedder },
       faults: ["project_not_found"],
-      run: async ({ principal, params, body, commit }) => {
-        const id = projectPathId(params.id);
-        await commit(async (tx) => {
-          await models.change(tx, id, body.model);
-          return { status: 202, body: null };
-        });
-        return { status: 202, body: projectEmbedderView(await models.get(principal, id)) };
+      prepare: ({ params }) => projectPathId(params.id),
+      change: async (tx, { body }, id) => {
+        await models.change(tx, id, body.model);
+        return id;
       },
+      answer: () => ({ status: 202, body: null }),
+      finish: async ({ status }, id, { principal }) => ({
+        status,
+        body: projectEmbedderView(await models.get(principal, id)),
+      }),
     }),
 
-    operation({
+    changing({
       name: "cancelProjectEmbedder",
       group: "Projects",
       summary: "Cancel the change of a project's embedding model. The vectors built so far are deleted.",
@@ -74,16 +76,12 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       query: NoQuery,
       answers: { 204: null },
       faults: ["project_not_found", "invalid_state"],
-      run: async ({ params, commit }) => {
-        const id = projectPathId(params.id);
-        return commit(async (tx) => {
-          await models.cancel(tx, id);
-          return { status: 204, body: null };
-        });
-      },
+      prepare: ({ params }) => projectPathId(params.id),
+      change: (tx, _call, id) => models.cancel(tx, id),
+      answer: () => NO_CONTENT,
     }),
 
-    operation({
+    changing({
       name: "forgetPreviousEmbedder",
       group: "Projects",
       summary: "Delete the vectors that a project keeps of its previous embedding model for a rollback.",
@@ -94,13 +92,9 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       query: NoQuery,
       answers: { 204: null },
       faults: ["project_not_found", "invalid_state"],
-      run: async ({ params, commit }) => {
-        const id = projectPathId(params.id);
-        return commit(async (tx) => {
-          await models.forget(tx, id);
-          return { status: 204, body: null };
-        });
-      },
+      prepare: ({ params }) => projectPathId(params.id),
+      change: (tx, _call, id) => models.forget(tx, id),
+      answer: () => NO_CONTENT,
     }),
   ];
 }

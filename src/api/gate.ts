@@ -17,8 +17,8 @@ const UNKNOWN_WINDOW_SECONDS = 5;
 /** Maximum number of callers that are remembered. A caller takes less than 1 KB. */
 const RECENT_MAX = 1_000;
 
-/** What the gate needs. */
-export interface GateParts {
+/** What the gate calls. */
+export interface GateDependencies {
   readonly authenticate: (secret: string) => Eventually<Principal | null>;
   readonly newRequestId: () => string;
   readonly clock: Clock;
@@ -65,21 +65,21 @@ export interface PendingAuthentication {
 
 /** Authenticates requests and counts them against rate limits. */
 export class Gate {
-  readonly #parts: GateParts;
+  readonly #uses: GateDependencies;
   /** Callers by secret, as they were authenticated last. Filled only if authentication takes a round trip. */
   readonly #recent = new Map<string, Principal>();
   /** Origin of the last URL that was parsed completely. */
   #origin = "";
 
-  constructor(parts: GateParts) {
-    this.#parts = parts;
+  constructor(uses: GateDependencies) {
+    this.#uses = uses;
   }
 
   /** The caller's request id if it is safe to echo, otherwise a new one. */
   #requestIdOf(request: Request): string {
     const given = request.headers.get("x-request-id");
     const isSafe = given !== null && given.length <= LIMITS.requestIdCharacters && /^[A-Za-z0-9._:-]+$/.test(given);
-    return isSafe ? given : this.#parts.newRequestId();
+    return isSafe ? given : this.#uses.newRequestId();
   }
 
   /** Collects the facts about a new request. */
@@ -127,7 +127,7 @@ export class Gate {
 
   #authenticate(admission: Admission, request: Request, secret: string | undefined): Eventually<void> {
     return this.#withWindow(admission, AUTH_FAILURES_PER_MINUTE, () => {
-      const found = secret === undefined ? null : this.#parts.authenticate(secret);
+      const found = secret === undefined ? null : this.#uses.authenticate(secret);
       return andThen(found, (principal) => {
         admission.principal = principal;
         if (secret !== undefined && found instanceof Promise) this.#remember(secret, principal);
@@ -147,7 +147,7 @@ export class Gate {
   /** Runs `work`. If the store of keys or windows fails, the answer says that no request is admitted at the moment. */
   #withWindow(admission: Admission, limit: number, work: () => Eventually<void>): Eventually<void> {
     return orElse(work, (error) => {
-      const resetAtSeconds = Math.ceil(this.#parts.clock.now() / 1000) + UNKNOWN_WINDOW_SECONDS;
+      const resetAtSeconds = Math.ceil(this.#uses.clock.now() / 1000) + UNKNOWN_WINDOW_SECONDS;
       const retryAfterSeconds = UNKNOWN_WINDOW_SECONDS;
       admission.window ??= { isAdmitted: false, limit, remaining: 0, resetAtSeconds, retryAfterSeconds };
       throw error;
@@ -156,7 +156,7 @@ export class Gate {
 
   #refuse(admission: Admission, request: Request): Eventually<never> {
     const key = this.#failureKeyOf(admission, request);
-    return andThen(this.#parts.failures.admit(key, AUTH_FAILURES_PER_MINUTE), (window) => {
+    return andThen(this.#uses.failures.admit(key, AUTH_FAILURES_PER_MINUTE), (window) => {
       admission.window = window;
       if (!window.isAdmitted) {
         throw tooMany("Too many requests without a valid API key came from this address", window);
@@ -177,7 +177,7 @@ export class Gate {
    */
   async confirm(request: Request, admission: Pick<Admission, "path">): Promise<Principal> {
     const secret = secretOf(request, admission);
-    const principal = secret === undefined ? null : await this.#parts.authenticate(secret);
+    const principal = secret === undefined ? null : await this.#uses.authenticate(secret);
     if (principal === null) throw new Fault("invalid_api_key", "This API key was revoked during the request.");
     return principal;
   }
@@ -185,7 +185,7 @@ export class Gate {
   /** Sets the rate-limit headers of an answer that needs no key, from the failure window of the client's address. */
   showFailures(admission: Admission, request: Request): Eventually<void> {
     const key = this.#failureKeyOf(admission, request);
-    return andThen(this.#parts.failures.peek(key, AUTH_FAILURES_PER_MINUTE), (window) => {
+    return andThen(this.#uses.failures.peek(key, AUTH_FAILURES_PER_MINUTE), (window) => {
       admission.window = window;
     });
   }
@@ -197,7 +197,7 @@ export class Gate {
   count(admission: Admission, principal: Principal, bucket: Bucket): Eventually<void> {
     const key = `${principal.keyId} ${bucket.name}`;
     return this.#withWindow(admission, bucket.limit, () =>
-      andThen(this.#parts.callers.admit(key, bucket.limit), (window) => {
+      andThen(this.#uses.callers.admit(key, bucket.limit), (window) => {
         admission.window = window;
         if (window.isAdmitted) return;
         throw tooMany(`${bucket.name} allows ${window.limit} requests per minute and key`, window);
@@ -220,7 +220,7 @@ export class Gate {
 
   #failureKeyOf({ socketAddress }: Admission, request: Request): string {
     const forwarded = request.headers.get("x-forwarded-for");
-    return failureKey(clientAddress(socketAddress(), forwarded, this.#parts.trustedProxies));
+    return failureKey(clientAddress(socketAddress(), forwarded, this.#uses.trustedProxies));
   }
 }
 

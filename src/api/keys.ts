@@ -7,7 +7,7 @@ import type { Clock } from "../kit/clock.ts";
 import type { KeyService } from "../services/keys.ts";
 import { checkFuture, refuseEmptyChange } from "./drafts.ts";
 import { namedProjectId, pathId } from "./ids.ts";
-import { type Answer, type Operation, operation } from "./operation.ts";
+import { type Answer, changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
 import { keyView, listView } from "./views.ts";
@@ -15,7 +15,7 @@ import { keyView, listView } from "./views.ts";
 /** The operations on /v1/keys. */
 export function keyOperations(keys: KeyService, clock: Clock): readonly Operation[] {
   return [
-    operation({
+    changing({
       name: "createKey",
       group: "Keys",
       summary: "Create a key. Its secret is shown only once; the server stores a hash.",
@@ -28,20 +28,17 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       answers: { 201: schema.KeyWithSecret },
       faults: ["project_not_found"],
       isIdempotent: true,
-      run: async ({ principal, body, commit }) => {
-        const draft = {
-          name: body.name,
-          scopes: body.scopes,
-          userId: body.userId ?? null,
-          expiresAt: body.expires_at ? checkFuture(body.expires_at, clock.now(), "expires_at") : null,
-        };
-        return commit(async (tx) =>
-          issuedAnswer(201, await keys.create(tx, principal, namedProjectId(body.projectId), draft)),
-        );
-      },
+      prepare: ({ body }) => ({
+        name: body.name,
+        scopes: body.scopes,
+        userId: body.userId ?? null,
+        expiresAt: body.expires_at ? checkFuture(body.expires_at, clock.now(), "expires_at") : null,
+      }),
+      change: (tx, { principal, body }, draft) => keys.create(tx, principal, namedProjectId(body.projectId), draft),
+      answer: (issued) => issuedAnswer(201, issued),
     }),
 
-    operation({
+    reading({
       name: "listKeys",
       group: "Keys",
       summary: "List keys without their secrets, newest first.",
@@ -52,14 +49,14 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       query: schema.ListKeys,
       answers: { 200: schema.KeyList },
       faults: ["invalid_cursor", "project_not_found"],
-      run: async ({ principal, query }) => {
+      read: async ({ principal, query }) => {
         const { projectId: named, ...rest } = query;
         const page = await keys.list(principal, namedProjectId(named), { limit: LIMITS.pageItemsDefault, ...rest });
         return { status: 200, body: listView(page, keyView) };
       },
     }),
 
-    operation({
+    changing({
       name: "updateKey",
       group: "Keys",
       summary: "Change a key's name, scopes or expiry.",
@@ -71,7 +68,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       body: schema.UpdateKey,
       answers: { 200: schema.Key },
       faults: ["key_not_found", "project_not_found"],
-      run: async ({ principal, params, query, body, commit }) => {
+      prepare: ({ params, body }) => {
         const id = keyId(params.id);
         const { name, scopes, expires_at } = body;
         refuseEmptyChange(body);
@@ -82,14 +79,14 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
             expiresAt: expires_at === null ? null : checkFuture(expires_at, clock.now(), "expires_at"),
           }),
         };
-        return commit(async (tx) => {
-          const key = await keys.change(tx, principal, namedProjectId(query.projectId), id, change);
-          return { status: 200, body: keyView(key) };
-        });
+        return { id, change };
       },
+      change: (tx, { principal, query }, { id, change }) =>
+        keys.change(tx, principal, namedProjectId(query.projectId), id, change),
+      answer: (key) => ({ status: 200, body: keyView(key) }),
     }),
 
-    operation({
+    changing({
       name: "rotateKey",
       group: "Keys",
       summary: "Give a key a new secret. The old one stays valid for `grace_seconds`.",
@@ -102,16 +99,13 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       isBodyOptional: true,
       answers: { 200: schema.KeyWithSecret },
       faults: ["key_not_found", "project_not_found"],
-      run: async ({ principal, params, query, body, commit }) => {
-        const id = keyId(params.id);
-        const graceMs = (body.grace_seconds ?? 0) * 1000;
-        return commit(async (tx) =>
-          issuedAnswer(200, await keys.rotate(tx, principal, namedProjectId(query.projectId), id, graceMs)),
-        );
-      },
+      prepare: ({ params }) => keyId(params.id),
+      change: (tx, { principal, query, body }, id) =>
+        keys.rotate(tx, principal, namedProjectId(query.projectId), id, (body.grace_seconds ?? 0) * 1000),
+      answer: (issued) => issuedAnswer(200, issued),
     }),
 
-    operation({
+    changing({
       name: "deleteKey",
       group: "Keys",
       summary: "Revoke a key at once.",
@@ -122,13 +116,9 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       query: schema.OfProject,
       answers: { 204: null },
       faults: ["key_not_found", "project_not_found"],
-      run: async ({ principal, params, query, commit }) => {
-        const id = keyId(params.id);
-        return commit(async (tx) => {
-          await keys.remove(tx, principal, namedProjectId(query.projectId), id);
-          return { status: 204, body: null };
-        });
-      },
+      prepare: ({ params }) => keyId(params.id),
+      change: (tx, { principal, query }, id) => keys.remove(tx, principal, namedProjectId(query.projectId), id),
+      answer: () => NO_CONTENT,
     }),
   ];
 }

@@ -9,31 +9,33 @@ import type { Clock } from "../kit/clock.ts";
 import { andThen } from "../kit/eventually.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { Accepted } from "../ports/memory-store.ts";
-import { type Changed, isToProcess, type MemoryService } from "../services/memories.ts";
+import type { Intake } from "../services/intake.ts";
+import { isToProcess, type MemoryService } from "../services/memories.ts";
 import { check } from "./check.ts";
 import { changeOf, draftOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
 import { pathId } from "./ids.ts";
 import { MemoryJsonCache } from "./memory-json.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Answer, changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
 import { listView, memoryView } from "./views.ts";
 
 /** What the operations on memories need. */
-export interface MemoryOperationsParts {
+export interface MemoryDependencies {
   readonly memories: MemoryService;
+  readonly intake: Intake;
   readonly progressOf: (memory: Memory) => Progress;
   readonly clock: Clock;
 }
 
 /** The operations on /v1/memories, except search, query, graph and upload. */
-export function memoryOperations({ memories, progressOf, clock }: MemoryOperationsParts): readonly Operation[] {
+export function memoryOperations({ memories, intake, progressOf, clock }: MemoryDependencies): readonly Operation[] {
   const json = new MemoryJsonCache(progressOf);
   const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
 
   return [
-    operation({
+    changing({
       name: "createMemory",
       group: "Memories",
       summary: "Store a text. An existing `externalId` updates its memory: 202 if the text has changed, otherwise 200.",
@@ -46,15 +48,11 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       answers: { 200: schema.Memory, 202: schema.Memory },
       faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
-      run: async ({ principal, body, longTexts, commit }) => {
-        const draft = draftOf(body, clock.now());
-        return memories.withLongTexts(longTexts, (inFile) =>
-          commit(async (tx) => {
-            const accepted = only(await memories.create(tx, principal, [inFile(draft)]));
-            const shown = view(accepted.memory, draft.content);
-            return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
-          }),
-        );
+      prepare: ({ body, longTexts }) => intake.texts([draftOf(body, clock.now())], longTexts),
+      change: async (tx, { principal }, { kept }) => only(await memories.create(tx, principal, kept)),
+      answer: (accepted, { body: { content } }) => {
+        const shown = view(accepted.memory, content);
+        return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
       },
       // The text is not stored twice: a repeated request contains it.
       replay: ({ status, body }, { body: asked }) => ({
@@ -63,7 +61,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       }),
     }),
 
-    operation({
+    changing({
       name: "batchCreate",
       group: "Memories",
       summary: `Store up to ${LIMITS.memoriesPerBatch} texts. Each is accepted or refused on its own.`,
@@ -76,7 +74,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       answers: { 202: schema.BatchResult },
       faults: ["batch_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
-      run: async ({ principal, body, longTexts, commit }) => {
+      prepare: ({ body, longTexts }) => {
         if (body.memories.length > LIMITS.memoriesPerBatch) {
           throw new Fault(
             "batch_too_large",
@@ -85,34 +83,30 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
           );
         }
         const items = body.memories.map((item, index) => checkItem(item, index, clock.now()));
-        return memories.withLongTexts(longTexts, (inFile) =>
-          commit(async (tx) => {
-            const outcomes = await memories.create(
-              tx,
-              principal,
-              items.map((item) => (item instanceof Fault ? item : inFile(item))),
-              (index) => `memories[${index}].userId`,
-            );
-            const accepted = outcomes.filter((outcome) => !(outcome instanceof Fault)).length;
-            if (accepted === 0) throw noneAccepted(outcomes.filter((outcome) => outcome instanceof Fault));
-            const shown = (withContent: boolean) => ({
-              data: outcomes.map((outcome, index) => {
-                if (outcome instanceof Fault) return { index, error: errorView(outcome) };
-                const item = items[index];
-                const content = withContent && item !== undefined && !(item instanceof Fault) ? item.content : "";
-                return { index, outcome: outcome.outcome, memory: view(outcome.memory, content) };
-              }),
-              accepted,
-              failed: outcomes.length - accepted,
-            });
-            return { status: 202, body: shown(true), remembered: shown(false) };
-          }),
-        );
+        return intake.texts(items, longTexts);
+      },
+      change: async (tx, { principal }, { kept }) => {
+        const outcomes = await memories.create(tx, principal, kept, (index) => `memories[${index}].userId`);
+        const faults = outcomes.filter((outcome) => outcome instanceof Fault);
+        if (faults.length === outcomes.length) throw noneAccepted(faults);
+        return outcomes;
+      },
+      answer: (outcomes, { body }) => {
+        const remembered = {
+          data: outcomes.map((outcome, index) =>
+            outcome instanceof Fault
+              ? { index, error: errorView(outcome) }
+              : { index, outcome: outcome.outcome, memory: view(outcome.memory, "") },
+          ),
+          accepted: outcomes.filter((outcome) => !(outcome instanceof Fault)).length,
+          failed: outcomes.filter((outcome) => outcome instanceof Fault).length,
+        };
+        return { status: 202, body: withContents(remembered, body), remembered };
       },
       replay: ({ status, body }, { body: asked }) => ({ status, body: withContents(body, asked) }),
     }),
 
-    operation({
+    reading({
       name: "listMemories",
       group: "Memories",
       summary: "List memories, newest first.",
@@ -122,13 +116,13 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       query: schema.ListMemories,
       answers: { 200: schema.MemoryList },
       faults: ["invalid_cursor"],
-      run: async ({ principal, query }) => {
+      read: async ({ principal, query }) => {
         const page = await memories.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, (item) => memoryView(item, progressOf)) };
       },
     }),
 
-    operation({
+    reading({
       name: "getMemory",
       group: "Memories",
       summary: "Read one memory.",
@@ -138,7 +132,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       query: NoQuery,
       answers: { 200: schema.Memory },
       faults: ["memory_not_found"],
-      run: ({ principal, params }) => {
+      read: ({ principal, params }) => {
         const id = memoryId(params.id);
         return andThen(memories.get(principal, id), (found) => {
           if (found === null) throw absent(id);
@@ -147,7 +141,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       },
     }),
 
-    operation({
+    changing({
       name: "updateMemory",
       group: "Memories",
       summary:
@@ -166,26 +160,23 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
         "metadata_too_large",
         "storage_quota_exceeded",
       ],
-      run: async ({ principal, params, body, longTexts, commit }) => {
+      prepare: async ({ params, body, longTexts }) => {
         const id = memoryId(params.id);
-        const change = changeOf(body, clock.now());
-        let changed: Changed | null = null;
-        const { status } = await memories.withLongTexts(longTexts, (inFile) =>
-          commit(async (tx) => {
-            changed = await memories.change(tx, principal, id, inFile(change));
-            if (changed === null) throw absent(id);
-            return { status: changed.isProcessedAgain ? 202 : 200, body: null };
-          }),
-        );
-        invariant(changed, "what was committed was changed");
-        const { memory }: Changed = changed;
-        const content =
-          change.content ?? (await memories.withContents(principal.projectId, [memory]))[0]?.content ?? "";
+        return { id, ...(await intake.texts([changeOf(body, clock.now())], longTexts)) };
+      },
+      change: async (tx, { principal }, { id, kept: [change = {}] }) => {
+        const changed = await memories.change(tx, principal, id, change);
+        if (changed === null) throw absent(id);
+        return changed;
+      },
+      answer: ({ isProcessedAgain }) => ({ status: isProcessedAgain ? 202 : 200, body: null }),
+      finish: async ({ status }, { memory }, { principal, body }) => {
+        const content = body.content ?? (await memories.withContents(principal.projectId, [memory]))[0]?.content ?? "";
         return { status, body: view(memory, content) };
       },
     }),
 
-    operation({
+    changing({
       name: "retryMemory",
       group: "Memories",
       summary: "Process a failed memory again.",
@@ -196,21 +187,21 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       answers: { 202: schema.Memory },
       faults: ["memory_not_found", "invalid_state"],
       isIdempotent: true,
-      run: async ({ principal, params, commit }) => {
+      prepare: async ({ principal, params }) => {
         const id = memoryId(params.id);
-        const before = await memories.get(principal, id);
-        return commit(async (tx) => {
-          const memory = await memories.retry(tx, principal, id);
-          if (memory === null) throw absent(id);
-          const shown = view(memory, before?.content ?? "");
-          return { status: 202, body: shown, remembered: { ...shown, content: "" } };
-        });
+        return { id, content: (await memories.get(principal, id))?.content ?? "" };
       },
+      change: async (tx, { principal }, { id, content }) => {
+        const memory = await memories.retry(tx, principal, id);
+        if (memory === null) throw absent(id);
+        return view(memory, content);
+      },
+      answer: (shown) => ({ status: 202, body: shown, remembered: { ...shown, content: "" } }),
       replay: ({ status, body }, { principal, params }) =>
         withStoredContent(memories, principal, params.id, status, body),
     }),
 
-    operation({
+    changing({
       name: "deleteMemory",
       group: "Memories",
       summary:
@@ -221,18 +212,15 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       query: schema.DeleteMemory,
       answers: { 204: null },
       faults: ["memory_not_found"],
-      run: async ({ principal, params, query, commit }) => {
-        const id = memoryId(params.id);
-        const purges = query.purge ?? false;
-        let removed: Memory | null = null;
-        const answer = await commit(async (tx) => {
-          removed = await memories.remove(tx, principal, id, { purges });
-          if (removed === null) throw absent(id);
-          return { status: 204, body: null };
-        });
-        invariant(removed, "what was committed was removed");
-        const { key }: Memory = removed;
-        if (purges) await memories.purgeNow(principal.projectId, [key]);
+      prepare: ({ params }) => memoryId(params.id),
+      change: async (tx, { principal, query }, id) => {
+        const removed = await memories.remove(tx, principal, id, { purges: query.purge ?? false });
+        if (removed === null) throw absent(id);
+        return removed;
+      },
+      answer: () => NO_CONTENT,
+      finish: async (answer, { key }, { principal, query }) => {
+        if (query.purge === true) await memories.purgeNow(principal.projectId, [key]);
         return answer;
       },
     }),
@@ -283,7 +271,7 @@ export async function withStoredContent(
   id: string | undefined,
   status: number,
   body: unknown,
-): Promise<{ readonly status: number; readonly body: unknown }> {
+): Promise<Answer> {
   const found = await memories.get(principal, memoryId(id));
   return { status, body: { ...(body as object), content: found?.content ?? "" } };
 }

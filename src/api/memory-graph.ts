@@ -5,13 +5,13 @@ import { LIMITS } from "../domain/limits.ts";
 import type { GraphService } from "../services/graph.ts";
 import { pathId } from "./ids.ts";
 import { absent } from "./memories.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Operation, reading } from "./operation.ts";
 import * as schema from "./schema/memory-graph.ts";
 import { memoryGraphView } from "./views.ts";
 
 /** The operation GET /v1/memories/{id}/graph. */
 export function graphOperation({ graph }: { readonly graph: GraphService }): Operation {
-  return operation({
+  return reading({
     name: "getMemoryGraph",
     group: "Memories",
     summary: "Read the entities of a memory, their relations, and memories with the same entities.",
@@ -21,7 +21,7 @@ export function graphOperation({ graph }: { readonly graph: GraphService }): Ope
     query: schema.MemoryGraphQuery,
     answers: { 200: schema.MemoryGraph },
     faults: ["memory_not_found"],
-    run: async ({ principal, params, query }) => {
+    read: async ({ principal, params, query }) => {
       const id = pathId<MemoryId>("mem", params.id, "memory_not_found");
       const around = await graph.around(principal, id, query.limit ?? LIMITS.neighboursDefault);
       if (around === null) throw absent(id);

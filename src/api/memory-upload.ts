@@ -1,29 +1,26 @@
 // The operation that stores a file as a memory. upload.ts receives the form, and ingestion reads the file later.
 
 import { invariant } from "../domain/fault.ts";
-import type { Memory } from "../domain/memory.ts";
 import type { JsonBodies } from "../ports/json-bodies.ts";
+import type { FileOnDisk } from "../services/intake.ts";
 import { parseField } from "./body.ts";
 import { check } from "./check.ts";
 import { attributesOf } from "./drafts.ts";
-import type { MemoryOperationsParts } from "./memories.ts";
-import { type Operation, operation } from "./operation.ts";
+import type { MemoryDependencies } from "./memories.ts";
+import { changing, type Operation } from "./operation.ts";
 import { Body, JsonMap, NoQuery, Optional } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
-import { createFromFile, type FileOnDisk, replayOfFile } from "./stored-file.ts";
+import { fileSteps } from "./stored-file.ts";
 import type { Upload } from "./upload.ts";
-import { memoryView } from "./views.ts";
 
-/** What the operation needs. */
-export interface UploadOperationParts extends MemoryOperationsParts {
+/** What the operation calls. */
+export interface UploadDependencies extends MemoryDependencies {
   readonly jsonBodies: JsonBodies;
 }
 
 /** The operation POST /v1/memories/upload. */
-export function uploadOperation({ memories, progressOf, clock, jsonBodies }: UploadOperationParts): Operation {
-  const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
-
-  return operation({
+export function uploadOperation({ jsonBodies, clock, ...memories }: UploadDependencies): Operation {
+  return changing({
     name: "uploadMemory",
     group: "Memories",
     summary: "Store a file. An existing `externalId` updates its memory: 202 if the file has changed, otherwise 200.",
@@ -36,12 +33,12 @@ export function uploadOperation({ memories, progressOf, clock, jsonBodies }: Upl
     answers: { 200: schema.Memory, 202: schema.Memory },
     faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
     isIdempotent: true,
-    run: async ({ principal, body, upload, commit }) => {
+    prepare: async ({ body, upload }) => {
       invariant(upload, "uploadMemory is called with a file");
       const attributes = attributesIn(jsonBodies, body, clock.now());
-      return createFromFile({ memories, commit, view }, principal, receivedFile(upload), attributes);
+      return { attributes, ...(await memories.intake.file(receivedFile(upload))) };
     },
-    replay: replayOfFile(memories),
+    ...fileSteps(memories),
   });
 }
 

@@ -1,27 +1,29 @@
-// Runs one operation for one request: rate limit → scope → query and body → idempotency → operation → response. Routing
-// and authentication come before it, in app.ts.
+// Runs one operation for one request: count → scope → query and body → idempotency → the operation's steps, of which
+// those that change something are one transaction → response. Routing and authentication come before it, in app.ts.
 
 import type { TSchema } from "@sinclair/typebox";
-import { type Begun, checkIdempotencyKey, fingerprintOf, type Idempotency } from "../account/idempotency.ts";
+import { checkIdempotencyKey, fingerprintOf, type Idempotency, type Once } from "../account/idempotency.ts";
 import type { Bucket } from "../account/rate-limits.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
-import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
+import { andThen, type Eventually } from "../kit/eventually.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
+import type { IdempotencySlot } from "../ports/idempotency-store.ts";
 import type { JsonBodies, LongText, ParsedJson } from "../ports/json-bodies.ts";
-import type { Transactions } from "../ports/transactions.ts";
+import type { Transaction, Transactions } from "../ports/transactions.ts";
 import { BodyBudget, BodyReader, type BodyReservation, bodyBounds, NO_LONG_TEXTS, withoutLongTexts } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
 import type { Admission, Gate, PendingAuthentication } from "./gate.ts";
 import { withLongTexts } from "./long-texts.ts";
-import type { Answer, Call, Operation, ReplayCall } from "./operation.ts";
+import { type Answer, type Call, EventBody, type Operation, Unchanged, type WrittenAnswer } from "./operation.ts";
 import type { Responses } from "./responses.ts";
 import { checkedParameters, type PathParameters } from "./routes.ts";
+import type { SseEvent } from "./sse.ts";
 import type { Upload, Uploads } from "./upload.ts";
 
-/** What the runner needs. */
-export interface OperationRunnerParts {
+/** What the runner calls. */
+export interface RunnerDependencies {
   readonly gate: Gate;
   readonly responses: Responses;
   readonly idempotency: Idempotency;
@@ -41,19 +43,15 @@ export interface RoutedRequest {
   readonly admission: Admission;
 }
 
-type Commit = Call<unknown, unknown>["commit"];
-
 /** Runs operations. */
 export class OperationRunner {
-  readonly #parts: OperationRunnerParts;
+  readonly #uses: RunnerDependencies;
   readonly #bodies = new BodyBudget(LIMITS.bodiesInFlightBytes);
   readonly #reader: BodyReader;
-  readonly #commit: Commit;
 
-  constructor(parts: OperationRunnerParts) {
-    this.#parts = parts;
-    this.#reader = new BodyReader(parts.jsonBodies);
-    this.#commit = (work) => parts.transactions.run(work);
+  constructor(uses: RunnerDependencies) {
+    this.#uses = uses;
+    this.#reader = new BodyReader(uses.jsonBodies);
   }
 
   /** Runs the operation. @throws Fault of the operation, or of a check before it; the promise may reject instead */
@@ -85,29 +83,37 @@ export class OperationRunner {
   }
 
   #runFor(routed: RoutedRequest, principal: Principal): Eventually<Response> {
-    const { bucket, admission } = routed;
-    return andThen(this.#parts.gate.count(admission, principal, bucket), () => this.#runCounted(routed, principal));
+    const { operation, bucket, parameters, admission } = routed;
+    return andThen(this.#uses.gate.count(admission, principal, bucket), () => {
+      this.#admit(operation, principal);
+      const params = checkedParameters(parameters);
+      const query = checkQuery(operation.query, admission.search);
+      const received = { principal, params, query, body: null, longTexts: NO_LONG_TEXTS, upload: null };
+      return operation.body === null
+        ? this.#respond(routed, this.#callOf(routed, received))
+        : this.#runWithBody(routed, operation.body, received);
+    });
   }
 
-  #runCounted(routed: RoutedRequest, principal: Principal): Eventually<Response> {
-    const { operation, request, parameters, admission } = routed;
+  #callOf({ request, admission }: RoutedRequest, received: Received): Call {
+    return new ReceivedCall(request, received, async () => {
+      const now = await this.#uses.gate.confirm(request, admission);
+      if (isSame(now, received.principal)) return;
+      throw new Fault("invalid_api_key", "The rights of this API key were changed during the request.");
+    });
+  }
+
+  #admit(operation: Operation, principal: Principal): void {
     authorise(operation, principal);
-    if (this.#parts.disk.isFull && storesData(operation)) throw this.#parts.disk.fault;
-    const known: KnownBeforeBody = {
-      principal,
-      params: checkedParameters(parameters),
-      query: checkQuery(operation.query, admission.search),
-      stream: this.#parts.responses.streamFor(request, admission),
-      commit: this.#commit,
-      confirm: async () => {
-        const now = await this.#parts.gate.confirm(request, admission);
-        if (isSame(now, principal)) return;
-        throw new Fault("invalid_api_key", "The rights of this API key were changed during the request.");
-      },
-    };
-    return operation.body === null
-      ? this.#perform(routed, new ReceivedCall(request, known))
-      : this.#runWithBody(routed, operation.body, known);
+    if (this.#uses.disk.isFull && storesData(operation)) throw this.#uses.disk.fault;
+  }
+
+  #respond(routed: RoutedRequest, call: Call): Eventually<Response> {
+    const { operation, request, admission } = routed;
+    const key = operation.isIdempotent === true ? request.headers.get("idempotency-key") : null;
+    return andThen(this.#perform(operation, call, key), (answer) =>
+      this.#uses.responses.of(request, admission, answer),
+    );
   }
 
   /** Reads a small JSON body for `work`. The body's memory stays reserved until `work` ends. */
@@ -121,7 +127,7 @@ export class OperationRunner {
     }
   }
 
-  async #runWithBody(routed: RoutedRequest, schema: TSchema, known: KnownBeforeBody): Promise<Response> {
+  async #runWithBody(routed: RoutedRequest, schema: TSchema, beforeBody: Received): Promise<Response> {
     const { operation, request } = routed;
     const reserved = this.#bodies.reserve();
     let upload: Upload | null = null;
@@ -132,15 +138,15 @@ export class OperationRunner {
     };
     let isSending = false;
     try {
-      if (operation.takesFile) upload = await this.#parts.uploads.receive(request);
+      if (operation.takesFile) upload = await this.#uses.uploads.receive(request);
       parsed = upload === null ? await this.#bodyOf(operation, request, reserved) : withoutLongTexts(upload.fields);
       const { longTexts } = parsed;
       const body = checkBody(operation, schema, parsed.value);
       // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
-      const principal = await this.#parts.gate.confirm(request, routed.admission);
+      const principal = await this.#uses.gate.confirm(request, routed.admission);
       authorise(operation, principal);
-      const call = new ReceivedCall(request, { ...known, principal, body, longTexts, upload });
-      const response = await this.#perform(routed, call);
+      const call = this.#callOf(routed, { ...beforeBody, principal, body, longTexts, upload });
+      const response = await this.#respond(routed, call);
       if (longTexts.size === 0) return response;
       const sent = await withLongTexts(response, longTexts, release);
       isSending = true;
@@ -157,33 +163,115 @@ export class OperationRunner {
     return this.#reader.read(request, bodyBounds(operation.carriesContent), reserved);
   }
 
-  #perform(routed: RoutedRequest, call: ReceivedCall): Eventually<Response> {
-    const { operation, request, admission } = routed;
-    const key = operation.isIdempotent === true ? request.headers.get("idempotency-key") : null;
-    if (key !== null) return this.#performOnce(routed, call, key);
-    return andThen(this.#run(operation, call), (answer) => this.#parts.responses.of(request, admission, answer));
+  /** Runs the steps of an operation. With an Idempotency-Key, a repeated request gets the answer of the first. */
+  #perform(operation: Operation, call: Call, key: string | null): Eventually<Answer> {
+    const { steps } = operation;
+    if ("read" in steps) return steps.read(call);
+    return key === null ? this.#make(operation, call, null) : this.#makeOnce(operation, call, key);
   }
 
-  /** A deletion that finds the disk full is run again when there is room for it: it must be able to free space. */
-  #run(operation: Operation, call: ReceivedCall): Eventually<Answer> {
-    if (operation.method !== "DELETE") return operation.run(call);
-    return orElse(
-      () => operation.run(call),
-      (error) => {
-        if (this.#parts.disk.makeRoom(error)) return operation.run(call);
-        throw error;
+  async #makeOnce(operation: Operation, call: Call, key: string): Promise<Answer> {
+    const begun = await this.#uses.idempotency.begin(slotOf(operation, call, key), fingerprint(call));
+    if (begun.kind === "replay") {
+      const { status, body } = begun;
+      return { ...(await operation.replay({ status, body: JSON.parse(body) }, call)), isReplayed: true };
+    }
+    let answer: Answer | null = null;
+    try {
+      answer = await this.#make(operation, call, begun);
+      return answer;
+    } finally {
+      if (!(answer?.body instanceof EventBody)) await begun.end(); // a stream ends it later
+    }
+  }
+
+  async #make(operation: Operation, call: Call, once: Once | null): Promise<Answer> {
+    const { steps } = operation;
+    if ("read" in steps) return steps.read(call);
+    if ("write" in steps) {
+      const written = await steps.write(call);
+      return isStreamed(operation, call) ? this.#stream(written, once) : this.#writeWhole(written, once);
+    }
+    try {
+      return await this.#change(steps, call, once);
+    } catch (error) {
+      // A deletion that finds the disk full is run again when there is room for it: it must be able to free space.
+      if (operation.method !== "DELETE" || !this.#uses.disk.makeRoom(error)) throw error;
+      return this.#change(steps, call, once);
+    }
+  }
+
+  async #change(steps: ChangeSteps, call: Call, once: Once | null): Promise<Answer> {
+    const prepared = await steps.prepare?.(call);
+    try {
+      if (prepared instanceof Unchanged) return prepared.answer;
+      let changed: unknown;
+      const answer = await this.#commit(once, async (transaction) => {
+        changed = await steps.change(transaction, call, prepared);
+        return steps.answer(changed, call);
+      });
+      return (await steps.finish?.(answer, changed, call)) ?? answer;
+    } finally {
+      await (prepared as Partial<AsyncDisposable> | undefined)?.[Symbol.asyncDispose]?.();
+    }
+  }
+
+  async #writeWhole({ events, store, release }: WrittenAnswer, once: Once | null): Promise<Answer> {
+    try {
+      for (let next = await events.next(); next.done !== true; ) next = await events.next();
+      return await this.#commit(once, store);
+    } finally {
+      release();
+    }
+  }
+
+  #stream({ events, store, lastEvents, interrupt, release }: WrittenAnswer, once: Once | null): Answer {
+    let hasBegun = false;
+    let stored: Promise<unknown> | null = null;
+    const all = async function* (commit: () => Promise<unknown>): AsyncGenerator<SseEvent> {
+      for await (const event of events) {
+        hasBegun = true;
+        yield event;
+      }
+      if (!hasBegun) return; // the caller has disconnected
+      stored = commit();
+      await stored;
+      yield* lastEvents();
+    };
+    const body = new EventBody(
+      all(() => this.#commit(once, store)),
+      async (how) => {
+        try {
+          await Promise.allSettled([stored]); // its failure was the last event
+          // A caller who disconnects in the middle has received part of the answer, so the question is counted.
+          const isCounted = stored !== null || how !== "aborted" || !hasBegun || interrupt === undefined;
+          if (!isCounted) await this.#uses.transactions.run(interrupt);
+          await events.return(undefined);
+        } finally {
+          release();
+          await once?.end();
+        }
       },
     );
+    return { status: 200, body };
   }
 
-  async #performOnce({ operation, request, admission }: RoutedRequest, call: ReceivedCall, key: string) {
-    const { idempotency, responses } = this.#parts;
-    const begun = await begin(idempotency, key, operation, call);
-    if (begun.kind === "run") return responses.of(request, admission, await runOnce(operation, call, begun));
-    const { status, body } = begun;
-    const answer = await operation.replay({ status, body: JSON.parse(body) }, call);
-    return responses.of(request, admission, answer, { "idempotent-replayed": "true" });
+  /** Runs `work` in one transaction. With an Idempotency-Key, its answer is stored in the same transaction. */
+  #commit(once: Once | null, work: (transaction: Transaction) => Promise<Answer>): Promise<Answer> {
+    return this.#uses.transactions.run(async (transaction) => {
+      const answer = await work(transaction);
+      const { status, body, remembered = body, subjects = [] } = answer;
+      await once?.remember(transaction, { status, remembered, subjects });
+      return answer;
+    });
   }
+}
+
+type ChangeSteps = Extract<Operation["steps"], { change: unknown }>;
+
+/** Whether the caller wants the answer as a stream. */
+function isStreamed({ streams }: Operation, { body }: Call): boolean {
+  return streams === "always" || (streams === "when asked" && (body as { readonly stream?: boolean }).stream === true);
 }
 
 /** Checks a body. An operation may explain a refusal better than its schema. */
@@ -230,34 +318,30 @@ function storesData({ method, scope }: Operation): boolean {
   return method !== "GET" && method !== "DELETE" && !scope.endsWith(":read") && scope !== "query";
 }
 
-/** The parts of a call that are known before its body is read. */
-type KnownBeforeBody = Pick<Call<unknown, unknown>, "principal" | "params" | "query" | "stream" | "commit" | "confirm">;
+type Received = Omit<Call, "signal" | "confirm">;
 
-/** The input of an operation's `run`, built from a received request. */
-class ReceivedCall implements Call<unknown, unknown> {
+/** The input of an operation's steps, from a request. */
+class ReceivedCall implements Call {
   readonly principal: Principal;
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: Call["params"];
   readonly query: unknown;
-  readonly stream: Call<unknown, unknown>["stream"];
-  readonly confirm: Call<unknown, unknown>["confirm"];
   readonly body: unknown;
-  readonly longTexts: ReadonlyMap<string, LongText>;
+  readonly longTexts: Call["longTexts"];
   readonly upload: Upload | null;
-  /** Replaced for requests with an Idempotency-Key by a function that also stores the answer. */
-  commit: Commit;
   readonly #request: Request;
 
-  constructor(request: Request, known: KnownBeforeBody & Partial<Pick<ReplayCall, "body" | "longTexts" | "upload">>) {
+  constructor(
+    request: Request,
+    { principal, params, query, body, longTexts, upload }: Received,
+    readonly confirm: Call["confirm"],
+  ) {
     this.#request = request;
-    this.principal = known.principal;
-    this.params = known.params;
-    this.query = known.query;
-    this.stream = known.stream;
-    this.commit = known.commit;
-    this.confirm = known.confirm;
-    this.body = known.body ?? null;
-    this.longTexts = known.longTexts ?? NO_LONG_TEXTS;
-    this.upload = known.upload ?? null;
+    this.principal = principal;
+    this.params = params;
+    this.query = query;
+    this.body = body;
+    this.longTexts = longTexts;
+    this.upload = upload;
   }
 
   // A getter, because creating a request's signal takes as long as reading a row.
@@ -266,42 +350,17 @@ class ReceivedCall implements Call<unknown, unknown> {
   }
 }
 
-/** Decides whether a request with an Idempotency-Key runs or is answered as the repetition of an earlier one. */
-function begin(idempotency: Idempotency, key: string, operation: Operation, call: ReplayCall): Promise<Begun> {
-  const { params, query, body, longTexts, upload, principal } = call;
-  const slot = {
-    projectId: principal.projectId,
-    userId: principal.userId,
-    route: `${operation.method} ${operation.path}`,
-    key: checkIdempotencyKey(key),
-  };
+function slotOf({ method, path }: Operation, { principal: { projectId, userId } }: Call, key: string): IdempotencySlot {
+  return { projectId, userId, route: `${method} ${path}`, key: checkIdempotencyKey(key) };
+}
+
+function fingerprint({ params, query, body, longTexts, upload }: Call): Uint8Array {
   const file = upload === null ? null : { sha256: upload.sha256, filename: upload.file.filename };
-  return idempotency.begin(slot, fingerprintOf({ params, query, body, file, ...hashesOf(longTexts) }));
+  return fingerprintOf({ params, query, body, file, ...hashesOf(longTexts) });
 }
 
 // Absent if there are none, so that requests without long texts keep the fingerprint that they always had.
 function hashesOf(longTexts: ReadonlyMap<string, LongText>): { readonly longTexts?: readonly string[] } {
   const hashes = Array.from(longTexts.values(), ({ sha256 }) => Buffer.from(sha256).toString("hex"));
   return hashes.length === 0 ? {} : { longTexts: hashes };
-}
-
-/** Runs an operation. Its change and the answer for repetitions are committed in one transaction. */
-async function runOnce(
-  operation: Operation,
-  call: ReceivedCall,
-  begun: Extract<Begun, { kind: "run" }>,
-): Promise<Answer> {
-  call.commit = (work) =>
-    begun.commit(async (transaction) => {
-      const answer = await work(transaction);
-      return { ...answer, remembered: answer.remembered ?? answer.body };
-    });
-  let answer: Answer | null = null;
-  try {
-    answer = await operation.run(call);
-    return answer;
-  } finally {
-    if (answer?.ended === undefined) await begun.end();
-    else void answer.ended.then(() => begun.end());
-  }
 }

@@ -1,5 +1,5 @@
 // The declaration of an operation. Routes, scopes, rate-limit buckets, checks of query and body, the OpenAPI document
-// and the 405 answers all derive from it. operation-runner.ts runs operations.
+// and the 405 answers all derive from it. operation-runner.ts runs the steps of operations.
 
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { Fault, FaultCode } from "../domain/fault.ts";
@@ -14,10 +14,7 @@ import type { Upload } from "./upload.ts";
 /** The answer of an operation or page; responses.ts turns it into a Response. */
 export interface Answer {
   readonly status: number;
-  /**
-   * null if there is no body. `Page` and `JsonText` are sent unchanged, a ReadableStream as Server-Sent Events,
-   * anything else as JSON.
-   */
+  /** null if there is no body. `Page`, `JsonText` and `EventBody` are sent as they say, anything else as JSON. */
   readonly body: unknown;
   /**
    * What is stored under the Idempotency-Key instead of `body`, without secrets and without data that a repeated
@@ -26,9 +23,12 @@ export interface Answer {
   readonly remembered?: unknown;
   /** Further subjects that `remembered` concerns but does not contain; see `subjectsOf` in account/idempotency.ts. */
   readonly subjects?: readonly string[];
-  /** Resolves when the streamed answer has ended. Absent if the answer is not a stream. */
-  readonly ended?: Promise<void>;
+  /** Whether it is the answer of an earlier request with the same Idempotency-Key. Default: false. */
+  readonly isReplayed?: boolean;
 }
+
+/** The answer of an operation that has nothing to say but that it succeeded. */
+export const NO_CONTENT: Answer = { status: 204, body: null };
 
 /** A body that is not JSON. */
 export class Page {
@@ -44,8 +44,17 @@ export class JsonText {
   constructor(readonly text: string) {}
 }
 
-/** The input of an operation's `run`. All of it has been checked. */
-export interface Call<Query, Body> {
+/** A body that is sent as Server-Sent Events. */
+export class EventBody {
+  /** @param onEnd called once, however the stream ends; its errors are logged */
+  constructor(
+    readonly events: AsyncIterable<SseEvent>,
+    readonly onEnd: (how: StreamEnd) => void | Promise<void> = () => undefined,
+  ) {}
+}
+
+/** The input of an operation's steps. All of it has been checked. */
+export interface Call<Query = unknown, Body = unknown> {
   readonly principal: Principal;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -64,13 +73,50 @@ export interface Call<Query, Body> {
    * @throws Fault `invalid_api_key` if it has become invalid or has other rights now
    */
   readonly confirm: () => Promise<void>;
+}
+
+/** Returned by `prepare` if there is nothing to change. */
+export class Unchanged {
+  constructor(readonly answer: Answer) {}
+}
+
+/** The step of an operation that only reads. */
+interface Read<C> {
+  readonly read: (call: C) => Eventually<Answer>;
+}
+
+/** The steps of an operation that changes something, in order. */
+interface Change<C, Prepared, Changed> {
   /**
-   * Runs `work` in one transaction. With an Idempotency-Key, the answer is stored in the same transaction. Every
-   * operation that changes something calls this once, and makes its change and its answer in `work`.
+   * Does what must happen before the transaction. If what it returns is AsyncDisposable, it is disposed of at the end,
+   * also after an error.
    */
-  readonly commit: (work: (transaction: Transaction) => Eventually<Answer>) => Promise<Answer>;
-  /** Answers with Server-Sent Events. `onEnd` is called once, however the stream ends; its errors are logged. */
-  readonly stream: (events: AsyncIterable<SseEvent>, onEnd: (how: StreamEnd) => void | Promise<void>) => Answer;
+  readonly prepare?: (call: C) => Eventually<Prepared | Unchanged>;
+  /** Makes the change, in one transaction with `answer`. */
+  readonly change: (transaction: Transaction, call: C, prepared: Prepared) => Eventually<Changed>;
+  /** Makes the answer. With an Idempotency-Key, it is stored in the same transaction. */
+  readonly answer: (changed: Changed, call: C) => Answer;
+  /** Does what must happen after the commit, and completes the answer. */
+  readonly finish?: (answer: Answer, changed: Changed, call: C) => Eventually<Answer>;
+}
+
+/** The step of an operation whose answer is written piece by piece, and stored when it is complete. */
+interface Write<C> {
+  readonly write: (call: C) => Promise<WrittenAnswer>;
+}
+
+/** An answer that is being written. */
+export interface WrittenAnswer {
+  /** The pieces as they are sent in a stream. If the answer is not streamed, they are not sent. */
+  readonly events: AsyncGenerator<SseEvent>;
+  /** Stores the complete answer, after the last of `events`, and returns it as one body. */
+  readonly store: (transaction: Transaction) => Promise<Answer>;
+  /** The last events of a stream, after `store`. */
+  readonly lastEvents: () => Iterable<SseEvent>;
+  /** Counts an answer whose caller has disconnected after the first event of a stream. Absent if nothing is counted. */
+  readonly interrupt?: (transaction: Transaction) => Promise<void>;
+  /** Called once at the end, when `events` has ended. */
+  readonly release: () => void;
 }
 
 /** Groups of operations in the reference, in order. */
@@ -111,6 +157,9 @@ interface Declared {
   readonly explainRefusal?: (body: unknown) => Fault | null;
 }
 
+/** The steps of any operation. */
+export type Steps = Read<Call> | Change<Call, unknown, unknown> | Write<Call>;
+
 /** One operation of the API. */
 export interface Operation extends Declared {
   readonly query: TObject;
@@ -118,32 +167,42 @@ export interface Operation extends Declared {
   readonly body: TSchema | null;
   /** Whether the body is a form with a file (multipart/form-data) instead of JSON. */
   readonly takesFile: boolean;
-  readonly run: (call: Call<unknown, unknown>) => Eventually<Answer>;
+  readonly steps: Steps;
   /** Answers a repeated request from the answer stored under its Idempotency-Key. */
-  readonly replay: (
-    remembered: { readonly status: number; readonly body: unknown },
-    call: ReplayCall,
-  ) => Eventually<Answer>;
+  readonly replay: (remembered: Answer, call: Call) => Eventually<Answer>;
 }
 
-/** The input of `replay`. */
-export type ReplayCall = Omit<Call<unknown, unknown>, "commit">;
+interface Described<Query extends TObject, Body extends TSchema> extends Declared {
+  readonly query: Query;
+  readonly body?: Body;
+  readonly takesFile?: boolean;
+  readonly replay?: Operation["replay"];
+}
 
-/** Declares an operation; the types of `query` and `body` in `run` derive from their schemas. */
-export function operation<Query extends TObject, Body extends TSchema>(
-  declared: Declared & {
-    readonly query: Query;
-    readonly body?: Body;
-    readonly takesFile?: boolean;
-    readonly run: (call: Call<Static<Query>, Static<Body>>) => Eventually<Answer>;
-    readonly replay?: Operation["replay"];
-  },
+/** Declares an operation that only reads. The types of `query` and `body` derive from their schemas, here and below. */
+export function reading<Query extends TObject, Body extends TSchema>(
+  declared: Described<Query, Body> & Read<Call<Static<Query>, Static<Body>>>,
 ): Operation {
-  return {
-    takesFile: false,
-    replay: ({ status, body }) => ({ status, body }),
-    ...declared,
-    body: declared.body ?? null,
-    run: declared.run as Operation["run"],
-  };
+  const { read, ...described } = declared;
+  return operation(described, { read } as Steps);
+}
+
+/** Declares an operation that changes something. */
+export function changing<Query extends TObject, Body extends TSchema, Prepared, Changed>(
+  declared: Described<Query, Body> & Change<Call<Static<Query>, Static<Body>>, Prepared, Changed>,
+): Operation {
+  const { prepare, change, answer, finish, ...described } = declared;
+  return operation(described, { prepare, change, answer, finish } as Steps);
+}
+
+/** Declares an operation whose answer is written piece by piece. */
+export function writing<Query extends TObject, Body extends TSchema>(
+  declared: Described<Query, Body> & Write<Call<Static<Query>, Static<Body>>>,
+): Operation {
+  const { write, ...described } = declared;
+  return operation(described, { write } as Steps);
+}
+
+function operation(described: Described<TObject, TSchema>, steps: Steps): Operation {
+  return { takesFile: false, replay: (remembered) => remembered, ...described, body: described.body ?? null, steps };
 }

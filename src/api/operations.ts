@@ -18,8 +18,8 @@ import { embedderOperations } from "./embedders.ts";
 import { keyOperations } from "./keys.ts";
 import { memoryOperations } from "./memories.ts";
 import { graphOperation } from "./memory-graph.ts";
-import { type UploadOperationParts, uploadOperation } from "./memory-upload.ts";
-import { type UrlOperationsParts, urlOperations } from "./memory-url.ts";
+import { type UploadDependencies, uploadOperation } from "./memory-upload.ts";
+import { type UrlDependencies, urlOperations } from "./memory-url.ts";
 import { openAiOperations } from "./openai/operations.ts";
 import type { Operation } from "./operation.ts";
 import { projectOperations } from "./projects.ts";
@@ -28,7 +28,7 @@ import { userOperations } from "./users.ts";
 import { webhookOperations } from "./webhooks.ts";
 
 /** The services that the operations call. */
-export interface OperationsParts extends UploadOperationParts, UrlOperationsParts {
+export interface OperationDependencies extends UploadDependencies, UrlDependencies {
   readonly deletions: DeletionService;
   readonly graph: GraphService;
   readonly search: SearchService;
@@ -43,20 +43,20 @@ export interface OperationsParts extends UploadOperationParts, UrlOperationsPart
 }
 
 /** Declares every operation, in the order of the reference. */
-export function allOperations(parts: OperationsParts): readonly Operation[] {
+export function allOperations(uses: OperationDependencies): readonly Operation[] {
   return [
-    ...memoryOperations(parts),
-    ...deletionOperations(parts.deletions),
-    graphOperation(parts),
-    uploadOperation(parts),
-    ...urlOperations(parts),
-    ...searchOperations(parts),
-    ...chatOperations(parts.chats),
-    ...openAiOperations(parts),
-    ...userOperations(parts.users),
-    ...keyOperations(parts.keys, parts.clock),
-    ...projectOperations(parts.projects),
-    ...embedderOperations(parts.projectModels),
-    ...webhookOperations(parts.webhooks),
+    ...memoryOperations(uses),
+    ...deletionOperations(uses.deletions),
+    graphOperation(uses),
+    uploadOperation(uses),
+    ...urlOperations(uses),
+    ...searchOperations(uses),
+    ...chatOperations(uses.chats),
+    ...openAiOperations(uses),
+    ...userOperations(uses.users),
+    ...keyOperations(uses.keys, uses.clock),
+    ...projectOperations(uses.projects),
+    ...embedderOperations(uses.projectModels),
+    ...webhookOperations(uses.webhooks),
   ];
 }

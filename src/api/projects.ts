@@ -3,7 +3,7 @@
 import { LIMITS } from "../domain/limits.ts";
 import type { ProjectService } from "../services/projects.ts";
 import { namedProjectId, projectPathId } from "./ids.ts";
-import { type Operation, operation } from "./operation.ts";
+import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
 import { listView, projectView, usageView } from "./views.ts";
@@ -11,7 +11,7 @@ import { listView, projectView, usageView } from "./views.ts";
 /** The operations on /v1/project, /v1/projects and /v1/usage. */
 export function projectOperations(projects: ProjectService): readonly Operation[] {
   return [
-    operation({
+    reading({
       name: "getOwnProject",
       group: "Projects",
       summary: "Read the project of the key.",
@@ -22,12 +22,12 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       query: schema.OfProject,
       answers: { 200: schema.Project },
       faults: ["project_not_found"],
-      run: async ({ principal, query }) => {
+      read: async ({ principal, query }) => {
         return { status: 200, body: projectView(await projects.get(principal, namedProjectId(query.projectId))) };
       },
     }),
 
-    operation({
+    changing({
       name: "updateOwnProject",
       group: "Projects",
       summary: "Change the project of the key. Absent fields stay unchanged, null restores the default.",
@@ -39,16 +39,13 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       body: schema.UpdateProject,
       answers: { 200: schema.Project },
       faults: ["unsafe_url", "project_not_found"],
-      run: async ({ principal, query, body, commit }) => {
-        await projects.checkAddress(principal, body, namedProjectId(query.projectId) ?? principal.projectId);
-        return commit(async (tx) => {
-          const project = await projects.change(tx, principal, namedProjectId(query.projectId), body);
-          return { status: 200, body: projectView(project) };
-        });
-      },
+      prepare: ({ principal, query, body }) =>
+        projects.checkAddress(principal, body, namedProjectId(query.projectId) ?? principal.projectId),
+      change: (tx, { principal, query, body }) => projects.change(tx, principal, namedProjectId(query.projectId), body),
+      answer: (project) => ({ status: 200, body: projectView(project) }),
     }),
 
-    operation({
+    changing({
       name: "createProject",
       group: "Projects",
       summary: "Create a project with its first key, whose secret is shown only once.",
@@ -61,17 +58,15 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 201: schema.ProjectWithKey },
       faults: ["unsafe_url"],
       isIdempotent: true,
-      run: async ({ principal, body, commit }) => {
-        await projects.checkAddress(principal, body, null);
-        return commit(async (tx) => {
-          const { project, issued } = await projects.create(tx, body);
-          const shown = projectView(project);
-          return { status: 201, body: { ...shown, key: issued.secret }, remembered: shown };
-        });
+      prepare: ({ principal, body }) => projects.checkAddress(principal, body, null),
+      change: (tx, { body }) => projects.create(tx, body),
+      answer: ({ project, issued }) => {
+        const shown = projectView(project);
+        return { status: 201, body: { ...shown, key: issued.secret }, remembered: shown };
       },
     }),
 
-    operation({
+    reading({
       name: "listProjects",
       group: "Projects",
       summary: "List all projects, newest first.",
@@ -82,13 +77,13 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       query: schema.ListProjects,
       answers: { 200: schema.ProjectList },
       faults: ["invalid_cursor"],
-      run: async ({ query }) => {
+      read: async ({ query }) => {
         const page = await projects.list({ limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, projectView) };
       },
     }),
 
-    operation({
+    reading({
       name: "getProject",
       group: "Projects",
       summary: "Read any project.",
@@ -99,12 +94,12 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       query: NoQuery,
       answers: { 200: schema.Project },
       faults: ["project_not_found"],
-      run: async ({ principal, params }) => {
+      read: async ({ principal, params }) => {
         return { status: 200, body: projectView(await projects.get(principal, projectPathId(params.id), "id")) };
       },
     }),
 
-    operation({
+    changing({
       name: "updateProject",
       group: "Projects",
       summary: "Change any project, including its plan.",
@@ -116,16 +111,16 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       body: schema.UpdateProject,
       answers: { 200: schema.Project },
       faults: ["unsafe_url", "project_not_found"],
-      run: async ({ principal, params, body, commit }) => {
+      prepare: async ({ principal, params, body }) => {
         const id = projectPathId(params.id);
         await projects.checkAddress(principal, body, id);
-        return commit(async (tx) => {
-          return { status: 200, body: projectView(await projects.change(tx, principal, id, body, "id")) };
-        });
+        return id;
       },
+      change: (tx, { principal, body }, id) => projects.change(tx, principal, id, body, "id"),
+      answer: (project) => ({ status: 200, body: projectView(project) }),
     }),
 
-    operation({
+    changing({
       name: "deleteProject",
       group: "Projects",
       summary: "Delete a project with everything in it, and revoke its keys.",
@@ -136,18 +131,16 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       query: NoQuery,
       answers: { 204: null },
       faults: ["project_not_found", "invalid_state"],
-      run: async ({ principal, params, commit }) => {
-        const id = projectPathId(params.id);
-        const answer = await commit(async (tx) => {
-          await projects.remove(tx, principal, id);
-          return { status: 204, body: null };
-        });
+      prepare: ({ params }) => projectPathId(params.id),
+      change: (tx, { principal }, id) => projects.remove(tx, principal, id),
+      answer: () => NO_CONTENT,
+      finish: (answer) => {
         void projects.purgeRemoved();
         return answer;
       },
     }),
 
-    operation({
+    reading({
       name: "getUsage",
       group: "Projects",
       summary: "Read the project's usage, compared with its plan.",
@@ -157,7 +150,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       isForConfinedKeys: false,
       query: NoQuery,
       answers: { 200: schema.Usage },
-      run: async ({ principal }) => ({ status: 200, body: usageView(await projects.usage(principal)) }),
+      read: async ({ principal }) => ({ status: 200, body: usageView(await projects.usage(principal)) }),
     }),
   ];
 }

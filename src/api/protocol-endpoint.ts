@@ -4,7 +4,9 @@
 
 import type { Bucket } from "../account/rate-limits.ts";
 import { invariant } from "../domain/fault.ts";
-import type { Principal } from "../domain/scope.ts";
+import type { MemoryId } from "../domain/ids.ts";
+import type { Memory } from "../domain/memory.ts";
+import type { Principal, Viewer } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import { type Admission, type Gate, type SocketAddress, secretOf } from "./gate.ts";
 import type { OperationRunner } from "./operation-runner.ts";
@@ -38,6 +40,12 @@ export interface ProtocolCall {
   /** Calls an operation with the caller's key and address. */
   readonly send: SendToOperation;
 }
+
+/**
+ * Waits until a memory is completed or failed, at most `timeoutMs`, or until `signal` aborts. Returns the memory as it
+ * is then; null if it does not exist for this viewer.
+ */
+export type Settled = (viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal) => Promise<Memory | null>;
 
 /** A request to an operation. */
 export interface OperationRequest {

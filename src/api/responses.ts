@@ -9,11 +9,11 @@ import type { ConventionsOf } from "./conventions.ts";
 import type { Cors } from "./cors.ts";
 import { faultOf, STATUS_OF } from "./errors.ts";
 import { type Admission, addWindowHeaders } from "./gate.ts";
-import { type Answer, type Call, JsonText, Page } from "./operation.ts";
+import { type Answer, EventBody, JsonText, Page } from "./operation.ts";
 import { eventStream } from "./sse.ts";
 
 /** What responses need. */
-export interface ResponsesParts {
+export interface ResponseDependencies {
   readonly cors: Cors;
   /**
    * Translates an adapter's error to a Fault for the caller. null if the caller should learn only that something
@@ -26,34 +26,37 @@ export interface ResponsesParts {
 
 /** Makes responses from answers, failures and event streams. */
 export class Responses {
-  readonly #parts: ResponsesParts;
+  readonly #uses: ResponseDependencies;
   readonly #conventionsOf: ConventionsOf;
 
-  constructor(parts: ResponsesParts, conventionsOf: ConventionsOf) {
-    this.#parts = parts;
+  constructor(uses: ResponseDependencies, conventionsOf: ConventionsOf) {
+    this.#uses = uses;
     this.#conventionsOf = conventionsOf;
   }
 
   /** The response to a request. @param extra further headers, in lower case */
   of(request: Request, admission: Admission, answer: Answer, extra?: Record<string, string>): Response {
-    admission.ended = answer.ended ?? null;
     const headers = this.#headersOf(request, admission);
+    if (answer.isReplayed === true) headers["idempotent-replayed"] = "true";
     if (extra !== undefined) Object.assign(headers, extra);
-    return responseOf(answer, headers);
+    const { status, body } = answer;
+    return body instanceof EventBody
+      ? new Response(this.#streamOf(request, admission, body), { status, headers: { ...headers, ...STREAM_HEADERS } })
+      : responseOf(answer, headers);
   }
 
   /** Adds the headers of every response to one that a protocol endpoint has made. */
   adopted(request: Request, admission: Admission, response: Response): Response {
     const headers = this.#headersOf(request, admission);
     if (response.headers.get("content-type")?.startsWith("text/event-stream") === true) {
-      headers["x-accel-buffering"] = "no";
+      headers["x-accel-buffering"] = STREAM_HEADERS["x-accel-buffering"];
     }
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
     return response;
   }
 
   #headersOf(request: Request, admission: Admission): Record<string, string> {
-    const { cors } = this.#parts;
+    const { cors } = this.#uses;
     const headers: Record<string, string> = { "x-request-id": admission.requestId };
     if (admission.window !== null) addWindowHeaders(headers, admission.window);
     if (cors.isOn) Object.assign(headers, cors.headersFor(request.headers.get("origin")));
@@ -78,51 +81,50 @@ export class Responses {
     );
   }
 
-  /** The `stream` function of a request's operation. A failure becomes the last event of the stream. */
-  streamFor(request: Request, { requestId, path }: Admission): Call<unknown, unknown>["stream"] {
-    const { clock, log } = this.#parts;
-    return (events, onEnd) => {
-      const { promise: ended, resolve } = Promise.withResolvers<void>();
-      const { errorBody, framing } = this.#conventionsOf(path);
-      const body = eventStream({
-        events,
-        clock,
-        signal: request.signal,
-        framing,
-        errorBody: (error) => errorBody(this.#faultOf(request, error, requestId), requestId),
-        onEnd: (how) => {
-          // Nothing awaits this promise, so its rejection is caught here; otherwise it would end the process.
-          const stored = async () => onEnd(how);
-          stored()
-            .catch((err: unknown) => log.error({ requestId, err }, "the end of a stream could not be stored"))
-            .finally(resolve);
-        },
-        onLateError: (err) => log.debug({ requestId, err }, "a stream failed after its end"),
-      });
-      return { status: 200, body, ended };
-    };
+  /** Sends events. A failure becomes the last event of the stream. */
+  #streamOf(request: Request, admission: Admission, { events, onEnd }: EventBody): ReadableStream<Uint8Array> {
+    const { clock, log } = this.#uses;
+    const { requestId, path } = admission;
+    const { errorBody, framing } = this.#conventionsOf(path);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    admission.ended = promise;
+    return eventStream({
+      events,
+      clock,
+      signal: request.signal,
+      framing,
+      errorBody: (error) => errorBody(this.#faultOf(request, error, requestId), requestId),
+      onEnd: (how) => {
+        // Nothing awaits this promise, so its rejection is caught here; otherwise it would end the process.
+        const stored = async () => onEnd(how);
+        stored()
+          .catch((err: unknown) => log.error({ requestId, err }, "the end of a stream could not be stored"))
+          .finally(resolve);
+      },
+      onLateError: (err) => log.debug({ requestId, err }, "a stream failed after its end"),
+    });
   }
 
   // Converts an error to a fault. Internal errors are logged with their cause.
   #faultOf(request: Request, error: unknown, requestId: string): Fault {
-    const fault = this.#parts.explainFailure(error) ?? faultOf(error);
+    const fault = this.#uses.explainFailure(error) ?? faultOf(error);
     if (fault.code === "internal_error") {
       // If a caller disconnects, the work can fail; that is not an error of the server.
       const level = request.signal.aborted ? "debug" : "error";
-      this.#parts.log[level]({ requestId, err: fault.cause }, "a request failed with an internal error");
+      this.#uses.log[level]({ requestId, err: fault.cause }, "a request failed with an internal error");
     }
     return fault;
   }
 }
 
+const STREAM_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  "x-accel-buffering": "no", // without it nginx buffers the whole stream
+} as const;
+
 function responseOf({ status, body }: Answer, headers: Record<string, string>): Response {
   if (body === null) return new Response(null, { status, headers });
-  if (body instanceof ReadableStream) {
-    headers["content-type"] = "text/event-stream; charset=utf-8";
-    headers["cache-control"] = "no-cache";
-    headers["x-accel-buffering"] = "no"; // without it nginx buffers the whole stream
-    return new Response(body, { status, headers });
-  }
   if (body instanceof Page) {
     headers["content-type"] = body.contentType;
     return new Response(body.text, { status, headers: { ...headers, ...body.headers } });

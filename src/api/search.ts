@@ -1,24 +1,23 @@
 // The operations for search, by POST and by GET, and query.
 
 import type { Static } from "@sinclair/typebox";
-import { type AnswerEvent, collectAnswer } from "../answer/events.ts";
+import { type AnswerEvent, AnswerSoFar } from "../answer/events.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Filter, parseFilter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Principal } from "../domain/scope.ts";
-import { once } from "../kit/once.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { Asker, SearchQuestion, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
 import { checkNotBlank, checkTime } from "./drafts.ts";
-import { type Answer, type Call, type Operation, operation } from "./operation.ts";
+import { type Answer, type Operation, reading, type WrittenAnswer, writing } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
 import type { SseEvent } from "./sse.ts";
 import { queryView, searchView, sourceView } from "./views.ts";
 
-/** What the search operations need. */
-export interface SearchOperationsParts {
+/** What the search operations call. */
+export interface SearchDependencies {
   readonly search: SearchService;
   readonly answers: AnswerService;
 }
@@ -38,7 +37,7 @@ interface SearchBody {
 }
 
 /** The operations searchMemories (POST and GET) and queryMemories. */
-export function searchOperations({ search, answers }: SearchOperationsParts): readonly Operation[] {
+export function searchOperations({ search, answers }: SearchDependencies): readonly Operation[] {
   const searchFor = async (
     principal: Principal,
     body: SearchBody,
@@ -63,7 +62,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
   };
 
   return [
-    operation({
+    reading({
       name: "searchMemories",
       group: "Memories",
       summary: "Find passages, best first.",
@@ -74,10 +73,10 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       body: schema.SearchMemories,
       answers: { 200: schema.SearchResults },
       faults: ["invalid_filter", "model_unavailable"],
-      run: async (call) => searchFor(call.principal, call.body, filterOf(call.body.filters), call),
+      read: async (call) => searchFor(call.principal, call.body, filterOf(call.body.filters), call),
     }),
 
-    operation({
+    reading({
       name: "searchMemoriesByUrl",
       group: "Memories",
       summary: "Find passages, best first. Same as POST, and shares its rate limit.",
@@ -87,14 +86,14 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       query: schema.SearchMemoriesQuery,
       answers: { 200: schema.SearchResults },
       faults: ["invalid_filter", "model_unavailable"],
-      run: async (call) => {
+      read: async (call) => {
         const { filters, ...rest } = call.query;
         const filter = filters === undefined ? null : filterOf(parseFilterText(filters));
         return searchFor(call.principal, rest, filter, call);
       },
     }),
 
-    operation({
+    writing({
       name: "queryMemories",
       group: "Memories",
       summary: "Answer a question from the stored memories, with sources.",
@@ -106,17 +105,10 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       answers: { 200: schema.QueryResult },
       streams: "when asked",
       faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
-      run: async (call) => {
-        const { principal, body, commit, stream } = call;
+      write: async (call) => {
+        const { principal, body } = call;
         checkNotBlank(body.query, "query", "ask a question");
-        const run = await answers.ask(principal, questionOf(body), call);
-        const count = once(async () => {
-          await commit(async (tx) => {
-            await run.count(tx);
-            return { status: 200, body: null };
-          });
-        });
-        return body.stream === true ? streamedAnswer(run, count, stream) : completeAnswer(run, count);
+        return writtenAnswer(await answers.ask(principal, questionOf(body), call));
       },
     }),
   ];
@@ -138,48 +130,25 @@ function questionOf(body: Static<typeof schema.QueryMemories>): Question {
   };
 }
 
-async function completeAnswer(run: AnswerRun, count: () => Promise<void>): Promise<Answer> {
-  try {
-    const answered = await collectAnswer(run.events);
-    await count();
-    return { status: 200, body: queryView(answered) };
-  } finally {
-    run.release();
-  }
+function writtenAnswer(run: AnswerRun): WrittenAnswer {
+  const answer = new AnswerSoFar();
+  return {
+    events: answerEvents(run.events, answer),
+    store: async (tx) => {
+      await run.count(tx);
+      return { status: 200, body: queryView(answer.whole()) };
+    },
+    lastEvents: () => [{ name: "usage", data: { tokens_used: answer.whole().tokensUsed } }],
+    interrupt: run.count,
+    release: run.release,
+  };
 }
 
-function streamedAnswer(run: AnswerRun, count: () => Promise<void>, stream: Call<unknown, unknown>["stream"]): Answer {
-  let hasBegun = false;
-  const events = answerEvents(run.events, async (event) => {
-    hasBegun = true;
-    if (event.type === "usage") await count();
-  });
-  return stream(events, async (how) => {
-    // A caller who disconnects in the middle has received part of the answer, so the question is counted.
-    try {
-      if (how === "aborted" && hasBegun) await count();
-    } finally {
-      run.release();
-    }
-  });
-}
-
-async function* answerEvents(
-  events: AsyncIterable<AnswerEvent>,
-  onEvent: (event: AnswerEvent) => Promise<void>,
-): AsyncGenerator<SseEvent> {
+async function* answerEvents(events: AsyncIterable<AnswerEvent>, answer: AnswerSoFar): AsyncGenerator<SseEvent> {
   for await (const event of events) {
-    await onEvent(event);
-    switch (event.type) {
-      case "text":
-        yield { name: "text", data: { content: event.content } };
-        break;
-      case "sources":
-        yield { name: "sources", data: event.sources.map(sourceView) };
-        break;
-      case "usage":
-        yield { name: "usage", data: { tokens_used: event.tokensUsed } };
-    }
+    answer.add(event);
+    if (event.type === "text") yield { name: "text", data: { content: event.content } };
+    else if (event.type === "sources") yield { name: "sources", data: event.sources.map(sourceView) };
   }
 }
 

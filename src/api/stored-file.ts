@@ -1,64 +1,37 @@
-// Stores memories that are made from files, for the operations that upload a file or fetch one.
+// The steps of the operations that make a memory from a file: uploaded, or fetched from a URL.
 
-import { invariant } from "../domain/fault.ts";
 import type { Memory, ReceivedFile } from "../domain/memory.ts";
-import type { Principal } from "../domain/scope.ts";
 import type { Accepted } from "../ports/memory-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
-import { isToProcess, type MemoryService } from "../services/memories.ts";
-import { only, statusOf, withStoredContent } from "./memories.ts";
+import type { Kept } from "../services/intake.ts";
+import { isToProcess } from "../services/memories.ts";
+import type { attributesOf } from "./drafts.ts";
+import { type MemoryDependencies, only, statusOf, withStoredContent } from "./memories.ts";
 import type { Answer, Call, Operation } from "./operation.ts";
+import { memoryView } from "./views.ts";
 
-/** A file on disk that becomes the content of a memory. */
-export type FileOnDisk = Omit<ReceivedFile, "file"> & { readonly path: string };
+/** What `prepare` returns: the file on disk, and the attributes of its memory. */
+type FileDraft = Kept<ReceivedFile> & { readonly attributes: ReturnType<typeof attributesOf> };
 
-/** What storing needs. */
-export interface FileStoringParts {
-  readonly memories: MemoryService;
-  readonly commit: Call<unknown, unknown>["commit"];
-  readonly view: (memory: Memory, content: string) => unknown;
-}
-
-/** Stores a memory with a file in one transaction. Returns the outcome, and the answer without a content. */
-export async function storeWithFile(
-  { memories, commit, view }: FileStoringParts,
-  upload: FileOnDisk,
-  store: (transaction: Transaction, file: ReceivedFile) => Promise<Accepted>,
-): Promise<{ readonly accepted: Accepted; readonly answer: Answer }> {
-  let answer: Answer | null = null;
-  const accepted = await memories.withUpload(upload, async (file) => {
-    let stored: Accepted | null = null;
-    answer = await commit(async (transaction) => {
-      stored = await store(transaction, file);
-      return { status: statusOf(stored), body: view(stored.memory, "") };
-    });
-    invariant(stored, "what was committed was stored");
-    return stored;
-  });
-  invariant(answer, "what was stored was answered");
-  return { accepted, answer };
-}
-
-/** Creates a memory from a file, or updates the one with its `externalId`. Returns the answer. */
-export async function createFromFile(
-  parts: FileStoringParts,
-  principal: Principal,
-  upload: FileOnDisk,
-  attributes: Omit<Parameters<MemoryService["create"]>[2][number], "content" | "upload">,
-): Promise<Answer> {
-  const { memories, view } = parts;
-  const { accepted, answer } = await storeWithFile(parts, upload, async (transaction, file) =>
-    only(await memories.create(transaction, principal, [{ ...attributes, content: "", upload: file }])),
-  );
-  if (isToProcess(accepted.outcome)) return answer;
-  const [shown] = await memories.withContents(principal.projectId, [accepted.memory]);
-  return { status: answer.status, body: view(accepted.memory, shown?.content ?? "") };
-}
-
-/** The answer to a repeated request. With 202, the file was not read yet, so the first answer had no content either. */
-export function replayOfFile(memories: MemoryService): NonNullable<Operation["replay"]> {
-  return ({ status, body }, { principal }) =>
-    status === 202
-      ? { status, body }
-      : withStoredContent(memories, principal, (body as { readonly id: string }).id, status, body);
+/** The steps after `prepare`. They create a memory, or update the one with its `externalId`. */
+export function fileSteps({ memories, progressOf }: Pick<MemoryDependencies, "memories" | "progressOf">) {
+  const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
+  return {
+    change: async (tx: Transaction, { principal }: Call, { kept: upload, attributes }: FileDraft) =>
+      only(await memories.create(tx, principal, [{ ...attributes, content: "", upload }])),
+    // the content is known only when ingestion has read the file
+    answer: (accepted: Accepted): Answer => ({ status: statusOf(accepted), body: view(accepted.memory, "") }),
+    finish: async (answer: Answer, { outcome, memory }: Accepted, { principal }: Call): Promise<Answer> => {
+      if (isToProcess(outcome)) return answer;
+      const [shown] = await memories.withContents(principal.projectId, [memory]);
+      return { status: answer.status, body: view(memory, shown?.content ?? "") };
+    },
+    // with 202, the first answer had no content either
+    replay: (remembered: Answer, { principal }: Call) => {
+      const { status, body } = remembered;
+      return status === 202
+        ? remembered
+        : withStoredContent(memories, principal, (body as { readonly id: string }).id, status, body);
+    },
+  } satisfies Partial<Operation> & Record<"change" | "answer" | "finish", unknown>;
 }

@@ -6,14 +6,12 @@ import { LIMITS } from "../domain/limits.ts";
 import type { FileFormats } from "../ports/document-reader.ts";
 import type { FetchedPage, OutboundFetcher } from "../ports/outbound.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
-import type { FileOnDisk } from "./stored-file.ts";
+import type { FileOnDisk } from "../services/intake.ts";
 import { cleanName } from "./upload.ts";
 
-/** A file that was fetched. It stays on disk until it is kept or discarded. */
-export interface FetchedFile {
+/** A file that was fetched. It stays on disk until it is kept or disposed of. Disposing never rejects. */
+export interface FetchedFile extends AsyncDisposable {
   readonly received: FileOnDisk;
-  /** Removes the file unless it was moved away. Never rejects. */
-  discard(): Promise<void>;
 }
 
 /** Fetches files. */
@@ -99,7 +97,7 @@ async function receive(
     // the URL that the caller named: fetched again, it may redirect to another page
     const source = { filename, media_type: mediaType, bytes, url };
     const received = { path: incoming.path, bytes, sha256: hash.digest(), source };
-    return { received, discard: () => incoming.discard() };
+    return { received, [Symbol.asyncDispose]: () => incoming.discard() };
   } catch (error) {
     await incoming.discard();
     throw error;

@@ -5,7 +5,7 @@ import { profileSubject, userSubject } from "../ports/idempotency-store.ts";
 import type { UserService } from "../services/users.ts";
 import { checkJsonSize, checkMetadata } from "./drafts.ts";
 import { checkCallerId } from "./ids.ts";
-import { type Operation, operation } from "./operation.ts";
+import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/users.ts";
 import { eventView, listView, userView } from "./views.ts";
@@ -13,7 +13,7 @@ import { eventView, listView, userView } from "./views.ts";
 /** The operations on /v1/users. */
 export function userOperations(users: UserService): readonly Operation[] {
   return [
-    operation({
+    changing({
       name: "upsertUser",
       group: "Users",
       summary: "Create or change a user. Absent fields stay unchanged, null clears a field.",
@@ -25,21 +25,18 @@ export function userOperations(users: UserService): readonly Operation[] {
       answers: { 200: schema.User },
       faults: ["metadata_too_large"],
       isIdempotent: true,
-      run: async ({ principal, body, commit }) => {
-        const { metadata, ...rest } = body;
-        const draft = {
-          ...rest,
-          ...(metadata !== undefined && { metadata: metadata && checkMetadata(metadata, "metadata") }),
-        };
-        return commit(async (tx) => ({
-          status: 200,
-          body: userView(await users.upsert(tx, principal, draft)),
-          subjects: [userSubject(draft.id), profileSubject(draft.id)],
-        }));
+      prepare: ({ body: { metadata } }) => {
+        if (metadata != null) checkMetadata(metadata, "metadata");
       },
+      change: (tx, { principal, body }) => users.upsert(tx, principal, body),
+      answer: (user) => ({
+        status: 200,
+        body: userView(user),
+        subjects: [userSubject(user.id), profileSubject(user.id)],
+      }),
     }),
 
-    operation({
+    reading({
       name: "listUsers",
       group: "Users",
       summary: "List users, newest first.",
@@ -49,13 +46,13 @@ export function userOperations(users: UserService): readonly Operation[] {
       query: schema.ListUsers,
       answers: { 200: schema.UserList },
       faults: ["invalid_cursor"],
-      run: async ({ principal, query }) => {
+      read: async ({ principal, query }) => {
         const page = await users.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, userView) };
       },
     }),
 
-    operation({
+    reading({
       name: "getUser",
       group: "Users",
       summary: "Read one user.",
@@ -65,12 +62,12 @@ export function userOperations(users: UserService): readonly Operation[] {
       query: NoQuery,
       answers: { 200: schema.User },
       faults: ["user_not_found"],
-      run: async ({ principal, params }) => {
+      read: async ({ principal, params }) => {
         return { status: 200, body: userView(await users.get(principal, checkCallerId(params.userId, "userId"))) };
       },
     }),
 
-    operation({
+    changing({
       name: "deleteUser",
       group: "Users",
       summary: "Delete a user; with `cascade` also all memories, chats and events of the user, in one step.",
@@ -80,16 +77,12 @@ export function userOperations(users: UserService): readonly Operation[] {
       query: schema.DeleteUser,
       answers: { 204: null },
       faults: ["user_not_found"],
-      run: async ({ principal, params, query, commit }) => {
-        const userId = checkCallerId(params.userId, "userId");
-        return commit(async (tx) => {
-          await users.remove(tx, principal, userId, query.cascade ?? false);
-          return { status: 204, body: null };
-        });
-      },
+      prepare: ({ params }) => checkCallerId(params.userId, "userId"),
+      change: (tx, { principal, query }, userId) => users.remove(tx, principal, userId, query.cascade ?? false),
+      answer: () => NO_CONTENT,
     }),
 
-    operation({
+    changing({
       name: "createEvent",
       group: "Users",
       summary: "Log an event for a user. The user is created if necessary.",
@@ -101,17 +94,15 @@ export function userOperations(users: UserService): readonly Operation[] {
       answers: { 201: schema.Event },
       faults: ["metadata_too_large"],
       isIdempotent: true,
-      run: async ({ principal, params, body, commit }) => {
-        const userId = checkCallerId(params.userId, "userId");
-        const data = checkJsonSize(body.data ?? {}, LIMITS.eventDataBytes, "data");
-        return commit(async (tx) => {
-          const event = await users.addEvent(tx, principal, userId, { type: body.type, data });
-          return { status: 201, body: eventView(event) };
-        });
-      },
+      prepare: ({ params, body }) => ({
+        userId: checkCallerId(params.userId, "userId"),
+        draft: { type: body.type, data: checkJsonSize(body.data ?? {}, LIMITS.eventDataBytes, "data") },
+      }),
+      change: (tx, { principal }, { userId, draft }) => users.addEvent(tx, principal, userId, draft),
+      answer: (event) => ({ status: 201, body: eventView(event) }),
     }),
 
-    operation({
+    reading({
       name: "listEvents",
       group: "Users",
       summary: "List a user's events, newest first.",
@@ -121,7 +112,7 @@ export function userOperations(users: UserService): readonly Operation[] {
       query: schema.ListEvents,
       answers: { 200: schema.EventList },
       faults: ["user_not_found", "invalid_cursor"],
-      run: async ({ principal, params, query }) => {
+      read: async ({ principal, params, query }) => {
         const listing = { limit: LIMITS.pageItemsDefault, ...query };
         const page = await users.events(principal, checkCallerId(params.userId, "userId"), listing);
         return { status: 200, body: listView(page, eventView) };

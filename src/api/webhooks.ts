@@ -6,7 +6,7 @@ import type { WebhookWithSecret } from "../ports/webhook-store.ts";
 import type { WebhookService } from "../services/webhooks.ts";
 import { refuseEmptyChange } from "./drafts.ts";
 import { pathId } from "./ids.ts";
-import { type Answer, type Operation, operation } from "./operation.ts";
+import { type Answer, changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/webhooks.ts";
 import { deliveryView, listView, webhookView } from "./views.ts";
@@ -15,7 +15,7 @@ import { deliveryView, listView, webhookView } from "./views.ts";
 export function webhookOperations(webhooks: WebhookService): readonly Operation[] {
   const shared = { group: "Webhooks", scope: "webhooks", isForConfinedKeys: false } as const;
   return [
-    operation({
+    changing({
       ...shared,
       name: "createWebhook",
       summary: "Create a webhook. The secret that signs its requests is shown only once.",
@@ -26,15 +26,15 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       answers: { 201: schema.WebhookWithSecret },
       faults: ["unsafe_url", "webhook_limit_reached"],
       isIdempotent: true,
-      run: async ({ principal, body, commit }) => {
-        await webhooks.checkAddress(body.url);
-        const { url, events, description, enabled } = body;
+      prepare: ({ body }) => webhooks.checkAddress(body.url),
+      change: (tx, { principal, body: { url, events, description, enabled } }) => {
         const draft = { url, events, description: description ?? null, isEnabled: enabled ?? true };
-        return commit(async (tx) => secretAnswer(201, await webhooks.create(tx, principal.projectId, draft)));
+        return webhooks.create(tx, principal.projectId, draft);
       },
+      answer: (created) => secretAnswer(201, created),
     }),
 
-    operation({
+    reading({
       ...shared,
       name: "listWebhooks",
       summary: "List webhooks, newest first.",
@@ -43,13 +43,13 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       query: schema.ListWebhooks,
       answers: { 200: schema.WebhookList },
       faults: ["invalid_cursor"],
-      run: async ({ principal, query }) => {
+      read: async ({ principal, query }) => {
         const page = await webhooks.list(principal.projectId, { limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, webhookView) };
       },
     }),
 
-    operation({
+    reading({
       ...shared,
       name: "getWebhook",
       summary: "Read one webhook.",
@@ -58,12 +58,12 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       query: NoQuery,
       answers: { 200: schema.Webhook },
       faults: ["webhook_not_found"],
-      run: async ({ principal, params }) => {
+      read: async ({ principal, params }) => {
         return { status: 200, body: webhookView(await webhooks.get(principal.projectId, webhookId(params.id))) };
       },
     }),
 
-    operation({
+    changing({
       ...shared,
       name: "updateWebhook",
       summary: "Change a webhook. Absent fields stay unchanged.",
@@ -73,20 +73,21 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       body: schema.UpdateWebhook,
       answers: { 200: schema.Webhook },
       faults: ["webhook_not_found", "unsafe_url"],
-      run: async ({ principal, params, body, commit }) => {
+      prepare: async ({ principal, params, body }) => {
         const id = webhookId(params.id);
-        const { enabled, ...rest } = body;
         refuseEmptyChange(body);
         await webhooks.get(principal.projectId, id);
         await webhooks.checkAddress(body.url);
-        const change = { ...rest, ...(enabled !== undefined && { isEnabled: enabled }) };
-        return commit(async (tx) => {
-          return { status: 200, body: webhookView(await webhooks.change(tx, principal.projectId, id, change)) };
-        });
+        return id;
       },
+      change: (tx, { principal, body: { enabled, ...rest } }, id) => {
+        const change = { ...rest, ...(enabled !== undefined && { isEnabled: enabled }) };
+        return webhooks.change(tx, principal.projectId, id, change);
+      },
+      answer: (webhook) => ({ status: 200, body: webhookView(webhook) }),
     }),
 
-    operation({
+    changing({
       ...shared,
       name: "deleteWebhook",
       summary: "Delete a webhook and its pending deliveries.",
@@ -95,16 +96,12 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       query: NoQuery,
       answers: { 204: null },
       faults: ["webhook_not_found"],
-      run: async ({ principal, params, commit }) => {
-        const id = webhookId(params.id);
-        return commit(async (tx) => {
-          await webhooks.remove(tx, principal.projectId, id);
-          return { status: 204, body: null };
-        });
-      },
+      prepare: ({ params }) => webhookId(params.id),
+      change: (tx, { principal }, id) => webhooks.remove(tx, principal.projectId, id),
+      answer: () => NO_CONTENT,
     }),
 
-    operation({
+    changing({
       ...shared,
       name: "testWebhook",
       summary: "Send a webhook.test event to this webhook.",
@@ -114,15 +111,12 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       answers: { 202: schema.Delivery },
       faults: ["webhook_not_found"],
       isIdempotent: true,
-      run: async ({ principal, params, commit }) => {
-        const id = webhookId(params.id);
-        return commit(async (tx) => {
-          return { status: 202, body: deliveryView(await webhooks.test(tx, principal.projectId, id)) };
-        });
-      },
+      prepare: ({ params }) => webhookId(params.id),
+      change: (tx, { principal }, id) => webhooks.test(tx, principal.projectId, id),
+      answer: (delivery) => ({ status: 202, body: deliveryView(delivery) }),
     }),
 
-    operation({
+    changing({
       ...shared,
       name: "rotateWebhookSecret",
       summary: "Give a webhook a new secret, which is shown only once.",
@@ -131,13 +125,12 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       query: NoQuery,
       answers: { 200: schema.WebhookWithSecret },
       faults: ["webhook_not_found"],
-      run: async ({ principal, params, commit }) => {
-        const id = webhookId(params.id);
-        return commit(async (tx) => secretAnswer(200, await webhooks.rotateSecret(tx, principal.projectId, id)));
-      },
+      prepare: ({ params }) => webhookId(params.id),
+      change: (tx, { principal }, id) => webhooks.rotateSecret(tx, principal.projectId, id),
+      answer: (rotated) => secretAnswer(200, rotated),
     }),
 
-    operation({
+    reading({
       ...shared,
       name: "listDeliveries",
       summary: "List the deliveries to a webhook with their attempts, newest first.",
@@ -146,14 +139,14 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       query: schema.ListWebhooks,
       answers: { 200: schema.DeliveryList },
       faults: ["webhook_not_found", "invalid_cursor"],
-      run: async ({ principal, params, query }) => {
+      read: async ({ principal, params, query }) => {
         const listing = { limit: LIMITS.pageItemsDefault, ...query };
         const page = await webhooks.deliveries(principal.projectId, webhookId(params.id), listing);
         return { status: 200, body: listView(page, deliveryView) };
       },
     }),
 
-    operation({
+    changing({
       ...shared,
       name: "redeliver",
       summary: "Send a delivery again, with the same `webhook-id`.",
@@ -163,14 +156,12 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       answers: { 202: schema.Delivery },
       faults: ["webhook_not_found", "delivery_not_found"],
       isIdempotent: true,
-      run: async ({ principal, params, commit }) => {
-        const id = webhookId(params.id);
-        const delivery: DeliveryId = pathId("dlv", params.deliveryId, "delivery_not_found", "deliveryId");
-        return commit(async (tx) => {
-          const again = await webhooks.redeliver(tx, principal.projectId, id, delivery);
-          return { status: 202, body: deliveryView(again) };
-        });
-      },
+      prepare: ({ params }) => ({
+        id: webhookId(params.id),
+        delivery: pathId<DeliveryId>("dlv", params.deliveryId, "delivery_not_found", "deliveryId"),
+      }),
+      change: (tx, { principal }, { id, delivery }) => webhooks.redeliver(tx, principal.projectId, id, delivery),
+      answer: (delivery) => ({ status: 202, body: deliveryView(delivery) }),
     }),
   ];
 }

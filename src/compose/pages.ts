@@ -2,7 +2,7 @@
 
 import type { RateBuckets } from "../account/rate-limits.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
-import type { AppParts } from "../api/app.ts";
+import type { AppDependencies } from "../api/app.ts";
 import { DOCS_CSP, docsPage } from "../api/docs.ts";
 import { openApiDocument } from "../api/openapi.ts";
 import { type Answer, type Operation, Page } from "../api/operation.ts";
@@ -25,7 +25,7 @@ export interface PageParts {
   readonly isStopping: () => boolean;
 }
 
-type Pages = AppParts["pages"];
+type Pages = AppDependencies["pages"];
 
 /** The pages by path: those for operators, which every node has, and those for users of the API. */
 export function createPages(parts: PageParts): { readonly ofOperator: Pages; readonly ofUsers: Pages } {

@@ -44,13 +44,14 @@ import { ChatService } from "../services/chats.ts";
 import { DeletionService } from "../services/deletions.ts";
 import { EmbeddingService } from "../services/embeddings.ts";
 import { GraphService } from "../services/graph.ts";
+import { Intake } from "../services/intake.ts";
 import { KeyService } from "../services/keys.ts";
 import { MemoryService } from "../services/memories.ts";
 import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
 import { SearchService } from "../services/search.ts";
 import type { SearchQueue } from "../services/search-queue.ts";
-import { Settling } from "../services/settling.ts";
+import { settling } from "../services/settling.ts";
 import { UserService } from "../services/users.ts";
 import { WebhookService } from "../services/webhooks.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
@@ -298,8 +299,7 @@ function createHandle(
   const { storage, coordination, models, metrics, operations, local, isStopping } = parts;
   const { callers, failures, flights } = coordination;
   const { stores, transactions, files } = storage;
-  const settling = new Settling({ memories: stores.memories, clock });
-  const settled = settling.settled.bind(settling);
+  const settled = settling(stores.memories, clock);
   const mcp = { tools: toolsOf(config.mcpConnector), settled, log };
   const endpoints = [
     createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins)),
@@ -320,7 +320,7 @@ function createHandle(
     callers,
     failures,
     trustedProxies: config.trustedProxies,
-    idempotency: new Idempotency({ store: stores.idempotency, transactions, flights }),
+    idempotency: new Idempotency(stores.idempotency, flights),
     transactions,
     uploads: createUploads({ files, formats: fileFormats }),
     jsonBodies: nativeJsonBodies,
@@ -457,6 +457,7 @@ function createOperations(
       ...{ memories, retirement, files, index, log, wakeIngest },
       countDamaged: parts.countDamagedTexts,
     }),
+    intake: new Intake({ memories, files, log }),
     deletions: parts.deletions,
     urlFiles: createUrlFiles({
       fetcher: config.fetchUrls ? createOutboundFetcher({ allow: config.webhookAllow }) : null,
@@ -464,8 +465,7 @@ function createOperations(
       formats: fileFormats,
     }),
     graph: new GraphService({ memories, accounts, index, extractions, clock }),
-    search,
-    answers,
+    ...{ search, answers, clock },
     embeddings: new EmbeddingService(embedders, queue),
     chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),
     users: new UserService({ users, index, wakeIngest }),
@@ -474,7 +474,6 @@ function createOperations(
     projectModels: new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges }),
     webhooks: new WebhookService({ webhooks, guard, wakeDispatcher }),
     progressOf: (memory) => worker.progressOf(memory.key),
-    clock,
   });
 }
 

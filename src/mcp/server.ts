@@ -5,10 +5,8 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type Too
 import { check } from "../api/check.ts";
 import { errorView, faultOf } from "../api/errors.ts";
 import { OperationRefused, Operations } from "../api/operation-calls.ts";
-import type { SendToOperation } from "../api/protocol-endpoint.ts";
-import type { MemoryId } from "../domain/ids.ts";
-import type { Memory } from "../domain/memory.ts";
-import type { Principal, Viewer } from "../domain/scope.ts";
+import type { SendToOperation, Settled } from "../api/protocol-endpoint.ts";
+import type { Principal } from "../domain/scope.ts";
 import type { Log } from "../kit/log.ts";
 import { INSTRUCTIONS, INTRODUCTION } from "./introduction.ts";
 import { toolSchema } from "./json-schema.ts";
@@ -19,7 +17,7 @@ import { visibleTo } from "./tools.ts";
 /** What all MCP servers of a process share. */
 export interface McpParts {
   readonly tools: readonly MnemeTool[];
-  readonly settled: (viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal) => Promise<Memory | null>;
+  readonly settled: Settled;
   readonly log: Log;
   /** Milliseconds between two messages about the progress of a call. */
   readonly progressMs?: number | undefined;

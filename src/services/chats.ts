@@ -1,25 +1,24 @@
 // Chats and their messages, which are answered one after the other. A chat searches the memories of its user, agent and
 // session; of the whole project if it has none of them.
 
-import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
+import { AnswerSoFar, type CitedPassage } from "../answer/events.ts";
 import type { Chat, ChatConditions, ChatDraft, Message, MessageSource } from "../domain/chat.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { ChatId, MessageId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { JsonObject } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
-import type { RankedPassage } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { ChatStore } from "../ports/chat-store.ts";
 import type { QuotaReservation } from "../ports/coordination.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
 import type { Listing } from "../ports/user-store.ts";
-import type { AnswerService, Question } from "./answers.ts";
+import type { AnswerRun, AnswerService, Question } from "./answers.ts";
 import type { Asker } from "./search.ts";
 
 /** What the service needs. */
-export interface ChatServiceParts {
+export interface ChatServiceDependencies {
   readonly chats: ChatStore;
   readonly answers: Pick<AnswerService, "answer" | "check" | "reserveQuery">;
   readonly transactions: Transactions;
@@ -30,24 +29,28 @@ export interface ChatServiceParts {
 /** A question to a chat. Its user, agent and session are those of the chat. */
 export type ChatQuestion = Omit<Question, "userId" | "agentId" | "sessionId" | "includeGraph" | "model">;
 
-/** Events of a message that is being answered: fragments of the answer, then the stored message. */
-export type MessageEvent =
-  | { readonly type: "text"; readonly content: string }
-  | { readonly type: "message"; readonly message: Message; readonly tokensUsed: number };
-
-/**
- * Runs `store` in a transaction of the caller, who can store more in the same transaction. `store` stores the complete
- * answer and returns its message; `tokensUsed` is the number of tokens that the answer used.
- */
-type CommitAnswer = (store: (transaction: Transaction) => Promise<Message>, tokensUsed: number) => Promise<void>;
+/** A message that is being answered. */
+export interface MessageRun {
+  /**
+   * Fragments of the answer. They begin when the messages before this one in the chat are answered; then the user's
+   * message is stored. If the caller stops before the end, the text so far is stored.
+   */
+  readonly events: AsyncGenerator<string>;
+  /** Stores the complete answer, after the last of `events`. */
+  readonly store: (transaction: Transaction) => Promise<Message>;
+  /** Number of tokens that the complete answer used. */
+  readonly tokensUsed: () => number;
+  /** Lets the next message of the chat begin. Must be called once, after the end of `events`. */
+  readonly release: () => void;
+}
 
 /** Chats of one project. */
 export class ChatService {
-  readonly #parts: ChatServiceParts;
+  readonly #uses: ChatServiceDependencies;
   readonly #queues = new Map<ChatId, MessageQueue>();
 
-  constructor(parts: ChatServiceParts) {
-    this.#parts = parts;
+  constructor(uses: ChatServiceDependencies) {
+    this.#uses = uses;
   }
 
   /** @throws Fault `insufficient_scope` if a confined key names another user */
@@ -62,14 +65,14 @@ export class ChatService {
 
   /** @throws Fault `chat_not_found` */
   get(viewer: Viewer, id: ChatId): Promise<Chat> {
-    return visibleChat(this.#parts.chats, viewer, id);
+    return visibleChat(this.#uses.chats, viewer, id);
   }
 
   /** @throws Fault `invalid_cursor`; `insufficient_scope` if a confined key names another user */
   async list(viewer: Viewer, listing: Listing & ChatConditions): Promise<Page<Chat>> {
     const { userId: named, ...rest } = listing;
     const userId = userOf(viewer, named);
-    return this.#parts.chats.list(viewer.projectId, { ...rest, ...(userId !== undefined && { userId }) });
+    return this.#uses.chats.list(viewer.projectId, { ...rest, ...(userId !== undefined && { userId }) });
   }
 
   /** @throws Fault `chat_not_found` */
@@ -90,13 +93,13 @@ export class ChatService {
   /** A chat with all its messages, oldest first. @throws Fault `chat_not_found` */
   async history(viewer: Viewer, id: ChatId): Promise<{ readonly chat: Chat; readonly messages: readonly Message[] }> {
     const chat = await this.get(viewer, id);
-    return { chat, messages: await this.#parts.chats.history(viewer.projectId, id) };
+    return { chat, messages: await this.#uses.chats.history(viewer.projectId, id) };
   }
 
   /** One message as it is now. @throws Fault `chat_not_found`, also for an unknown message */
   async message(viewer: Viewer, id: ChatId, messageId: MessageId): Promise<Message> {
     await this.get(viewer, id);
-    const message = await this.#parts.chats.message(viewer.projectId, id, messageId);
+    const message = await this.#uses.chats.message(viewer.projectId, id, messageId);
     if (message === null) throw unknownChat(id);
     return message;
   }
@@ -104,24 +107,34 @@ export class ChatService {
   /** @throws Fault `chat_not_found`, `invalid_cursor` */
   async messages(viewer: Viewer, id: ChatId, listing: Listing): Promise<Page<Message>> {
     await this.get(viewer, id);
-    return this.#parts.chats.messages(viewer.projectId, id, listing);
+    return this.#uses.chats.messages(viewer.projectId, id, listing);
   }
 
   /**
-   * Validates the question, joins the chat's queue and reserves a query in the monthly quota. The events begin when the
-   * messages before this one in the queue are answered. The user's message is stored first. The assistant's message is
-   * stored when it is complete. If the caller disconnects, the text written so far is stored.
+   * Validates the question, joins the chat's queue and reserves a query in the monthly quota.
    * @throws Fault `chat_not_found`; `query_quota_exceeded`; `overloaded` if too many messages wait in this chat;
    *   `invalid_request` for instructions that leave no room for sources
    */
-  async send(
-    viewer: Viewer,
-    id: ChatId,
-    question: ChatQuestion,
-    terms: Asker & { readonly commitAnswer: CommitAnswer },
-  ): Promise<AsyncGenerator<MessageEvent>> {
+  async send(viewer: Viewer, id: ChatId, question: ChatQuestion, asker: Asker): Promise<MessageRun> {
     await this.get(viewer, id);
-    await this.#parts.answers.check(viewer, { ...question, model: null });
+    await this.#uses.answers.check(viewer, { ...question, model: null });
+    const turn = this.#join(id);
+    try {
+      const reservation = await this.#uses.answers.reserveQuery(viewer);
+      const answered = this.#answer(viewer, id, question, { begin: turn.begin, asker, reservation });
+      const release = () => {
+        turn.end();
+        reservation.release();
+      };
+      return { ...answered, release };
+    } catch (error) {
+      turn.end();
+      throw error;
+    }
+  }
+
+  /** Joins the queue of a chat. @throws Fault `overloaded` if it is full */
+  #join(id: ChatId): { readonly begin: Promise<void>; readonly end: () => void } {
     const queue = this.#queues.get(id) ?? { waiting: 0, last: Promise.resolve() };
     if (queue.waiting > LIMITS.messagesWaitingPerChat) {
       throw new Fault("overloaded", "Too many messages wait in this chat. Send the next one when they are answered.", {
@@ -130,98 +143,94 @@ export class ChatService {
     }
     this.#queues.set(id, queue);
     queue.waiting += 1;
-    const before = queue.last;
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const begin = queue.last;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
     queue.last = ended;
-    const leaveQueue = () => {
+    const end = () => {
       queue.waiting -= 1;
       if (queue.waiting === 0) this.#queues.delete(id);
       // A message that leaves the queue early must not let the next one start before the previous one has ended.
-      void before.then(end);
+      void begin.then(resolve);
     };
-    try {
-      const reservation = await this.#parts.answers.reserveQuery(viewer);
-      const answer = this.#answer(viewer, id, question, { ...terms, reservation });
-      return inTurn(before, answer, () => {
-        leaveQueue();
-        reservation.release();
-      });
-    } catch (error) {
-      leaveQueue();
-      throw error;
-    }
+    return { begin, end };
   }
 
-  async *#answer(
+  #answer(
     viewer: Viewer,
     id: ChatId,
     question: ChatQuestion,
-    {
-      signal,
-      confirm,
-      commitAnswer,
-      reservation,
-    }: Asker & { readonly commitAnswer: CommitAnswer; readonly reservation: QuotaReservation },
-  ): AsyncGenerator<MessageEvent> {
-    const { chats, answers, transactions } = this.#parts;
+    terms: { readonly begin: Promise<void>; readonly asker: Asker; readonly reservation: QuotaReservation },
+  ): Omit<MessageRun, "release"> {
+    const { transactions } = this.#uses;
     const { projectId } = viewer;
-    signal.throwIfAborted(); // nothing is stored for a caller who disconnected while waiting in the queue
-    const { userId, agentId, sessionId } = await this.get(viewer, id);
-    const history = await chats.turns(projectId, id, LIMITS.chatTurns);
-    const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
-    if ((await chats.append(projectId, id, asked)) === null) throw unknownChat(id);
-
-    const partial = new PartialAnswer();
-    const scope = {
-      ...(userId !== null && { userId }),
-      ...(agentId !== null && { agentId }),
-      ...(sessionId !== null && { sessionId }),
-    };
-    const run = await answers.answer(
-      viewer,
-      { ...question, ...scope, includeGraph: false, model: null },
-      { signal, confirm, reservation, history },
-    );
+    const { begin, asker, reservation } = terms;
+    const { signal, confirm } = asker;
+    const answer = new AnswerSoFar();
+    let run: AnswerRun | null = null;
     const store = async (transaction: Transaction, isInterrupted: boolean): Promise<Message> => {
+      invariant(run, "an answer is stored after it has begun");
       const message = await transaction.chats.append(projectId, id, {
         role: "assistant",
-        content: partial.text,
-        sources: partial.sourcesAmong(run.context(), question.maxSources).map((source) => this.#sourceOf(source)),
+        content: answer.text,
+        sources: answer.sourcesAmong(run.context(), question.maxSources).map((source) => this.#sourceOf(source)),
         isInterrupted,
       });
       if (message === null) throw unknownChat(id); // removed while it was being answered
       await run.count(transaction);
       return message;
     };
-    let end: "disconnected" | "complete" | "failed" = "disconnected";
-    try {
-      for await (const event of run.events) {
-        partial.add(event);
-        if (event.type === "text") yield { type: "text", content: event.content };
+    const begun = () => this.#begin(viewer, id, question, { signal, confirm, reservation });
+    const events = async function* (): AsyncGenerator<string> {
+      signal.throwIfAborted(); // nothing is stored for a caller who disconnected while waiting in the queue
+      let isDisconnected = true;
+      try {
+        run = await begun();
+        for await (const event of run.events) {
+          answer.add(event);
+          if (event.type === "text") yield event.content;
+        }
+        isDisconnected = false;
+      } catch (error) {
+        isDisconnected = signal.aborted;
+        throw error;
+      } finally {
+        // After a disconnect, the text so far is stored. The text of a failed answer is not.
+        if (isDisconnected && answer.text !== "") {
+          await transactions.run(async (transaction) => {
+            if ((await transaction.chats.get(projectId, id)) !== null) await store(transaction, true);
+          });
+        }
       }
-      let message: Message | null = null;
-      await commitAnswer(async (transaction) => {
-        message = await store(transaction, false);
-        return message;
-      }, partial.tokensUsed);
-      end = "complete";
-      invariant(message !== null, "commitAnswer stores the message");
-      yield { type: "message", message, tokensUsed: partial.tokensUsed };
-    } catch (error) {
-      if (!signal.aborted) end = "failed";
-      throw error;
-    } finally {
-      // After a disconnect, the text so far is stored. The text of a failed answer is not.
-      if (end === "disconnected" && partial.text !== "") {
-        await transactions.run(async (transaction) => {
-          if ((await transaction.chats.get(projectId, id)) !== null) await store(transaction, true);
-        });
-      }
-    }
+    };
+    return {
+      events: inTurn(begin, events()),
+      store: (transaction) => store(transaction, false),
+      tokensUsed: () => answer.whole().tokensUsed,
+    };
+  }
+
+  /** Stores the user's message, and begins to answer it. */
+  async #begin(
+    viewer: Viewer,
+    id: ChatId,
+    question: ChatQuestion,
+    terms: Asker & { readonly reservation: QuotaReservation },
+  ): Promise<AnswerRun> {
+    const { chats, answers } = this.#uses;
+    const { userId, agentId, sessionId } = await this.get(viewer, id);
+    const history = await chats.turns(viewer.projectId, id, LIMITS.chatTurns);
+    const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
+    if ((await chats.append(viewer.projectId, id, asked)) === null) throw unknownChat(id);
+    const scope = {
+      ...(userId !== null && { userId }),
+      ...(agentId !== null && { agentId }),
+      ...(sessionId !== null && { sessionId }),
+    };
+    return answers.answer(viewer, { ...question, ...scope, includeGraph: false, model: null }, { ...terms, history });
   }
 
   #sourceOf(source: CitedPassage): MessageSource {
-    return { memoryKey: source.passage.memory.key, shown: this.#parts.describeSource(source) };
+    return { memoryKey: source.passage.memory.key, shown: this.#uses.describeSource(source) };
   }
 }
 
@@ -239,81 +248,15 @@ interface MessageQueue {
   last: Promise<void>;
 }
 
-/** The text and sources of an answer so far. */
-class PartialAnswer {
-  text = "";
-  tokensUsed = 0;
-  #cited: readonly RankedPassage[] = [];
-  #sources: readonly CitedPassage[] | null = null;
-
-  add(event: AnswerEvent): void {
-    switch (event.type) {
-      case "text":
-        this.text += event.content;
-        this.#cited = [...this.#cited, ...(event.cites ?? [])];
-        break;
-      case "sources":
-        this.#sources = event.sources;
-        break;
-      case "usage":
-        this.tokensUsed = event.tokensUsed;
-    }
-  }
-
-  /**
-   * The sources of the answer. If the answer was interrupted before it listed them, its sources are the passages cited
-   * so far, followed by the other passages of its context.
-   */
-  sourcesAmong(context: readonly RankedPassage[], maxSources: number): readonly CitedPassage[] {
-    return this.#sources ?? citedFirst(this.#cited, context, maxSources);
-  }
-}
-
-// The events of `answer`, which begin when `before` resolves. Calls `finish` once at the end, also after an error or if
-// the caller stops before the first event.
-function inTurn(
-  before: Promise<void>,
-  answer: AsyncGenerator<MessageEvent>,
-  finish: () => void,
-): AsyncGenerator<MessageEvent> {
-  let isFinished = false;
-  const finishOnce = () => {
-    if (!isFinished) finish();
-    isFinished = true;
-  };
-  const next: AsyncGenerator<MessageEvent>["next"] = async () => {
-    try {
-      await before;
-      const step = await answer.next();
-      if (step.done) finishOnce();
-      return step;
-    } catch (error) {
-      finishOnce();
-      throw error;
-    }
-  };
-  const events: AsyncGenerator<MessageEvent> = {
-    next,
-    return: async (value) => {
-      try {
-        return await answer.return(value);
-      } finally {
-        finishOnce();
-      }
+// The events of `answer`, which begin when `begin` resolves. Unlike a generator that waits, they can be ended before.
+function inTurn(begin: Promise<void>, answer: AsyncGenerator<string>): AsyncGenerator<string> {
+  const next = answer.next.bind(answer);
+  return Object.assign(answer, {
+    next: async () => {
+      await begin;
+      return next();
     },
-    throw: async (error) => {
-      try {
-        return await answer.throw(error);
-      } finally {
-        finishOnce();
-      }
-    },
-    [Symbol.asyncIterator]: () => events,
-    [Symbol.asyncDispose]: async () => {
-      await events.return(undefined);
-    },
-  };
-  return events;
+  });
 }
 
 function unknownChat(id: string): Fault {

@@ -13,7 +13,6 @@ import { andThen, type Eventually } from "../kit/eventually.ts";
 import { groupsWithin } from "../kit/groups.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, StoredText } from "../ports/chunk-index.ts";
-import type { LongText } from "../ports/json-bodies.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
@@ -46,9 +45,6 @@ const UNREADABLE = {
 /** Maximum length, in UTF-16 code units, of the contents that are stored without a pause for other requests. */
 const PART_CHARACTERS_MAX = 2_000_000;
 
-/** Replaces the key of a long text in `content` by the file with the text. */
-type WithFile = <D extends Pick<MemoryChange, "content" | "upload">>(draft: D) => D;
-
 /** The result of a change. */
 export interface Changed extends Accepted {
   /** Whether the memory is processed again: it has a new content, or is a conversation with another day. */
@@ -56,13 +52,13 @@ export interface Changed extends Accepted {
 }
 
 /** What the service needs. */
-export interface MemoryServiceParts {
+export interface MemoryServiceDependencies {
   readonly memories: Pick<
     MemoryStore,
-    "get" | "getMany" | "isMadeFrom" | "list" | "waitingContents" | "waitingTextFiles" | "unreferencedFiles"
+    "get" | "getMany" | "isMadeFrom" | "list" | "waitingContents" | "waitingTextFiles"
   >;
   readonly retirement: Pick<RetirementStore, "markRetracted" | "erase">;
-  readonly files: Pick<UploadFiles, "begin" | "keep" | "readText" | "remove">;
+  readonly files: Pick<UploadFiles, "readText" | "remove">;
   readonly index: ChunkIndex;
   readonly log: Log;
   /** Called with the number of texts that were not shown because they do not match their rows. */
@@ -77,11 +73,11 @@ export interface MemoryServiceParts {
  * the ingest worker.
  */
 export class MemoryService {
-  readonly #parts: MemoryServiceParts;
+  readonly #uses: MemoryServiceDependencies;
   readonly #contents = new ContentCache(LIMITS.contentCacheBytes);
 
-  constructor(parts: MemoryServiceParts) {
-    this.#parts = parts;
+  constructor(uses: MemoryServiceDependencies) {
+    this.#uses = uses;
   }
 
   /**
@@ -111,7 +107,7 @@ export class MemoryService {
    * @throws Fault `internal_error` if the stored text does not match the row
    */
   get(viewer: Viewer, id: MemoryId): Eventually<MemoryWithContent | null> {
-    return andThen(visibleMemory(this.#parts.memories, viewer, id), (memory) => {
+    return andThen(visibleMemory(this.#uses.memories, viewer, id), (memory) => {
       if (memory === null) return null;
       const content = this.#contents.get(memory);
       if (content !== null) return { memory, content };
@@ -124,7 +120,7 @@ export class MemoryService {
 
   /** Whether the viewer can read a memory: whether `get` would find it. */
   isVisible(viewer: Viewer, id: MemoryId): Eventually<boolean> {
-    return andThen(visibleMemory(this.#parts.memories, viewer, id), (memory) => memory !== null);
+    return andThen(visibleMemory(this.#uses.memories, viewer, id), (memory) => memory !== null);
   }
 
   /**
@@ -134,7 +130,7 @@ export class MemoryService {
   async list(viewer: Viewer, listing: Omit<MemoryListing, "contentBytesMax">): Promise<Page<MemoryWithContent>> {
     const { userId: named, ...conditions } = listing;
     const userId = userOf(viewer, named);
-    const page = await this.#parts.memories.list(viewer.projectId, {
+    const page = await this.#uses.memories.list(viewer.projectId, {
       ...conditions,
       ...(userId !== undefined && { userId }),
       contentBytesMax: LIMITS.pageContentBytes,
@@ -177,66 +173,7 @@ export class MemoryService {
 
   /** Whether a memory of a project that the caller has just read was made from this file. */
   isMadeFrom(projectId: ProjectId, id: MemoryId, file: Omit<ReceivedFile, "file">): Eventually<boolean> {
-    return this.#parts.memories.isMadeFrom(projectId, id, { ...file, file: "" });
-  }
-
-  /**
-   * Keeps an uploaded file while `store` stores the memory that refers to it. The file is removed again if no row
-   * refers to it in the end, because `store` failed or the memory has this content already.
-   * @throws Fault `overloaded` if the disk is full; and everything that `store` throws
-   */
-  async withUpload(
-    upload: Omit<ReceivedFile, "file"> & { readonly path: string },
-    store: (file: ReceivedFile) => Promise<Accepted>,
-  ): Promise<Accepted> {
-    const { path, ...rest } = upload;
-    const { files } = this.#parts;
-    const file = await files.keep(path);
-    let isReferred = false;
-    try {
-      const accepted = await store({ ...rest, file });
-      isReferred = isToProcess(accepted.outcome);
-      return accepted;
-    } finally {
-      if (!isReferred) await files.remove(file);
-    }
-  }
-
-  /**
-   * Keeps long texts in files while `store` stores the memories that refer to them. Files that no row refers to in the
-   * end are removed again. `store` gets a function that replaces the key of a long text by its file.
-   * @throws Fault `overloaded` if the disk is full; and everything that `store` throws
-   */
-  async withLongTexts<T>(
-    longTexts: ReadonlyMap<string, LongText>,
-    store: (inFile: WithFile) => Promise<T>,
-  ): Promise<T> {
-    if (longTexts.size === 0) return store((draft) => draft);
-    const { memories, files } = this.#parts;
-    const kept = new Map<string, ReceivedFile>();
-    try {
-      for (const [key, text] of longTexts) kept.set(key, await this.#keep(text));
-      return await store((draft) => {
-        const upload = draft.content === undefined ? undefined : kept.get(draft.content);
-        return upload === undefined ? draft : { ...draft, content: "", upload };
-      });
-    } finally {
-      const names = Array.from(kept.values(), ({ file }) => file);
-      for (const name of await memories.unreferencedFiles(names)) await files.remove(name);
-    }
-  }
-
-  async #keep({ bytes, sha256, pieces }: LongText): Promise<ReceivedFile> {
-    const { files } = this.#parts;
-    const incoming = await files.begin();
-    try {
-      for (const piece of pieces()) await incoming.write(piece);
-      await incoming.end();
-      return { file: await files.keep(incoming.path), bytes, sha256, source: null };
-    } catch (error) {
-      await incoming.discard();
-      throw error;
-    }
+    return this.#uses.memories.isMadeFrom(projectId, id, { ...file, file: "" });
   }
 
   /**
@@ -261,7 +198,7 @@ export class MemoryService {
   async retry(transaction: Transaction, viewer: Viewer, id: MemoryId): Promise<Memory | null> {
     if ((await visibleMemory(transaction.memories, viewer, id)) === null) return null;
     const memory = await transaction.memories.retry(viewer.projectId, id);
-    if (memory !== null) transaction.afterCommit(this.#parts.wakeIngest);
+    if (memory !== null) transaction.afterCommit(this.#uses.wakeIngest);
     return memory;
   }
 
@@ -287,7 +224,7 @@ export class MemoryService {
    * data behind: either its lease is void, or it writes before this method does.
    */
   async purgeNow(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<void> {
-    const { index, retirement, files, log } = this.#parts;
+    const { index, retirement, files, log } = this.#uses;
     try {
       await index.retract(projectId, keys);
       await retirement.markRetracted(keys);
@@ -302,13 +239,13 @@ export class MemoryService {
   // files; they are not cached, because both are fast to read. The index may have lost the text of a memory that was
   // deleted meanwhile already, and may have an earlier text of one that was not published.
   async #read(projectId: ProjectId, memories: readonly Memory[], contents: Map<MemoryKey, string>): Promise<Unread> {
-    const waiting = new Map(await this.#parts.memories.waitingContents(memories.map((memory) => memory.key)));
+    const waiting = new Map(await this.#uses.memories.waitingContents(memories.map((memory) => memory.key)));
     const inFiles = memories.filter(({ key, source }) => waiting.get(key) === "" && source === null);
     if (inFiles.length > 0) await this.#readFiles(inFiles, waiting);
     for (const [key, content] of waiting) contents.set(key, content);
     const published = memories.filter((memory) => !waiting.has(memory.key));
     if (published.length === 0) return ALL_READ;
-    const archived = await this.#parts.index.contents(published.map((memory) => memory.key));
+    const archived = await this.#uses.index.contents(published.map((memory) => memory.key));
     const doubtful: Memory[] = [];
     for (const memory of published) {
       const text = archived.get(memory.key);
@@ -328,7 +265,7 @@ export class MemoryService {
     archived: ReadonlyMap<MemoryKey, StoredText>,
     contents: Map<MemoryKey, string>,
   ): Promise<Unread> {
-    const { memories: store, log, countDamaged } = this.#parts;
+    const { memories: store, log, countDamaged } = this.#uses;
     const keys = memories.map(({ key }) => key);
     const rows = await store.getMany(projectId, keys);
     const gone = new Set(keys.filter((key) => !rows.has(key)));
@@ -355,10 +292,10 @@ export class MemoryService {
   // Reads long texts from their files. Memories that were published meanwhile are removed from `waiting`. The job of a
   // damaged file fails, and says so.
   async #readFiles(memories: readonly Memory[], waiting: Map<MemoryKey, string>): Promise<void> {
-    const files = await this.#parts.memories.waitingTextFiles(memories.map(({ key }) => key));
+    const files = await this.#uses.memories.waitingTextFiles(memories.map(({ key }) => key));
     for (const { key } of memories) {
       const file = files.get(key);
-      const content = file === undefined ? "missing" : await this.#parts.files.readText(file);
+      const content = file === undefined ? "missing" : await this.#uses.files.readText(file);
       if (content === "missing") waiting.delete(key);
       else waiting.set(key, content === "damaged" ? "" : content.slice(0));
     }
@@ -371,7 +308,7 @@ export class MemoryService {
     accepted: Accepted,
     hasNewDay: boolean,
   ): Promise<Changed> {
-    const { index, files, wakeIngest } = this.#parts;
+    const { index, files, wakeIngest } = this.#uses;
     const { memory, outcome, releasedFile } = accepted;
     const { status } = memory.state;
     if (hasNewDay && outcome === "updated" && status === "completed" && isConversation(memory.type)) {
@@ -397,10 +334,10 @@ export class MemoryService {
   }
 
   #hideAfterCommit(transaction: Transaction, projectId: ProjectId, keys: readonly MemoryKey[]): void {
-    hideAfterCommit(transaction, this.#parts.index, projectId, keys);
+    hideAfterCommit(transaction, this.#uses.index, projectId, keys);
     transaction.afterCommit(() => {
       for (const key of keys) this.#contents.forget(key);
-      this.#parts.wakeIngest();
+      this.#uses.wakeIngest();
     });
   }
 }

@@ -10,20 +10,9 @@ import type { MemoryStore } from "../ports/memory-store.ts";
 const POLL_FIRST_MS = 10;
 const POLL_LAST_MS = 160;
 
-/** Waits for memories. */
-export class Settling {
-  readonly #parts: { readonly memories: Pick<MemoryStore, "get">; readonly clock: Clock };
-
-  constructor(parts: { readonly memories: Pick<MemoryStore, "get">; readonly clock: Clock }) {
-    this.#parts = parts;
-  }
-
-  /**
-   * Waits until a memory is completed or failed, at most `timeoutMs`, or until `signal` aborts.
-   * @returns the memory as it is then; null if it does not exist for this viewer
-   */
-  async settled(viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal): Promise<Memory | null> {
-    const { memories, clock } = this.#parts;
+/** Makes the function that waits for memories, see `Settled` in api/protocol-endpoint.ts. */
+export function settling(memories: Pick<MemoryStore, "get">, clock: Clock) {
+  return async (viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal): Promise<Memory | null> => {
     const startedAt = performance.now();
     for (let waitMs = POLL_FIRST_MS; ; waitMs = Math.min(POLL_LAST_MS, waitMs * 2)) {
       const memory = await memories.get(viewer.projectId, id);
@@ -32,5 +21,5 @@ export class Settling {
       if (memory.state.status !== "processing" || leftMs <= 0 || signal.aborted) return memory;
       await clock.sleep(Math.min(waitMs, leftMs), signal);
     }
-  }
+  };
 }

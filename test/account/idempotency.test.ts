@@ -9,6 +9,8 @@ import {
   fingerprintOf,
   Idempotency,
   InFlight,
+  type Once,
+  type Outcome,
   subjectsOf,
 } from "../../src/account/idempotency.ts";
 import { Fault } from "../../src/domain/fault.ts";
@@ -17,6 +19,7 @@ import { LIMITS } from "../../src/domain/limits.ts";
 import type { Json } from "../../src/domain/memory.ts";
 import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
 import { userSubject } from "../../src/ports/idempotency-store.ts";
+import type { Transaction } from "../../src/ports/transactions.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { SqliteIdempotencyStore } from "../../src/stores/sqlite/idempotency-store.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
@@ -219,7 +222,7 @@ describe("a request with an Idempotency-Key", () => {
     database = openDatabase(path);
     store = new SqliteIdempotencyStore({ database, clock });
     users = new SqliteUserStore({ database, clock });
-    idempotency = new Idempotency({ store: stores.idempotency, transactions: stores.transactions });
+    idempotency = new Idempotency(stores.idempotency);
   };
   beforeEach(() => {
     folder = temporaryFolder();
@@ -240,13 +243,20 @@ describe("a request with an Idempotency-Key", () => {
     if (begun.kind === "replay") throw new Error(`replayed: ${begun.body}`);
     return begun;
   };
+  /** Makes a change and remembers its answer, in one transaction. */
+  const commit = <O extends Outcome>(begun: Once, work: (tx: Transaction) => O | Promise<O>): Promise<O> =>
+    stores.transactions.run(async (tx) => {
+      const outcome = await work(tx);
+      await begun.remember(tx, outcome);
+      return outcome;
+    });
   /** Runs one request that adds an event for the user `u`. The number of events shows how often it ran. */
-  const request = async (of = slot, status = 201) => {
+  const request = async (of = slot) => {
     const begun = await running(of);
     try {
-      return await begun.commit(async (tx) => {
+      return await commit(begun, async (tx) => {
         const { id } = await tx.users.addEvent(of.projectId, "u", { type: "made", data: {} });
-        return { status, remembered: { id, userId: "u" }, secret: "shown once" };
+        return { status: 201, remembered: { id, userId: "u" }, secret: "shown once" };
       });
     } finally {
       begun.end();
@@ -287,7 +297,7 @@ describe("a request with an Idempotency-Key", () => {
       "idempotency_conflict",
       "idempotency_conflict",
     ]);
-    await first.commit(() => ({ status: 201, remembered: {} }));
+    await commit(first, () => ({ status: 201, remembered: {} }));
     expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
     first.end();
     expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
@@ -300,7 +310,7 @@ describe("a request with an Idempotency-Key", () => {
           const begun = await idempotency.begin(slot, fingerprint);
           if (begun.kind === "replay") return "replay";
           await Promise.resolve();
-          await begun.commit(async (tx) => {
+          await commit(begun, async (tx) => {
             await tx.users.addEvent(project, "u", { type: "made", data: {} });
             return { status: 201, remembered: {} };
           });
@@ -319,24 +329,17 @@ describe("a request with an Idempotency-Key", () => {
   test("that is refused while it runs leaves neither change nor answer, and can be repeated", async () => {
     const begun = await running();
     const refuse = () =>
-      begun.commit(async (tx) => {
+      commit(begun, async (tx) => {
         await tx.users.addEvent(project, "u", { type: "made", data: {} });
         throw new Fault("document_quota_exceeded", "full");
       });
     expect((await thrownBy(refuse)).code).toBe("document_quota_exceeded");
     begun.end();
     expect(changes()).toBe(0);
-    expect((await request(slot, 202)).status).toBe(202);
+    expect((await request()).status).toBe(201);
   });
 
-  test("whose answer is not a success is not remembered", async () => {
-    await request(slot, 429);
-    expect(store.recall(slot)).toBeNull();
-    await request(slot, 400);
-    expect((await idempotency.begin(slot, otherFingerprint)).kind).toBe("run");
-  });
-
-  test("that ends without a commit is not remembered", async () => {
+  test("that ends without a change is not remembered", async () => {
     (await running()).end();
     (await running(slot, otherFingerprint)).end();
     expect(store.recall(slot)).toBeNull();
@@ -344,7 +347,7 @@ describe("a request with an Idempotency-Key", () => {
 
   test("whose transaction is rolled back is not remembered", async () => {
     const begun = await running();
-    const undone = begun.commit((tx) => {
+    const undone = commit(begun, (tx) => {
       tx.afterCommit(() => {
         throw new Error("never reached");
       });
@@ -355,22 +358,22 @@ describe("a request with an Idempotency-Key", () => {
     expect((await idempotency.begin(slot, fingerprint)).kind).toBe("run");
   });
 
-  test("cannot commit after its end, because another one may run, nor twice", async () => {
+  test("cannot be remembered after its end, because another one may run, nor twice", async () => {
     const begun = await running();
     begun.end();
-    const late = async () => begun.commit(() => ({ status: 201, remembered: {} }));
+    const late = async () => commit(begun, () => ({ status: 201, remembered: {} }));
     await expect(late()).rejects.toThrow("this is a bug in Mneme");
     const next = await running();
     begun.end();
     expect((await conflictOf()).code).toBe("idempotency_conflict");
-    const commit = () =>
-      next.commit(async (tx) => ({
+    const change = () =>
+      commit(next, async (tx) => ({
         status: 201,
         remembered: await tx.users.upsert(project, { id: "u", name: "Ada" }),
       }));
-    await commit();
+    await change();
     users.forget(project, "u");
-    await expect(commit()).rejects.toThrow("repeat the request to get its response");
+    await expect(change()).rejects.toThrow("repeat the request to get its response");
     expect(users.get(project, "u")).toBeNull();
   });
 
@@ -380,7 +383,7 @@ describe("a request with an Idempotency-Key", () => {
     expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
     clock.advance(1);
     const begun = await running(slot, otherFingerprint);
-    await begun.commit(() => ({ status: 201, remembered: { second: true } }));
+    await commit(begun, () => ({ status: 201, remembered: { second: true } }));
     begun.end();
     expect(await idempotency.begin(slot, otherFingerprint)).toMatchObject({ body: '{"second":true}' });
   });
@@ -410,7 +413,7 @@ describe("a request with an Idempotency-Key", () => {
     store.forget(project, [userSubject("u")]);
     expect(await conflictOf(byUser)).toMatchObject({ code: "idempotency_conflict" });
     const begun = await running(beside);
-    await begun.commit(() => ({ status: 201, remembered: { content: "x" }, subjects: ["chat_a"] }));
+    await commit(begun, () => ({ status: 201, remembered: { content: "x" }, subjects: ["chat_a"] }));
     begun.end();
     store.forget(project, ["chat_b"]);
     expect((await idempotency.begin(beside, fingerprint)).kind).toBe("replay");

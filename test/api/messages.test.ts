@@ -10,10 +10,11 @@ import type { Message } from "../../src/domain/chat.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
-import { ChatService, type MessageEvent } from "../../src/services/chats.ts";
+import { ChatService } from "../../src/services/chats.ts";
 import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { askerOf } from "../support/asker.ts";
+import { type MessageEvent, messageEvents } from "../support/message-events.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
@@ -371,13 +372,14 @@ describe("a slow answer", () => {
       asked,
       cue: (text: string, cue: Cue) => cueOf(text).resolve(cue),
       send: (text: string, signal = new AbortController().signal) =>
-        eventsOf(
+        messageEvents(
           service.send(
             viewer,
             chat.id,
             { text, mode: "fast", maxSources: 8, filter: null, instructions: null },
-            { ...askerOf(signal), commitAnswer: async (store) => void (await stores.transactions.run(store)) },
+            askerOf(signal),
           ),
+          stores.transactions,
         ),
       remove: () => stores.transactions.run((tx) => service.remove(tx, viewer, chat.id)),
       stored: async () =>
@@ -392,17 +394,6 @@ describe("a slow answer", () => {
         rmSync(folder, { recursive: true, force: true });
       },
     };
-  }
-
-  /** Returns the events of a message. Reading the first event waits until sending has begun, and gets its error. */
-  function eventsOf(sending: Promise<AsyncGenerator<MessageEvent>>) {
-    sending.catch(() => undefined as unknown); // the error is thrown when an event is read
-    const events = {
-      next: async () => (await sending).next(),
-      return: async (value: undefined) => (await sending).return(value),
-      [Symbol.asyncIterator]: () => events,
-    };
-    return events;
   }
 
   const all = (events: AsyncIterable<MessageEvent>) => Array.fromAsync(events);

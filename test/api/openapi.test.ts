@@ -11,7 +11,7 @@ import { FAULTS, faultsOf } from "../../src/api/catalogue.ts";
 import { exampleOf } from "../../src/api/examples.ts";
 import { openApiDocument, openApiPath } from "../../src/api/openapi.ts";
 import type { MediaType, OpenApiDocument, OperationObject, Reference } from "../../src/api/openapi-types.ts";
-import { type Operation, operation } from "../../src/api/operation.ts";
+import { type Operation, reading } from "../../src/api/operation.ts";
 import { Body, NoQuery, Query } from "../../src/api/schema/fields.ts";
 import { UploadFields } from "../../src/api/schema/memories.ts";
 import { KEY_SCOPES } from "../../src/domain/scope.ts";
@@ -28,8 +28,8 @@ const own = {
   scope: "memories:write",
   query: NoQuery,
   answers: { 204: null },
-  run: async () => ({ status: 204, body: null }),
-} as const satisfies Parameters<typeof operation>[0];
+  read: async () => ({ status: 204, body: null }),
+} as const satisfies Parameters<typeof reading>[0];
 
 function documentOf(operations: readonly Operation[], table = RATE_LIMITS): OpenApiDocument {
   return openApiDocument({ operations, version: "1.0", buckets: new RateBuckets(table, operations) });
@@ -41,14 +41,14 @@ function objectOf(document: OpenApiDocument, { path, method }: Pick<Operation, "
   return object;
 }
 
-function only(declared: Partial<Parameters<typeof operation>[0]>): OperationObject {
-  const made = operation({ ...own, ...declared } as Parameters<typeof operation>[0]);
+function only(declared: Partial<Parameters<typeof reading>[0]>): OperationObject {
+  const made = reading({ ...own, ...declared } as Parameters<typeof reading>[0]);
   return objectOf(documentOf([made]), made);
 }
 
 const operations = [
   ...DECLARED_OPERATIONS,
-  operation({ ...own, body: UploadFields, takesFile: true, answers: { 202: null } }),
+  reading({ ...own, body: UploadFields, takesFile: true, answers: { 202: null } }),
 ];
 const document = documentOf(operations);
 

@@ -19,6 +19,7 @@ import { passage } from "../answer/passages.ts";
 import { ScriptedLanguageModel } from "../in-memory/language-model.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { askerOf } from "../support/asker.ts";
+import { messageEvents } from "../support/message-events.ts";
 
 const MODEL_DEFAULT = 0.4;
 const EXTRACTIVE = { baseUrl: null, model: null, apiKey: null };
@@ -169,13 +170,9 @@ describe("a chat", () => {
     });
     const { id } = await stores.transactions.run((tx) => service.create(tx, viewer, {}));
     for (const text of texts) {
-      const events = await service.send(
-        viewer,
-        id,
-        { text, mode: "fast", maxSources: 8, filter: null, instructions: null },
-        { ...askerOf(), commitAnswer: async (store) => void (await stores.transactions.run(store)) },
-      );
-      for await (const _ of events);
+      const question = { text, mode: "fast", maxSources: 8, filter: null, instructions: null } as const;
+      const sending = service.send(viewer, id, question, askerOf());
+      for await (const _ of messageEvents(sending, stores.transactions));
     }
     const { messages } = await service.history(viewer, id);
     return messages.filter(({ role }) => role === "assistant").map(({ content }) => content);

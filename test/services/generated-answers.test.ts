@@ -16,7 +16,7 @@ import { Metrics } from "../../src/kit/metrics.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { AnswerService, type Question } from "../../src/services/answers.ts";
-import { type ChatQuestion, ChatService, type MessageEvent } from "../../src/services/chats.ts";
+import { type ChatQuestion, ChatService } from "../../src/services/chats.ts";
 import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
@@ -26,6 +26,7 @@ import { model, PATIENT } from "../llm/client-helpers.ts";
 import { CUT_NAMES, type Cut, cuttingEndpoint, finishOf, runConcurrently, STREAMS } from "../llm/recorded.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { askerOf } from "../support/asker.ts";
+import { type MessageEvent, messageEvents } from "../support/message-events.ts";
 
 /** The passages that every search returns. */
 const PASSAGES: readonly RankedPassage[] = [
@@ -146,10 +147,7 @@ describe("a chat", () => {
     const service = chats(answersOf(stream, cut, at));
     const { id } = await stores.transactions.run((tx) => service.create(tx, viewer, {}));
     const stop = new AbortController();
-    const events = await service.send(viewer, id, QUESTION, {
-      ...askerOf(stop.signal),
-      commitAnswer: async (store) => void (await stores.transactions.run(store)),
-    });
+    const events = messageEvents(service.send(viewer, id, QUESTION, askerOf(stop.signal)), stores.transactions);
     const stored = async () => {
       const { messages } = await service.history(viewer, id);
       return messages.map(({ role, content, isInterrupted }) => ({ role, content, isInterrupted }));

@@ -11,6 +11,7 @@ import type { Viewer } from "../../src/domain/scope.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { Accepted } from "../../src/ports/memory-store.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
+import { Intake } from "../../src/services/intake.ts";
 import { MemoryService } from "../../src/services/memories.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { until } from "../support/until.ts";
@@ -389,13 +390,16 @@ describe("an uploaded file", () => {
     const sha256 = createHash("sha256").update(bytes).digest();
     return { path: file.path, bytes: source.bytes, sha256, source };
   };
-  const store = async (more: Partial<MemoryDraft> = {}) =>
-    service.withUpload(await incoming(), async (upload) => {
-      const [accepted] = await changesOf(everybody).create([{ content: "", upload, ...more }]);
-      if (accepted === undefined || accepted instanceof Fault)
-        throw accepted ?? new Error("the draft was not accepted");
-      return accepted;
-    });
+  const received = async () => {
+    const { memories, files } = harness;
+    return new Intake({ memories, files, log: createLog("silent") }).file(await incoming());
+  };
+  const store = async (more: Partial<MemoryDraft> = {}) => {
+    await using file = await received();
+    const [accepted] = await changesOf(everybody).create([{ content: "", upload: file.kept, ...more }]);
+    if (accepted === undefined || accepted instanceof Fault) throw accepted ?? new Error("the draft was not accepted");
+    return accepted;
+  };
   const filesOf = async () => (await harness.files.names(0)).length;
   beforeEach(() => harness.worker.stop());
 
@@ -411,8 +415,12 @@ describe("an uploaded file", () => {
   });
 
   test("is removed if storing fails", async () => {
-    const failing = service.withUpload(await incoming(), () => Promise.reject(new Error("no room")));
-    await expect(failing).rejects.toThrow("no room");
+    const failing = async () => {
+      await using _file = await received();
+      expect(await filesOf()).toBe(1);
+      throw new Error("no room");
+    };
+    await expect(failing()).rejects.toThrow("no room");
     expect(await filesOf()).toBe(0);
   });
 });

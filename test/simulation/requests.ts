@@ -150,7 +150,7 @@ export class Clients {
     return {
       description: `upload ${JSON.stringify({ ...draft, content })}`,
       send: async (server) => {
-        const { memories, files } = server;
+        const { memories, intake, files } = server;
         const end = this.#begin(this.#holderOf(viewer, given));
         let incoming: IncomingFile | null = null;
         try {
@@ -160,16 +160,14 @@ export class Clients {
           const bytes = Buffer.byteLength(content);
           const source = { filename: "note.txt", media_type: "text/plain", bytes };
           const sha256 = new Uint8Array(Bun.SHA256.hash(content).buffer);
-          await memories.withUpload({ path: incoming.path, bytes, sha256, source }, async (upload) => {
-            const [accepted] = await server.transaction(
-              (tx) => memories.create(tx, viewer, [{ ...draft, upload }]),
-              ([result], beganMs) => {
-                this.#applyCreated(viewer, { ...given, content, isFile: true }, result, beganMs);
-              },
-            );
-            if (accepted === undefined || accepted instanceof Fault) throw accepted;
-            return accepted;
-          });
+          await using received = await intake.file({ path: incoming.path, bytes, sha256, source });
+          const [accepted] = await server.transaction(
+            (tx) => memories.create(tx, viewer, [{ ...draft, upload: received.kept }]),
+            ([result], beganMs) => {
+              this.#applyCreated(viewer, { ...given, content, isFile: true }, result, beganMs);
+            },
+          );
+          if (accepted === undefined || accepted instanceof Fault) throw accepted;
         } finally {
           await incoming?.discard();
           end();

@@ -8,6 +8,7 @@ import { VectorBuilder } from "../../src/ingest/vector-builder.ts";
 import { IngestWorker } from "../../src/ingest/worker.ts";
 import type { Log } from "../../src/kit/log.ts";
 import type { Transaction } from "../../src/ports/transactions.ts";
+import { Intake } from "../../src/services/intake.ts";
 import { MemoryService } from "../../src/services/memories.ts";
 import { ProjectModelService } from "../../src/services/project-models.ts";
 import { SearchService } from "../../src/services/search.ts";
@@ -49,6 +50,7 @@ export class Server {
   readonly stores: ReturnType<typeof openInMemoryStores>;
   readonly files: SimulatedFiles;
   readonly memories: MemoryService;
+  readonly intake: Intake;
   readonly users: UserService;
   readonly search: SearchService;
   readonly models: ProjectModelService;
@@ -122,6 +124,7 @@ export class Server {
     });
     const wakeIngest = () => this.#worker.wake();
     this.memories = new MemoryService({ memories, retirement, files, index, log, wakeIngest });
+    this.intake = new Intake({ memories, files, log });
     this.users = new UserService({ users, index, wakeIngest });
     const languageOf = () => "en";
     const queue = new FairQueue({ patienceMs: 3_600_000, capacity: () => ({ alone: 20, shared: 4 }), clock });

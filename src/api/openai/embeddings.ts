@@ -4,20 +4,20 @@ import { Fault } from "../../domain/fault.ts";
 import { userOf } from "../../domain/scope.ts";
 import type { EmbeddingService } from "../../services/embeddings.ts";
 import type { ProjectModelService } from "../../services/project-models.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, reading } from "../operation.ts";
 import { NoQuery } from "../schema/fields.ts";
 import * as schema from "../schema/openai.ts";
 import { explainEmbeddingsRefusal, unknownModel } from "./refusals.ts";
 
-/** What the operation needs. */
-export interface EmbeddingsOperationParts {
+/** What the operation calls. */
+export interface EmbeddingsDependencies {
   readonly embeddings: EmbeddingService;
   readonly projectModels: ProjectModelService;
 }
 
 /** The operation createEmbeddings. */
-export function embeddingsOperation({ embeddings, projectModels }: EmbeddingsOperationParts): Operation {
-  return operation({
+export function embeddingsOperation({ embeddings, projectModels }: EmbeddingsDependencies): Operation {
+  return reading({
     name: "createEmbeddings",
     group: "OpenAI",
     summary: "Compute the embeddings of texts. Nothing is stored.",
@@ -30,7 +30,7 @@ export function embeddingsOperation({ embeddings, projectModels }: EmbeddingsOpe
     faults: ["model_not_found", "model_unavailable"],
     conventions: "openai",
     explainRefusal: explainEmbeddingsRefusal,
-    run: async (call) => {
+    read: async (call) => {
       const { principal, body } = call;
       userOf(principal, body.user, "user");
       const models = projectModels.installed();

@@ -1,6 +1,6 @@
 // The operations that clients of OpenAI call: models, chat completions and (in embeddings.ts) embeddings.
 
-import { type AnswerEvent, collectAnswer } from "../../answer/events.ts";
+import { type AnswerEvent, AnswerSoFar } from "../../answer/events.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { MemoryId } from "../../domain/ids.ts";
 import type { Viewer } from "../../domain/scope.ts";
@@ -8,7 +8,7 @@ import type { Clock } from "../../kit/clock.ts";
 import type { AnswerRun, AnswerService } from "../../services/answers.ts";
 import type { MemoryService } from "../../services/memories.ts";
 import type { InstalledModel } from "../../services/project-models.ts";
-import { type Answer, type Operation, operation } from "../operation.ts";
+import { type Answer, EventBody, type Operation, reading, type WrittenAnswer, writing } from "../operation.ts";
 import { NoQuery } from "../schema/fields.ts";
 import * as schema from "../schema/openai.ts";
 import type { SseEvent } from "../sse.ts";
@@ -22,11 +22,11 @@ import {
   type CompletionStyle,
   completionView,
 } from "./completion.ts";
-import { type EmbeddingsOperationParts, embeddingsOperation } from "./embeddings.ts";
+import { type EmbeddingsDependencies, embeddingsOperation } from "./embeddings.ts";
 import { explainChatRefusal, unknownModel } from "./refusals.ts";
 
-/** What the operations need. */
-export interface OpenAiOperationsParts extends EmbeddingsOperationParts {
+/** What the operations call. */
+export interface OpenAiDependencies extends EmbeddingsDependencies {
   readonly answers: AnswerService;
   readonly memories: MemoryService;
   readonly clock: Clock;
@@ -34,12 +34,10 @@ export interface OpenAiOperationsParts extends EmbeddingsOperationParts {
 
 /** When the models were created, in Unix seconds: the day of Mneme's first version. OpenAI requires a time. */
 const MODELS_CREATED = Date.UTC(2026, 10, 21) / 1_000;
-/** Status of an answer whose caller disconnected. It is counted, but not stored under an Idempotency-Key. */
-const HUNG_UP = 499;
 
 /** The operations on /v1/models, /v1/chat/completions and /v1/embeddings. */
-export function openAiOperations(parts: OpenAiOperationsParts): readonly Operation[] {
-  const { answers, memories, projectModels, clock } = parts;
+export function openAiOperations(uses: OpenAiDependencies): readonly Operation[] {
+  const { answers, memories, projectModels, clock } = uses;
   const model = (id: string): Answer => {
     const found = modelsOf(projectModels.installed()).find((one) => one.id === id);
     if (found === undefined)
@@ -51,7 +49,7 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
   };
 
   return [
-    operation({
+    reading({
       name: "listModels",
       group: "OpenAI",
       summary: "List the models: those for chat completions, then the installed embedding models.",
@@ -61,10 +59,10 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
       query: NoQuery,
       answers: { 200: schema.ModelList },
       conventions: "openai",
-      run: async () => ({ status: 200, body: { object: "list", data: modelsOf(projectModels.installed()) } }),
+      read: async () => ({ status: 200, body: { object: "list", data: modelsOf(projectModels.installed()) } }),
     }),
 
-    operation({
+    reading({
       name: "getModel",
       group: "OpenAI",
       summary: "Read a model.",
@@ -75,10 +73,10 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
       answers: { 200: schema.Model },
       faults: ["model_not_found"],
       conventions: "openai",
-      run: async ({ params }) => model(params.id ?? ""),
+      read: async ({ params }) => model(params.id ?? ""),
     }),
 
-    operation({
+    reading({
       name: "getModelByParts",
       group: "OpenAI",
       summary: "Read a model whose id has a slash that is not percent-encoded, such as `mneme/fast`.",
@@ -89,10 +87,10 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
       answers: { 200: schema.Model },
       faults: ["model_not_found"],
       conventions: "openai",
-      run: async ({ params }) => model(`${params.id}/${params.mode}`),
+      read: async ({ params }) => model(`${params.id}/${params.mode}`),
     }),
 
-    operation({
+    writing({
       name: "createChatCompletion",
       group: "OpenAI",
       summary: "Answer the last message from the stored memories, with citations.",
@@ -114,52 +112,30 @@ export function openAiOperations(parts: OpenAiOperationsParts): readonly Operati
       isIdempotent: true,
       conventions: "openai",
       explainRefusal: explainChatRefusal,
-      run: async (call) => {
-        const { principal, body, commit, stream } = call;
+      write: async (call) => {
+        const { principal, body } = call;
         const { question, history, ...asked } = chatRequestOf(principal, body);
         const head = {
           id: `chatcmpl-${crypto.randomUUID()}`,
           created: Math.floor(clock.now() / 1_000),
           model: body.model,
         };
-        const style = styleOf(body, asked);
         const run = await answers.ask(principal, question, call, history);
-        let counted: Promise<Answer> | null = null;
-        const count = (completion: Completion | null): Promise<Answer> => {
-          counted ??= commit(async (tx) => {
-            await run.count(tx);
-            if (completion === null) return { status: HUNG_UP, body: null };
-            return { status: 200, body: completionView(completion, style), remembered: completion };
-          });
-          return counted;
-        };
-        if (body.stream !== true) return wholeCompletion(run, head, count);
-        let hasBegun = false;
-        const chunks = streamedCompletion(run, head, style, async (completion) => {
-          hasBegun = true;
-          if (completion !== null) await count(completion);
-        });
-        return stream(chunks, async (how) => {
-          // A caller who disconnects in the middle has received part of the answer, so the question is counted.
-          try {
-            if (how === "aborted" && hasBegun) await count(null);
-          } finally {
-            run.release();
-          }
-        });
+        return writtenCompletion(run, head, styleOf(body, asked));
       },
-      replay: async ({ status, body: remembered }, { principal, body, stream }) => {
+      replay: async ({ status, body: remembered }, { principal, body }) => {
         const completion = remembered as Completion;
         const asked = body as schema.CreateChatCompletion;
         const { question, ...rest } = chatRequestOf(principal, asked);
         await checkSources(memories, { ...principal, userId: question.userId ?? null }, completion);
         const style = styleOf(asked, rest);
-        if (asked.stream === true) return stream(replayedCompletion(completion, style), () => undefined);
-        return { status, body: completionView(completion, style) };
+        const isStreamed = asked.stream === true;
+        const whole = () => completionView(completion, style);
+        return { status, body: isStreamed ? new EventBody(replayedCompletion(completion, style)) : whole() };
       },
     }),
 
-    embeddingsOperation(parts),
+    embeddingsOperation(uses),
   ];
 }
 
@@ -170,45 +146,34 @@ function styleOf(
   return { showsSourceList, includesUsage: stream_options?.include_usage === true };
 }
 
-async function wholeCompletion(
-  run: AnswerRun,
-  head: CompletionHead,
-  count: (completion: Completion) => Promise<Answer>,
-): Promise<Answer> {
-  try {
-    const { answer, sources, ending } = await collectAnswer(run.events);
-    return await count({
-      ...head,
-      answer,
-      sources: sources.map(sourceView),
-      tokens: run.spent(),
-      ending: ending ?? null,
-    });
-  } finally {
-    run.release();
-  }
+function writtenCompletion(run: AnswerRun, head: CompletionHead, style: CompletionStyle): WrittenAnswer {
+  const answer = new AnswerSoFar();
+  const chunks = new CompletionChunks(head, style);
+  const completion = (): Completion => {
+    const { answer: text, sources, ending } = answer.whole();
+    const tokens = run.spent();
+    return { ...head, answer: text, sources: sources.map(sourceView), tokens, ending: ending ?? null };
+  };
+  return {
+    events: completionEvents(run.events, answer, chunks),
+    store: async (tx) => {
+      await run.count(tx);
+      return { status: 200, body: completionView(completion(), style), remembered: completion() };
+    },
+    lastEvents: () => chunks.end(completion()),
+    interrupt: run.count,
+    release: run.release,
+  };
 }
 
-/** @param onEvent is awaited for each event of the answer, with the completion when it is complete, otherwise null */
-async function* streamedCompletion(
-  run: AnswerRun,
-  head: CompletionHead,
-  style: CompletionStyle,
-  onEvent: (completion: Completion | null) => Promise<void>,
+async function* completionEvents(
+  events: AsyncIterable<AnswerEvent>,
+  answer: AnswerSoFar,
+  chunks: CompletionChunks,
 ): AsyncGenerator<SseEvent> {
-  const chunks = new CompletionChunks(head, style);
-  let answer = "";
-  let sources: Completion["sources"] = [];
-  const completionAt = (event: AnswerEvent): Completion | null =>
-    event.type === "usage" ? { ...head, answer, sources, tokens: run.spent(), ending: event.ending ?? null } : null;
-  for await (const event of run.events) {
-    const completion = completionAt(event);
-    await onEvent(completion);
-    if (event.type === "text") {
-      answer += event.content;
-      yield* chunks.text(event.content);
-    } else if (event.type === "sources") sources = event.sources.map(sourceView);
-    if (completion !== null) yield* chunks.end(completion);
+  for await (const event of events) {
+    answer.add(event);
+    if (event.type === "text") yield* chunks.text(event.content);
   }
 }
 

@@ -2,13 +2,11 @@
 // caller's key.
 
 import { type Json, memoryPath, OperationRefused, Operations } from "../../api/operation-calls.ts";
-import type { ProtocolCall, ProtocolEndpoint } from "../../api/protocol-endpoint.ts";
+import type { ProtocolCall, ProtocolEndpoint, Settled } from "../../api/protocol-endpoint.ts";
 import { COMPATIBLE_PREFIX } from "../../api/routes.ts";
 import { Fault, type FaultCode } from "../../domain/fault.ts";
 import type { MemoryId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
-import type { Memory } from "../../domain/memory.ts";
-import type { Viewer } from "../../domain/scope.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { shortened } from "../../kit/shortened.ts";
 import { addMemories, entitiesOf, expiryOf, occurredAt, ownMetadata, requireEntity } from "./adding.ts";
@@ -32,8 +30,7 @@ import { entityView, historyView, memoryView, metadataOf, resultView } from "./v
 
 /** What the endpoints need besides operations. */
 export interface Mem0Parts {
-  /** Waits until a memory is no longer processing; null if the caller may not see it. */
-  readonly settled: (viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal) => Promise<Memory | null>;
+  readonly settled: Settled;
   readonly clock: Clock;
 }
 
