@@ -1,11 +1,13 @@
-// `bun run test`: runs every test of the project, the native core's first, and prints one summary line at the end:
-// `N passed, N failed, N skipped`. With arguments, only `bun test` runs, with these arguments.
+// `bun run test`: runs the tests of the project, the native core's first, and prints one summary line at the end:
+// `N passed, N failed, N skipped`. `--all` runs all cases of the long ones (support/extent.ts). With other arguments,
+// only `bun test` runs, with these arguments.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { nativeCacheDirectory } from "../src/adapters/native/library.ts";
 import { POSTGRES_MISSING, postgresServer } from "./support/postgres.ts";
+import { TEST_TIMEOUT_MS } from "./support/until.ts";
 
 interface Tally {
   readonly passed: number;
@@ -14,11 +16,6 @@ interface Tally {
 }
 
 const ROOT = join(import.meta.dir, "..");
-/**
- * Timeout of a single test in milliseconds: ten times the duration of the slowest one, to allow for a machine under
- * load.
- */
-const TEST_TIMEOUT_MS = 120_000;
 /** Durations of test files in milliseconds: the slowest start first. MNEME_TEST_DURATIONS=1 makes a run update them. */
 const DURATIONS = join(import.meta.dir, "durations.json");
 /**
@@ -30,7 +27,7 @@ const WORKERS_PER_CORE = 2;
 const WORKER_BYTES = 3 * 1024 ** 3;
 
 async function main(): Promise<number> {
-  const patterns = process.argv.slice(2);
+  const patterns = process.argv.slice(2).filter((argument) => argument !== "--all");
   const tallies = [...(patterns.length === 0 ? [await testNative()] : []), await testTypeScript(patterns)];
   const sum = (field: keyof Tally) => tallies.reduce((total, tally) => total + tally[field], 0);
   const skipped = sum("skipped") === 0 ? "" : `, ${sum("skipped")} skipped`;
@@ -66,6 +63,7 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), "mneme-tests-"));
   // one server for all test files; it ends with this process
   const postgres = POSTGRES_MISSING === null ? { MNEME_TEST_POSTGRES_URL: await postgresServer() } : {};
+  const extent = process.argv.includes("--all") ? { MNEME_TEST_ALL: "1" } : {};
   const report = join(folder, "junit.xml");
   try {
     const child = Bun.spawn(
@@ -77,7 +75,7 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
       {
         cwd: ROOT,
         // two lanes per server on every machine, so that many servers at once fit its memory
-        env: { MNEME_LANES: "2", ...process.env, ...postgres, TMPDIR: folder },
+        env: { MNEME_LANES: "2", ...process.env, ...extent, ...postgres, TMPDIR: folder },
         ...({ stdin: "ignore", stdout: "inherit", stderr: "inherit" } as const),
       },
     );

@@ -2,7 +2,7 @@
 // formatter, linter and compiler (biome.json, tsconfig.json) are not repeated here.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { unusedInRust, unusedInTypescript } from "./support/declarations.ts";
 import { cyclesIn, grouped, rustGraph, rustModuleOf, typescriptGraph } from "./support/import-graph.ts";
@@ -152,6 +152,12 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
     fix: "wait for a condition with until() (test/support/until.ts)",
   },
   {
+    pattern: /^ *\}, [\d_]{4,}\);|\bsetDefaultTimeout\(/,
+    files: tests,
+    allowed: [],
+    fix: "leave the time limit to test/run.ts, so that no test depends on how busy the machine is",
+  },
+  {
     pattern: /\bcatch\s*(\(\w*\)\s*)?\{\s*\}|\.catch\(\(\w*\)\s*=>\s*(\{\s*\}|undefined|null)\)/,
     files: typescript,
     allowed: [],
@@ -284,6 +290,17 @@ describe("house rules", () => {
       .filter(({ path }) => !reached.has(path))
       .map(({ path }) => `${path}: no test or bench uses it; remove it`);
     expect([...dead, ...unused]).toEqual([]);
+  });
+
+  test("test/durations.json has every file of tests, so that the slowest start first", () => {
+    const { files } = JSON.parse(readFileSync(join(ROOT, "test/durations.json"), "utf8")) as { readonly files: object };
+    const paths = tests.map(({ path }) => path).filter((path) => path.endsWith(".test.ts"));
+    const missing = paths.filter((path) => !Object.hasOwn(files, path));
+    const gone = Object.keys(files).filter((path) => !paths.includes(path));
+    expect([
+      ...missing.map((path) => `${path}: run MNEME_TEST_DURATIONS=1 npx -y bun run test ${path}`),
+      ...gone.map((path) => `${path} does not exist; remove its line`),
+    ]).toEqual([]);
   });
 
   test("every public item has a caller", () => {

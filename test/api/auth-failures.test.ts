@@ -177,4 +177,4 @@ test("over a socket the address of the connection counts, and a trusted proxy's 
   expect(await fail(client(2))).toBe(401);
   expect(await fail({})).toBe(401);
   expect((await server.call("GET", "/v1/memories")).status).toBe(200);
-}, 60_000);
+});

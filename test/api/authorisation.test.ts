@@ -10,7 +10,6 @@ import { until } from "../support/until.ts";
 import { allows, OPERATIONS, type Promised, routeOf, SCOPES, type Scope } from "./contract.ts";
 
 const HOUR_MS = 3_600_000;
-const TIMEOUT_MS = 120_000;
 
 let mneme: TestService;
 let clock: SettableClock;
@@ -38,7 +37,7 @@ beforeAll(async () => {
   mneme = await startService({ clock, config: { webhookAllow: AllowList.parse("127.0.0.1") } });
   victim = await build();
   before = await stateOf(victim);
-}, TIMEOUT_MS);
+});
 afterAll(async () => {
   process.stdout.write(`authorisation: ${cells} cells\n`);
   await receiver.stop(true);
@@ -519,18 +518,14 @@ describe("without a valid key", () => {
     ...["Bearer", "Bearer  ", "Basic KEY", "Token KEY", "Bearer KEY KEY", 'Bearer "KEY"', "Bearer: KEY", "bearer=KEY"],
   ];
   for (const name of names) {
-    test(
-      `${name} gives access to nothing`,
-      async () => {
-        const key = await stranger(name);
-        const expected = { status: 401, code: key === null ? "missing_api_key" : "invalid_api_key" };
-        const found = await all(OPERATIONS.map((it) => () => cell(key, it.method, askOf(it, victim), expected)));
-        const heads = await all(READS.map((it) => () => cell(key, "HEAD", askOf(it, victim), { status: 401 })));
-        expect([...found, ...heads]).toEqual([]);
-        await expectUntouched();
-      },
-      TIMEOUT_MS,
-    );
+    test(`${name} gives access to nothing`, async () => {
+      const key = await stranger(name);
+      const expected = { status: 401, code: key === null ? "missing_api_key" : "invalid_api_key" };
+      const found = await all(OPERATIONS.map((it) => () => cell(key, it.method, askOf(it, victim), expected)));
+      const heads = await all(READS.map((it) => () => cell(key, "HEAD", askOf(it, victim), { status: 401 })));
+      expect([...found, ...heads]).toEqual([]);
+      await expectUntouched();
+    });
   }
 
   test("a key in the query, in a cookie or in another header is ignored", async () => {
@@ -608,41 +603,33 @@ describe("without the scope", () => {
 
 describe("from another project", () => {
   for (const scope of SCOPES) {
-    test(
-      `a key with '${scope}' finds nothing of the owner's`,
-      async () => {
-        const { id } = await newProject("another");
-        const key = await newKey(id, [scope]);
-        const found = await all(
-          ABSENT_FIRST.map((operation) => async () => {
-            // an admin may access every project
-            if (operation.scope === "admin" && scope === "admin") return [];
-            const expected = allows([scope], operation.scope) ? foreign(operation) : REFUSED;
-            return cell(key, operation.method, askOf(operation, victim), expected);
-          }),
-        );
-        expect(found).toEqual([]);
-        await expectUntouched();
-      },
-      TIMEOUT_MS,
-    );
+    test(`a key with '${scope}' finds nothing of the owner's`, async () => {
+      const { id } = await newProject("another");
+      const key = await newKey(id, [scope]);
+      const found = await all(
+        ABSENT_FIRST.map((operation) => async () => {
+          // an admin may access every project
+          if (operation.scope === "admin" && scope === "admin") return [];
+          const expected = allows([scope], operation.scope) ? foreign(operation) : REFUSED;
+          return cell(key, operation.method, askOf(operation, victim), expected);
+        }),
+      );
+      expect(found).toEqual([]);
+      await expectUntouched();
+    });
   }
 
-  test(
-    "not even a key with all scopes and admin finds the owner's data",
-    async () => {
-      const { id } = await newProject("another");
-      const key = await newKey(id, ["*", "admin"]);
-      const data = ABSENT_FIRST.filter(({ scope }) => scope !== "admin");
-      expect(await all(data.map((it) => () => cell(key, it.method, askOf(it, victim), foreign(it))))).toEqual([]);
-      const heads = READS.filter(({ scope, path }) => scope !== "admin" && !path.startsWith("/users/"));
-      expect(
-        await all(heads.map((it) => () => cell(key, "HEAD", askOf(it, victim), { status: foreign(it).status }))),
-      ).toEqual([]);
-      await expectUntouched();
-    },
-    TIMEOUT_MS,
-  );
+  test("not even a key with all scopes and admin finds the owner's data", async () => {
+    const { id } = await newProject("another");
+    const key = await newKey(id, ["*", "admin"]);
+    const data = ABSENT_FIRST.filter(({ scope }) => scope !== "admin");
+    expect(await all(data.map((it) => () => cell(key, it.method, askOf(it, victim), foreign(it))))).toEqual([]);
+    const heads = READS.filter(({ scope, path }) => scope !== "admin" && !path.startsWith("/users/"));
+    expect(
+      await all(heads.map((it) => () => cell(key, "HEAD", askOf(it, victim), { status: foreign(it).status }))),
+    ).toEqual([]);
+    await expectUntouched();
+  });
 
   test("a user name of the owner's project means a user of the caller's own project", async () => {
     const { key } = await newProject("another");
@@ -859,25 +846,21 @@ describe("the owner", () => {
     return 1 + ENDS.indexOf(operation.path.split("/")[1] ?? "");
   };
 
-  test(
-    "the same requests succeed for the owner, or for an admin if they need the scope admin",
-    async () => {
-      const twin = await build();
-      const found: string[] = [];
-      for (const operation of [...OPERATIONS].sort((left, right) => rank(left) - rank(right))) {
-        const key = operation.scope === "admin" ? TEST_KEY : twin.owner;
-        const { status, text } = await send(operation.method, key, askOf(operation, twin));
-        // a change of the model that has ended cannot be cancelled, one that has not keeps no earlier vectors
-        const isTooLate = isOfEmbedder(operation) && status === 409;
-        if (!operation.successes.includes(status) && !isTooLate)
-          found.push(`${routeOf(operation)}: ${status} ${text}`.slice(0, 300));
-        if (text.includes(twin.secret)) found.push(`${routeOf(operation)} shows the language model's key`);
-      }
-      expect(found).toEqual([]);
-      expect((await send("GET", twin.owner, { target: "/usage" })).status).toBe(401);
-    },
-    TIMEOUT_MS,
-  );
+  test("the same requests succeed for the owner, or for an admin if they need the scope admin", async () => {
+    const twin = await build();
+    const found: string[] = [];
+    for (const operation of [...OPERATIONS].sort((left, right) => rank(left) - rank(right))) {
+      const key = operation.scope === "admin" ? TEST_KEY : twin.owner;
+      const { status, text } = await send(operation.method, key, askOf(operation, twin));
+      // a change of the model that has ended cannot be cancelled, one that has not keeps no earlier vectors
+      const isTooLate = isOfEmbedder(operation) && status === 409;
+      if (!operation.successes.includes(status) && !isTooLate)
+        found.push(`${routeOf(operation)}: ${status} ${text}`.slice(0, 300));
+      if (text.includes(twin.secret)) found.push(`${routeOf(operation)} shows the language model's key`);
+    }
+    expect(found).toEqual([]);
+    expect((await send("GET", twin.owner, { target: "/usage" })).status).toBe(401);
+  });
 
   test("every operation of the contract has its request here", () => {
     expect(Object.keys(REQUESTS).sort()).toEqual(OPERATIONS.map(routeOf).sort());

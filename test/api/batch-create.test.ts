@@ -238,7 +238,7 @@ describe("quotas", () => {
     expectFault(refused, 429, "storage_quota_exceeded");
     expect(refused.headers.has("retry-after")).toBeFalse();
     expect((await batch([{ content: fiveMiB }])).status).toBe(202);
-  }, 30_000);
+  });
 });
 
 test("401 without a key, 403 for a key that cannot write", async () => {

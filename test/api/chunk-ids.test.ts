@@ -135,10 +135,9 @@ test("they survive a change of the embedding model and a restart", async () => {
   await until(
     "the model was changed",
     async () => (await mneme.call("GET", "/v1/project/embedder", undefined, own)).body.change.state === "done" || null,
-    60_000,
   );
   expect(await idsBySearch(own)).toEqual(ids);
   await mneme.stop();
   mneme = await start();
   expect([await idsBySearch(own), await idsBySearch(foreign)]).toEqual([ids, others]);
-}, 120_000);
+});

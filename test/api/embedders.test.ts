@@ -36,14 +36,10 @@ async function filledProject(memories: number): Promise<{ readonly id: string; r
   return { id, key };
 }
 const ended = (id: string) =>
-  until(
-    "the change has ended",
-    async () => {
-      const { change: current } = await status(`?projectId=${id}`);
-      return current.state === "building" ? null : current;
-    },
-    60_000,
-  );
+  until("the change has ended", async () => {
+    const { change: current } = await status(`?projectId=${id}`);
+    return current.state === "building" ? null : current;
+  });
 
 describe("listEmbedders", () => {
   test("200: the installed models, the default first", async () => {
@@ -119,7 +115,7 @@ describe("changeProjectEmbedder", () => {
     expect((await forget()).status).toBe(204);
     await until("they are gone", async () => (await status(`?projectId=${id}`)).previous === null);
     expectFault(await forget(), 409, "invalid_state");
-  }, 120_000);
+  });
 
   test("400: a model that is not installed, or no name", async () => {
     expectFault(await change("gpt-nothing"), 400, "invalid_request", "model");
@@ -177,14 +173,10 @@ describe("a model whose folder is damaged", () => {
           202,
         );
         const current = async () => (await damaged.call("GET", "/v1/project/embedder")).body;
-        const failed = await until(
-          "the change has failed",
-          async () => {
-            const now = await current();
-            return now.change.state === "building" ? null : now;
-          },
-          60_000,
-        );
+        const failed = await until("the change has failed", async () => {
+          const now = await current();
+          return now.change.state === "building" ? null : now;
+        });
         expect(failed).toMatchObject({ model: ENGLISH, previous: null, change: { state: "failed" } });
         expect(failed.change.error).toBe(
           `The model ${MULTILINGUAL} cannot be used, although others can: The model ${MULTILINGUAL} cannot be loaded. The server's log has the reason.`,
@@ -195,7 +187,7 @@ describe("a model whose folder is damaged", () => {
         await damaged.stop();
         folder.remove();
       }
-    }, 120_000);
+    });
   }
 
   test("no tokeniser: it is not installed", async () => {
@@ -213,7 +205,7 @@ describe("a model whose folder is damaged", () => {
       await damaged.stop();
       folder.remove();
     }
-  }, 60_000);
+  });
 });
 
 describe("cancelProjectEmbedder", () => {
@@ -235,5 +227,5 @@ describe("cancelProjectEmbedder", () => {
     } finally {
       await slow.stop();
     }
-  }, 60_000);
+  });
 });

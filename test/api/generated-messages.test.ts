@@ -256,4 +256,4 @@ test("two chats of 50 messages each in parallel keep their order, and none is lo
       );
     }
   }
-}, 120_000);
+});

@@ -45,7 +45,7 @@ beforeAll(async () => {
   ];
   const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
   for (const { memory } of body.data) await mneme.settled(memory.id);
-}, 60_000);
+});
 afterAll(async () => {
   await mneme.stop();
   await llm.stop();
@@ -142,7 +142,7 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
   expectFault(await query(QUESTION), 429, "query_quota_exceeded");
   answerAll();
   for (const { status } of await Promise.all(last)) expect(status).toBe(200);
-}, 240_000);
+});
 
 /** Whether a call asks for question rewriting instead of an answer. */
 function isRewriting({ body }: LlmCall): boolean {

@@ -6,7 +6,7 @@ import { type RunningServer, startServer } from "../support/server.ts";
 let server: RunningServer;
 beforeAll(async () => {
   server = await startServer();
-}, 60_000);
+});
 afterAll(() => server[Symbol.asyncDispose]());
 
 const MB = 1_000_000;
@@ -54,33 +54,33 @@ describe("a body that is made to hold up the server is refused", () => {
       const { status, error, sent } = await send("/memories/search", filled('{"query":', "[", 95 * MB), { chunked });
       expect([status, error?.code]).toEqual([413, "payload_too_large"]);
       if (chunked) expect(sent).toBeLessThan(8 * MB);
-    }, 60_000);
+    });
 
     test(`30 MB of arrays in a memory, ${how}: 400 by depth, in the first megabytes`, async () => {
       const { status, error, sent } = await send("/memories", filled("", "[", 30 * MB), { chunked });
       expect([status, error?.code, error?.param]).toEqual([400, "invalid_request", undefined]);
       expect(error?.message).toBe("The body is nested deeper than 64 levels.");
       if (chunked) expect(sent).toBeLessThan(8 * MB);
-    }, 60_000);
+    });
 
     test(`45 MB of metadata keys, ${how}: 400 by members, in the first megabytes`, async () => {
       const { status, error, sent } = await send("/memories", keys(45 * MB), { chunked });
       expect([status, error?.code, error?.param]).toEqual([400, "invalid_request", undefined]);
       expect(error?.message).toBe("The body has more than 10000 JSON members.");
       if (chunked) expect(sent).toBeLessThan(8 * MB);
-    }, 60_000);
+    });
   }
 
   test("60 MB of short texts: 400 by values", async () => {
     const { status, error } = await send("/memories", filled('{"content":"x","tags":["a"', ',"a"', 60 * MB));
     expect([status, error?.message]).toEqual([400, "The body has more than 20000 JSON values."]);
-  }, 60_000);
+  });
 
   test("60 MB in short texts that fill a memory: 400, with the memory that they are in", async () => {
     const texts = `{"content":"x","metadata":{"a":[${`"${"x".repeat(60_000)}",`.repeat(999)}0]}}`;
     const { status, error } = await send("/memories/batch", Buffer.from(`{"memories":[{"content":"x"},${texts}]}`));
     expect([status, error?.code, error?.param]).toEqual([400, "invalid_request", "memories[1]"]);
-  }, 60_000);
+  });
 
   test("a name of 90 MB: 400", async () => {
     const { status, error } = await send(
@@ -89,7 +89,7 @@ describe("a body that is made to hold up the server is refused", () => {
     );
     expect([status, error?.code]).toEqual([400, "invalid_request"]);
     expect(JSON.stringify(error).length).toBeLessThan(1000);
-  }, 60_000);
+  });
 
   test("a text of 20 MB in another field than content: 400 that names the field", async () => {
     const long = "x".repeat(20 * MB);
@@ -102,14 +102,14 @@ describe("a body that is made to hold up the server is refused", () => {
     }
     const { status, error } = await send("/memories", Buffer.from(`{"content":"x","metadata":{"a":"${long}"}}`));
     expect([status, error?.code, error?.param]).toEqual([400, "metadata_too_large", "metadata"]);
-  }, 60_000);
+  });
 
   test("a number of 5 MB: 400 that names it", async () => {
     const { status, error } = await send("/memories", filled('{"content":"x","metadata":{"n":', "9", 5 * MB));
     expect([status, error?.code]).toEqual([400, "invalid_request"]);
     const whole = Buffer.from(`{"content":"x","metadata":{"n":${"9".repeat(5 * MB)}}}`);
     expect((await send("/memories", whole)).error).toMatchObject({ code: "invalid_request", param: "metadata.n" });
-  }, 60_000);
+  });
 
   test("5 MB with a byte that is not UTF-8, with half a character at the end of a piece, or cut off: 400", async () => {
     const text = Buffer.from(`{"content":"${"é".repeat(2.5 * MB)}"}`);
@@ -119,7 +119,7 @@ describe("a body that is made to hold up the server is refused", () => {
       const { status, error } = await send("/memories", body, { chunked: true });
       expect([status, error?.code]).toEqual([400, "invalid_request"]);
     }
-  }, 60_000);
+  });
 
   test("a lone surrogate at the end of 5 MB of escapes: 400 that names the field", async () => {
     const { status, error } = await send(
@@ -127,7 +127,7 @@ describe("a body that is made to hold up the server is refused", () => {
       Buffer.from(`{"memories":[{"content":"${"\\u00e9".repeat(MB)}\\ud800"}]}`),
     );
     expect([status, error?.code, error?.param]).toEqual([400, "invalid_request", "memories[0].content"]);
-  }, 60_000);
+  });
 
   test("a compressed body: 400, as before", async () => {
     const body = Bun.gzipSync(Buffer.from('{"content":"x"}'));
@@ -151,7 +151,7 @@ describe("a large body that is legitimate is accepted", () => {
     expect(data.map(({ memory }) => memory.metadata)).toEqual(texts.map((_, at) => ({ at })));
     const stored = await server.call("GET", `/v1/memories/${data[99]?.memory.id}`);
     expect((stored.body as { content: string }).content === texts[99]).toBeTrue();
-  }, 120_000);
+  });
 
   test("under one Idempotency-Key it is stored once, however its JSON is written", async () => {
     const content = `Kettle. ${"é 😀 words. ".repeat(200_000)}`;
@@ -164,5 +164,5 @@ describe("a large body that is legitimate is accepted", () => {
     expect(second.answer).toEqual(first.answer);
     const other = Buffer.from(JSON.stringify({ content: `${content}!`, metadata: { a: 1, b: [2] } }));
     expect((await send("/memories", other, { headers })).error?.code).toBe("idempotency_conflict");
-  }, 60_000);
+  });
 });

@@ -40,7 +40,7 @@ const read = async (id: string) => (await mneme.call("GET", `/v1/memories/${id}`
 const files = () =>
   readdirSync(join(mneme.dataDir, "uploads"), { withFileTypes: true }).filter((file) => file.isFile());
 const kept = () => files().map(({ name }) => readFileSync(join(mneme.dataDir, "uploads", name), "utf8"));
-const completed = (id: string) => until("it is completed", async () => (await read(id)).status === "completed", 50_000);
+const completed = (id: string) => until("it is completed", async () => (await read(id)).status === "completed");
 
 describe("the text of a large body", () => {
   test("is answered, kept in a file, read before and after it is published, and its file is removed", async () => {

@@ -47,9 +47,8 @@ beforeAll(async () => {
   await until(
     "all are stored",
     async () => (await mneme.call("GET", "/v1/memories?status=processing&limit=1")).body.data.length === 0,
-    120_000,
   );
-}, 180_000);
+});
 beforeEach(() => llm.forget());
 afterAll(async () => {
   await mneme.stop();
@@ -82,7 +81,7 @@ test("hostile texts appear in prompts only inside their sources, and no prompt o
   }
   expect(missing()).toEqual([]);
   for (const call of llm.calls) expectInPlace(call);
-}, 180_000);
+});
 
 /** Answers of a model that obeys the hostile texts, and worse ones: it leaks its prompt and invents citations. */
 const OBEDIENT_ANSWERS: readonly ((prompt: string) => string)[] = [
@@ -117,7 +116,7 @@ test("answers of a model that obeys show no sources of other users, and no citat
   // earlier hostile answers of a chat were part of later prompts
   expect(llm.calls.filter(isRewriting).length).toBeGreaterThan(30);
   for (const call of llm.calls) expectInPlace(call);
-}, 180_000);
+});
 
 function expectInPlace({ body: { messages } }: LlmCall): void {
   expect(JSON.stringify(messages)).not.toMatch(SECRET);

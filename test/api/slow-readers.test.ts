@@ -76,7 +76,7 @@ describe("an answer that is read slowly", () => {
   let mneme: TestService;
   beforeAll(async () => {
     mneme = await serviceOf(await endpoint.open(LINES), 300_000);
-  }, 60_000);
+  });
   afterAll(async () => {
     await mneme.stop();
     endpoint.close();
@@ -88,7 +88,7 @@ describe("an answer that is read slowly", () => {
     await endpoint.untilIdle();
     expect(endpoint.sent).toBeLessThan(LINES / 2);
     expectWhole([first, ...(await reader.rest())]);
-  }, 120_000);
+  });
 
   test("also over a connection", async () => {
     const server = Bun.serve({
@@ -126,7 +126,7 @@ describe("an answer that is read slowly", () => {
       socket.destroy();
       await server.stop(true);
     }
-  }, 120_000);
+  });
 });
 
 describe("an answer that is read too slowly", () => {
@@ -134,7 +134,7 @@ describe("an answer that is read too slowly", () => {
   let mneme: TestService;
   beforeAll(async () => {
     mneme = await serviceOf(await endpoint.open(LINES), WHOLE_MS);
-  }, 60_000);
+  });
   afterAll(async () => {
     await mneme.stop();
     endpoint.close();

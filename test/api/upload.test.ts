@@ -165,7 +165,7 @@ describe("receiving", () => {
     expect(upload.file.bytes).toBe(104_857_600);
     await upload.discard();
     expect((await refusal(large(LIMITS.uploadBytes + 1))).code).toBe("payload_too_large");
-  }, 60_000);
+  });
 
   const disk = smallDisk(4);
   afterAll(() => disk?.remove());
@@ -415,7 +415,7 @@ describe("uploadMemory", () => {
     const eleventh = await send(fileForm("a.txt", "One too many."), {}, key);
     expect(eleventh.body.error).toMatchObject({ status: 429, code: "document_quota_exceeded" });
     expect(eleventh.headers.get("retry-after")).toBeNull();
-  }, 30_000);
+  });
 });
 
 async function* pdfOf(bytes: number): AsyncGenerator<Uint8Array> {

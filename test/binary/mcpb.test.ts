@@ -11,8 +11,6 @@ import { buildMcpb, mcpbManifest } from "../../src/binary/mcpb.ts";
 import { connectStdio, listen } from "../support/mcp.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 
-const TIMEOUT_MS = 60_000;
-
 // The required fields and the names of version 0.3 of the format (MANIFEST.md of modelcontextprotocol/mcpb).
 const TEXT = { type: "string", minLength: 1 };
 const MANIFEST_SCHEMA = {
@@ -86,7 +84,7 @@ beforeAll(async () => {
   files = unzipSync(readFileSync(path));
   mneme = await startService();
   server = listen(mneme);
-}, TIMEOUT_MS);
+});
 afterAll(async () => {
   await server.stop();
   await mneme.stop();
@@ -109,46 +107,38 @@ test("the manifest is valid and names files and settings that exist", () => {
   expect(manifest.tools).toHaveLength(8);
 });
 
-test(
-  "the same sources give the same bytes",
-  async () => {
-    const again = join(folder, "again.mcpb");
-    await buildMcpb(again);
-    expect(readFileSync(again).equals(readFileSync(join(folder, "mneme.mcpb")))).toBe(true);
-  },
-  TIMEOUT_MS,
-);
+test("the same sources give the same bytes", async () => {
+  const again = join(folder, "again.mcpb");
+  await buildMcpb(again);
+  expect(readFileSync(again).equals(readFileSync(join(folder, "mneme.mcpb")))).toBe(true);
+});
 
-test(
-  "the program connects a client with a server",
-  async () => {
-    const root = join(folder, "unpacked");
-    for (const [path, bytes] of Object.entries(files)) {
-      mkdirSync(dirname(join(root, path)), { recursive: true });
-      writeFileSync(join(root, path), bytes);
-    }
-    const entry = join(root, manifestIn().server.entry_point);
-    const start = (env: Record<string, string>) => ({
-      command: Bun.which("node") ?? process.execPath,
-      args: [entry],
-      env: { PATH: process.env.PATH ?? "", ...env },
-      cwd: root,
-    });
-    const peer = await connectStdio(
-      "2025-11-25",
-      start({ MNEME_URL: `${server.url}/`, MNEME_API_KEY: TEST_KEY }),
-      () => undefined,
-    );
-    const { memory_id } = await peer.done("add_memory", { content: "Stored from a desktop." });
-    expect((await peer.done("list_memories")).memories[0].memory_id).toBe(memory_id);
-    await peer.close();
+test("the program connects a client with a server", async () => {
+  const root = join(folder, "unpacked");
+  for (const [path, bytes] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), bytes);
+  }
+  const entry = join(root, manifestIn().server.entry_point);
+  const start = (env: Record<string, string>) => ({
+    command: Bun.which("node") ?? process.execPath,
+    args: [entry],
+    env: { PATH: process.env.PATH ?? "", ...env },
+    cwd: root,
+  });
+  const peer = await connectStdio(
+    "2025-11-25",
+    start({ MNEME_URL: `${server.url}/`, MNEME_API_KEY: TEST_KEY }),
+    () => undefined,
+  );
+  const { memory_id } = await peer.done("add_memory", { content: "Stored from a desktop." });
+  expect((await peer.done("list_memories")).memories[0].memory_id).toBe(memory_id);
+  await peer.close();
 
-    let errors = "";
-    const collect = (text: string) => {
-      errors += text;
-    };
-    await expect(connectStdio("2025-11-25", start({ MNEME_URL: "nonsense" }), collect)).rejects.toThrow();
-    expect(errors).toContain("enter the address of the server");
-  },
-  TIMEOUT_MS,
-);
+  let errors = "";
+  const collect = (text: string) => {
+    errors += text;
+  };
+  await expect(connectStdio("2025-11-25", start({ MNEME_URL: "nonsense" }), collect)).rejects.toThrow();
+  expect(errors).toContain("enter the address of the server");
+});

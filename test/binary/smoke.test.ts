@@ -149,7 +149,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     const plain = mneme("import", join(folder, "plain.jsonl"), "--url", "http://127.0.0.1:1", "--key", "ctx_none");
     expect(plain.failure).not.toContain("unpacking");
     expect(readdirSync(folder).filter((name) => name.startsWith("mneme-libraries"))).toEqual([]);
-  }, 300_000);
+  });
 
   test("gives other users no access to what it unpacked", () => {
     expect(statSync(runtimeFolder()).mode & 0o777).toBe(0o700);

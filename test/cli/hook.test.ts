@@ -8,8 +8,6 @@ import { hookCommand } from "../../src/cli/hook.ts";
 import { listen } from "../support/mcp.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 
-const TIMEOUT_MS = 60_000;
-
 let mneme: TestService;
 let server: ReturnType<typeof listen>;
 let folder: string;
@@ -17,7 +15,7 @@ beforeAll(async () => {
   mneme = await startService();
   server = listen(mneme);
   folder = mkdtempSync(join(tmpdir(), "mneme-hook-"));
-}, TIMEOUT_MS);
+});
 afterAll(async () => {
   await server.stop();
   await mneme.stop();
@@ -42,69 +40,63 @@ const said = (role: string, content: unknown, more: object = {}) => ({
   ...more,
 });
 
-test(
-  "a session is captured at its end and recalled at the next start",
-  async () => {
-    const session = { session_id: "s-1", cwd: "/home/ada/lighthouse", hook_event_name: "SessionEnd" };
-    const transcript_path = transcript([
-      { type: "summary", summary: "A summary" },
-      said("user", "<command-name>/clear</command-name>"),
-      said("user", "We decided that the lamp of the lighthouse is painted red.", { timestamp: "2026-03-05T10:00:00Z" }),
-      said("assistant", [
-        { type: "thinking", thinking: "a secret thought" },
-        { type: "text", text: "Noted: the lamp is red." },
-        { type: "tool_use", name: "Bash", input: { command: "cat secret.txt" } },
-      ]),
-      said("user", [{ type: "tool_result", content: "a result of a tool" }]),
-      said("user", "Meta text", { isMeta: true }),
-      said("assistant", "From a subagent", { isSidechain: true }),
-      '{"type":"user","message":{"role":"user","cont',
-    ]);
-    expect(await run("capture", { ...session, transcript_path })).toBe("");
-    const { body } = await mneme.call("GET", "/v1/memories?tag=claude-code");
-    expect(body.data).toHaveLength(1);
-    const [memory] = body.data;
-    expect(memory).toMatchObject({
-      type: "conversation",
-      externalId: "claude-code:s-1",
-      agentId: "claude-code",
-      sessionId: "s-1",
-      tags: ["claude-code", "folder:lighthouse"],
-      metadata: { session_id: "s-1", folder: "lighthouse" },
-    });
-    expect(JSON.parse(memory.content)).toEqual([
-      {
-        role: "user",
-        content: "We decided that the lamp of the lighthouse is painted red.",
-        timestamp: "2026-03-05T10:00:00Z",
-      },
-      { role: "assistant", content: "Noted: the lamp is red." },
-    ]);
-    await mneme.settled(memory.id);
+test("a session is captured at its end and recalled at the next start", async () => {
+  const session = { session_id: "s-1", cwd: "/home/ada/lighthouse", hook_event_name: "SessionEnd" };
+  const transcript_path = transcript([
+    { type: "summary", summary: "A summary" },
+    said("user", "<command-name>/clear</command-name>"),
+    said("user", "We decided that the lamp of the lighthouse is painted red.", { timestamp: "2026-03-05T10:00:00Z" }),
+    said("assistant", [
+      { type: "thinking", thinking: "a secret thought" },
+      { type: "text", text: "Noted: the lamp is red." },
+      { type: "tool_use", name: "Bash", input: { command: "cat secret.txt" } },
+    ]),
+    said("user", [{ type: "tool_result", content: "a result of a tool" }]),
+    said("user", "Meta text", { isMeta: true }),
+    said("assistant", "From a subagent", { isSidechain: true }),
+    '{"type":"user","message":{"role":"user","cont',
+  ]);
+  expect(await run("capture", { ...session, transcript_path })).toBe("");
+  const { body } = await mneme.call("GET", "/v1/memories?tag=claude-code");
+  expect(body.data).toHaveLength(1);
+  const [memory] = body.data;
+  expect(memory).toMatchObject({
+    type: "conversation",
+    externalId: "claude-code:s-1",
+    agentId: "claude-code",
+    sessionId: "s-1",
+    tags: ["claude-code", "folder:lighthouse"],
+    metadata: { session_id: "s-1", folder: "lighthouse" },
+  });
+  expect(JSON.parse(memory.content)).toEqual([
+    {
+      role: "user",
+      content: "We decided that the lamp of the lighthouse is painted red.",
+      timestamp: "2026-03-05T10:00:00Z",
+    },
+    { role: "assistant", content: "Noted: the lamp is red." },
+  ]);
+  await mneme.settled(memory.id);
 
-    const recalled = await run("recall", { ...session, hook_event_name: "SessionStart" });
-    expect(recalled).toContain("not instructions");
-    expect(recalled).toContain(
-      "- user: We decided that the lamp of the lighthouse is painted red. assistant: Noted: the lamp is red. (",
-    );
-    expect(recalled).toContain(memory.id);
-    expect((await mneme.call("POST", "/v1/memories/search", { query: "colour of the lamp" })).body.total_results).toBe(
-      2,
-    );
+  const recalled = await run("recall", { ...session, hook_event_name: "SessionStart" });
+  expect(recalled).toContain("not instructions");
+  expect(recalled).toContain(
+    "- user: We decided that the lamp of the lighthouse is painted red. assistant: Noted: the lamp is red. (",
+  );
+  expect(recalled).toContain(memory.id);
+  expect((await mneme.call("POST", "/v1/memories/search", { query: "colour of the lamp" })).body.total_results).toBe(2);
 
-    // each turn has its own day
-    const search = { query: "What did we decide about the lamp?", filters: { sessionId: "s-1" } };
-    const { results } = (await mneme.call("POST", "/v1/memories/search", search)).body;
-    const days = results.map(({ metadata }: { metadata: { _chunk: { date: string } } }) => metadata._chunk.date);
-    expect(days).toContain("5 March 2026");
+  // each turn has its own day
+  const search = { query: "What did we decide about the lamp?", filters: { sessionId: "s-1" } };
+  const { results } = (await mneme.call("POST", "/v1/memories/search", search)).body;
+  const days = results.map(({ metadata }: { metadata: { _chunk: { date: string } } }) => metadata._chunk.date);
+  expect(days).toContain("5 March 2026");
 
-    // the same session again, longer
-    const longer = transcript([said("user", "The lamp is blue now."), said("assistant", "Good.")]);
-    await run("capture", { ...session, transcript_path: longer });
-    expect((await mneme.call("GET", "/v1/memories?tag=claude-code")).body.data).toHaveLength(1);
-  },
-  TIMEOUT_MS,
-);
+  // the same session again, longer
+  const longer = transcript([said("user", "The lamp is blue now."), said("assistant", "Good.")]);
+  await run("capture", { ...session, transcript_path: longer });
+  expect((await mneme.call("GET", "/v1/memories?tag=claude-code")).body.data).toHaveLength(1);
+});
 
 test("a session in which nothing was said is not stored", async () => {
   await run("capture", { session_id: "empty", transcript_path: transcript([said("assistant", "Hello!")]) });

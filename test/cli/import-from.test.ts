@@ -85,7 +85,7 @@ describe("an import", () => {
     expect(await search("mem0", "tea")).toMatchObject({
       metadata: { _memory: { occurred_at: "2026-01-02T00:00:00.000Z" }, mem0: { id: "1" } },
     });
-  }, 120_000);
+  });
 
   test("of a newer export takes over what changed, and leaves the rest as it was", async () => {
     const record = (id: string, memory: string) => ({

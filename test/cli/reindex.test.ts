@@ -1,6 +1,6 @@
 // `mneme reindex` with the real models: through a running server, on a data directory without one, and killed midway.
 
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,8 +9,6 @@ import { expectWhole, storeBatch } from "../crash/notes.ts";
 import { runMneme } from "../support/command.ts";
 import { startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-
-setDefaultTimeout(180_000);
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-reindex-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

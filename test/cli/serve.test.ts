@@ -134,7 +134,7 @@ describe("starting and stopping", () => {
     } finally {
       await server[Symbol.asyncDispose]();
     }
-  }, 60_000);
+  });
 
   test("missing models stop the start with one line", () => {
     const { exitCode, stderr } = mneme([

@@ -1,7 +1,7 @@
 // `mneme verify [--repair]` with the real models: each kind of damage is reported without changing anything, repaired
 // without losing anything else, and not reported any more; searches are right afterwards.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   closeSync,
   cpSync,
@@ -28,8 +28,6 @@ import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { allDone, expectWhole, note, storeBatch } from "../crash/notes.ts";
 import { runMneme } from "../support/command.ts";
 import { startServer } from "../support/server.ts";
-
-setDefaultTimeout(180_000);
 
 const NOTES = 8;
 const log = createLog("silent");

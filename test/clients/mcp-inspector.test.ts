@@ -9,7 +9,6 @@ import { inspectorCommand, NO_INSPECTOR } from "../support/mcp-inspector.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
 
-const TIMEOUT_MS = 120_000;
 const inspector = inspectorCommand();
 const TOOLS = [
   "add_memory",
@@ -37,7 +36,7 @@ describe.skipIf(inspector === null)(`MCP's Inspector${inspector === null ? `, sk
   beforeAll(async () => {
     server = await startServer();
     home = mkdtempSync(join(tmpdir(), "mneme-inspector-"));
-  }, TIMEOUT_MS);
+  });
   afterAll(async () => {
     process.stdout.write(`MCP's Inspector: ${calls} calls\n`);
     await server.stop();
@@ -73,44 +72,35 @@ describe.skipIf(inspector === null)(`MCP's Inspector${inspector === null ? `, sk
       expect(result.tools.map(({ name }: { readonly name: string }) => name).sort()).toEqual([...TOOLS].sort());
       expect(stderr).not.toContain("error:");
     },
-    TIMEOUT_MS,
   );
 
-  test.each(Object.entries(targets))(
-    "stores, finds, corrects and forgets over %s",
-    async (name, target) => {
-      const userId = `user of ${name}`;
-      const call = async (tool: string, args: Readonly<Record<string, unknown>>): Promise<Inspected> => {
-        const pairs = Object.entries(args).map(([field, value]) => `${field}=${value}`);
-        return inspect(target(), "--method", "tools/call", "--tool-name", tool, "--tool-arg", ...pairs);
-      };
-      const stored = await call("add_memory", { content: "Ada's cat is called Biscuit.", userId });
-      expect(stored).toMatchObject({ exitCode: 0, result: { structuredContent: { searchable: true } } });
-      const { memory_id } = stored.result.structuredContent;
-      const search = async () => {
-        const { result } = await call("search_memories", { query: "What is the cat called?", userId, limit: 1 });
-        expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent);
-        return result.structuredContent.results.map(({ content }: { readonly content: string }) => content);
-      };
-      expect(await search()).toEqual(["Ada's cat is called Biscuit."]);
-      await call("update_memory", { memory_id, content: "Ada's cat is called Crumb." });
-      expect(await search()).toEqual(["Ada's cat is called Crumb."]);
-      expect((await call("delete_memory", { memory_id })).exitCode).toBe(0);
-      expect(await search()).toEqual([]);
-      const gone = await call("get_memory", { memory_id });
-      expect(gone.exitCode).not.toBe(0);
-      expect(gone.result.isError).toBe(true);
-    },
-    TIMEOUT_MS,
-  );
+  test.each(Object.entries(targets))("stores, finds, corrects and forgets over %s", async (name, target) => {
+    const userId = `user of ${name}`;
+    const call = async (tool: string, args: Readonly<Record<string, unknown>>): Promise<Inspected> => {
+      const pairs = Object.entries(args).map(([field, value]) => `${field}=${value}`);
+      return inspect(target(), "--method", "tools/call", "--tool-name", tool, "--tool-arg", ...pairs);
+    };
+    const stored = await call("add_memory", { content: "Ada's cat is called Biscuit.", userId });
+    expect(stored).toMatchObject({ exitCode: 0, result: { structuredContent: { searchable: true } } });
+    const { memory_id } = stored.result.structuredContent;
+    const search = async () => {
+      const { result } = await call("search_memories", { query: "What is the cat called?", userId, limit: 1 });
+      expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent);
+      return result.structuredContent.results.map(({ content }: { readonly content: string }) => content);
+    };
+    expect(await search()).toEqual(["Ada's cat is called Biscuit."]);
+    await call("update_memory", { memory_id, content: "Ada's cat is called Crumb." });
+    expect(await search()).toEqual(["Ada's cat is called Crumb."]);
+    expect((await call("delete_memory", { memory_id })).exitCode).toBe(0);
+    expect(await search()).toEqual([]);
+    const gone = await call("get_memory", { memory_id });
+    expect(gone.exitCode).not.toBe(0);
+    expect(gone.result.isError).toBe(true);
+  });
 
-  test(
-    "without a key is asked for one, and lists no tool",
-    async () => {
-      const { exitCode, result, stderr } = await inspect([`${server.url}/mcp`], "--method", "tools/list");
-      expect([exitCode === 0, result]).toEqual([false, null]);
-      expect(stderr).toContain("auth");
-    },
-    TIMEOUT_MS,
-  );
+  test("without a key is asked for one, and lists no tool", async () => {
+    const { exitCode, result, stderr } = await inspect([`${server.url}/mcp`], "--method", "tools/list");
+    expect([exitCode === 0, result]).toEqual([false, null]);
+    expect(stderr).toContain("auth");
+  });
 });

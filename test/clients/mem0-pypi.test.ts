@@ -10,7 +10,6 @@ import { ROOT } from "../support/sources.ts";
 
 const python = pythonWithClients();
 const withPython = python === null ? `, skipped: ${NO_PYTHON}` : "";
-const TIMEOUT_MS = 120_000;
 const folder = mkdtempSync(join(tmpdir(), "mneme-mem0-"));
 let server: RunningServer;
 
@@ -49,17 +48,13 @@ async function outputOf(command: readonly string[], environment: Readonly<Record
   return output;
 }
 
-test.skipIf(python === null)(
-  `the client from PyPI works unchanged${withPython}`,
-  async () => {
-    const { key, reader } = await newKeys();
-    const environment = { MNEME_URL: server.url, MNEME_KEY: key, MNEME_READER: reader };
-    const output = await outputOf([python ?? "", join(import.meta.dir, "mem0_pypi.py")], environment);
-    expect(output).toMatch(/^mem0ai \(PyPI\): \d+ calls$/m);
-    process.stdout.write(output);
-  },
-  TIMEOUT_MS,
-);
+test.skipIf(python === null)(`the client from PyPI works unchanged${withPython}`, async () => {
+  const { key, reader } = await newKeys();
+  const environment = { MNEME_URL: server.url, MNEME_KEY: key, MNEME_READER: reader };
+  const output = await outputOf([python ?? "", join(import.meta.dir, "mem0_pypi.py")], environment);
+  expect(output).toMatch(/^mem0ai \(PyPI\): \d+ calls$/m);
+  process.stdout.write(output);
+});
 
 describe("the examples of docs/mem0.md", () => {
   const page = readFileSync(join(ROOT, "docs/mem0.md"), "utf8");
@@ -72,20 +67,16 @@ describe("the examples of docs/mem0.md", () => {
   });
   for (const { language, code } of examples) {
     const isSkipped = language === "python" && python === null;
-    test.skipIf(isSkipped)(
-      `in ${language} prints what it shows${isSkipped ? withPython : ""}`,
-      async () => {
-        const lines = code.trimEnd().split("\n");
-        const shown = (lines.pop() ?? "").replace(/^(\/\/|#) /, "");
-        const file = join(folder, language === "js" ? "example.mjs" : "example.py");
-        writeFileSync(file, lines.join("\n").replaceAll("http://127.0.0.1:8383", server.url));
-        const { key } = await newKeys();
-        // modules are found from the file's folder
-        const program = language === "js" ? process.execPath : (python ?? "");
-        const output = await outputOf([program, file], { KEY: key, NODE_PATH: join(ROOT, "node_modules") });
-        expect(output.trim()).toBe(shown);
-      },
-      TIMEOUT_MS,
-    );
+    test.skipIf(isSkipped)(`in ${language} prints what it shows${isSkipped ? withPython : ""}`, async () => {
+      const lines = code.trimEnd().split("\n");
+      const shown = (lines.pop() ?? "").replace(/^(\/\/|#) /, "");
+      const file = join(folder, language === "js" ? "example.mjs" : "example.py");
+      writeFileSync(file, lines.join("\n").replaceAll("http://127.0.0.1:8383", server.url));
+      const { key } = await newKeys();
+      // modules are found from the file's folder
+      const program = language === "js" ? process.execPath : (python ?? "");
+      const output = await outputOf([program, file], { KEY: key, NODE_PATH: join(ROOT, "node_modules") });
+      expect(output.trim()).toBe(shown);
+    });
   }
 });

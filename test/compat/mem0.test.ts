@@ -8,12 +8,12 @@ import { systemClock } from "../../src/kit/clock.ts";
 import { AWKWARD_TEXTS, BROKEN_TEXTS, Chance } from "../support/generate.ts";
 import { seeded } from "../support/seeded.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { TEST_TIMEOUT_MS } from "../support/until.ts";
 
-const TIMEOUT_MS = 120_000;
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const CALLS = Number(process.env.MNEME_TEST_FUZZ ?? 400);
 /** Time for all random requests of a run, in milliseconds. */
-const FUZZ_TIMEOUT_MS = Math.max(120_000, CALLS * 100);
+const FUZZ_TIMEOUT_MS = Math.max(TEST_TIMEOUT_MS, CALLS * 100);
 /** What an answer never shows: stacks, files, SQL. */
 const INSIDES = /\bat \S+ \(|\.ts:\d|node_modules|\/src\/|SQLITE|SELECT |mneme-test-|this is a bug/;
 const BASE = "http://127.0.0.1:8383/compat/mem0";
@@ -30,7 +30,7 @@ interface Sent {
 let mneme: TestService;
 beforeAll(async () => {
   mneme = await startService();
-}, TIMEOUT_MS);
+});
 afterAll(() => mneme.stop());
 
 async function send(method: string, path: string, body?: unknown, authorization = `Token ${TEST_KEY}`): Promise<Sent> {
@@ -117,38 +117,34 @@ describe("authorisation", () => {
   ];
 
   for (const { name, scopes, userId, project, sees } of KINDS) {
-    test(
-      `a key of kind ${name} sees and changes what it may, and nothing else`,
-      async () => {
-        const key = mneme.addKey(scopes, project, { ...(userId !== undefined && { userId }) });
-        for (const owner of OWNERS) {
-          for (const [method, path, body] of readsOf(owner)) {
-            const { status, text } = await send(method, path, body, `Token ${key}`);
-            for (const [other, marker] of markers) {
-              if (!sees.includes(other)) expect([path, text]).toEqual([path, expect.not.stringContaining(marker)]);
-            }
-            expect(status, path).toBeOneOf([200, 403, 404]);
-            if (path.startsWith("/v1/memories/mem_"))
-              expect([path, status === 200]).toEqual([path, sees.includes(owner)]);
+    test(`a key of kind ${name} sees and changes what it may, and nothing else`, async () => {
+      const key = mneme.addKey(scopes, project, { ...(userId !== undefined && { userId }) });
+      for (const owner of OWNERS) {
+        for (const [method, path, body] of readsOf(owner)) {
+          const { status, text } = await send(method, path, body, `Token ${key}`);
+          for (const [other, marker] of markers) {
+            if (!sees.includes(other)) expect([path, text]).toEqual([path, expect.not.stringContaining(marker)]);
           }
-          const isOfOthers = project !== undefined || (userId !== undefined && !sees.includes(owner));
-          const mayChange = !isOfOthers && (scopes.includes("*") || scopes.includes("memories:write"));
-          const changes = mayChange ? [] : changesOf(owner);
-          for (const [method, path, body] of changes) {
-            // what the key may delete of its own is tested with the clients
-            if (scopes.includes("users:write") && path.includes("/user/")) continue;
-            if (userId === "ada" && /agent|run|user_id=\*/.test(path)) continue;
-            const { status } = await send(method, path, body, `Token ${key}`);
-            expect(status, path).toBeOneOf([200, 403, 404]);
-          }
+          expect(status, path).toBeOneOf([200, 403, 404]);
+          if (path.startsWith("/v1/memories/mem_"))
+            expect([path, status === 200]).toEqual([path, sees.includes(owner)]);
         }
-        for (const [owner, id] of ids) {
-          const { status, body } = await mneme.call("GET", `/v1/memories/${id}`);
-          expect([status, body.content]).toEqual([200, expect.stringContaining(markers.get(owner) ?? "")]);
+        const isOfOthers = project !== undefined || (userId !== undefined && !sees.includes(owner));
+        const mayChange = !isOfOthers && (scopes.includes("*") || scopes.includes("memories:write"));
+        const changes = mayChange ? [] : changesOf(owner);
+        for (const [method, path, body] of changes) {
+          // what the key may delete of its own is tested with the clients
+          if (scopes.includes("users:write") && path.includes("/user/")) continue;
+          if (userId === "ada" && /agent|run|user_id=\*/.test(path)) continue;
+          const { status } = await send(method, path, body, `Token ${key}`);
+          expect(status, path).toBeOneOf([200, 403, 404]);
         }
-      },
-      TIMEOUT_MS,
-    );
+      }
+      for (const [owner, id] of ids) {
+        const { status, body } = await mneme.call("GET", `/v1/memories/${id}`);
+        expect([status, body.content]).toEqual([200, expect.stringContaining(markers.get(owner) ?? "")]);
+      }
+    });
   }
 
   test("a key comes as Token or Bearer; Token is accepted only here", async () => {
@@ -332,25 +328,21 @@ test("messages beyond a quota are named beside those that were stored", async ()
   ]);
 });
 
-test(
-  "many memories are deleted with one request, and nobody else's",
-  async () => {
-    const keep = await mneme.store({ content: "stays", userId: "bulk", agentId: "other" });
-    for (let batch = 0; batch < 3; batch++) {
-      const memories = Array.from({ length: 100 }, (_, at) => ({
-        content: `Bulk ${batch} ${at}.`,
-        userId: "bulk",
-        agentId: "bulk",
-      }));
-      expect((await mneme.call("POST", "/v1/memories/batch", { memories })).body.accepted).toBe(100);
-    }
-    const { status, body } = await send("DELETE", "/v1/memories/?user_id=bulk&agent_id=bulk");
-    expect([status, body]).toEqual([200, { message: "Memories deleted successfully!" }]);
-    const left = await send("POST", "/v3/memories/", { filters: { user_id: "bulk" } });
-    expect(left.body.results.map(({ id }: { id: string }) => id)).toEqual([keep.body.id]);
-  },
-  TIMEOUT_MS,
-);
+test("many memories are deleted with one request, and nobody else's", async () => {
+  const keep = await mneme.store({ content: "stays", userId: "bulk", agentId: "other" });
+  for (let batch = 0; batch < 3; batch++) {
+    const memories = Array.from({ length: 100 }, (_, at) => ({
+      content: `Bulk ${batch} ${at}.`,
+      userId: "bulk",
+      agentId: "bulk",
+    }));
+    expect((await mneme.call("POST", "/v1/memories/batch", { memories })).body.accepted).toBe(100);
+  }
+  const { status, body } = await send("DELETE", "/v1/memories/?user_id=bulk&agent_id=bulk");
+  expect([status, body]).toEqual([200, { message: "Memories deleted successfully!" }]);
+  const left = await send("POST", "/v3/memories/", { filters: { user_id: "bulk" } });
+  expect(left.body.results.map(({ id }: { id: string }) => id)).toEqual([keep.body.id]);
+});
 
 test("rate limits of the operations hold, and show in the answer", async () => {
   const limited = await startService({

@@ -64,7 +64,7 @@ describe("after kill -9", () => {
     const eleventh = await call(again, "POST", "/v1/memories", { ...of, body: { content: "One too many." } });
     expect([eleventh.status, eleventh.body.error.code]).toEqual([429, "document_quota_exceeded"]);
     await again.kill();
-  }, 60_000);
+  });
 
   test("a repeated request gets its first response; another request with its Idempotency-Key is refused", async () => {
     const server = await start();
@@ -80,7 +80,7 @@ describe("after kill -9", () => {
     expect([other.status, other.body.error.code]).toEqual([409, "idempotency_conflict"]);
     expect((await call(again, "GET", "/v1/memories?q=once")).body.data).toHaveLength(1);
     await again.kill();
-  }, 60_000);
+  });
 
   test("killed during sixty requests: repeated under their keys, each is executed exactly once", async () => {
     const server = await start();
@@ -115,7 +115,7 @@ describe("after kill -9", () => {
     const logged: readonly number[] = data.map((event: { readonly data: { readonly n: number } }) => event.data.n);
     expect([...logged].sort((left, right) => left - right)).toEqual(numbers);
     await again.kill();
-  }, 60_000);
+  });
 
   test("acknowledged events, users, chats and messages exist", async () => {
     const server = await start();
@@ -135,7 +135,7 @@ describe("after kill -9", () => {
     expect(history.messages.map(({ role }: { readonly role: string }) => role)).toEqual(["user", "assistant"]);
     expect(history.messages[1]).toEqual(message.body.message);
     await again.kill();
-  }, 60_000);
+  });
 
   test("created, rotated and revoked keys work as before", async () => {
     const server = await start();
@@ -154,7 +154,7 @@ describe("after kill -9", () => {
     expect([await opens(graced.key), await opens(third.key)]).toEqual([200, 200]);
     expect(await opens(revoked.key)).toBe(401);
     await again.kill();
-  }, 60_000);
+  });
 
   test("a deleted project stays deleted, and its remaining data is removed at the next start", async () => {
     const server = await start();
@@ -175,7 +175,7 @@ describe("after kill -9", () => {
     expect((await call(again, "GET", `/v1/projects/${project.id}`)).status).toBe(404);
     await until("its folder is gone", () => !existsSync(folder));
     expect(await again.stop()).toBe(0);
-  }, 60_000);
+  });
 
   test("a user that was deleted with all data does not come back", async () => {
     const server = await start();
@@ -196,5 +196,5 @@ describe("after kill -9", () => {
     const hits = found.body.results.map((result: { readonly memory_id: string }) => result.memory_id);
     expect(hits.filter((id: string) => ids.includes(id))).toEqual([]);
     expect(await again.stop()).toBe(0);
-  }, 60_000);
+  });
 });

@@ -5,19 +5,21 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rounds } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
+import { TEST_TIMEOUT_MS } from "../support/until.ts";
 import { chooseTrials, type Fixture, makeFixtures, nameOf, type Outcome, runTrial, tableOf } from "./damage-trials.ts";
 
-const COUNT = Number(process.env.MNEME_TEST_DAMAGE ?? 20);
+const COUNT = rounds("MNEME_TEST_DAMAGE", { all: 20, short: 6 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
-const TRIAL_MS = 120_000;
+const TRIAL_MS = 300_000;
 
 const home = mkdtempSync(join(tmpdir(), "mneme-damage-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 let fixtures: readonly Fixture[] = [];
 beforeAll(async () => {
   fixtures = await makeFixtures(home, SEED);
-}, TRIAL_MS);
+});
 
 test(
   `${COUNT} damaged files: repaired, or refused with one line (MNEME_TEST_SEED=${SEED})`,
@@ -31,5 +33,5 @@ test(
     const wrong = outcomes.filter(({ verdict }) => verdict === "untidy" || verdict === "silent loss");
     expect(wrong.map(({ trial, verdict, note }) => `${verdict}: ${nameOf(trial)}\n${note}`).join("\n\n")).toBe("");
   },
-  TRIAL_MS * COUNT,
+  Math.max(TEST_TIMEOUT_MS, TRIAL_MS * COUNT),
 );

@@ -5,6 +5,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeF
 import { join, relative } from "node:path";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH } from "../support/shipped-models.ts";
+import { WAIT_MS } from "../support/until.ts";
 import { callerOf, isWithin } from "./oracle/calls.ts";
 import { describe, type Finding, Oracle } from "./oracle/oracle.ts";
 import { newWriters, WRITER_ENVIRONMENT, type Writer, writeAll } from "./oracle/writers.ts";
@@ -60,8 +61,6 @@ export interface Outcome {
 const WRITERS = 4;
 /** Acknowledged changes per part of a fixture's history. There are three parts. */
 const CHANGES = 110;
-const READY_TIMEOUT_MS = 60_000;
-const ENDS_WITHIN_MS = 60_000;
 /** Searches per trial. Each takes some tens of milliseconds. */
 const SEARCHES_MAX = 40;
 const ENVIRONMENT = { ...WRITER_ENVIRONMENT, MNEME_EMBEDDER: ENGLISH } as const;
@@ -69,7 +68,7 @@ const FLAGS = ["--lanes", "1", "--log-level", "silent"] as const;
 
 /** Starts a server on a data directory of a trial or a fixture. */
 function start(dataDir: string): Promise<RunningServer> {
-  return startServer({ dataDir, environment: ENVIRONMENT, flags: FLAGS, readyTimeoutMs: READY_TIMEOUT_MS });
+  return startServer({ dataDir, environment: ENVIRONMENT, flags: FLAGS });
 }
 
 /**
@@ -122,7 +121,7 @@ async function work(writers: readonly Writer[], oracle: Oracle, server: RunningS
     const { body } = await server.call("GET", "/v1/memories?status=processing&limit=1");
     return (body as { readonly data: readonly unknown[] }).data.length === 0;
   };
-  if (!(await isWithin(isDone, READY_TIMEOUT_MS))) throw new Error("memories are still processing");
+  if (!(await isWithin(isDone, WAIT_MS))) throw new Error("memories are still processing");
 }
 
 /** All files below a folder, as paths in it. */
@@ -195,7 +194,7 @@ export async function runTrial(home: string, trial: Trial, random: () => number)
   }
   if (failure.server === null) return { trial, ...judgeRefusal(failure.message) };
   try {
-    const options = { searchesMax: SEARCHES_MAX, endsWithinMs: ENDS_WITHIN_MS };
+    const options = { searchesMax: SEARCHES_MAX, endsWithinMs: WAIT_MS };
     const findings = await fixture.oracle.copy().check(callerOf(failure.server), options);
     return { trial, verdict: verdictOf(path, findings), note: describe(findings) };
   } catch (error) {

@@ -101,7 +101,7 @@ describe("a damaged index is repaired from the system of record: all memories co
       } finally {
         await mneme.stop();
       }
-    }, 60_000);
+    });
   }
 
   test("a repair is permanent: the next start has nothing to repair", async () => {
@@ -117,7 +117,7 @@ describe("a damaged index is repaired from the system of record: all memories co
     } finally {
       await second.stop();
     }
-  }, 60_000);
+  });
 });
 
 describe("an impossible start fails with one line that names the file", () => {
@@ -150,7 +150,7 @@ describe("an impossible start fails with one line that names the file", () => {
         const dataDir = copy();
         damage(join(dataDir, file));
         expect(refusal(dataDir)).toContain(file);
-      }, 60_000);
+      });
     }
   }
 
@@ -163,7 +163,7 @@ describe("an impossible start fails with one line that names the file", () => {
     } finally {
       await holder.stop();
     }
-  }, 60_000);
+  });
 
   test("a data directory that is a file", () => {
     const path = join(home, "file");
@@ -196,10 +196,10 @@ describe("an impossible start fails with one line that names the file", () => {
     test(`${wrong} weights with a hash other than in their description`, () => {
       const line = refusal(mkdtempSync(join(home, "empty-")), "--models-dir", withWrongHash(wrong));
       expect(line).toContain(join(wrong, "model.onnx"));
-    }, 60_000);
+    });
   }
 
   test("vectors of another embedder", () => {
     expect(refusal(copy(), "--models-dir", withWrongHash(DEFAULT))).toContain("vectors");
-  }, 60_000);
+  });
 });

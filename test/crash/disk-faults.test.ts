@@ -3,14 +3,14 @@
 // running and works again when the disk does. MNEME_TEST_DISK_FAULTS sets the number of faults.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { rounds } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
 import { type Fault, type Operation, whyNoFaults } from "./faults/faults.ts";
 import { describe as textOf } from "./oracle/oracle.ts";
 import { Stage } from "./stage.ts";
 
-const FAULTS = Number(process.env.MNEME_TEST_DISK_FAULTS ?? 5);
+const FAULTS = rounds("MNEME_TEST_DISK_FAULTS", { all: 5, short: 2 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
-const FAULT_MS = 240_000;
 /** Answers during a fault, acknowledged changes after it, and file operations before it at most. */
 const ANSWERS = 60;
 const CHANGES = 20;
@@ -61,12 +61,9 @@ describe.skipIf(reason !== null)(`faults of the disk (MNEME_TEST_SEED=${SEED})`,
   for (let n = 0; n < FAULTS; n++) {
     const { error, operations, lasts } = KINDS[n % KINDS.length] ?? KINDS[0];
     const skip = Math.floor(random() * OPERATIONS);
-    test(
-      `fault ${n + 1}: ${error} ${lasts ? "from file operation" : "once, at file operation"} ${skip}${lasts ? " on" : ""}`,
-      () => trial({ operations, skip, action: { kind: "fail", error, lasts } }),
-      FAULT_MS,
-    );
+    test(`fault ${n + 1}: ${error} ${lasts ? "from file operation" : "once, at file operation"} ${skip}${lasts ? " on" : ""}`, () =>
+      trial({ operations, skip, action: { kind: "fail", error, lasts } }));
   }
 
-  test("a slow disk", () => trial({ operations: ["write", "sync"], action: { kind: "delay", ms: SLOW_MS } }), FAULT_MS);
+  test("a slow disk", () => trial({ operations: ["write", "sync"], action: { kind: "delay", ms: SLOW_MS } }));
 });

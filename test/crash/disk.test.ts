@@ -66,7 +66,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     stored.set(5_000, again);
     await until("it is found", async () => (await timesFound(running, again, 5_000)) === 1);
     expect(await running.stop()).toBe(0);
-  }, 120_000);
+  });
 
   test("full: memories can be deleted, `/ready` says why it is not ready, and new data is refused in one way", async () => {
     running = await startServer({ dataDir });
@@ -103,7 +103,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     stored.set(5_501, (accepted.body as { id: string }).id);
     await expectWhole(running, stored);
     expect(await running.stop()).toBe(0);
-  }, 120_000);
+  });
 
   test("killed while full: the next start, with space, has everything that was acknowledged", async () => {
     running = await startServer({ dataDir });
@@ -120,7 +120,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     server = running;
     await expectWhole(running, stored);
     expect(await running.stop()).toBe(0);
-  }, 120_000);
+  });
 
   test("read-only: the start fails with one line that names the folder", () => {
     expect(mount("-o", "remount,ro", folder)).toBeTrue();
@@ -132,5 +132,5 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
     expect(stderr).toContain(dataDir);
     expect(exitCode).toBe(1);
-  }, 60_000);
+  });
 });

@@ -13,21 +13,17 @@ for (const [how, exitCode] of [
   ["exit", 0],
   ["throw", 1],
 ] as const) {
-  onSqlite(
-    `${how}: the next start has everything`,
-    async () => {
-      const folder = temporaryFolder();
-      try {
-        const ended = Bun.spawnSync([process.execPath, FIXTURE, how, folder.path]);
-        expect(ended.exitCode).toBe(exitCode);
-        const mneme = await startService({ dataDir: folder.path });
-        const { body } = await mneme.call("GET", "/v1/memories?limit=100");
-        await mneme.stop();
-        expect(body.data).toHaveLength(100);
-      } finally {
-        folder.remove();
-      }
-    },
-    60_000,
-  );
+  onSqlite(`${how}: the next start has everything`, async () => {
+    const folder = temporaryFolder();
+    try {
+      const ended = Bun.spawnSync([process.execPath, FIXTURE, how, folder.path]);
+      expect(ended.exitCode).toBe(exitCode);
+      const mneme = await startService({ dataDir: folder.path });
+      const { body } = await mneme.call("GET", "/v1/memories?limit=100");
+      await mneme.stop();
+      expect(body.data).toHaveLength(100);
+    } finally {
+      folder.remove();
+    }
+  });
 }

@@ -1,7 +1,7 @@
 // Lost and damaged files of record: whatever happens to one of them, the next start either has everything that was
 // acknowledged, or refuses with one sentence. It never shows an older state.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   cpSync,
   existsSync,
@@ -22,21 +22,20 @@ import { createLog } from "../../src/kit/log.ts";
 import { StoreError } from "../../src/stores/store-error.ts";
 import { runMneme } from "../support/command.ts";
 import { flipBit } from "../support/damage.ts";
+import { rounds } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
 import { copyAsKilled, type Oracle, openRecordStores, wrongAnswers } from "./record-stores.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_123);
 /** Flips and cuts of each file. */
-const TRIALS = Number(process.env.MNEME_TEST_DAMAGES ?? 6);
+const TRIALS = rounds("MNEME_TEST_DAMAGES", { all: 6, short: 2 });
 const FILES = [
   ...["mneme.sqlite", "mneme.sqlite-wal", "mneme.sqlite-shm", "mneme.sqlite-commits", "mneme.sqlite-sums"],
   ...["memories.duckdb", "memories.duckdb.wal"],
 ];
 
-setDefaultTimeout(60_000); // opening stores takes seconds on a busy machine
-
 const home = mkdtempSync(join(tmpdir(), "mneme-loss-"));
-afterAll(() => rmSync(home, { recursive: true, force: true }), 60_000);
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 /** States of one data directory, each as it would be found after a kill, or after a stop. */
 const olderKilled = join(home, "older-killed");
@@ -74,7 +73,7 @@ beforeAll(async () => {
   copyAsKilled(dataDir, killed);
   await open.close();
   copyAsKilled(dataDir, stopped);
-}, 60_000);
+});
 
 let copies = 0;
 function copyOf(state: string): string {
@@ -123,7 +122,7 @@ describe("undamaged", () => {
         await open.close();
         expect(existsSync(join(dataDir, "quarantine"))).toBeFalse();
       }
-    }, 60_000);
+    });
   }
 });
 
@@ -229,7 +228,7 @@ describe("a whole store is missing, empty or foreign", () => {
         for (const suffix of ["-commits", "-sums"]) cpSync(join(other, file + suffix), join(dataDir, file + suffix));
       }
       await refusalOf(dataDir);
-    }, 60_000);
+    });
   }
 });
 
@@ -303,7 +302,7 @@ describe("the commands", () => {
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
     expect(stderr).toMatch(/^mneme: .*mneme\.sqlite lacks its last \d+ commits/);
     expect(exitCode).toBe(1);
-  }, 60_000);
+  });
 
   test("`mneme serve` says in one line why a path cannot be the data folder", () => {
     const file = join(home, "a-file");
@@ -320,14 +319,14 @@ describe("the commands", () => {
       expect(stderr).toContain(why);
       expect(exitCode).toBe(1);
     }
-  }, 60_000);
+  });
 
   test("`mneme verify` finds nothing in sound stores, and ends with exit code 0", () => {
     const { exitCode, stdout } = runMneme(["verify", "--json", "--data-dir", copyOf(killed)], home);
     const live = [...oracle.values()].filter((content) => content !== null).length;
     expect(JSON.parse(stdout)).toMatchObject({ is_sound: true, memories: live, defects: [] });
     expect(exitCode).toBe(0);
-  }, 60_000);
+  });
 
   test("`mneme verify` reports a store that cannot be used, and ends with exit code 1", () => {
     const dataDir = copyOf(killed);
@@ -335,7 +334,7 @@ describe("the commands", () => {
     const { exitCode, stdout } = runMneme(["verify", "--data-dir", dataDir], home);
     expect(stdout).toContain("mneme.sqlite lacks its last");
     expect(exitCode).toBe(1);
-  }, 60_000);
+  });
 
   test("`mneme verify` names what does not fit together: versions, hashes, surplus and missing files", async () => {
     const dataDir = copyOf(stopped);
@@ -368,7 +367,7 @@ describe("the commands", () => {
       surplus_text: ["99999"],
       surplus_upload: ["stray"],
     });
-  }, 60_000);
+  });
 
   test("`mneme keys` refuses as well, so that it adds nothing to a store with a loss", async () => {
     const dataDir = copyOf(killed);
@@ -376,7 +375,7 @@ describe("the commands", () => {
     const { exitCode, stderr } = runMneme(["keys", "list", "--data-dir", dataDir], home);
     expect(stderr).toMatch(/^mneme: .*mneme\.sqlite lacks its last \d+ commits/);
     expect(exitCode).toBe(1);
-  }, 60_000);
+  });
 });
 
 describe(`damage trials (seed ${SEED}): all that was acknowledged is there, or the start is refused`, () => {
@@ -402,7 +401,7 @@ describe(`damage trials (seed ${SEED}): all that was acknowledged is there, or t
             const refusal = await openedOrRefused(dataDir);
             if (refusal !== null) expect(refusal.message).not.toContain("\n");
           }
-        }, 60_000);
+        });
       }
       test(`${name}, ${file} replaced by an older copy`, async () => {
         for (const past of [older, olderKilled]) {
@@ -412,7 +411,7 @@ describe(`damage trials (seed ${SEED}): all that was acknowledged is there, or t
           const refusal = await openedOrRefused(dataDir);
           if (refusal !== null) expect(refusal.message).not.toContain("\n");
         }
-      }, 60_000);
+      });
     }
   }
 });

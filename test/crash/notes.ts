@@ -56,7 +56,6 @@ export async function allDone(server: Caller): Promise<void> {
   await until(
     "no memory is being processed",
     async () => (await server.call("GET", "/v1/memories?status=processing&limit=1").then(dataOf)).length === 0,
-    60_000,
   );
 }
 

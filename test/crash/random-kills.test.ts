@@ -3,14 +3,16 @@
 // their number.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { rounds } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
+import { TEST_TIMEOUT_MS } from "../support/until.ts";
 import { whyNoFaults } from "./faults/faults.ts";
 import { describe as textOf } from "./oracle/oracle.ts";
 import { Stage } from "./stage.ts";
 
-const KILLS = Number(process.env.MNEME_TEST_KILLS ?? 8);
+const KILLS = rounds("MNEME_TEST_KILLS", { all: 8, short: 2 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
-const KILL_MS = 120_000;
+const KILL_MS = 300_000;
 /** A data directory is replaced after this many kills, so that checks stay fast. */
 const KILLS_PER_STAGE = 25;
 
@@ -52,6 +54,6 @@ describe.skipIf(reason !== null)(`${KILLS} random kills (MNEME_TEST_SEED=${SEED}
       acknowledged += stage?.oracle.acknowledged ?? 0;
       process.stdout.write(`${KILLS} kills, ${acknowledged} acknowledged changes: ${JSON.stringify(counts)}\n`);
     },
-    KILL_MS * KILLS,
+    Math.max(TEST_TIMEOUT_MS, KILL_MS * KILLS),
   );
 });

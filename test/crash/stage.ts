@@ -9,6 +9,7 @@ import { type Ended, startMneme } from "../support/command.ts";
 import { flipBit } from "../support/damage.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
+import { WAIT_MS } from "../support/until.ts";
 import { Faults } from "./faults/faults.ts";
 import { type Called, type Caller, callerOf, ifAnswered, isWithin } from "./oracle/calls.ts";
 import { type Finding, type MemoryRecord, Oracle } from "./oracle/oracle.ts";
@@ -16,13 +17,6 @@ import { MIX, type Mix, newWriters, WRITER_ENVIRONMENT, Writer, writeAll } from 
 import type { CrashPoint, Work } from "./points.ts";
 
 const WRITERS = 8;
-/** Maximum time for a server to reach a point. */
-const REACHED_MS = 45_000;
-const READY_TIMEOUT_MS = 90_000;
-/** Maximum time until nothing of a forgotten memory is left: the server sweeps every 30 s. */
-const ERASED_MS = 45_000;
-/** Maximum time for a process to be gone after it was killed. */
-const GONE_MS = 20_000;
 /** Searches per check, each of some tens of milliseconds. */
 const SEARCHES_MAX = 25;
 /** Acknowledged changes before the work of most points. */
@@ -84,7 +78,6 @@ export class Stage {
       dataDir: this.dataDir,
       environment: { ...WRITER_ENVIRONMENT, MNEME_EMBEDDER: ENGLISH, ...this.faults.environment },
       flags: ["--log-level", "warn"],
-      readyTimeoutMs: READY_TIMEOUT_MS,
     });
     return this.#server;
   }
@@ -117,7 +110,7 @@ export class Stage {
         .filter((entry) => entry.isFile() && !kept.has(entry.name))
         .map(({ name }) => name);
     };
-    if (await isWithin(() => files().length === 0, GONE_MS)) return [];
+    if (await isWithin(() => files().length === 0, WAIT_MS)) return [];
     return [{ kind: "unknown", what: `files in uploads: ${files().join(", ")}` }];
   }
 
@@ -145,7 +138,7 @@ export class Stage {
       if (left.length > 0) findings.push({ kind: "unknown", what: `${folder} has ${left.join(", ")}` });
     }
     const isChanging = async () => (await this.#models()).change?.state === "building";
-    if (!(await isWithin(async () => !(await isChanging()), READY_TIMEOUT_MS))) {
+    if (!(await isWithin(async () => !(await isChanging()), WAIT_MS))) {
       findings.push({ kind: "not ended", what: "the embedding model is still changing" });
     }
     return findings;
@@ -165,7 +158,7 @@ export class Stage {
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name))
         .filter((path) => words.some((word) => bytesOf(path).includes(word)));
-    if (await isWithin(() => files().length === 0, ERASED_MS)) return [];
+    if (await isWithin(() => files().length === 0, WAIT_MS)) return [];
     return [{ kind: "back", what: `${words.join(", ")} is in ${files().join(", ")}` }];
   }
 
@@ -213,7 +206,7 @@ export class Stage {
     await this.#prepare(point.work);
     const { at, when, skip, after } = point;
     this.faults.arm({ ...at, action: { kind: "kill", when }, skip: skip ?? 0, ...(after && { after }) });
-    const isReached = isWithin(() => this.faults.acted > 0, REACHED_MS);
+    const isReached = isWithin(() => this.faults.acted > 0, WAIT_MS);
     const working = this.#work(point.work);
     if (!(await isReached)) {
       await this.kill();
@@ -223,7 +216,7 @@ export class Stage {
     await working;
     const server = this.#server;
     this.#server = null;
-    return server === null || (await isWithin(() => isGone(server.pid), GONE_MS));
+    return server === null || (await isWithin(() => isGone(server.pid), WAIT_MS));
   }
 
   /**
@@ -363,7 +356,7 @@ export class Stage {
       const { body } = await server.call("GET", "/v1/memories?status=processing&limit=1");
       return (body as { readonly data: readonly unknown[] }).data.length === 0;
     };
-    if (!(await isWithin(isDone, REACHED_MS))) throw new Error("memories are still processing");
+    if (!(await isWithin(isDone, WAIT_MS))) throw new Error("memories are still processing");
   }
 
   async #project(): Promise<string> {
@@ -390,7 +383,7 @@ export class Stage {
       const now = await this.#models();
       return now.model === wanted && now.change?.state !== "building";
     };
-    if (!(await isWithin(isLive, READY_TIMEOUT_MS))) throw new Error(`${wanted} is not live`);
+    if (!(await isWithin(isLive, WAIT_MS))) throw new Error(`${wanted} is not live`);
   }
 
   /** Damages a vector that is not the last one, so that the first sweep compacts the log. */

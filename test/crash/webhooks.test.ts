@@ -5,10 +5,12 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rounds } from "../support/extent.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { type Received, receiveWebhooks, verified } from "../support/webhook-receiver.ts";
 
+const ROUNDS = rounds("MNEME_TEST_KILLS", { all: 3, short: 1 });
 const dataDir = mkdtempSync(join(tmpdir(), "mneme-crash-webhooks-"));
 const receiver = receiveWebhooks();
 afterAll(async () => {
@@ -70,12 +72,12 @@ describe("a delivery survives kill -9", () => {
     expect(calls.length).toBeGreaterThan(0);
     expect(new Set(calls.map((call) => call.id)).size).toBe(1);
     await again.kill();
-  }, 60_000);
+  });
 
   test("as soon as a memory is reported as completed: memory.completed arrives, at least once, under one id", async () => {
     let server = await start();
     const to = await hook(server, "/completed", ["memory.completed"]);
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const id = await store(server, `Completed in round ${round}, then killed.`);
       await completed(server, id);
       await server.kill();
@@ -84,7 +86,7 @@ describe("a delivery survives kill -9", () => {
       expect(new Set(about(to, id).map((call) => call.id)).size).toBe(1);
     }
     await server.kill();
-  }, 120_000);
+  });
 
   test("during an attempt: it is repeated with the same id and body", async () => {
     const server = await start();
@@ -102,7 +104,7 @@ describe("a delivery survives kill -9", () => {
     const [first, second] = about(to, id);
     expect([second?.id, second?.body]).toEqual([first?.id, first?.body]);
     await again.kill();
-  }, 60_000);
+  });
 
   test("between two attempts: the remaining retries are made, no more", async () => {
     const server = await start();
@@ -124,5 +126,5 @@ describe("a delivery survives kill -9", () => {
     // an attempt that was in progress when the server was killed may be repeated
     expect(receiver.at(to.path).length).toBeWithin(4, 6);
     expect(await again.stop()).toBe(0);
-  }, 60_000);
+  });
 });

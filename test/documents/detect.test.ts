@@ -154,8 +154,8 @@ describe("a damaged file", () => {
   });
 
   test("is detected in linear time: many comments before no element", async () => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     expect(await detected("<!-- -->".repeat(100_000), "a.txt")).toBe("txt");
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000);
   });
 });

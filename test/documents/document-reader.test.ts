@@ -24,7 +24,6 @@ import { PiecedText } from "../../src/kit/pieced-text.ts";
 import { type DocumentFile, ReadFailure } from "../../src/ports/document-reader.ts";
 import { buildPdf } from "./pdf/build-pdf.ts";
 
-const TIMEOUT_MS = 90_000;
 const MIB = 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), "mneme-files-"));
 const opened: ClosableDocumentReader[] = [];
@@ -69,65 +68,49 @@ describe("reading files", () => {
     }
   });
 
-  test(
-    "returns text and title of each file",
-    async () => {
-      const reader = open();
-      const outcomes = await Promise.all([
-        reader.read(fileOf("Buy milk.\r\nCall Ada.")),
-        reader.read(fileOf('{"a": "\ufeff🎉"}', "application/json")),
-        reader.read(fileOf("<title>T</title><p>One<p>Two", "text/html")),
-        reader.read(fileOf(" ")),
-      ]);
-      expect(outcomes.slice(0, 3)).toEqual([
-        { content: "Buy milk.\nCall Ada.", title: null, marks: [] },
-        { content: "a: 🎉", title: "a file", marks: [] },
-        { content: "One\n\nTwo", title: "T", marks: [] },
-      ]);
-      expect(failureOf(outcomes[3])).toEqual({ code: "unreadable_document", message: "The file holds no text." });
-    },
-    TIMEOUT_MS,
-  );
+  test("returns text and title of each file", async () => {
+    const reader = open();
+    const outcomes = await Promise.all([
+      reader.read(fileOf("Buy milk.\r\nCall Ada.")),
+      reader.read(fileOf('{"a": "\ufeff🎉"}', "application/json")),
+      reader.read(fileOf("<title>T</title><p>One<p>Two", "text/html")),
+      reader.read(fileOf(" ")),
+    ]);
+    expect(outcomes.slice(0, 3)).toEqual([
+      { content: "Buy milk.\nCall Ada.", title: null, marks: [] },
+      { content: "a: 🎉", title: "a file", marks: [] },
+      { content: "One\n\nTwo", title: "T", marks: [] },
+    ]);
+    expect(failureOf(outcomes[3])).toEqual({ code: "unreadable_document", message: "The file holds no text." });
+  });
 
-  test(
-    "returns a large text completely, even if it is longer than its file",
-    async () => {
-      const line = "Grüße aus Köln an die Tagung.\n";
-      const bytes = Buffer.from(line.repeat(Math.ceil((40 * MIB) / line.length)), "latin1");
-      const outcome = await open().read(fileOf(bytes));
-      if (outcome instanceof ReadFailure) throw outcome;
-      expect(outcome.content.length).toBe(bytes.byteLength);
-      expect(outcome.content.slice(outcome.content.length - line.length)).toBe(line);
-    },
-    TIMEOUT_MS,
-  );
+  test("returns a large text completely, even if it is longer than its file", async () => {
+    const line = "Grüße aus Köln an die Tagung.\n";
+    const bytes = Buffer.from(line.repeat(Math.ceil((40 * MIB) / line.length)), "latin1");
+    const outcome = await open().read(fileOf(bytes));
+    if (outcome instanceof ReadFailure) throw outcome;
+    expect(outcome.content.length).toBe(bytes.byteLength);
+    expect(outcome.content.slice(outcome.content.length - line.length)).toBe(line);
+  });
 
-  test(
-    "a file that crashes its child process twice is unreadable, and the next file is read",
-    async () => {
-      const reader = open(fragile);
-      const files = ["A deadly file.", "An response broken off.", "Next."].map((text) => reader.read(fileOf(text)));
-      const [deadly, brokenOff, next] = await Promise.all(files);
-      const failure = {
-        code: "unreadable_document",
-        message: "The file could not be read: the process that reads it ends unexpectedly.",
-      } as const;
-      expect([failureOf(deadly), failureOf(brokenOff)]).toEqual([failure, failure]);
-      expect(next).toEqual({ content: "Next.", title: null, marks: [] });
-    },
-    TIMEOUT_MS,
-  );
+  test("a file that crashes its child process twice is unreadable, and the next file is read", async () => {
+    const reader = open(fragile);
+    const files = ["A deadly file.", "An response broken off.", "Next."].map((text) => reader.read(fileOf(text)));
+    const [deadly, brokenOff, next] = await Promise.all(files);
+    const failure = {
+      code: "unreadable_document",
+      message: "The file could not be read: the process that reads it ends unexpectedly.",
+    } as const;
+    expect([failureOf(deadly), failureOf(brokenOff)]).toEqual([failure, failure]);
+    expect(next).toEqual({ content: "Next.", title: null, marks: [] });
+  });
 
-  test(
-    "a file whose child gets too little processor time is not refused but tried again later",
-    async () => {
-      let waitedMs = 0;
-      const usage = { ranMs: () => 0, waitedMs: () => (waitedMs += 60_000) };
-      const reading = open({ ...fragile, timeoutMs: () => 50, usage }).read(fileOf("asleep"));
-      expect(await reading.catch((error: unknown) => error)).toMatchObject({ code: "overloaded" });
-    },
-    TIMEOUT_MS,
-  );
+  test("a file whose child gets too little processor time is not refused but tried again later", async () => {
+    let waitedMs = 0;
+    const usage = { ranMs: () => 0, waitedMs: () => (waitedMs += 60_000) };
+    const reading = open({ ...fragile, timeoutMs: () => 50, usage }).read(fileOf("asleep"));
+    expect(await reading.catch((error: unknown) => error)).toMatchObject({ code: "overloaded" });
+  });
 
   const excesses = [
     ["computes endlessly", "endless", { processorMsMax: 1_000 }, "it takes more than 1 s"],
@@ -135,43 +118,31 @@ describe("reading files", () => {
     ["takes more and more memory", "greedy", { memoryBytesMax: 512 * MIB }, "it takes more than 512 MiB of memory"],
   ] as const;
   for (const [what, content, limits, why] of excesses) {
-    test(
-      `a file whose child ${what} is unreadable, and the next file is read`,
-      async () => {
-        const reader = open({ ...fragile, ...limits });
-        const outcomes = [reader.read(fileOf(content)), reader.read(fileOf("Next."))];
-        expect(failureOf(await outcomes[0])).toEqual({
-          code: "unreadable_document",
-          message: `The file could not be read: ${why}.`,
-        });
-        expect(await outcomes[1]).toEqual({ content: "Next.", title: null, marks: [] });
-      },
-      TIMEOUT_MS,
-    );
+    test(`a file whose child ${what} is unreadable, and the next file is read`, async () => {
+      const reader = open({ ...fragile, ...limits });
+      const outcomes = [reader.read(fileOf(content)), reader.read(fileOf("Next."))];
+      expect(failureOf(await outcomes[0])).toEqual({
+        code: "unreadable_document",
+        message: `The file could not be read: ${why}.`,
+      });
+      expect(await outcomes[1]).toEqual({ content: "Next.", title: null, marks: [] });
+    });
   }
 
-  test(
-    "a file on which a parser throws counts as damaged; a disk error rejects the call instead",
-    async () => {
-      const reader = open(fragile);
-      expect(failureOf(await reader.read(fileOf("faulty"))).message).toContain("it is damaged");
-      await expect(reader.read(fileOf("unavailable"))).rejects.toThrow("the disk does not answer");
-      expect(await reader.read(fileOf("Next."))).toEqual({ content: "Next.", title: null, marks: [] });
-    },
-    TIMEOUT_MS,
-  );
+  test("a file on which a parser throws counts as damaged; a disk error rejects the call instead", async () => {
+    const reader = open(fragile);
+    expect(failureOf(await reader.read(fileOf("faulty"))).message).toContain("it is damaged");
+    await expect(reader.read(fileOf("unavailable"))).rejects.toThrow("the disk does not answer");
+    expect(await reader.read(fileOf("Next."))).toEqual({ content: "Next.", title: null, marks: [] });
+  });
 
-  test(
-    "closing rejects running and waiting calls",
-    async () => {
-      const reader = open(fragile);
-      const calls = [reader.read(fileOf("asleep")), reader.read(fileOf("Next."))];
-      const outcomes = Promise.allSettled(calls);
-      await reader.close();
-      expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    },
-    TIMEOUT_MS,
-  );
+  test("closing rejects running and waiting calls", async () => {
+    const reader = open(fragile);
+    const calls = [reader.read(fileOf("asleep")), reader.read(fileOf("Next."))];
+    const outcomes = Promise.allSettled(calls);
+    await reader.close();
+    expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  });
 });
 
 test("reports how many pages of a PDF were read", async () => {
@@ -181,7 +152,7 @@ test("reports how many pages of a PDF were read", async () => {
   const outcome = await open().read(file, (pages) => progress.push(pages));
   expect(outcome).toHaveProperty("content");
   expect(progress[0]).toEqual({ done: 1, total: 2 });
-}, 90_000);
+});
 
 test("recognises lines of page progress among other lines", () => {
   expect(decodePages(encodePages({ done: 12, total: 5_000 }).trimEnd())).toEqual({ done: 12, total: 5_000 });

@@ -470,7 +470,7 @@ describe("random filters on random memories", () => {
     // if almost all or almost no memories matched, the comparison would prove little
     expect(admitted / CASES).toBeGreaterThan(0.2);
     expect(admitted / CASES).toBeLessThan(0.8);
-  }, 600_000);
+  });
 });
 
 // The second implementation. It turns a memory into a table from dotted paths to the values at each path, and a filter

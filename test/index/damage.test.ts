@@ -27,12 +27,13 @@ import type { VisibleMemory } from "../../src/ports/chunk-index.ts";
 import { key, MODEL, memoriesOf, OTHER_MODEL, publication, vectorOf, visible } from "../contract/chunk-index.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { flipBit } from "../support/damage.ts";
+import { rounds } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
 
 const PROJECT = "prj_00000000000000000000000001" as ProjectId;
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_123);
 /** Number of flipped bits per file. */
-const FLIPS = Number(process.env.MNEME_TEST_DAMAGES ?? 4);
+const FLIPS = rounds("MNEME_TEST_DAMAGES", { all: 4, short: 2 });
 /** The completed memories; 3 was deleted. */
 const COMPLETED = [1, 2, 4, 5, 6, 7];
 
@@ -189,7 +190,7 @@ describe("damaged files of an index", () => {
         }
       }
     }
-  }, 300_000);
+  });
 
   test("an older copy of each file is noticed and repaired without loss", async () => {
     const changed = filesOf(older).filter((path) => {
@@ -201,7 +202,7 @@ describe("damaged files of an index", () => {
       const { isNoticed } = await trial(path, (file) => cpSync(join(older, "projects", path), file));
       if (!isHarmless(path, "older")) expect([path, isNoticed]).toEqual([path, true]);
     }
-  }, 120_000);
+  });
 
   test("an older copy of all files is noticed and repaired without loss", async () => {
     const { isNoticed } = await trial("", (projects) => {
@@ -209,7 +210,7 @@ describe("damaged files of an index", () => {
       cpSync(join(older, "projects"), projects, { recursive: true });
     });
     expect(isNoticed).toBeTrue();
-  }, 60_000);
+  });
 });
 
 describe("a bit that flips in a stored passage while the index is open", () => {

@@ -65,7 +65,6 @@ const shared = await start();
 const OWN_PROVIDER = isEncoderMadeForThisProcessor() ? "cpu-native" : "cpu";
 const TEXTS = EMBEDDER_REFERENCE.map(({ text }) => text);
 const LONG = "Retrieval finds what was stored, and memory keeps what was found. ".repeat(40);
-const TIMEOUT_MS = 30_000;
 
 /** Returns row `index` of a matrix with one vector per row. */
 function row(vectors: Float32Array, index: number): Float32Array {
@@ -495,40 +494,32 @@ describe("limits", () => {
     await Promise.all(waiting);
   });
 
-  test(
-    "a lane over its memory limit is replaced while calls continue",
-    async () => {
-      const lanes = await start({ memoryBytesMax: 1 });
-      const expected = await lanes.embed([LONG], "ingest");
-      await until("a replaced lane", async () => {
-        expect(largestDifference(await lanes.embed([LONG], "ingest"), expected)).toBeLessThan(1e-6);
-        return lanes.status().lanes.some((lane) => lane.restarts > 0);
-      });
-    },
-    TIMEOUT_MS,
-  );
+  test("a lane over its memory limit is replaced while calls continue", async () => {
+    const lanes = await start({ memoryBytesMax: 1 });
+    const expected = await lanes.embed([LONG], "ingest");
+    await until("a replaced lane", async () => {
+      expect(largestDifference(await lanes.embed([LONG], "ingest"), expected)).toBeLessThan(1e-6);
+      return lanes.status().lanes.some((lane) => lane.restarts > 0);
+    });
+  });
 });
 
 describe("failures", () => {
-  test(
-    "calls are answered although their lane is killed meanwhile",
-    async () => {
-      const lanes = await start({ lanes: 1 });
-      await lanes.ready();
-      const call = lanes.embed([...TEXTS, ...Array<string>(30).fill(LONG)], "ingest");
-      const query = lanes.score("what is killed", [LONG, "x"]);
-      const [lane] = lanes.status().lanes;
-      expect(lane?.inFlight).toBe(1);
-      process.kill(lane?.pid ?? 0, "SIGKILL");
-      const vectors = await call;
-      EMBEDDER_REFERENCE.forEach(({ vector }, index) => {
-        expect(largestDifference(row(vectors, index), vector)).toBeLessThan(VECTOR_TOLERANCE);
-      });
-      expect(await query).toHaveLength(2);
-      expect(lanes.status().lanes[0]?.restarts).toBe(1);
-    },
-    TIMEOUT_MS,
-  );
+  test("calls are answered although their lane is killed meanwhile", async () => {
+    const lanes = await start({ lanes: 1 });
+    await lanes.ready();
+    const call = lanes.embed([...TEXTS, ...Array<string>(30).fill(LONG)], "ingest");
+    const query = lanes.score("what is killed", [LONG, "x"]);
+    const [lane] = lanes.status().lanes;
+    expect(lane?.inFlight).toBe(1);
+    process.kill(lane?.pid ?? 0, "SIGKILL");
+    const vectors = await call;
+    EMBEDDER_REFERENCE.forEach(({ vector }, index) => {
+      expect(largestDifference(row(vectors, index), vector)).toBeLessThan(VECTOR_TOLERANCE);
+    });
+    expect(await query).toHaveLength(2);
+    expect(lanes.status().lanes[0]?.restarts).toBe(1);
+  });
 
   test("a lane ignores a terminal's interrupt; its server handles it", async () => {
     await shared.ready();
@@ -537,25 +528,17 @@ describe("failures", () => {
     expect(shared.status().lanes.map((lane) => lane.restarts)).toEqual([0, 0]);
   });
 
-  test(
-    "a call fails with a fault after two lanes died while computing it",
-    async () => {
-      const lanes = await start({ lanes: 1, log: killingLog() });
-      const fault = await refusalOf(lanes.embed(["poison"], "query"));
-      expect(fault).toMatchObject({ name: "Fault", code: "internal_error" });
-    },
-    TIMEOUT_MS,
-  );
+  test("a call fails with a fault after two lanes died while computing it", async () => {
+    const lanes = await start({ lanes: 1, log: killingLog() });
+    const fault = await refusalOf(lanes.embed(["poison"], "query"));
+    expect(fault).toMatchObject({ name: "Fault", code: "internal_error" });
+  });
 
-  test(
-    "calls do not wait for lanes that die repeatedly",
-    async () => {
-      const lanes = await start({ lanes: 1, log: killingLog() });
-      await until("three failures", () => (lanes.status().lanes[0]?.restarts ?? 0) >= 3, TIMEOUT_MS);
-      expect(await refusalOf(lanes.embed(["anything"], "ingest"))).toMatchObject({ code: "model_unavailable" });
-    },
-    TIMEOUT_MS,
-  );
+  test("calls do not wait for lanes that die repeatedly", async () => {
+    const lanes = await start({ lanes: 1, log: killingLog() });
+    await until("three failures", () => (lanes.status().lanes[0]?.restarts ?? 0) >= 3);
+    expect(await refusalOf(lanes.embed(["anything"], "ingest"))).toMatchObject({ code: "model_unavailable" });
+  });
 
   test.each([`${ENGLISH}/model.onnx`, `${RERANKER}/tokenizer.json`])(
     "%s with other content is refused",
@@ -592,18 +575,14 @@ describe("failures", () => {
     expect(await refusalOf(lanes.embed(["x"], "query"))).toMatchObject({ code: "model_unavailable" });
   });
 
-  test(
-    "lanes end when their server is killed",
-    async () => {
-      const server = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures/server.ts")], { stdout: "pipe" });
-      const { value } = await server.stdout.getReader().read();
-      const pids = JSON.parse(new TextDecoder().decode(value)) as number[];
-      expect(pids.map(isRunning)).toEqual([true, true]);
-      server.kill("SIGKILL");
-      await until("both lanes to end", () => !pids.some(isRunning));
-    },
-    TIMEOUT_MS,
-  );
+  test("lanes end when their server is killed", async () => {
+    const server = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures/server.ts")], { stdout: "pipe" });
+    const { value } = await server.stdout.getReader().read();
+    const pids = JSON.parse(new TextDecoder().decode(value)) as number[];
+    expect(pids.map(isRunning)).toEqual([true, true]);
+    server.kill("SIGKILL");
+    await until("both lanes to end", () => !pids.some(isRunning));
+  });
 });
 
 test("the status shows process, memory and provider of each lane", async () => {

@@ -116,14 +116,14 @@ test("deleted with purge: one sweep later no file has anything of it, and the ot
   harness.database.transaction(() => harness.memories.remove(harness.projectId, secret.id, { purges: true }));
   await expectErased(secret, traces);
   expect(await harness.searchable()).toHaveLength(80);
-}, 60_000);
+});
 
 test("at the end of the retention: one sweep later no file has anything of it", async () => {
   const { secret, traces } = await published();
   harness.database.transaction(() => harness.memories.remove(harness.projectId, secret.id));
   harness.clock.advance(40 * DAY_MS);
   await expectErased(secret, traces);
-}, 60_000);
+});
 
 /** Number of short memories that are purged, and of those in one request. */
 const PURGED = 1_000;
@@ -182,7 +182,7 @@ test(`${PURGED} short memories purged in random order beside others: one sweep l
   await until("the files are clean", () => left().length === 0).catch(() => {
     expect(`seed ${seed}: ${left().join("\n")}`).toBe(`seed ${seed}: `);
   });
-}, 240_000);
+});
 
 const OWN_WORD = new RegExp(`[a-z]{12}${MARK}`, "g");
 
@@ -226,7 +226,6 @@ describe("a large memory that is deleted with purge while it is published in par
         return filesWith(traces).length === 0;
       });
     },
-    60_000,
   );
 
   test("deleted between two parts: nothing is found, and no file has anything of it", async () => {
@@ -237,7 +236,7 @@ describe("a large memory that is deleted with purge while it is published in par
     expect(await harness.searchable()).toEqual([NOTE]);
     await expectErased(secret, traces);
     expect(await harness.storedChunks()).toBe(1);
-  }, 60_000);
+  });
 
   test("deleted after the last part: nothing is found, and no file has anything of it", async () => {
     harness.preparer.chunkTokens = 16;
@@ -251,5 +250,5 @@ describe("a large memory that is deleted with purge while it is published in par
     await expectErased(secret, [...TRACES, ...vectorsOf(secret)]);
     expect(await harness.searchable()).toEqual([]);
     expect(await harness.storedChunks()).toBe(0);
-  }, 60_000);
+  });
 });

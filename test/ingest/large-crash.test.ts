@@ -26,5 +26,5 @@ for (const [position, point] of ["embedding", "publishing", "published"].entries
     expect(await harness.storedChunks()).toBe(chunks.reduce((sum, count) => sum + count, 0));
     await harness.close();
     rmSync(folder, { recursive: true });
-  }, 60_000);
+  });
 }

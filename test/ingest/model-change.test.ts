@@ -1,7 +1,7 @@
 // The change of a project's embedding model: the new vectors equal those of a fresh index, searches and writes go on
 // meanwhile, a restart continues, and every change ends as done or with a reason.
 
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { ModelChanger, type ModelChangerParts } from "../../src/ingest/model-change.ts";
@@ -13,8 +13,6 @@ import { searchIn, storeIn } from "../retrieval/search-fixtures.ts";
 import { embeddersOf } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { Gate, HashEmbedder, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
-
-setDefaultTimeout(60_000);
 
 const PLENTY = { diskBytes: 1e12, memoryBytes: 1e12 };
 const BOOK = Array.from({ length: 300 }, (_, at) => `Kettle ${at} boils at noon, and pot ${at * 7} at night.`).join(
@@ -84,14 +82,10 @@ function soon<Value>(
   condition: () => Value | false | null | undefined | Promise<Value | false | null | undefined>,
   stepMs = 2_000,
 ): Promise<Value> {
-  return until(
-    what,
-    () => {
-      harness.clock.advance(stepMs);
-      return condition();
-    },
-    50_000,
-  );
+  return until(what, () => {
+    harness.clock.advance(stepMs);
+    return condition();
+  });
 }
 
 /** Records the texts that an embedder reads. */

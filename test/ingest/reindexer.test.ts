@@ -1,7 +1,7 @@
 // Rebuilding derived parts: damaged vectors, postings and entities become those of a fresh index, while searches and
 // writes go on; a run can be stopped and repeated at any moment.
 
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import type { ReindexEvent, ReindexResult } from "../../src/domain/reindex-event.ts";
 import { Reindexer } from "../../src/ingest/reindexer.ts";
@@ -10,8 +10,6 @@ import type { Rebuild } from "../../src/ports/chunk-index.ts";
 import { searchIn, storeIn } from "../retrieval/search-fixtures.ts";
 import { until } from "../support/until.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
-
-setDefaultTimeout(60_000);
 
 const BOOK = Array.from({ length: 300 }, (_, at) => `Kettle ${at} boils at noon, and pot ${at * 7} at night.`);
 const DRAFTS: readonly MemoryDraft[] = [

@@ -5,6 +5,7 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { TEST_TIMEOUT_MS } from "../support/until.ts";
 
 const MEMORIES = Number(process.env.MNEME_TEST_REWRITES ?? 250);
 const ROUNDS = 10;
@@ -12,7 +13,7 @@ const ROUNDS = 10;
 const GROWTH_MAX = 1.3;
 /** Growth that is allowed to small files: the file of texts has blocks of 256 KiB, some of which may be free. */
 const SLACK_BYTES = 1024 * 1024;
-const TIMEOUT_MS = (60_000 + MEMORIES * 100) * (ROUNDS + 2);
+const TIMEOUT_MS = Math.max(TEST_TIMEOUT_MS, (60_000 + MEMORIES * 100) * (ROUNDS + 2));
 
 const folders: string[] = [];
 afterEach(() => {

@@ -48,5 +48,5 @@ for (const [point, lines] of [
     }
     database.close();
     rmSync(folder, { recursive: true });
-  }, 60_000);
+  });
 }

@@ -130,7 +130,7 @@ describe("a backup", () => {
       const { body } = await service.call("GET", "/v1/memories?status=processing&limit=1");
       return body.data.length === 0;
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     await stop?.();
     await service?.stop();
@@ -162,7 +162,7 @@ describe("a backup", () => {
     expect(left.filter((name) => existsSync(path(`plain/${name}`)))).toEqual([]);
     expect((await restore([path("plain"), "--list"], start())).split("\n").length).toBe(2);
     expect(await restore([path("plain"), "--check"], start())).toContain("complete and undamaged");
-  }, 60_000);
+  });
 
   test("restores the embedding model that a project used, whichever is the default", async () => {
     const config = { embedder: "all-minilm-l6-v2" };
@@ -182,7 +182,7 @@ describe("a backup", () => {
     } finally {
       await restored.stop();
     }
-  }, 60_000);
+  });
 
   test("with the index restores memories that are found at once, and computes nothing again", async () => {
     await service.call("DELETE", `/v1/memories/${(await service.store({ content: "Deleted before." })).body.id}`);
@@ -202,7 +202,7 @@ describe("a backup", () => {
     } finally {
       await restored.stop();
     }
-  }, 60_000);
+  });
 
   test("encrypted with a passphrase or a key file shows no text, and opens only with the key", async () => {
     writeFileSync(path("key"), crypto.getRandomValues(new Uint8Array(32)));
@@ -230,7 +230,7 @@ describe("a backup", () => {
       const again = backup([path(name), "--data-dir", service.dataDir, ...flags], start(environment));
       expect(await failureOf(again)).toContain(message);
     }
-  }, 60_000);
+  });
 
   test("refuses to run beside another one into the same target, so that --keep removes nothing of that", async () => {
     const target = path("shared");
@@ -241,7 +241,7 @@ describe("a backup", () => {
     await other.release();
     expect(await backup([target, "--data-dir", service.dataDir, "--keep", "1"], start())).toContain("is complete");
     expect(readdirSync(join(target, "locks"))).toEqual([]);
-  }, 60_000);
+  });
 
   test("holds its target while it writes there and while it removes earlier backups", async () => {
     const s3 = startS3Server();
@@ -269,7 +269,7 @@ describe("a backup", () => {
     } finally {
       await s3.stop();
     }
-  }, 60_000);
+  });
 
   test("in S3 is listed, checked and restored; a wrong key and a missing one are named", async () => {
     const s3 = startS3Server();
@@ -296,7 +296,7 @@ describe("a backup", () => {
     } finally {
       await s3.stop();
     }
-  }, 60_000);
+  });
 
   test("that is damaged, cut or incomplete is refused with the object's name, and nothing is restored", async () => {
     const target = path("damaged");
@@ -328,7 +328,7 @@ describe("a backup", () => {
       rmSync(dataDir, { recursive: true, force: true });
     }
     expect(await restore([target, "--check"], start())).toContain("undamaged");
-  }, 60_000);
+  });
 
   test("is not restored into a folder with data; a restore that was cut is begun again, and no server starts on it", async () => {
     const target = path("plain-3");
@@ -353,7 +353,7 @@ describe("a backup", () => {
     expect(exitCode).toBe(1);
     expect(text).toContain("have no vector");
     expect(text).toContain("the start of a server builds what they lack");
-  }, 60_000);
+  });
 
   test("with wrong flags is refused in one sentence", async () => {
     const wrong: readonly (readonly [readonly string[], string])[] = [

@@ -114,7 +114,7 @@ withPostgres("keeping commands", () => {
     await stop();
     await migrateCommand(["--from", from.dataDir, "--to", to.url ?? ""], startOn(from));
     expect(await exported(to, "moved-to.jsonl")).toEqual(before);
-  }, 60_000);
+  });
 
   test("what a killed import left in a database is erased after an hour, and not before", async () => {
     const place = await newPlace("postgres", "imports");
@@ -145,7 +145,7 @@ withPostgres("keeping commands", () => {
     expect((await service.call("GET", "/v1/projects")).body.data?.length ?? 1).toBe(1);
     await stores.close();
     await stop();
-  }, 60_000);
+  });
 
   describe.each(["embedded", "postgres"] as const)("on the %s store", (kind) => {
     let place: Place;
@@ -154,7 +154,7 @@ withPostgres("keeping commands", () => {
       place = await newPlace(kind, `source-${kind}`);
       server = await serve(place);
       await fill(server.service);
-    }, 60_000);
+    });
     afterAll(() => server.stop());
 
     test("an exported project is imported with the same content and vectors, and found again", async () => {
@@ -173,7 +173,7 @@ withPostgres("keeping commands", () => {
       expect(await failureOf(again)).toContain("exists already");
       expect((storedRows({ ...target, database: target.url }).get("projects") ?? []).length).toBe(2);
       await other.stop();
-    }, 60_000);
+    });
 
     test("a backup is restored to the same content", async () => {
       const said = await backup([path(`backup-${kind}`), ...flagsOf(place)], startOn(place));
@@ -183,7 +183,7 @@ withPostgres("keeping commands", () => {
       expect(await exported(restored, `${kind}-restored.jsonl`)).toEqual(await exported(place, `${kind}-now.jsonl`));
       const withIndex = backup([path(`backup-${kind}`), ...flagsOf(place), "--with-index"], startOn(place));
       expect(await failureOf(withIndex)).toContain(kind === "postgres" ? "leave --with-index out" : "no failure");
-    }, 60_000);
+    });
 
     test("reindex gives the same answers on every node, while searches go on", async () => {
       const before = await search(server.service, "the key of the boathouse");
@@ -218,7 +218,7 @@ withPostgres("keeping commands", () => {
       expect(await idsOf(other)).toEqual(await idsOf(server));
       expect((await verifyCommand(["--data-dir", path("other-node")], startOn(place))).exitCode).toBe(0);
       await other.stop();
-    }, 60_000);
+    });
 
     test("verify finds nothing in sound stores, and repairs a lost text", async () => {
       const sound = await verifyCommand(flagsOf(place), startOn(place));
@@ -240,7 +240,7 @@ withPostgres("keeping commands", () => {
       expect([body.status, body.error.message]).toEqual(["failed", expect.stringContaining("Send it again")]);
       const aside = readdirSync(join(place.dataDir, "quarantine"), { recursive: true });
       expect(aside.some((name) => String(name).endsWith("lost-texts.jsonl"))).toBe(true);
-    }, 60_000);
+    });
 
     test("forget erases a memory and a user, and its receipt says what", async () => {
       const added = await server.service.store({ content: "Erase this sentence about zeppelins.", userId: "bob" });
@@ -257,7 +257,7 @@ withPostgres("keeping commands", () => {
         expect([erased, rows.includes(erased)]).toEqual([erased, false]);
       expect((await search(server.service, "barometer boathouse zeppelins")).length).toBeGreaterThan(0);
       expect(await failureOf(forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)))).toContain("no user");
-    }, 60_000);
+    });
 
     test("verify and export work without a server, and forget says that it needs one", async () => {
       await server.stop();
@@ -272,6 +272,6 @@ withPostgres("keeping commands", () => {
       );
       expect(existsSync(join(place.dataDir, "verifying"))).toBe(false);
       server = await serve(place);
-    }, 60_000);
+    });
   });
 });

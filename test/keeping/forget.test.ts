@@ -15,7 +15,7 @@ let stop: () => Promise<void>;
 beforeAll(async () => {
   service = await startService();
   stop = listenForCommands(service.dataDir, service.service.control);
-}, 60_000);
+});
 afterAll(async () => {
   await stop?.();
   await service?.stop();
@@ -85,7 +85,7 @@ test("a memory leaves no trace, whether it was deleted before or not, and the re
   expect(rowsWith("zyzzogeton")).toBe(named);
   expect(await found("zyzzogeton porch")).toEqual([kept.id]);
   expect(await failureOf("memory", accepted.body.id)).toContain("not even a deleted one");
-}, 60_000);
+});
 
 test("a user leaves no trace: memories, chats, events, keys and profile; others keep theirs", async () => {
   const profile = { id: "quixotic", name: "Quixotic Person" };
@@ -112,7 +112,7 @@ test("a user leaves no trace: memories, chats, events, keys and profile; others 
   expect([...filesWith("quixotic"), ...filesWith("Quixotic")]).toEqual([]);
   expect((await service.call("GET", `/v1/memories/${other.id}`)).status).toBe(200);
   expect(await failureOf("user", "quixotic")).toContain('There is no user "quixotic"');
-}, 60_000);
+});
 
 test("a project leaves no trace; the default one and unknown ones are refused", async () => {
   const { body: made } = await service.call("POST", "/v1/projects", { name: "Borogoves", plan: "enterprise" });
@@ -129,11 +129,11 @@ test("a project leaves no trace; the default one and unknown ones are refused", 
   expect(await failureOf("project", "default")).toContain("The default project cannot be deleted");
   expect(await failureOf("planet", "x")).toContain("Only a memory, user, project can be forgotten");
   expect(await failureOf("memory")).toContain("Missing what to forget");
-}, 60_000);
+});
 
 test("needs a running server, and says so", async () => {
   const dataDir = join(folder, "stopped");
   await (await startService({ dataDir, waitsForModels: false })).stop();
   const failure = forgetCommand(["memory", "mem_x", "--data-dir", dataDir], start).catch(String);
   expect(String(await failure)).toContain("Start the server first");
-}, 60_000);
+});

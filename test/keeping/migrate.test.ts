@@ -85,7 +85,7 @@ async function fill(service: TestService): Promise<void> {
     return body.data.length === 0;
   });
   // until then, the deleted memory counts in the frequencies of words
-  await until("the deleted memory has left the index", () => !isInIndex(service), 60_000);
+  await until("the deleted memory has left the index", () => !isInIndex(service));
 }
 
 function isInIndex(service: TestService): boolean {
@@ -104,7 +104,7 @@ withPostgres("mneme migrate", () => {
     await fill(source);
     before = await answersOf(source);
     stop = listenForCommands(source.dataDir, source.service.control);
-  }, 120_000);
+  });
   afterAll(async () => {
     await migrate("--reopen", database.url);
     await database.giveBack();
@@ -125,7 +125,7 @@ withPostgres("mneme migrate", () => {
     await source.service.close();
     const restarted = startService({ dataDir: path("source"), config: { store: null } });
     expect(await failureOf(restarted)).toContain("mneme migrate --reopen");
-  }, 120_000);
+  });
 
   test("gives the same answers on PostgreSQL, with the vectors that were copied", async () => {
     const service = await startService({ dataDir: path("node"), config: { store: database.url } });
@@ -135,7 +135,7 @@ withPostgres("mneme migrate", () => {
     expect(added.body.status).toBe("completed");
     await service.call("DELETE", `/v1/memories/${added.body.id}?purge=true`);
     await service.service.close();
-  }, 120_000);
+  });
 
   test("moves everything back to an empty folder, with the same answers", async () => {
     const said = await migrate("--from", database.url, "--to", path("back"));
@@ -143,7 +143,7 @@ withPostgres("mneme migrate", () => {
     const back = await startService({ dataDir: path("back"), config: { store: null } });
     expect(await answersOf(back)).toEqual(before);
     await back.service.close();
-  }, 120_000);
+  });
 
   describe("a move that was killed", () => {
     test("to PostgreSQL goes on where it was, at whatever moment it was killed", async () => {
@@ -159,7 +159,7 @@ withPostgres("mneme migrate", () => {
       for (let kill = 0; kill < 4; kill++) {
         const known = progress();
         const child = spawnMneme(argv, folder);
-        await until("it has gone on", () => progress() !== known || child.exitCode !== null, 60_000);
+        await until("it has gone on", () => progress() !== known || child.exitCode !== null);
         child.kill("SIGKILL");
         await child.exited;
         seen.push(progress());
@@ -172,7 +172,7 @@ withPostgres("mneme migrate", () => {
       expect(await answersOf(service)).toEqual(before);
       await service.service.close();
       await target.giveBack();
-    }, 180_000);
+    });
 
     test("to PostgreSQL goes on after a lost connection, which is told in one line", async () => {
       const target = await emptyDatabase();
@@ -195,7 +195,7 @@ withPostgres("mneme migrate", () => {
       expect(stderr).toContain("ended the connection or did not answer in time");
       expect(await migrate("--from", path("back"), "--to", target.url)).toContain("Moved 41 memories");
       await target.giveBack();
-    }, 120_000);
+    });
 
     test("to a folder goes on after a full disk, which is told in one line", async () => {
       const faults = new Faults(folder);
@@ -213,7 +213,7 @@ withPostgres("mneme migrate", () => {
       }
       faults.close();
       expect(await migrate("--from", database.url, "--to", path("full"))).toContain("Moved 41 memories");
-    }, 120_000);
+    });
 
     test("to a folder goes on where it was, at whatever moment it was killed", async () => {
       const argv = ["migrate", "--from", database.url, "--to", path("resumed"), "--rate", "400K"];
@@ -242,7 +242,7 @@ withPostgres("mneme migrate", () => {
       const service = await startService({ dataDir: path("resumed"), config: { store: null } });
       expect(await answersOf(service)).toEqual(before);
       await service.service.close();
-    }, 180_000);
+    });
   });
 
   describe("refuses, with one sentence and before it changes anything,", () => {

@@ -129,7 +129,7 @@ describe("an exported project", () => {
     await fill(source, site.url);
     await site.stop(true);
     lines = await exported(source.dataDir, "served.jsonl");
-  }, 120_000);
+  });
   afterAll(async () => {
     await stop?.();
     await source?.stop();
@@ -213,7 +213,7 @@ describe("an exported project", () => {
       await stopTarget();
       await target.stop();
     }
-  }, 120_000);
+  });
 
   test("is the same after an import into a data directory that no server uses", async () => {
     const dataDir = path("offline");
@@ -223,7 +223,7 @@ describe("an exported project", () => {
     expect(said).toContain("indexed when a server starts");
     const { id } = of("project")[0];
     expect(await exported(dataDir, "offline.jsonl", "--project", id)).toEqual(lines);
-  }, 120_000);
+  });
 
   describe("with vectors", () => {
     let withVectors: readonly string[];
@@ -267,7 +267,7 @@ describe("an exported project", () => {
 
     test("is the same after an import", async () => {
       expect(await afterImport(path("vectors.jsonl"))).toEqual(withVectors);
-    }, 120_000);
+    });
 
     test("gives vectors that the import does not compute again", async () => {
       // the vectors of two memories are exchanged: only whoever uses them as they are exports them like that
@@ -284,7 +284,7 @@ describe("an exported project", () => {
       );
       const back = await afterImport(rewritten("exchanged.jsonl", records));
       expect(back.slice(0, -2).map((line) => JSON.parse(line))).toEqual(records);
-    }, 120_000);
+    });
 
     // The first memory's title was changed later, which does not change its vector.
     const unchanged = (exported: readonly string[]) =>
@@ -304,7 +304,7 @@ describe("an exported project", () => {
         const records = all().map((record) => (record.type === "vectors" ? { ...record, ...change(record) } : record));
         const back = await afterImport(rewritten("other.jsonl", records));
         expect(unchanged(back)).toEqual(unchanged(withVectors));
-      }, 120_000);
+      });
     }
 
     for (const what of ["before their memory", "twice"]) {
@@ -329,7 +329,7 @@ describe("an exported project", () => {
           await stopTarget();
           await target.stop();
         }
-      }, 120_000);
+      });
     }
 
     test("is the same on a data directory that no server uses", async () => {
@@ -348,7 +348,7 @@ describe("an exported project", () => {
       await exportProject([path("offline-vectors.jsonl"), "--data-dir", dataDir, "--project", id, "--vectors"], models);
       const [, ...offline] = readFileSync(path("offline-vectors.jsonl"), "utf8").split("\n");
       expect(offline).toEqual([...withVectors]);
-    }, 120_000);
+    });
   });
 
   const refusals: readonly (readonly [string, (text: string) => string, string])[] = [
@@ -410,7 +410,7 @@ describe("an exported project", () => {
       await stopTarget();
       rmSync(target.dataDir, { recursive: true, force: true });
     }
-  }, 120_000);
+  });
 
   test("does not replace a file that exists, and leaves none if it fails", async () => {
     const again = exportProject([path("served.jsonl"), "--data-dir", source.dataDir], start);

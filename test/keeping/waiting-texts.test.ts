@@ -32,7 +32,7 @@ beforeAll(async () => {
   const request = new Request("http://mneme.test/v1/memories", { method: "POST", headers, body: escapedBody(TEXT) });
   expect((await service.send(request)).status).toBe(202);
   expect(textFiles(service.dataDir).map((file) => readFileSync(file, "utf8"))).toEqual([TEXT]);
-}, 60_000);
+});
 afterAll(async () => {
   await stop?.();
   await service?.stop();
@@ -69,7 +69,7 @@ test("an export has the text, and so has an export of what is imported from it",
   await importProject([path("all.jsonl"), "--data-dir", path("imported")], start);
   const { id } = records.find(({ type }) => type === "project");
   expect(await exported("again.jsonl", "--data-dir", path("imported"), "--project", id)).toEqual(records);
-}, 60_000);
+});
 
 test("a backup has the file, and what is restored completes it and removes the file", async () => {
   await backup([path("backups"), "--data-dir", service.dataDir], start);
@@ -77,7 +77,7 @@ test("a backup has the file, and what is restored completes it and removes the f
   expect(textFiles(path("restored")).map((file) => readFileSync(file, "utf8"))).toEqual([TEXT]);
   expect(await completedIn(path("restored"))).toMatchObject([{ status: "completed", content: TEXT }]);
   expect(textFiles(path("restored"))).toEqual([]);
-}, 60_000);
+});
 
 test("verify accepts the file, and reports it when it is shortened or missing", async () => {
   const verify = () => verifyCommand(["--data-dir", path("verified")], start);
@@ -89,4 +89,4 @@ test("verify accepts the file, and reports it when it is shortened or missing", 
   expect(await verify()).toMatchObject({ exitCode: 1 });
   rmSync(file);
   expect(await verify()).toMatchObject({ exitCode: 1 });
-}, 60_000);
+});

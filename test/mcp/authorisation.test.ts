@@ -7,7 +7,6 @@ import { connectHttp, listen, type Peer } from "../support/mcp.ts";
 import { seeded } from "../support/seeded.ts";
 import { startService, type TestService } from "../support/service.ts";
 
-const TIMEOUT_MS = 60_000;
 const SCOPE_OF: Readonly<Record<string, KeyScope>> = {
   add_memory: "memories:write",
   search_memories: "memories:read",
@@ -61,7 +60,7 @@ beforeAll(async () => {
     markers.set(owner, marker);
     ids.set(owner, body.id);
   }
-}, TIMEOUT_MS);
+});
 afterAll(async () => {
   await server.stop();
   await mneme.stop();
@@ -105,56 +104,48 @@ describe.each([...KINDS])("a key of kind $name", ({ scopes, userId, project, see
     expect(names).toEqual(Object.keys(SCOPE_OF).filter(allows));
   });
 
-  test(
-    "reads what it may see, and nothing else",
-    async () => {
-      for (const owner of OWNERS) {
-        for (const [tool, args] of callsAt(owner)) {
-          const result = await peer.call(tool, args);
-          const shown = JSON.stringify(result);
-          for (const [other, marker] of markers) {
-            const isGiven = JSON.stringify(args).includes(marker);
-            if (!sees.includes(other) && !isGiven) expect(shown).not.toContain(marker);
-          }
-          if (!allows(tool)) expect(result.error).toMatchObject({ code: "insufficient_scope", status: 403 });
-          else if (result.isError) expect(result.error.status).toBeOneOf([403, 404]);
-          const isAimed = tool === "get_memory" || tool === "fetch";
-          if (isAimed && allows(tool)) {
-            expect(result.isError).toBe(!sees.includes(owner));
-            if (result.isError) expect(result.error.code).toBe("memory_not_found");
-          }
-          const named = "userId" in args ? args.userId : undefined;
-          if (allows(tool) && userId !== undefined && named !== undefined && named !== userId) {
-            expect(result.error).toMatchObject({ code: "insufficient_scope", status: 403 });
-          }
+  test("reads what it may see, and nothing else", async () => {
+    for (const owner of OWNERS) {
+      for (const [tool, args] of callsAt(owner)) {
+        const result = await peer.call(tool, args);
+        const shown = JSON.stringify(result);
+        for (const [other, marker] of markers) {
+          const isGiven = JSON.stringify(args).includes(marker);
+          if (!sees.includes(other) && !isGiven) expect(shown).not.toContain(marker);
+        }
+        if (!allows(tool)) expect(result.error).toMatchObject({ code: "insufficient_scope", status: 403 });
+        else if (result.isError) expect(result.error.status).toBeOneOf([403, 404]);
+        const isAimed = tool === "get_memory" || tool === "fetch";
+        if (isAimed && allows(tool)) {
+          expect(result.isError).toBe(!sees.includes(owner));
+          if (result.isError) expect(result.error.code).toBe("memory_not_found");
+        }
+        const named = "userId" in args ? args.userId : undefined;
+        if (allows(tool) && userId !== undefined && named !== undefined && named !== userId) {
+          expect(result.error).toMatchObject({ code: "insufficient_scope", status: 403 });
         }
       }
-    },
-    TIMEOUT_MS,
-  );
+    }
+  });
 
-  test(
-    "changes nothing that it may not change",
-    async () => {
-      for (const owner of OWNERS.filter((owner) => !allows("update_memory") || !sees.includes(owner))) {
-        const memory_id = ids.get(owner) ?? "";
-        for (const [tool, args] of [
-          ["update_memory", { memory_id, title: "stolen" }],
-          ["update_memory", { memory_id, content: "stolen", userId: userId ?? "eve" }],
-          ["delete_memory", { memory_id }],
-          ["delete_memory", { memory_id, purge: true }],
-        ] as const) {
-          const { error } = await peer.call(tool, args);
-          expect(error.code).toBe(allows(tool) ? "memory_not_found" : "insufficient_scope");
-        }
-        const { status, body } = await mneme.call("GET", `/v1/memories/${memory_id}`);
-        expect(status).toBe(200);
-        expect(body.title).not.toBe("stolen");
-        expect(body.content).toContain(markers.get(owner));
+  test("changes nothing that it may not change", async () => {
+    for (const owner of OWNERS.filter((owner) => !allows("update_memory") || !sees.includes(owner))) {
+      const memory_id = ids.get(owner) ?? "";
+      for (const [tool, args] of [
+        ["update_memory", { memory_id, title: "stolen" }],
+        ["update_memory", { memory_id, content: "stolen", userId: userId ?? "eve" }],
+        ["delete_memory", { memory_id }],
+        ["delete_memory", { memory_id, purge: true }],
+      ] as const) {
+        const { error } = await peer.call(tool, args);
+        expect(error.code).toBe(allows(tool) ? "memory_not_found" : "insufficient_scope");
       }
-    },
-    TIMEOUT_MS,
-  );
+      const { status, body } = await mneme.call("GET", `/v1/memories/${memory_id}`);
+      expect(status).toBe(200);
+      expect(body.title).not.toBe("stolen");
+      expect(body.content).toContain(markers.get(owner));
+    }
+  });
 
   test("stores for itself only", async () => {
     const before = (await mneme.call("GET", "/v1/memories?limit=100")).body.data.length;

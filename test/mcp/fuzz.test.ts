@@ -6,12 +6,12 @@ import { toolSchema } from "../../src/mcp/json-schema.ts";
 import { toolsOf } from "../../src/mcp/tools.ts";
 import { Chance, type Json, soundValue, spoilt } from "../support/generate.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { TEST_TIMEOUT_MS } from "../support/until.ts";
 
-const TIMEOUT_MS = 120_000;
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const CALLS = Number(process.env.MNEME_TEST_FUZZ ?? 400);
 /** Time for all calls of a run, in milliseconds. */
-const FUZZ_TIMEOUT_MS = Math.max(120_000, CALLS * 100);
+const FUZZ_TIMEOUT_MS = Math.max(TEST_TIMEOUT_MS, CALLS * 100);
 /** What an answer never shows: stacks, files, SQL, code of the validator. */
 const INSIDES = /\bat \S+ \(|\.ts:\d|node_modules|\/src\/|SQLITE|SELECT |mneme-test-|this is a bug/;
 
@@ -19,7 +19,7 @@ let mneme: TestService;
 beforeAll(async () => {
   mneme = await startService({ config: { mcpConnector: true } });
   await mneme.store({ content: "Something to find: the lamp of the harbour." });
-}, TIMEOUT_MS);
+});
 afterAll(() => mneme.stop());
 
 const META = {

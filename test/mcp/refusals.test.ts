@@ -8,8 +8,6 @@ import { CLIENTS, connectHttp, listen, type Peer } from "../support/mcp.ts";
 import { SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-const TIMEOUT_MS = 60_000;
-
 let mneme: TestService;
 let server: ReturnType<typeof listen>;
 let clock: SettableClock;
@@ -21,7 +19,7 @@ beforeAll(async () => {
     config: { rateLimits: RATE_LIMITS, mcpHosts: ["mneme.example"], corsOrigins: ["https://app.example"] },
   });
   server = listen(mneme);
-}, TIMEOUT_MS);
+});
 afterAll(async () => {
   await server.stop();
   await mneme.stop();
@@ -173,7 +171,7 @@ describe.each([...CLIENTS])("a tool called by a client of %s", (name) => {
   let peer: Peer;
   beforeAll(async () => {
     peer = await connectHttp(name, server.url, TEST_KEY);
-  }, TIMEOUT_MS);
+  });
   afterAll(() => peer.close());
 
   test("that is unknown is an error of the protocol that names the tools", async () => {

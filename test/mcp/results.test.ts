@@ -7,7 +7,6 @@ import { connectHttp, listen, type Peer } from "../support/mcp.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { createTenant } from "../support/tenant.ts";
 
-const TIMEOUT_MS = 60_000;
 let mneme: TestService;
 let server: ReturnType<typeof listen>;
 let peer: Peer;
@@ -16,7 +15,7 @@ beforeAll(async () => {
   mneme = await startService({ config: { mcpConnector: true } });
   server = listen(mneme);
   peer = await connectHttp("2026-07-28", server.url, TEST_KEY);
-}, TIMEOUT_MS);
+});
 afterAll(async () => {
   await peer.close();
   await server.stop();
@@ -34,63 +33,55 @@ describe("max_tokens", () => {
     for (let at = 0; at < 12; at++) {
       await mneme.store({ content: `Note ${at} about the harbour lamp. ${"It was windy. ".repeat(20)}`, userId });
     }
-  }, TIMEOUT_MS);
+  });
 
-  test(
-    "bounds every result, and the result says what is missing",
-    async () => {
-      for (const max_tokens of [250, 400, 1_500, 4_000]) {
-        for (const [tool, args] of [
-          ["search_memories", { query: "harbour lamp", userId, limit: 50 }],
-          ["ask_memories", { query: "who lit the harbour lamp on day 7?", userId }],
-          ["list_memories", { userId, limit: 50 }],
-          ["get_profile", { userId }],
-        ] as const) {
-          const { text, data } = await peer.call(tool, { ...args, max_tokens });
-          const tokens = estimatedTokens(text);
-          expect({ tool, max_tokens, isBounded: tokens <= max_tokens, tokens }).toMatchObject({ isBounded: true });
-          if (max_tokens < 4_000) expect(data.note).toMatch(/max_tokens|cut/);
-        }
+  test("bounds every result, and the result says what is missing", async () => {
+    for (const max_tokens of [250, 400, 1_500, 4_000]) {
+      for (const [tool, args] of [
+        ["search_memories", { query: "harbour lamp", userId, limit: 50 }],
+        ["ask_memories", { query: "who lit the harbour lamp on day 7?", userId }],
+        ["list_memories", { userId, limit: 50 }],
+        ["get_profile", { userId }],
+      ] as const) {
+        const { text, data } = await peer.call(tool, { ...args, max_tokens });
+        const tokens = estimatedTokens(text);
+        expect({ tool, max_tokens, isBounded: tokens <= max_tokens, tokens }).toMatchObject({ isBounded: true });
+        if (max_tokens < 4_000) expect(data.note).toMatch(/max_tokens|cut/);
       }
-    },
-    TIMEOUT_MS,
-  );
+    }
+  });
 
-  test(
-    "bounds results of memories with large attributes, which are left out",
-    async () => {
-      const userId = "laden";
-      const metadata = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`k${at}`, "v".repeat(95)]));
-      const tags = Array.from({ length: 50 }, (_, at) => `tag ${at} ${"x".repeat(40)}`);
-      for (const title of ["First", "Second"]) {
-        const laden = { content: `${title}: the harbour lamp is lit by Maud.`, userId, title, tags, metadata };
-        await mneme.store(laden);
+  test("bounds results of memories with large attributes, which are left out", async () => {
+    const userId = "laden";
+    const metadata = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`k${at}`, "v".repeat(95)]));
+    const tags = Array.from({ length: 50 }, (_, at) => `tag ${at} ${"x".repeat(40)}`);
+    for (const title of ["First", "Second"]) {
+      const laden = { content: `${title}: the harbour lamp is lit by Maud.`, userId, title, tags, metadata };
+      await mneme.store(laden);
+    }
+    const { memories } = await peer.done("list_memories", { userId, max_tokens: 100_000 });
+    expect(memories[0]).toMatchObject({ metadata, tags });
+    const { memory_id } = memories[0];
+    for (const max_tokens of [250, 400, 1_500, 4_000]) {
+      for (const [tool, args] of [
+        ["search_memories", { query: "harbour lamp", userId }],
+        ["ask_memories", { query: "who lit the harbour lamp?", userId }],
+        ["list_memories", { userId }],
+        ["get_profile", { userId }],
+        ["get_memory", { memory_id }],
+      ] as const) {
+        const { text, data } = await peer.call(tool, { ...args, max_tokens });
+        const tokens = estimatedTokens(text);
+        const isBounded = tokens <= max_tokens;
+        expect({ tool, max_tokens, isBounded, tokens }).toMatchObject({ isBounded: true });
+        expect(data.note).toContain("large metadata and tags are left out");
+        expect(text).toContain("lit by Maud");
       }
-      const { memories } = await peer.done("list_memories", { userId, max_tokens: 100_000 });
-      expect(memories[0]).toMatchObject({ metadata, tags });
-      const { memory_id } = memories[0];
-      for (const max_tokens of [250, 400, 1_500, 4_000]) {
-        for (const [tool, args] of [
-          ["search_memories", { query: "harbour lamp", userId }],
-          ["ask_memories", { query: "who lit the harbour lamp?", userId }],
-          ["list_memories", { userId }],
-          ["get_profile", { userId }],
-          ["get_memory", { memory_id }],
-        ] as const) {
-          const { text, data } = await peer.call(tool, { ...args, max_tokens });
-          const tokens = estimatedTokens(text);
-          const isBounded = tokens <= max_tokens;
-          expect({ tool, max_tokens, isBounded, tokens }).toMatchObject({ isBounded: true });
-          expect(data.note).toContain("large metadata and tags are left out");
-          expect(text).toContain("lit by Maud");
-        }
-      }
-      const whole = await peer.done("get_memory", { memory_id, max_tokens: 100_000 });
-      expect(whole).toMatchObject({ metadata, tags });
-      expect(whole.note).toBeUndefined();
-    },
-    TIMEOUT_MS,
-  );
+    }
+    const whole = await peer.done("get_memory", { memory_id, max_tokens: 100_000 });
+    expect(whole).toMatchObject({ metadata, tags });
+    expect(whole.note).toBeUndefined();
+  });
 
   test("leaves out nothing that fits, and then there is no note", async () => {
     const all = await peer.done("search_memories", { query: "harbour lamp", userId, limit: 5, max_tokens: 100_000 });
@@ -159,34 +150,30 @@ describe("max_tokens", () => {
 });
 
 describe("get_profile", () => {
-  test(
-    "shows the newest memories, and older ones that are linked with many of them",
-    async () => {
-      const userId = "profiled";
-      await mneme.store({ content: "Lighthouse keeper Maud Greenwood taught Ada in Port Ellery.", userId });
-      await mneme.store({ content: "Maud Greenwood of another user lives in Port Ellery.", userId: "someone else" });
-      for (let at = 0; at < 30; at++) {
-        const who = at % 5 === 4 ? "Ada met Maud Greenwood in Port Ellery" : "Ada bought bread";
-        await mneme.store({ content: `${who}, note number ${at}.`, userId });
-      }
-      const profile = await peer.done("get_profile", { userId, max_tokens: 20_000 });
-      const of = (chosen: string) =>
-        profile.memories.filter((memory: { chosen: string }) => memory.chosen === chosen) as { content: string }[];
-      expect(of("newest")).toHaveLength(30);
-      expect(of("newest")[0]?.content).toContain("note number 29");
-      expect(of("linked").map(({ content }) => content)).toEqual([
-        "Lighthouse keeper Maud Greenwood taught Ada in Port Ellery.",
-      ]);
-      expect(profile).toMatchObject({ userId, has_more: true });
-      expect(profile.topics.join(" ").toLowerCase()).toContain("maud greenwood");
-      expect(JSON.stringify(profile)).not.toContain("another user");
+  test("shows the newest memories, and older ones that are linked with many of them", async () => {
+    const userId = "profiled";
+    await mneme.store({ content: "Lighthouse keeper Maud Greenwood taught Ada in Port Ellery.", userId });
+    await mneme.store({ content: "Maud Greenwood of another user lives in Port Ellery.", userId: "someone else" });
+    for (let at = 0; at < 30; at++) {
+      const who = at % 5 === 4 ? "Ada met Maud Greenwood in Port Ellery" : "Ada bought bread";
+      await mneme.store({ content: `${who}, note number ${at}.`, userId });
+    }
+    const profile = await peer.done("get_profile", { userId, max_tokens: 20_000 });
+    const of = (chosen: string) =>
+      profile.memories.filter((memory: { chosen: string }) => memory.chosen === chosen) as { content: string }[];
+    expect(of("newest")).toHaveLength(30);
+    expect(of("newest")[0]?.content).toContain("note number 29");
+    expect(of("linked").map(({ content }) => content)).toEqual([
+      "Lighthouse keeper Maud Greenwood taught Ada in Port Ellery.",
+    ]);
+    expect(profile).toMatchObject({ userId, has_more: true });
+    expect(profile.topics.join(" ").toLowerCase()).toContain("maud greenwood");
+    expect(JSON.stringify(profile)).not.toContain("another user");
 
-      const small = await peer.done("get_profile", { userId, max_tokens: 400 });
-      expect(small.memories.length).toBeLessThan(30);
-      expect(small.memories.some(({ chosen }: { chosen: string }) => chosen === "linked")).toBe(true);
-    },
-    TIMEOUT_MS,
-  );
+    const small = await peer.done("get_profile", { userId, max_tokens: 400 });
+    expect(small.memories.length).toBeLessThan(30);
+    expect(small.memories.some(({ chosen }: { chosen: string }) => chosen === "linked")).toBe(true);
+  });
 
   test("of an unknown user is empty and says so", async () => {
     expect(await peer.done("get_profile", { userId: "nobody at all" })).toEqual({
@@ -257,16 +244,12 @@ test("search and fetch have the form that ChatGPT's connectors require", async (
   });
 });
 
-test(
-  "fetch says so if it shows only the beginning of a text",
-  async () => {
-    const { body } = await mneme.store({ content: "The log of the lighthouse goes on. ".repeat(4_000), title: "Log" });
-    const fetched = await peer.done("fetch", { id: body.id });
-    expect(estimatedTokens(fetched.text)).toBeWithin(19_000, 20_001);
-    expect(fetched.note).toBe("Only the first 20000 tokens are shown; get_memory reads the rest.");
-  },
-  TIMEOUT_MS,
-);
+test("fetch says so if it shows only the beginning of a text", async () => {
+  const { body } = await mneme.store({ content: "The log of the lighthouse goes on. ".repeat(4_000), title: "Log" });
+  const fetched = await peer.done("fetch", { id: body.id });
+  expect(estimatedTokens(fetched.text)).toBeWithin(19_000, 20_001);
+  expect(fetched.note).toBe("Only the first 20000 tokens are shown; get_memory reads the rest.");
+});
 
 test("a place in a conversation is shown with its passage", async () => {
   await mneme.store({

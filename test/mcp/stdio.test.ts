@@ -11,7 +11,6 @@ import { CLIENTS, type ClientName, connectStdio, listen, type Peer } from "../su
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-const TIMEOUT_MS = 120_000;
 const ROOT = join(import.meta.dir, "../..");
 
 function environment(more: Readonly<Record<string, string>>): Record<string, string> {
@@ -75,80 +74,60 @@ describe("on a data directory", () => {
     folder = mkdtempSync(join(tmpdir(), "mneme-mcp-"));
     dataDir = join(folder, "store");
     first = await start("2026-07-28", ["--data-dir", dataDir], {});
-  }, TIMEOUT_MS);
+  });
   afterAll(async () => {
     await first.peer.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test(
-    "creates it, needs no key, and offers all tools",
-    async () => {
-      await useAll(first.peer);
-      expect(existsSync(join(dataDir, "mneme.sqlite"))).toBe(true);
-      expect(first.errors()).not.toContain("ctx_");
-    },
-    TIMEOUT_MS,
-  );
+  test("creates it, needs no key, and offers all tools", async () => {
+    await useAll(first.peer);
+    expect(existsSync(join(dataDir, "mneme.sqlite"))).toBe(true);
+    expect(first.errors()).not.toContain("ctx_");
+  });
 
-  test(
-    "a second client uses the process of the first, and goes on when that has ended",
-    async () => {
-      const second = await start("2025-11-25 (sdk 1.x)", [], { MNEME_DATA_DIR: dataDir });
-      await useAll(second.peer);
-      const { memory_id } = await first.peer.done("add_memory", { content: "Shared by both clients." });
-      expect((await second.peer.done("get_memory", { memory_id })).content).toBe("Shared by both clients.");
+  test("a second client uses the process of the first, and goes on when that has ended", async () => {
+    const second = await start("2025-11-25 (sdk 1.x)", [], { MNEME_DATA_DIR: dataDir });
+    await useAll(second.peer);
+    const { memory_id } = await first.peer.done("add_memory", { content: "Shared by both clients." });
+    expect((await second.peer.done("get_memory", { memory_id })).content).toBe("Shared by both clients.");
 
-      await first.peer.close();
-      const { memories } = await until("the second client has the directory", async () => {
-        const listed = await second.peer.call("list_memories");
-        return listed.isError ? null : listed.data;
-      });
-      expect(memories[0].memory_id).toBe(memory_id);
-      await second.peer.close();
-      first = await start("2026-07-28", ["--data-dir", dataDir], {});
-      expect((await first.peer.done("get_memory", { memory_id })).status).toBe("completed");
-    },
-    TIMEOUT_MS,
-  );
+    await first.peer.close();
+    const { memories } = await until("the second client has the directory", async () => {
+      const listed = await second.peer.call("list_memories");
+      return listed.isError ? null : listed.data;
+    });
+    expect(memories[0].memory_id).toBe(memory_id);
+    await second.peer.close();
+    first = await start("2026-07-28", ["--data-dir", dataDir], {});
+    expect((await first.peer.done("get_memory", { memory_id })).status).toBe("completed");
+  });
 
-  test(
-    "works without a socket for other clients, and says so",
-    async () => {
-      const alone = join(folder, "alone");
-      mkdirSync(join(alone, "control.sock", "in the way"), { recursive: true });
-      const { peer, errors } = await start("2026-07-28", ["--data-dir", alone], {});
-      expect((await peer.done("list_memories")).memories).toEqual([]);
-      expect(errors()).toContain("no other client can use this folder");
-      await peer.close();
-    },
-    TIMEOUT_MS,
-  );
+  test("works without a socket for other clients, and says so", async () => {
+    const alone = join(folder, "alone");
+    mkdirSync(join(alone, "control.sock", "in the way"), { recursive: true });
+    const { peer, errors } = await start("2026-07-28", ["--data-dir", alone], {});
+    expect((await peer.done("list_memories")).memories).toEqual([]);
+    expect(errors()).toContain("no other client can use this folder");
+    await peer.close();
+  });
 
-  test(
-    "takes MNEME_API_KEY if it is set, and refuses a wrong one",
-    async () => {
-      const wrong = await start("2025-11-25", ["--data-dir", dataDir], { MNEME_API_KEY: "ctx_wrong" });
-      await expect(wrong.peer.tools()).rejects.toThrow("unknown, expired or revoked");
-      const called = await wrong.peer.call("list_memories");
-      expect(called.isError).toBe(true);
-      await wrong.peer.close();
-    },
-    TIMEOUT_MS,
-  );
+  test("takes MNEME_API_KEY if it is set, and refuses a wrong one", async () => {
+    const wrong = await start("2025-11-25", ["--data-dir", dataDir], { MNEME_API_KEY: "ctx_wrong" });
+    await expect(wrong.peer.tools()).rejects.toThrow("unknown, expired or revoked");
+    const called = await wrong.peer.call("list_memories");
+    expect(called.isError).toBe(true);
+    await wrong.peer.close();
+  });
 
-  test(
-    "a folder that cannot be opened is an error of each call, in a sentence",
-    async () => {
-      const { peer, errors } = await start("2026-07-28", ["--data-dir", join(dataDir, "mneme.sqlite")], {});
-      const { isError, text } = await peer.call("list_memories");
-      expect(isError).toBe(true);
-      expect(text).toContain("cannot be the data folder");
-      expect(errors()).toContain("cannot be the data folder");
-      await peer.close();
-    },
-    TIMEOUT_MS,
-  );
+  test("a folder that cannot be opened is an error of each call, in a sentence", async () => {
+    const { peer, errors } = await start("2026-07-28", ["--data-dir", join(dataDir, "mneme.sqlite")], {});
+    const { isError, text } = await peer.call("list_memories");
+    expect(isError).toBe(true);
+    expect(text).toContain("cannot be the data folder");
+    expect(errors()).toContain("cannot be the data folder");
+    await peer.close();
+  });
 });
 
 describe("against a server", () => {
@@ -158,57 +137,45 @@ describe("against a server", () => {
   beforeAll(async () => {
     mneme = await startService();
     server = listen(mneme);
-  }, TIMEOUT_MS);
+  });
   afterAll(async () => {
     await server.stop();
     await mneme.stop();
   });
 
-  test.each([...CLIENTS])(
-    "a client of %s uses all tools",
-    async (name) => {
-      const { peer } = await start(name, ["--url", server.url], { MNEME_API_KEY: TEST_KEY });
-      await useAll(peer);
-      await peer.close();
-    },
-    TIMEOUT_MS,
-  );
+  test.each([...CLIENTS])("a client of %s uses all tools", async (name) => {
+    const { peer } = await start(name, ["--url", server.url], { MNEME_API_KEY: TEST_KEY });
+    await useAll(peer);
+    await peer.close();
+  });
 
-  test(
-    "a key sees the tools of its scopes and its user only",
-    async () => {
-      const key = mneme.addKey(["memories:read"], undefined, { userId: "ada" });
-      await mneme.store({ content: "Ben's secret", userId: "ben" });
-      const { peer } = await start("2026-07-28", ["--url", `${server.url}/mcp`], { MNEME_API_KEY: key });
-      const names = (await peer.tools()).map((tool) => tool.name);
-      expect(names).toEqual(["search_memories", "get_memory", "list_memories", "get_profile"]);
-      expect((await peer.done("list_memories")).memories).toEqual([]);
-      const refused = await peer.call("add_memory", { content: "not allowed" });
-      expect(refused).toMatchObject({ isError: true, error: { code: "insufficient_scope" } });
-      await peer.close();
-    },
-    TIMEOUT_MS,
-  );
+  test("a key sees the tools of its scopes and its user only", async () => {
+    const key = mneme.addKey(["memories:read"], undefined, { userId: "ada" });
+    await mneme.store({ content: "Ben's secret", userId: "ben" });
+    const { peer } = await start("2026-07-28", ["--url", `${server.url}/mcp`], { MNEME_API_KEY: key });
+    const names = (await peer.tools()).map((tool) => tool.name);
+    expect(names).toEqual(["search_memories", "get_memory", "list_memories", "get_profile"]);
+    expect((await peer.done("list_memories")).memories).toEqual([]);
+    const refused = await peer.call("add_memory", { content: "not allowed" });
+    expect(refused).toMatchObject({ isError: true, error: { code: "insufficient_scope" } });
+    await peer.close();
+  });
 
-  test(
-    "a server that does not answer is an error of each call, and the process goes on",
-    async () => {
-      const gone = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<html>", { status: 502 }) });
-      const url = `http://127.0.0.1:${gone.port}`;
-      const { peer } = await start("2026-07-28", ["--url", url], { MNEME_API_KEY: TEST_KEY });
-      expect(await peer.call("list_memories")).toMatchObject({
-        isError: true,
-        text: expect.stringContaining("answered 502"),
-      });
-      await gone.stop(true);
-      expect(await peer.call("list_memories")).toMatchObject({
-        isError: true,
-        text: expect.stringContaining("No answer from Mneme"),
-      });
-      await peer.close();
-    },
-    TIMEOUT_MS,
-  );
+  test("a server that does not answer is an error of each call, and the process goes on", async () => {
+    const gone = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<html>", { status: 502 }) });
+    const url = `http://127.0.0.1:${gone.port}`;
+    const { peer } = await start("2026-07-28", ["--url", url], { MNEME_API_KEY: TEST_KEY });
+    expect(await peer.call("list_memories")).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("answered 502"),
+    });
+    await gone.stop(true);
+    expect(await peer.call("list_memories")).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("No answer from Mneme"),
+    });
+    await peer.close();
+  });
 });
 
 describe("the command", () => {
@@ -228,30 +195,26 @@ describe("the command", () => {
     }
   });
 
-  test(
-    "ends with 0 when stdin ends, and answers lines that are no message with an error of the protocol",
-    async () => {
-      const lines = ["{broken", "[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', '{"id":7,"hello":1}', "7", "", ""];
-      const { stdout, stderr, exitCode } = await runAlone(
-        ["--url", "http://127.0.0.1:1"],
-        { MNEME_API_KEY: "ctx_x" },
-        lines.join("\n"),
-      );
-      expect([exitCode, stderr]).toEqual([0, ""]);
-      const answers = stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line));
-      expect(answers.map(({ jsonrpc, id, error }) => [jsonrpc, id, error.code, error.message])).toEqual([
-        ["2.0", null, -32_700, "This line is not JSON."],
-        ["2.0", null, -32_600, "Send one message per line, not a batch."],
-        ["2.0", null, -32_600, "Send one message per line, not a batch."],
-        ["2.0", 7, -32_600, "This is not a JSON-RPC 2.0 message."],
-        ["2.0", null, -32_600, "This is not a JSON-RPC 2.0 message."],
-      ]);
-    },
-    TIMEOUT_MS,
-  );
+  test("ends with 0 when stdin ends, and answers lines that are no message with an error of the protocol", async () => {
+    const lines = ["{broken", "[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', '{"id":7,"hello":1}', "7", "", ""];
+    const { stdout, stderr, exitCode } = await runAlone(
+      ["--url", "http://127.0.0.1:1"],
+      { MNEME_API_KEY: "ctx_x" },
+      lines.join("\n"),
+    );
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const answers = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(answers.map(({ jsonrpc, id, error }) => [jsonrpc, id, error.code, error.message])).toEqual([
+      ["2.0", null, -32_700, "This line is not JSON."],
+      ["2.0", null, -32_600, "Send one message per line, not a batch."],
+      ["2.0", null, -32_600, "Send one message per line, not a batch."],
+      ["2.0", 7, -32_600, "This is not a JSON-RPC 2.0 message."],
+      ["2.0", null, -32_600, "This is not a JSON-RPC 2.0 message."],
+    ]);
+  });
 });
 
 test("lines are messages in any pieces, and one that is too long is refused and skipped", async () => {

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { CLIENTS, connectHttp, listen, type Peer } from "../support/mcp.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 
-const TIMEOUT_MS = 60_000;
 const NAMES = [
   "add_memory",
   "search_memories",
@@ -23,7 +22,7 @@ let server: ReturnType<typeof listen>;
 beforeAll(async () => {
   mneme = await startService();
   server = listen(mneme);
-}, TIMEOUT_MS);
+});
 afterAll(async () => {
   await server.stop();
   await mneme.stop();
@@ -35,7 +34,7 @@ describe.each([...CLIENTS])("a client of %s", (name) => {
 
   beforeAll(async () => {
     peer = await connectHttp(name, server.url, TEST_KEY);
-  }, TIMEOUT_MS);
+  });
   afterAll(() => peer.close());
 
   test("is told what the memory is for", () => {
@@ -59,60 +58,56 @@ describe.each([...CLIENTS])("a client of %s", (name) => {
     expect(await peer.tools()).toEqual(tools);
   });
 
-  test(
-    "stores, finds, reads, lists, asks, corrects and forgets",
-    async () => {
-      const added = await peer.done("add_memory", {
-        content: "Ada keeps the spare key under the blue pot.",
-        userId,
-        tags: ["home"],
-        metadata: { room: "porch" },
-      });
-      expect(added).toMatchObject({ status: "completed", searchable: true });
-      expect(added.note).toBeUndefined();
-      const { memory_id } = added;
+  test("stores, finds, reads, lists, asks, corrects and forgets", async () => {
+    const added = await peer.done("add_memory", {
+      content: "Ada keeps the spare key under the blue pot.",
+      userId,
+      tags: ["home"],
+      metadata: { room: "porch" },
+    });
+    expect(added).toMatchObject({ status: "completed", searchable: true });
+    expect(added.note).toBeUndefined();
+    const { memory_id } = added;
 
-      const found = await peer.done("search_memories", { query: "where is the spare key?", userId, limit: 3 });
-      expect(found.total_results).toBe(1);
-      expect(found.results[0]).toMatchObject({
-        memory_id,
-        content: "Ada keeps the spare key under the blue pot.",
-        userId,
-        tags: ["home"],
-        metadata: { room: "porch" },
-      });
+    const found = await peer.done("search_memories", { query: "where is the spare key?", userId, limit: 3 });
+    expect(found.total_results).toBe(1);
+    expect(found.results[0]).toMatchObject({
+      memory_id,
+      content: "Ada keeps the spare key under the blue pot.",
+      userId,
+      tags: ["home"],
+      metadata: { room: "porch" },
+    });
 
-      const read = await peer.done("get_memory", { memory_id });
-      expect(read).toMatchObject({
-        memory_id,
-        status: "completed",
-        content: "Ada keeps the spare key under the blue pot.",
-      });
-      const listed = await peer.done("list_memories", { userId });
-      expect(listed).toMatchObject({ has_more: false, memories: [{ memory_id }] });
+    const read = await peer.done("get_memory", { memory_id });
+    expect(read).toMatchObject({
+      memory_id,
+      status: "completed",
+      content: "Ada keeps the spare key under the blue pot.",
+    });
+    const listed = await peer.done("list_memories", { userId });
+    expect(listed).toMatchObject({ has_more: false, memories: [{ memory_id }] });
 
-      const answered = await peer.done("ask_memories", { query: "where is the spare key?", userId });
-      expect(answered.answer).toContain("under the blue pot. [1]");
-      expect(answered.sources[0]).toMatchObject({ n: 1, memory_id });
+    const answered = await peer.done("ask_memories", { query: "where is the spare key?", userId });
+    expect(answered.answer).toContain("under the blue pot. [1]");
+    expect(answered.sources[0]).toMatchObject({ n: 1, memory_id });
 
-      const corrected = await peer.done("update_memory", {
-        memory_id,
-        content: "Ada keeps the spare key in the mailbox.",
-      });
-      expect(corrected).toMatchObject({ memory_id, status: "completed", searchable: true });
-      const again = await peer.done("search_memories", { query: "where is the spare key?", userId });
-      expect(again.results.map((result: { content: string }) => result.content)).toEqual([
-        "Ada keeps the spare key in the mailbox.",
-      ]);
+    const corrected = await peer.done("update_memory", {
+      memory_id,
+      content: "Ada keeps the spare key in the mailbox.",
+    });
+    expect(corrected).toMatchObject({ memory_id, status: "completed", searchable: true });
+    const again = await peer.done("search_memories", { query: "where is the spare key?", userId });
+    expect(again.results.map((result: { content: string }) => result.content)).toEqual([
+      "Ada keeps the spare key in the mailbox.",
+    ]);
 
-      expect(await peer.done("delete_memory", { memory_id })).toEqual({ memory_id, deleted: true, purged: false });
-      expect((await peer.done("search_memories", { query: "spare key", userId })).results).toEqual([]);
-      const gone = await peer.call("get_memory", { memory_id });
-      expect(gone).toMatchObject({ isError: true, error: { code: "memory_not_found", status: 404 } });
-      expect(gone.text).toContain(memory_id);
-    },
-    TIMEOUT_MS,
-  );
+    expect(await peer.done("delete_memory", { memory_id })).toEqual({ memory_id, deleted: true, purged: false });
+    expect((await peer.done("search_memories", { query: "spare key", userId })).results).toEqual([]);
+    const gone = await peer.call("get_memory", { memory_id });
+    expect(gone).toMatchObject({ isError: true, error: { code: "memory_not_found", status: 404 } });
+    expect(gone.text).toContain(memory_id);
+  });
 
   test("memories of an agent and a session are found, asked, listed and profiled within them only", async () => {
     const place = { userId, agentId: "cook", sessionId: "tuesday" };

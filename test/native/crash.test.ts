@@ -1,17 +1,17 @@
 // Tests which chunks exist after a process was killed (SIGKILL) while it published, at many points of its rounds.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { NativeError } from "../../src/adapters/native/addon.ts";
 import { lockDirectory, ProjectIndex } from "../../src/adapters/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { rounds } from "../support/extent.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
 import { chunkKeysOf, MODEL, SEED } from "./corpus.ts";
 
-setDefaultTimeout(120_000);
-const KILLS = Number(process.env.MNEME_TEST_KILLS ?? 12);
+const KILLS = rounds("MNEME_TEST_KILLS", { all: 12, short: 4 });
 const FIXTURES = join(import.meta.dir, "fixtures");
 
 /** The chunks of each memory after the rounds up to `last` were acknowledged (see fixtures/publishing.ts). */

@@ -1,7 +1,7 @@
 // Tests an index whose disk gets full: the publication that fails reports it, nothing acknowledged is lost, and the
 // index can publish again when there is space, without being reopened.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError } from "../../src/adapters/native/addon.ts";
@@ -9,7 +9,6 @@ import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
 import { chunkKeysOf, FINGERPRINT, live, MODEL, publication, vectorOf } from "./corpus.ts";
 
-setDefaultTimeout(120_000);
 const DISK_MB = 24;
 const BALLAST_BYTES = 12_000_000;
 const CHUNKS_EACH = 40;

@@ -1,16 +1,16 @@
 // Long random histories of publishing, removing, hiding, searching and reopening, compared with a plain map of the
 // expected content. `MNEME_TEST_SEED` repeats a run, `MNEME_TEST_STEPS` makes it longer.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { rounds } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
 import { chunkKeysOf, cosine, FINGERPRINT, live, MODEL, publication, SEED, unitVector, vectorOf } from "./corpus.ts";
 
-setDefaultTimeout(120_000);
-const STEPS = Number(process.env.MNEME_TEST_STEPS ?? 200);
+const STEPS = rounds("MNEME_TEST_STEPS", { all: 200, short: 80 });
 const MEMORIES = 80;
 const USERS = 3;
 

@@ -7,12 +7,14 @@ import { Oracle, describe as textOf } from "../crash/oracle/oracle.ts";
 import { newWriters, WRITER_ENVIRONMENT } from "../crash/oracle/writers.ts";
 import { emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { rounds } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
 import { startServer } from "../support/server.ts";
 import { ENGLISH } from "../support/shipped-models.ts";
+import { TEST_TIMEOUT_MS } from "../support/until.ts";
 import { Pair } from "./pair.ts";
 
-const KILLS = Number(process.env.MNEME_TEST_NODE_KILLS ?? 2);
+const KILLS = rounds("MNEME_TEST_NODE_KILLS", { all: 2, short: 1 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const WRITERS = 6;
 /** Acknowledged changes before a kill, at most. */
@@ -34,7 +36,6 @@ withPostgres("kills of nodes", () => {
           dataDir: folders[at]?.path ?? "",
           environment: { ...WRITER_ENVIRONMENT, MNEME_STORE: database.url, MNEME_EMBEDDER: ENGLISH },
           flags: ["--log-level", "warn"],
-          readyTimeoutMs: KILL_MS,
         }),
       );
       try {
@@ -68,6 +69,6 @@ withPostgres("kills of nodes", () => {
         for (const folder of folders) folder.remove();
       }
     },
-    KILL_MS * (KILLS + 1),
+    Math.max(TEST_TIMEOUT_MS, KILL_MS * (KILLS + 1)),
   );
 });

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { CHUNK_TOKENS, SPECIAL_TOKENS, UNITS_PER_TOKEN_MAX } from "../../src/preparation/chunk.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
+import { rounds } from "../support/extent.ts";
 import { type ChunkWithTexts, input, models, withTexts } from "./fixtures/models.ts";
 
 const SENTENCE = "The committee met on Tuesday to discuss the budget for the coming year. ";
@@ -70,7 +71,7 @@ const FRAGMENTS = [
 ];
 
 describe("ranges", () => {
-  const seeds = Number(process.env.MNEME_TEST_SEEDS ?? 150);
+  const seeds = rounds("MNEME_TEST_SEEDS", { all: 150, short: 50 });
   test(`cover the content in code points, in order and without overlap (${seeds} random texts)`, () => {
     for (let seed = 1; seed <= seeds; seed++) {
       const random = generator(seed);
@@ -260,6 +261,6 @@ describe("hostile texts are prepared like any other text", () => {
         expect(tokens).toBeLessThanOrEqual(CHUNK_TOKENS);
       }
       expect(Array.from(prepared.extracted.title ?? "").length).toBeLessThanOrEqual(80);
-    }, 30_000);
+    });
   }
 });

@@ -135,13 +135,9 @@ describe("a JSON array of turns", () => {
     ["open brackets", "[{".repeat(500_000)],
     ["backslashes", `[{"role":"${"\\".repeat(1_000_000)}`],
     ["an open string", `[{"role":"${"a".repeat(1_000_000)}`],
-  ])(
-    "is rejected in reasonable time if it is hostile: %s",
-    (_, content) => {
-      expect(turnsOf(content, { type: "conversation" })[0]?.turn).toBeUndefined();
-    },
-    60_000,
-  );
+  ])("is rejected in reasonable time if it is hostile: %s", (_, content) => {
+    expect(turnsOf(content, { type: "conversation" })[0]?.turn).toBeUndefined();
+  });
 
   test("can have megabytes of turns", () => {
     const turns = Array.from({ length: 20_000 }, (_, n) => ({
@@ -149,7 +145,7 @@ describe("a JSON array of turns", () => {
       content: `Turn ${n}, ${"so ".repeat(60)}`,
     }));
     expect(turnsOf(turns)).toHaveLength(20_000);
-  }, 60_000);
+  });
 
   test("with too many turns is not read turn by turn", () => {
     const turn = '{"role":"a","text":"b"}';

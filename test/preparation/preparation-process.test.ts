@@ -18,7 +18,6 @@ import { prepare } from "../../src/preparation/prepare.ts";
 import { until } from "../support/until.ts";
 import { input, models, TOKENIZER, withTexts } from "./fixtures/models.ts";
 
-const TIMEOUT_MS = 60_000;
 const opened: PreparationProcess[] = [];
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((preparation) => preparation.close()));
@@ -49,23 +48,17 @@ function processes(): number {
 const fragile = { command: [process.execPath, join(import.meta.dir, "fixtures/fragile-preparation-child.ts")] };
 
 describe("the preparation process", () => {
-  test(
-    "returns the results of preparation in this process, in the order of the inputs",
-    async () => {
-      const inputs = [
-        input("Buy milk."),
-        input("\ufeffWith a byte order mark, and 🎉 beyond the basic plane.", { title: "Marked" }),
-        input(
-          `# Guide\n\n${"我们今天讨论了新的语言模型。".repeat(60)}\n\n## Use\n\n${"Press the button. ".repeat(200)}`,
-        ),
-        input("lone \ud83d surrogate and more", { title: "half \udc00 title" }),
-        ...Array.from({ length: 150 }, (_, n) => input(`Note number ${n} about item ${n * n}.`, { tags: [`${n}`] })),
-      ];
-      const outcomes = await open().prepare(inputs);
-      expect(outcomes.map(comparable)).toEqual(inputs.map((each) => comparable(prepare(each, models))));
-    },
-    TIMEOUT_MS,
-  );
+  test("returns the results of preparation in this process, in the order of the inputs", async () => {
+    const inputs = [
+      input("Buy milk."),
+      input("\ufeffWith a byte order mark, and 🎉 beyond the basic plane.", { title: "Marked" }),
+      input(`# Guide\n\n${"我们今天讨论了新的语言模型。".repeat(60)}\n\n## Use\n\n${"Press the button. ".repeat(200)}`),
+      input("lone \ud83d surrogate and more", { title: "half \udc00 title" }),
+      ...Array.from({ length: 150 }, (_, n) => input(`Note number ${n} about item ${n * n}.`, { tags: [`${n}`] })),
+    ];
+    const outcomes = await open().prepare(inputs);
+    expect(outcomes.map(comparable)).toEqual(inputs.map((each) => comparable(prepare(each, models))));
+  });
 
   test.skipIf(process.platform !== "linux")(
     "uses several processes if one has too much to do, and returns the results in the order of the inputs",
@@ -87,135 +80,94 @@ describe("the preparation process", () => {
       });
       expect(preparation.restarts()).toBe(0);
     },
-    TIMEOUT_MS,
   );
 
-  test(
-    "fails only the text that crashes one of several processes",
-    async () => {
-      const preparation = open({ ...fragile, processesMax: 3 });
-      const inputs = Array.from({ length: 200 }, (_, n) => input(n === 100 ? "A deadly text." : `Note ${n}.`));
-      const outcomes = await preparation.prepare(inputs);
-      expect(outcomes.flatMap((outcome, n) => (outcome instanceof PrepareFailure ? n : []))).toEqual([100]);
-    },
-    TIMEOUT_MS,
-  );
+  test("fails only the text that crashes one of several processes", async () => {
+    const preparation = open({ ...fragile, processesMax: 3 });
+    const inputs = Array.from({ length: 200 }, (_, n) => input(n === 100 ? "A deadly text." : `Note ${n}.`));
+    const outcomes = await preparation.prepare(inputs);
+    expect(outcomes.flatMap((outcome, n) => (outcome instanceof PrepareFailure ? n : []))).toEqual([100]);
+  });
 
-  test(
-    "prepares a text larger than one frame",
-    async () => {
-      const sentence = "The committee met on Tuesday to discuss the größere budget. ";
-      const content = sentence.repeat(Math.ceil((PART_BYTES_MAX * 1.1) / Buffer.byteLength(sentence)));
-      const [large, small] = await open().prepare([input(content), input("Buy milk.")]);
-      if (large === undefined || large instanceof PrepareFailure) throw new Error("not prepared", { cause: large });
-      expect(large.chunks.at(-1)?.end).toBe(content.trimEnd().length);
-      expect(comparable(small)).toEqual(comparable(prepare(input("Buy milk."), models)));
-    },
-    TIMEOUT_MS,
-  );
+  test("prepares a text larger than one frame", async () => {
+    const sentence = "The committee met on Tuesday to discuss the größere budget. ";
+    const content = sentence.repeat(Math.ceil((PART_BYTES_MAX * 1.1) / Buffer.byteLength(sentence)));
+    const [large, small] = await open().prepare([input(content), input("Buy milk.")]);
+    if (large === undefined || large instanceof PrepareFailure) throw new Error("not prepared", { cause: large });
+    expect(large.chunks.at(-1)?.end).toBe(content.trimEnd().length);
+    expect(comparable(small)).toEqual(comparable(prepare(input("Buy milk."), models)));
+  });
 
-  test(
-    "fails only the text that crashes it or makes it throw",
-    async () => {
-      const preparation = open(fragile);
-      const outcomes = await preparation.prepare([
-        input("One."),
-        input("A deadly text."),
-        input("Three."),
-        input("faulty"),
-      ]);
-      expect(comparable(outcomes[0])).toEqual(comparable(prepare(input("One."), models)));
-      expect(outcomes[1]).toBeInstanceOf(PrepareFailure);
-      expect(comparable(outcomes[2])).toEqual(comparable(prepare(input("Three."), models)));
-      expect(outcomes[3]).toBeInstanceOf(PrepareFailure);
-      expect(preparation.restarts()).toBeGreaterThan(0);
-    },
-    TIMEOUT_MS,
-  );
+  test("fails only the text that crashes it or makes it throw", async () => {
+    const preparation = open(fragile);
+    const outcomes = await preparation.prepare([
+      input("One."),
+      input("A deadly text."),
+      input("Three."),
+      input("faulty"),
+    ]);
+    expect(comparable(outcomes[0])).toEqual(comparable(prepare(input("One."), models)));
+    expect(outcomes[1]).toBeInstanceOf(PrepareFailure);
+    expect(comparable(outcomes[2])).toEqual(comparable(prepare(input("Three."), models)));
+    expect(outcomes[3]).toBeInstanceOf(PrepareFailure);
+    expect(preparation.restarts()).toBeGreaterThan(0);
+  });
 
-  test(
-    "gives up a text whose preparation never ends, and prepares the next one",
-    async () => {
-      const preparation = open({ ...fragile, groupTimeoutMs: () => 1_000 });
-      const [endless, next] = await preparation.prepare([input("An endless text."), input("Next.")]);
-      expect(endless).toBeInstanceOf(PrepareFailure);
-      expect(comparable(next)).toEqual(comparable(prepare(input("Next."), models)));
-    },
-    TIMEOUT_MS,
-  );
+  test("gives up a text whose preparation never ends, and prepares the next one", async () => {
+    const preparation = open({ ...fragile, groupTimeoutMs: () => 1_000 });
+    const [endless, next] = await preparation.prepare([input("An endless text."), input("Next.")]);
+    expect(endless).toBeInstanceOf(PrepareFailure);
+    expect(comparable(next)).toEqual(comparable(prepare(input("Next."), models)));
+  });
 
-  test(
-    "rejects a text whose process gets too little processor time, and does not fail it",
-    async () => {
-      let waitedMs = 0;
-      const usage = { ranMs: () => 0, waitedMs: () => (waitedMs += 60_000) };
-      const preparation = open({ ...fragile, groupTimeoutMs: () => 50, usage });
-      const outcome = preparation.prepare([input("An endless text.")]);
-      expect(await outcome.catch((error: unknown) => error)).toMatchObject({ code: "overloaded" });
-    },
-    TIMEOUT_MS,
-  );
+  test("rejects a text whose process gets too little processor time, and does not fail it", async () => {
+    let waitedMs = 0;
+    const usage = { ranMs: () => 0, waitedMs: () => (waitedMs += 60_000) };
+    const preparation = open({ ...fragile, groupTimeoutMs: () => 50, usage });
+    const outcome = preparation.prepare([input("An endless text.")]);
+    expect(await outcome.catch((error: unknown) => error)).toMatchObject({ code: "overloaded" });
+  });
 
-  test(
-    "prepares a text while another, large one computes for ever, and ends the large one when it is aborted",
-    async () => {
-      const preparation = open({ ...fragile, largeTextBytes: 1_000 });
-      const abort = new AbortController();
-      const large = preparation.prepare([input(`An endless text. ${"x".repeat(1_000)}`)], abort.signal);
-      const ended = large.catch(String);
-      const [small] = await preparation.prepare([input("Buy milk.")]);
-      expect(comparable(small)).toEqual(comparable(prepare(input("Buy milk."), models)));
-      abort.abort(new Error("deleted"));
-      expect(await ended).toBe("Error: deleted");
-    },
-    TIMEOUT_MS,
-  );
+  test("prepares a text while another, large one computes for ever, and ends the large one when it is aborted", async () => {
+    const preparation = open({ ...fragile, largeTextBytes: 1_000 });
+    const abort = new AbortController();
+    const large = preparation.prepare([input(`An endless text. ${"x".repeat(1_000)}`)], abort.signal);
+    const ended = large.catch(String);
+    const [small] = await preparation.prepare([input("Buy milk.")]);
+    expect(comparable(small)).toEqual(comparable(prepare(input("Buy milk."), models)));
+    abort.abort(new Error("deleted"));
+    expect(await ended).toBe("Error: deleted");
+  });
 
-  test(
-    "returns large and small texts of one call in the order of the inputs",
-    async () => {
-      const inputs = [input("One."), input("The committee met on Tuesday. ".repeat(100)), input("Three.")];
-      const outcomes = await open({ largeTextBytes: 1_000 }).prepare(inputs);
-      expect(outcomes.map(comparable)).toEqual(inputs.map((each) => comparable(prepare(each, models))));
-    },
-    TIMEOUT_MS,
-  );
+  test("returns large and small texts of one call in the order of the inputs", async () => {
+    const inputs = [input("One."), input("The committee met on Tuesday. ".repeat(100)), input("Three.")];
+    const outcomes = await open({ largeTextBytes: 1_000 }).prepare(inputs);
+    expect(outcomes.map(comparable)).toEqual(inputs.map((each) => comparable(prepare(each, models))));
+  });
 
-  test(
-    "loses no text when it is killed from outside",
-    async () => {
-      const preparation = open();
-      await preparation.prepare([input("One.")]);
-      const state = preparation.state();
-      if (state?.status !== "up") throw new Error("the preparation process is not up");
-      const large = input("The committee met on Tuesday. ".repeat(60_000));
-      const outcome = preparation.prepare([large]);
-      process.kill(state.pid, "SIGKILL");
-      expect((await outcome)[0]).not.toBeInstanceOf(PrepareFailure);
-      await until("the preparation process was restarted", () => preparation.restarts() > 0);
-    },
-    TIMEOUT_MS,
-  );
+  test("loses no text when it is killed from outside", async () => {
+    const preparation = open();
+    await preparation.prepare([input("One.")]);
+    const state = preparation.state();
+    if (state?.status !== "up") throw new Error("the preparation process is not up");
+    const large = input("The committee met on Tuesday. ".repeat(60_000));
+    const outcome = preparation.prepare([large]);
+    process.kill(state.pid, "SIGKILL");
+    expect((await outcome)[0]).not.toBeInstanceOf(PrepareFailure);
+    await until("the preparation process was restarted", () => preparation.restarts() > 0);
+  });
 
-  test(
-    "rejects with model_unavailable if the tokeniser is missing, and does not fail a text",
-    async () => {
-      const outcome = open({ tokenizer: { kind: "unigram", path: "/nonexistent" } }).prepare([input("One.")]);
-      expect(await outcome.catch((error: unknown) => error)).toMatchObject({ code: "model_unavailable" });
-    },
-    TIMEOUT_MS,
-  );
+  test("rejects with model_unavailable if the tokeniser is missing, and does not fail a text", async () => {
+    const outcome = open({ tokenizer: { kind: "unigram", path: "/nonexistent" } }).prepare([input("One.")]);
+    expect(await outcome.catch((error: unknown) => error)).toMatchObject({ code: "model_unavailable" });
+  });
 
-  test(
-    "refuses calls beyond the maximum number of waiting calls, and does not process an aborted call",
-    async () => {
-      const preparation = open();
-      const calls = Array.from({ length: 64 }, () => preparation.prepare([input("One.")]));
-      expect(await preparation.prepare([input("One.")]).catch((error: unknown) => error)).toBeInstanceOf(Fault);
-      await Promise.all(calls);
-      const aborted = preparation.prepare([input("One.")], AbortSignal.abort(new Error("no longer wanted")));
-      expect(await aborted.catch(String)).toBe("Error: no longer wanted");
-    },
-    TIMEOUT_MS,
-  );
+  test("refuses calls beyond the maximum number of waiting calls, and does not process an aborted call", async () => {
+    const preparation = open();
+    const calls = Array.from({ length: 64 }, () => preparation.prepare([input("One.")]));
+    expect(await preparation.prepare([input("One.")]).catch((error: unknown) => error)).toBeInstanceOf(Fault);
+    await Promise.all(calls);
+    const aborted = preparation.prepare([input("One.")], AbortSignal.abort(new Error("no longer wanted")));
+    expect(await aborted.catch(String)).toBe("Error: no longer wanted");
+  });
 });

@@ -4,12 +4,13 @@
 // MNEME_TEST_SIMULATIONS=20000 runs more of them, MNEME_TEST_SEED=17 begins with this seed.
 
 import { expect, test } from "bun:test";
+import { TEST_TIMEOUT_MS } from "../support/until.ts";
 import { type Plot, plotOf, simulate, type Trouble, type Violation } from "./simulation.ts";
 
 const SIMULATIONS = Number(process.env.MNEME_TEST_SIMULATIONS ?? 300);
 const FIRST_SEED = Number(process.env.MNEME_TEST_SEED ?? 1);
 /** A long run must not be stopped by the timeout of a test. */
-const TIMEOUT_MS = 60_000 + SIMULATIONS * 500;
+const TIMEOUT_MS = Math.max(TEST_TIMEOUT_MS, 60_000 + SIMULATIONS * 500);
 
 test(
   `no promise is violated in ${SIMULATIONS} simulations from seed ${FIRST_SEED} on`,

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { ROOT } from "./sources.ts";
+import { WAIT_MS } from "./until.ts";
 
 /** Result of a command. */
 export interface Ended {
@@ -9,8 +10,6 @@ export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
 }
-
-const TIMEOUT_MS = 60_000;
 
 /** Runs `mneme <argv>` in a folder, with only the settings in `environment`, and waits for its end. */
 export function runMneme(
@@ -21,7 +20,7 @@ export function runMneme(
   const { exitCode, stdout, stderr } = Bun.spawnSync(commandOf(argv), {
     cwd: workingDirectory,
     env: environmentWith(environment),
-    timeout: TIMEOUT_MS,
+    timeout: WAIT_MS,
   });
   return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
 }
@@ -31,12 +30,11 @@ export async function startMneme(
   argv: readonly string[],
   workingDirectory: string,
   environment: Readonly<Record<string, string>> = {},
-  timeoutMs = TIMEOUT_MS,
 ): Promise<Ended> {
   const child = Bun.spawn(commandOf(argv), {
     cwd: workingDirectory,
     env: environmentWith(environment),
-    timeout: timeoutMs,
+    timeout: WAIT_MS,
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { recordRequests } from "./counted-requests.ts";
-import { until } from "./until.ts";
+import { until, WAIT_MS } from "./until.ts";
 
 /** Options of a server. */
 export interface ServerOptions {
@@ -19,8 +19,6 @@ export interface ServerOptions {
   readonly command?: readonly string[];
   /** Working directory; default: the repository's root. */
   readonly workingDirectory?: string;
-  /** Timeout until `/ready` answers 200. */
-  readonly readyTimeoutMs?: number;
 }
 
 /** A response of the API. */
@@ -57,8 +55,6 @@ export interface RunningServer {
 export const TEST_KEY = "ctx_test-key-for-local-servers-only";
 
 const ROOT = join(import.meta.dir, "../..");
-const READY_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 40_000;
 /** Maximum length of the output that is kept, in UTF-16 code units. The beginning is cut off. */
 const OUTPUT_CHARACTERS_MAX = 200_000;
 
@@ -89,19 +85,14 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     await child.exited;
   };
 
-  const timeoutMs = options.readyTimeoutMs ?? READY_TIMEOUT_MS;
   let url = "";
   try {
-    url = await until(
-      "the server is ready",
-      async () => {
-        if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`);
-        if (child.signalCode !== null) throw new Error(`the server was ended by ${child.signalCode}`);
-        const address = /^listening on (http:\/\/\S+)$/m.exec(stdout())?.[1];
-        return address !== undefined && (await isReady(address)) ? address : false;
-      },
-      timeoutMs,
-    );
+    url = await until("the server is ready", async () => {
+      if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`);
+      if (child.signalCode !== null) throw new Error(`the server was ended by ${child.signalCode}`);
+      const address = /^listening on (http:\/\/\S+)$/m.exec(stdout())?.[1];
+      return address !== undefined && (await isReady(address)) ? address : false;
+    });
   } catch (error) {
     await kill();
     removeOwnFolder();
@@ -112,7 +103,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const stop = async () => {
     if (child.exitCode === null) await recordRequests(async () => (await fetch(`${url}/metrics`)).text());
     child.kill("SIGTERM");
-    const killer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    const killer = setTimeout(() => child.kill("SIGKILL"), WAIT_MS);
     const exitCode = await child.exited;
     clearTimeout(killer);
     removeOwnFolder();

@@ -11,9 +11,6 @@ export const KEPT_FOLDER = join(import.meta.dir, "kept");
 /** Files that belong to a running process, and the reserve, which has random bytes. */
 const OF_PROCESS = /(^lock|^reserve|\.sock|-shm)$/;
 
-/** Maximum time for everything to be processed after a start, and for a change of the embedding model. */
-const UPGRADED_MS = 120_000;
-
 /** Something that answers API calls. */
 export interface Caller {
   call(method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly body: unknown }>;
@@ -111,7 +108,7 @@ export async function answersOf(server: Caller, expected: Answers): Promise<Answ
     const { change } = body as { readonly change: { readonly state: string } | null };
     return change?.state !== "building" && (await list("&status=processing")).length === 0;
   };
-  await until("the upgrade has ended", hasEnded, UPGRADED_MS);
+  await until("the upgrade has ended", hasEnded);
   const completed = new Set(await list("&status=completed"));
   const unfinished = expected.unfinished.filter((content) => completed.has(content));
   const [chatIds, users] = [Object.keys(chats), Object.keys(events)];

@@ -1,6 +1,7 @@
 // An oracle outside of the server: it records every acknowledged change, and compares a server with its records over
 // the API. A change whose request got no answer may have happened or not; the first check after it finds out.
 
+import { WAIT_MS } from "../../support/until.ts";
 import { type Caller, isWithin } from "./calls.ts";
 import { checkAccounts, type KeyRecord, type Records } from "./records.ts";
 
@@ -46,7 +47,6 @@ export interface CheckOptions {
 }
 
 /** Maximum time until every memory has ended its processing, unless the caller says otherwise. */
-const ENDS_WITHIN_MS = 120_000;
 /** Number of results of a search. */
 const RESULTS = 10;
 /** Maximum length of a query, which is the beginning of a text. */
@@ -121,7 +121,7 @@ export class Oracle implements Records {
   async check(server: Caller, options: CheckOptions = {}): Promise<readonly Finding[]> {
     const findings: Finding[] = [];
     const report = (kind: Finding["kind"], what: string) => void findings.push({ kind, what });
-    await this.#waitForEnds(server, report, options.endsWithinMs ?? ENDS_WITHIN_MS);
+    await this.#waitForEnds(server, report, options.endsWithinMs ?? WAIT_MS);
     const failed = await this.#checkMemories(server, report);
     await this.#checkDeleted(server, report);
     await this.#checkSearches(server, report, { failed, searchesMax: options.searchesMax ?? this.memories.size });

@@ -3,6 +3,7 @@
 // seed, to repeat a run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rounds } from "../../support/extent.ts";
 import { seeded } from "../../support/seeded.ts";
 import { type Answered, startService, type TestService } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
@@ -16,7 +17,7 @@ import {
 } from "../real-documents.ts";
 import { upload, uploadName } from "./upload.ts";
 
-const MUTATIONS = Number(process.env.MNEME_TEST_MUTATIONS ?? 40);
+const MUTATIONS = rounds("MNEME_TEST_MUTATIONS", { all: 40, short: 15 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 /** Timeout of one file: on a busy machine, embedding a whole book takes minutes. */
 const EACH_MS = 900_000;

@@ -9,6 +9,7 @@ import { readPptx } from "../../../src/documents/office/pptx.ts";
 import { readXlsx } from "../../../src/documents/office/xlsx.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { seeded } from "../../support/seeded.ts";
+import { TEST_TIMEOUT_MS } from "../../support/until.ts";
 import { docx, pptx, rowsOf, xlsx, xml } from "./office-file.ts";
 
 const MUTATIONS = Number(process.env.MNEME_TEST_MUTATIONS ?? 60);
@@ -83,7 +84,7 @@ for (const kind of ["docx", "xlsx", "pptx"] as const) {
         await expectAnswer(READERS[kind](bytes), `${kind}, bytes, mutation ${mutation}`);
       }
     },
-    MUTATIONS * EACH_MS,
+    Math.max(TEST_TIMEOUT_MS, MUTATIONS * EACH_MS),
   );
 
   test(
@@ -98,7 +99,7 @@ for (const kind of ["docx", "xlsx", "pptx"] as const) {
         await expectAnswer(READERS[kind](zipSync(broken)), `${kind}, ${name}, mutation ${mutation}`);
       }
     },
-    MUTATIONS * EACH_MS,
+    Math.max(TEST_TIMEOUT_MS, MUTATIONS * EACH_MS),
   );
 }
 

@@ -5,6 +5,7 @@
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { TEST_TIMEOUT_MS } from "../../support/until.ts";
 import { HAS_REAL_DOCUMENTS, REAL_DOCUMENTS, realDocumentPaths, SKIP_REASON } from "../real-documents.ts";
 
 const MUTATIONS = Number(process.env.MNEME_TEST_MUTATIONS ?? 15);
@@ -27,7 +28,7 @@ async function outputOf(times: number, files: readonly string[]): Promise<string
 test(
   `a damaged generated PDF is read or refused (${MUTATIONS} times, seed ${SEED})`,
   async () => expect(await outputOf(MUTATIONS, [])).toBe("done\n"),
-  MUTATIONS * EACH_MS,
+  Math.max(TEST_TIMEOUT_MS, MUTATIONS * EACH_MS),
 );
 
 test.skipIf(!HAS_REAL_DOCUMENTS)(
@@ -40,5 +41,5 @@ test.skipIf(!HAS_REAL_DOCUMENTS)(
     expect(files.length).toBeGreaterThan(0);
     expect(await outputOf(Math.ceil(MUTATIONS / 20), files)).toBe("done\n");
   },
-  MUTATIONS * EACH_MS,
+  Math.max(TEST_TIMEOUT_MS, MUTATIONS * EACH_MS),
 );

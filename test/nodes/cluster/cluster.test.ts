@@ -178,7 +178,6 @@ describe.skipIf(skipped !== null)(`a cluster (${skipped ?? `MNEME_TEST_SEED=${SE
             ...{ MNEME_PORT: String(ports[at]), MNEME_WEBHOOK_RETRIES: "1,5,30" },
           },
           flags: ["--log-level", "error"],
-          readyTimeoutMs: RECOVERY_MS,
         });
       const pair = new Pair(random, start, true);
       const table: string[] = [];

@@ -14,7 +14,6 @@ import { childrenOf, commandOf, Program, signalAll, treeOf } from "./processes.t
 const USER = { uid: 65_534, gid: 65_534 };
 const AS_USER = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"];
 const SERVERS = 3;
-const START_MS = 60_000;
 const PASSWORD = crypto.randomUUID();
 /** Settings of PostgreSQL for tests: no power fails, so nothing has to reach the disk. */
 const FOR_TESTS = ["fsync: 'off'", "shared_buffers: 64MB"];
@@ -87,7 +86,7 @@ export class DatabaseCluster {
       await cluster.untilWhole();
       const admin = new URL(cluster.url);
       admin.pathname = "/postgres";
-      await until("HAProxy reaches the primary", () => succeeds(execute(admin.href, "SELECT 1")), START_MS);
+      await until("HAProxy reaches the primary", () => succeeds(execute(admin.href, "SELECT 1")));
       await execute(admin.href, "CREATE DATABASE mneme");
       return cluster;
     } catch (error) {
@@ -107,7 +106,7 @@ export class DatabaseCluster {
         return ready("leader", "running") === 1 && ready("quorum_standby", "streaming") === SERVERS - 1;
       });
     };
-    await until("the cluster is whole", isWhole, START_MS);
+    await until("the cluster is whole", isWhole);
   }
 
   /** The place of the primary. */

@@ -1,0 +1,24 @@
+// How much the long tests do. `npx -y bun run test --all`, which .ci/run calls, runs all of each. Without it, they run
+// one case of each family and fewer random rounds, so that all tests together take minutes.
+
+import { seeded } from "./seeded.ts";
+
+const RUNS_ALL = process.env.MNEME_TEST_ALL === "1";
+
+/** Number of rounds: what the variable says, or what belongs to the extent of this run. */
+export function rounds(variable: string, { all, short }: { readonly all: number; readonly short: number }): number {
+  return Number(process.env[variable] ?? (RUNS_ALL ? all : short));
+}
+
+/** All cases in a run of all; otherwise one of each family, which the seed chooses. */
+export function representatives<Case>(
+  cases: readonly Case[],
+  familyOf: (one: Case) => string,
+  seed: number,
+): readonly Case[] {
+  if (RUNS_ALL) return cases;
+  const chance = seeded(seed);
+  const families = Map.groupBy(cases, familyOf);
+  const chosen = new Set([...families.values()].map((family) => family[Math.floor(chance() * family.length)]));
+  return cases.filter((one) => chosen.has(one));
+}
