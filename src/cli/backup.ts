@@ -9,8 +9,7 @@ import { S3Target } from "../backup/s3.ts";
 import type { KeySource } from "../backup/seal.ts";
 import type { Target } from "../backup/target.ts";
 import { lowerPriority } from "../children/priority.ts";
-import { accepted } from "../compose/accepted.ts";
-import { readCopy } from "../compose/copy-stream.ts";
+import { readCopy } from "../compose/control.ts";
 import { openDataDirectory } from "../compose/data-directory.ts";
 import { restoreInto } from "../compose/restore.ts";
 import type { FilledPart } from "../domain/store-copy.ts";
@@ -46,14 +45,12 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
   const config = directoryConfig(flags, start);
   const log = createLog("warn");
   lowerPriority(process.pid, NICENESS, log); // hashing and compressing must not delay the server's searches
-  const directory = await openDataDirectory(config, systemClock, log);
+  await using directory = await openDataDirectory(config, systemClock, log);
   let lock: TargetLock | null = null;
   try {
     lock = await TargetLock.take(target, systemClock);
     const repository = await Repository.openOrCreate(target, key);
-    const response = await accepted(
-      directory.control(new Request(`http://mneme/backup${flags.has("--with-index") ? "?index=1" : ""}`)),
-    );
+    const response = await directory.ask("GET", `/backup${flags.has("--with-index") ? "?index=1" : ""}`);
     const startedAt = performance.now();
     const copy = await readCopy(response);
     const progress = new Progress("backing up");
@@ -77,7 +74,6 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
     await lock
       ?.release()
       .catch((err: unknown) => log.warn({ err }, "the lock could not be removed: it ends by itself"));
-    await directory.close();
   }
 }
 

@@ -1,6 +1,5 @@
 // `mneme forget`: erases a memory, a user or a project from all stores at once, and prints a receipt.
 
-import { accepted } from "../compose/accepted.ts";
 import { openDataDirectory } from "../compose/data-directory.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
@@ -21,12 +20,11 @@ export async function forgetCommand(argv: readonly string[], start: CommandStart
   const [kind, id, surplus] = positionals;
   if (kind === undefined || id === undefined) throw new UsageError(`Missing what to forget. ${USAGE}`);
   if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}. ${USAGE}`);
-  const directory = await openDataDirectory(directoryConfig(flags, start), systemClock, createLog("warn"));
-  try {
-    const body = JSON.stringify({ kind, id, project: flags.get("--project") ?? null });
-    const response = await accepted(directory.control(new Request("http://mneme/forget", { method: "POST", body })));
-    return JSON.stringify(await response.json(), null, 2);
-  } finally {
-    await directory.close();
-  }
+  await using directory = await openDataDirectory(directoryConfig(flags, start), systemClock, createLog("warn"));
+  const response = await directory.ask(
+    "POST",
+    "/forget",
+    JSON.stringify({ kind, id, project: flags.get("--project") ?? null }),
+  );
+  return JSON.stringify(await response.json(), null, 2);
 }

@@ -59,12 +59,8 @@ async function toDatabase(config: Config, url: string, options: MoveOptions): Pr
   // loaded when it is needed, because it loads the whole server and its unpacked libraries
   const { openSourceDirectory } = await import("../compose/migration/source-directory.ts");
   const { moveToPostgres } = await import("../compose/migration/to-postgres.ts");
-  const directory = await openSourceDirectory(config, systemClock, createLog("warn"));
-  try {
-    return await moveToPostgres(directory.control, url, options);
-  } finally {
-    await directory.close();
-  }
+  await using directory = await openSourceDirectory(config, systemClock, createLog("warn"));
+  return await moveToPostgres(directory, url, options);
 }
 
 async function toDirectory(config: Config, url: string, options: MoveOptions): Promise<Moved> {
@@ -73,8 +69,8 @@ async function toDirectory(config: Config, url: string, options: MoveOptions): P
 }
 
 async function reopen(source: string, start: CommandStart): Promise<void> {
-  const { reopenDatabase, reopenDirectory } = await import("../compose/migration/reopening.ts");
-  if (DATABASE.test(source)) return reopenDatabase(source);
+  const { reopenSource, reopenDirectory } = await import("../compose/migration/reopening.ts");
+  if (DATABASE.test(source)) return reopenSource(source);
   await reopenDirectory(await configOf(source, new Map(), start), systemClock, createLog("warn"));
 }
 

@@ -5,9 +5,8 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
 import { createGzip } from "node:zlib";
-import { accepted } from "../compose/accepted.ts";
-import { linesOf, type StreamFailure } from "../compose/control.ts";
-import { type DataDirectory, openDataDirectory } from "../compose/data-directory.ts";
+import { openDataDirectory } from "../compose/data-directory.ts";
+import { linesOf, type StreamFailure } from "../compose/frames.ts";
 import {
   EXPORT_TYPES,
   ExportError,
@@ -40,23 +39,18 @@ export async function exportProject(argv: readonly string[], start: CommandStart
   if (existsSync(file) && !flags.has("--force")) {
     throw new UsageError(`${file} exists: choose another name, or use --force to replace it.`);
   }
-  const url = new URL("http://mneme/export");
+  const query = new URLSearchParams();
   const named = flags.get("--project");
-  if (named !== undefined) url.searchParams.set("project", named);
+  if (named !== undefined) query.set("project", named);
   const hasVectors = flags.has("--vectors");
-  if (hasVectors) url.searchParams.set("vectors", "1");
-  return withDirectory(
-    flags,
-    start,
-    hasVectors ? await openerWithIndexes(flags, start) : openDataDirectory,
-    async ({ control }) => {
-      const response = await accepted(control(new Request(url.href)));
-      const startedAt = performance.now();
-      const { records, bytes } = await writeLines(response, file);
-      const seconds = readableDuration(performance.now() - startedAt);
-      return `Exported ${records} ${records === 1 ? "record" : "records"} (${bytes} bytes) to ${file} in ${seconds}.`;
-    },
-  );
+  if (hasVectors) query.set("vectors", "1");
+  const open = hasVectors ? await openerWithIndexes(flags, start) : openDataDirectory;
+  await using directory = await open(directoryConfig(flags, start), systemClock, createLog("warn"));
+  const response = await directory.ask("GET", `/export?${query}`);
+  const startedAt = performance.now();
+  const { records, bytes } = await writeLines(response, file);
+  const seconds = readableDuration(performance.now() - startedAt);
+  return `Exported ${records} ${records === 1 ? "record" : "records"} (${bytes} bytes) to ${file} in ${seconds}.`;
 }
 
 /**
@@ -69,17 +63,15 @@ export async function importProject(argv: readonly string[], start: CommandStart
   const file = onlyFile(positionals, "mneme import EXPORT.jsonl[.gz] [--data-dir DIRECTORY]");
   const { counts } = await checkExport(file);
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return withDirectory(flags, start, openDataDirectory, async ({ control, isServed }) => {
-    const body = recordLines(file, new Progress("importing"));
-    const response = await accepted(control(new Request("http://mneme/import", { method: "POST", body })));
-    const result: unknown = await response.json();
-    const id = isRecord(result) ? String(result.projectId) : "";
-    const when = isServed ? "now" : "when a server starts";
-    return [
-      `Project ${id} is imported: ${total} records. Its memories are indexed ${when}.`,
-      `API keys are not part of an export; create one: mneme keys create --project ${id} --name NAME --scopes '*'`,
-    ].join("\n");
-  });
+  await using directory = await openDataDirectory(directoryConfig(flags, start), systemClock, createLog("warn"));
+  const response = await directory.ask("POST", "/import", recordLines(file, new Progress("importing")));
+  const result: unknown = await response.json();
+  const id = isRecord(result) ? String(result.projectId) : "";
+  const when = directory.isServed ? "now" : "when a server starts";
+  return [
+    `Project ${id} is imported: ${total} records. Its memories are indexed ${when}.`,
+    `API keys are not part of an export; create one: mneme keys create --project ${id} --name NAME --scopes '*'`,
+  ].join("\n");
 }
 
 /**
@@ -128,26 +120,10 @@ export async function checkExport(file: string): Promise<ExportHeader> {
   return header;
 }
 
-type OpenDirectory = (...of: Parameters<typeof openDataDirectory>) => Promise<DataDirectory>;
-
-async function openerWithIndexes(flags: ReadonlyMap<string, string>, start: CommandStart): Promise<OpenDirectory> {
+async function openerWithIndexes(flags: ReadonlyMap<string, string>, start: CommandStart) {
   await start.unpack?.(directoryConfig(flags, start));
   // imported only when it is needed, because it loads models and the libraries that were unpacked for them
   return (await import("../compose/migration/source-directory.ts")).openSourceDirectory;
-}
-
-async function withDirectory<T>(
-  flags: ReadonlyMap<string, string>,
-  start: CommandStart,
-  open: OpenDirectory,
-  work: (directory: DataDirectory) => Promise<T>,
-): Promise<T> {
-  const directory = await open(directoryConfig(flags, start), systemClock, createLog("warn"));
-  try {
-    return await work(directory);
-  } finally {
-    await directory.close();
-  }
 }
 
 async function writeLines(

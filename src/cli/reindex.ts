@@ -1,8 +1,7 @@
 // `mneme reindex`: rebuilds the derived parts of projects (vectors, postings, entities) from the texts, whether or not
 // a server runs on the data directory.
 
-import { accepted } from "../compose/accepted.ts";
-import { linesOf, type StreamFailure } from "../compose/control.ts";
+import { linesOf, type StreamFailure } from "../compose/frames.ts";
 import type { ReindexEvent, ReindexResult } from "../domain/reindex-event.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
@@ -36,18 +35,13 @@ export async function reindexCommand(argv: readonly string[], start: CommandStar
   await start.unpack?.(config);
   // loaded when it is needed, because it loads the whole server and its unpacked libraries
   const { openIndexingDirectory } = await import("../compose/indexing-directory.ts");
-  const directory = await openIndexingDirectory(config, systemClock, createLog("warn"));
-  try {
-    const startedAt = performance.now();
-    const request = new Request(`http://mneme/reindex?${query}`, { method: "POST" });
-    const results = await readResults(await accepted(directory.control(request)));
-    if (flags.has("--json")) return JSON.stringify(results, null, 2);
-    const took = readableDuration(performance.now() - startedAt);
-    const key = directory.firstKey === null ? [] : [`Admin key (shown only once): ${directory.firstKey}`];
-    return [...results.map(sentenceOf), `Done in ${took}.`, ...key].join("\n");
-  } finally {
-    await directory.close();
-  }
+  await using directory = await openIndexingDirectory(config, systemClock, createLog("warn"));
+  const startedAt = performance.now();
+  const results = await readResults(await directory.ask("POST", `/reindex?${query}`));
+  if (flags.has("--json")) return JSON.stringify(results, null, 2);
+  const took = readableDuration(performance.now() - startedAt);
+  const key = directory.firstKey === null ? [] : [`Admin key (shown only once): ${directory.firstKey}`];
+  return [...results.map(sentenceOf), `Done in ${took}.`, ...key].join("\n");
 }
 
 async function readResults(response: Response): Promise<readonly ReindexResult[]> {

@@ -1,9 +1,8 @@
 // `mneme verify [--repair]`: checks the stores and indexes of a data directory, whether or not a server runs on it, and
 // repairs what can be repaired without loss.
 
-import { accepted } from "../compose/accepted.ts";
-import { linesOf, type StreamFailure } from "../compose/control.ts";
 import type { DataDirectory } from "../compose/data-directory.ts";
+import { linesOf, type StreamFailure } from "../compose/frames.ts";
 import { verifyDirectory } from "../compose/verify-directory.ts";
 import type { Config } from "../config.ts";
 import type {
@@ -82,14 +81,10 @@ async function repaired(config: Config, { unpack }: CommandStart): Promise<Verif
   await unpack?.(config);
   // loaded when it is needed, because it loads the whole server and its unpacked libraries
   const { openIndexingDirectory } = await import("../compose/indexing-directory.ts");
-  const directory = await openIndexingDirectory(config, systemClock, createLog("silent"));
-  try {
-    const after = await reportOf(directory, "POST");
-    const repairs = [...(report.repairs ?? []), ...(report.index ?? []).map(openingRepaired), ...(after.repairs ?? [])];
-    return { ...after, repairs };
-  } finally {
-    await directory.close();
-  }
+  await using directory = await openIndexingDirectory(config, systemClock, createLog("silent"));
+  const after = await reportOf(directory, "POST");
+  const repairs = [...(report.repairs ?? []), ...(report.index ?? []).map(openingRepaired), ...(after.repairs ?? [])];
+  return { ...after, repairs };
 }
 
 function openingRepaired({ project, kind, count, detail }: IndexDefect): Repair {
@@ -98,8 +93,8 @@ function openingRepaired({ project, kind, count, detail }: IndexDefect): Repair 
 }
 
 /** The report of a check (GET) or repair (POST), with its progress on standard error. */
-async function reportOf({ control }: Pick<DataDirectory, "control">, method: "GET" | "POST"): Promise<Verification> {
-  const response = await accepted(control(new Request("http://mneme/verify", { method })));
+async function reportOf({ ask }: DataDirectory, method: "GET" | "POST"): Promise<Verification> {
+  const response = await ask(method, "/verify");
   const progress = new Progress(method === "GET" ? "checking" : "repairing");
   for await (const line of linesOf(response.body)) {
     const event = JSON.parse(line) as VerifyEvent | StreamFailure;

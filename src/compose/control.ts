@@ -6,13 +6,15 @@ import { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
 import type { ReindexEvent } from "../domain/reindex-event.ts";
-import type { StorePart, StoreSummary } from "../domain/store-copy.ts";
+import type { FilledPart } from "../domain/store-copy.ts";
 import type { IndexDefect, OnVerifyProgress, Repair, Verification, VerifyEvent } from "../domain/verification.ts";
 import type { Log } from "../kit/log.ts";
-import type { StoreKeeper, VectorReader } from "../ports/store-keeper.ts";
+import type { VectorReader } from "../ports/vector-reader.ts";
+import type { ForgetRequest, Receipt } from "../services/forget.ts";
+import type { StoreCopies, StoreCopy } from "../stores/copies/copies.ts";
 import { StoreError } from "../stores/store-error.ts";
-import type { ForgetRequest, Receipt } from "./forget.ts";
-import type { PackedPublication } from "./migration/publications.ts";
+import { bodyOf, type Frame, framesAnswer, framesOf, lineOf, linesOf, messageOf } from "./frames.ts";
+import type { PublicationLine, SkippedLine } from "./migration/publications.ts";
 import type { Closing } from "./storage.ts";
 
 /** Answers the requests of commands. Whoever can open the data directory may send any of them. */
@@ -22,9 +24,6 @@ const NO_VECTORS = "Start the server first: without it, the vectors of these sto
 const NOT_MOVED = "This process cannot move data: run mneme migrate with the data directory or the database.";
 /** Length of the text that is sent at once. */
 const CHUNK_CHARACTERS = 256 * 1024;
-/** Time in milliseconds after which an answer ends that nobody reads. */
-const UNREAD_MS_MAX = 10 * 60 * 1000;
-
 /** What only a running server can do. */
 export interface ServerActions {
   /** Called when there are new memories to index. */
@@ -49,13 +48,13 @@ export interface ServerActions {
 export interface MovingActions {
   readonly closing: Closing;
   /** All publications after the one at a place. */
-  readonly publications: (after: string) => AsyncGenerator<PackedPublication>;
+  readonly publications: (after: string) => AsyncGenerator<Frame<PublicationLine | SkippedLine>>;
 }
 
 /** What answers the requests. */
 export interface ControlParts {
   /** null if the stores cannot be copied. */
-  readonly keeper: StoreKeeper | null;
+  readonly copies: StoreCopies | null;
   /** null if no server runs. */
   readonly server: ServerActions | null;
   /** Checks the indexes of all projects: the open ones, or copies. */
@@ -69,22 +68,22 @@ export interface ControlParts {
 
 /** Answers the requests of commands with these parts. */
 export function createControl(parts: ControlParts): Control {
-  const { keeper, server, log, moving = null, vectors = null } = parts;
+  const { copies, server, log, moving = null, vectors = null } = parts;
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);
     try {
-      if (keeper === null) return refusal("These stores cannot be exported.", 501);
+      if (copies === null) return refusal("These stores cannot be exported.", 501);
       switch (`${request.method} ${pathname}`) {
         case "GET /export":
-          if (!searchParams.has("vectors")) return await streamed(keeper.export(searchParams.get("project"), null));
+          if (!searchParams.has("vectors")) return await streamed(copies.export(searchParams.get("project"), null));
           if (vectors === null) return refusal(NO_VECTORS, 400);
-          return await streamed(keeper.export(searchParams.get("project"), vectors));
+          return await streamed(copies.export(searchParams.get("project"), vectors));
         case "GET /backup":
-          return copied(await keeper.copy(searchParams.get("index") === "1"));
+          return framesAnswer(framesOfCopy(await copies.copy(searchParams.get("index") === "1")));
         case "GET /verify":
-          return ndjson(reporting((onProgress) => verification(keeper, parts, onProgress)));
+          return ndjson(reporting((onProgress) => verification(copies, parts, onProgress)));
         case "POST /verify":
-          return ndjson(reporting((onProgress) => repaired(keeper, parts, onProgress)));
+          return ndjson(reporting((onProgress) => repaired(copies, parts, onProgress)));
         case "POST /close":
           if (moving === null) return refusal(NOT_MOVED, 400);
           return Response.json({ id: await moving.closing.closeToChanges() });
@@ -94,9 +93,9 @@ export function createControl(parts: ControlParts): Control {
           return Response.json({});
         case "GET /publications":
           if (moving === null) return refusal(NOT_MOVED, 400);
-          return published(moving.publications(searchParams.get("after") ?? ""));
+          return framesAnswer(moving.publications(searchParams.get("after") ?? ""));
         case "POST /import":
-          return Response.json(await keeper.import(recordsOf(request)).finally(() => server?.wakeIngest()));
+          return Response.json(await copies.import(recordsOf(request)).finally(() => server?.wakeIngest()));
         case "POST /forget":
           if (server === null) return refusal("Start the server first: only it can erase what its index holds.", 400);
           return Response.json(await server.forget((await request.json()) as ForgetRequest));
@@ -124,43 +123,30 @@ export function createControl(parts: ControlParts): Control {
 
 /** The stores of record, and the indexes of all projects. */
 async function verification(
-  keeper: StoreKeeper,
+  copies: StoreCopies,
   { verifyIndexes }: Pick<ControlParts, "verifyIndexes">,
   onProgress: OnVerifyProgress,
 ): Promise<Verification> {
-  const report = await keeper.verify(onProgress);
+  const report = await copies.verify(onProgress);
   const index = (await verifyIndexes?.(onProgress)) ?? [];
   return { ...report, is_sound: report.is_sound && index.length === 0, index };
 }
 
 /** Repairs, then checks. Without a server, the indexes are only checked. */
 async function repaired(
-  keeper: StoreKeeper,
+  copies: StoreCopies,
   { server, verifyIndexes }: Pick<ControlParts, "server" | "verifyIndexes">,
   onProgress: OnVerifyProgress,
 ): Promise<Verification> {
-  const { repairs, failed } = await keeper.repair(onProgress);
+  const { repairs, failed } = await copies.repair(onProgress);
   const ofIndexes = (await server?.repairIndexes(failed, onProgress)) ?? [];
-  const report = await verification(keeper, { verifyIndexes }, onProgress);
+  const report = await verification(copies, { verifyIndexes }, onProgress);
   return { ...report, repairs: [...repairs, ...ofIndexes] };
-}
-
-/** An answer with publications: lines, each followed by the bytes of its parts. */
-function published(publications: AsyncGenerator<PackedPublication>): Response {
-  const line = (value: PackedPublication["line"] | { readonly type: "end" }) =>
-    new TextEncoder().encode(`${JSON.stringify(value)}\n`);
-  async function* pieces(): AsyncGenerator<Uint8Array> {
-    for await (const publication of publications) {
-      yield Buffer.concat([line(publication.line), ...publication.bytes]);
-    }
-    yield line({ type: "end" });
-  }
-  return new Response(bodyOf(pieces()), { headers: { "content-type": "application/octet-stream" } });
 }
 
 /** Events of a check as lines. Progress that nobody has read yet is replaced by later progress. */
 async function* reporting(work: (onProgress: OnVerifyProgress) => Promise<Verification>): AsyncGenerator<Uint8Array> {
-  const line = (event: VerifyEvent) => new TextEncoder().encode(`${JSON.stringify(event)}\n`);
+  const line = (event: VerifyEvent) => lineOf(event);
   let latest: VerifyEvent | null = null;
   let wake: () => void = () => undefined;
   const working = work((phase, done, total) => {
@@ -189,15 +175,8 @@ function ndjson(lines: AsyncGenerator<Uint8Array>): Response {
 
 /** Each event as a line, which is sent at once; then a last line. */
 async function* linesFor(events: AsyncGenerator<ReindexEvent>): AsyncGenerator<Uint8Array> {
-  const line = (value: object) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
-  for await (const event of events) yield line(event);
-  yield line({ type: "end" });
-}
-
-/** A failure after the first byte was sent: the last line of a stream. */
-export interface StreamFailure {
-  readonly type: "error";
-  readonly message: string;
+  for await (const event of events) yield lineOf(event);
+  yield lineOf({ type: "end" });
 }
 
 /** An answer with lines. A failure before the first line rejects; a later one becomes the last line. */
@@ -217,75 +196,25 @@ async function streamed(lines: AsyncGenerator<string>): Promise<Response> {
   return new Response(bodyOf(pieces()), { headers: { "content-type": "application/x-ndjson" } });
 }
 
-/** First line of a copy of the stores. */
-export interface CopyHeader {
-  readonly type: "copy";
-  readonly summary: StoreSummary;
-}
-/** Line before the bytes of a part. */
-export interface CopyPart {
-  readonly type: "part";
-  readonly part: StorePart;
-  readonly bytes: number;
-}
-/** Last line of a complete copy. */
-export interface CopyEnd {
-  readonly type: "end";
-  readonly parts: number;
-}
-/** A line of a copy. */
-export type CopyLine = CopyHeader | CopyPart | CopyEnd | StreamFailure;
+/** A frame with the summary of a copy, then one for each part. */
+export type CopyFrame = StoreCopy["summary"] | FilledPart["part"];
 
-/** An answer with a copy of the stores: lines, each line of a part followed by its bytes. */
-function copied({ summary, parts }: Awaited<ReturnType<StoreKeeper["copy"]>>): Response {
-  const line = (value: CopyLine) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
-  async function* pieces(): AsyncGenerator<Uint8Array> {
-    yield line({ type: "copy", summary });
-    let count = 0;
-    for await (const { part, bytes } of parts) {
-      count += 1;
-      yield line({ type: "part", part, bytes: bytes.length });
-      yield bytes;
+async function* framesOfCopy({ summary, parts }: StoreCopy): AsyncGenerator<Frame<CopyFrame>> {
+  yield { value: summary, bytes: [] };
+  for await (const { part, bytes } of parts) yield { value: part, bytes: [bytes] };
+}
+
+/** Reads an answer with a copy of the stores. */
+export async function readCopy(response: Response): Promise<StoreCopy> {
+  const frames = framesOf<CopyFrame>(response);
+  const first = await frames.next();
+  if (first.done) throw new Error("The server answered without a copy of its stores.");
+  async function* parts(): AsyncGenerator<FilledPart> {
+    for await (const { value, bytes } of frames) {
+      yield { part: value as FilledPart["part"], bytes: bytes[0] ?? new Uint8Array() };
     }
-    yield line({ type: "end", parts: count });
   }
-  return new Response(bodyOf(pieces()), { headers: { "content-type": "application/octet-stream" } });
-}
-
-/**
- * A body with these pieces. A failure becomes its last line. If nobody reads for a while, the pieces end, so that a
- * command that hangs does not hold a snapshot for ever.
- */
-export function bodyOf(pieces: AsyncGenerator<Uint8Array>, unreadMsMax = UNREAD_MS_MAX): ReadableStream<Uint8Array> {
-  let timer: Timer | null = null;
-  const stopTimer = () => {
-    if (timer !== null) clearTimeout(timer);
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        stopTimer();
-        try {
-          const next = await pieces.next();
-          if (next.done) return controller.close();
-          controller.enqueue(next.value);
-          timer = setTimeout(() => {
-            controller.error(new Error("the command did not read"));
-            void pieces.return(undefined);
-          }, unreadMsMax);
-        } catch (error) {
-          const failure: StreamFailure = { type: "error", message: messageOf(error) };
-          controller.enqueue(new TextEncoder().encode(`${JSON.stringify(failure)}\n`));
-          controller.close();
-        }
-      },
-      async cancel() {
-        stopTimer();
-        await pieces.return(undefined);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  return { summary: first.value.value as StoreCopy["summary"], parts: parts() };
 }
 
 /** The records in a body: one per line. */
@@ -301,32 +230,10 @@ async function* recordsOf(request: Request): AsyncGenerator<ExportRecord> {
   }
 }
 
-/** The lines of a stream of bytes, without their line ends. */
-export async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
-  if (body === null) return;
-  const decoder = new TextDecoder();
-  let pieces: string[] = [];
-  for await (const chunk of body) {
-    const parts = decoder.decode(chunk, { stream: true }).split("\n");
-    for (const [at, part] of parts.entries()) {
-      pieces.push(part);
-      if (at === parts.length - 1) break;
-      yield pieces.join("");
-      pieces = [];
-    }
-  }
-  const last = pieces.join("") + decoder.decode();
-  if (last !== "") yield last;
-}
-
 function refusal(message: string, status: number): Response {
   return Response.json({ error: message }, { status });
 }
 
 function isForOperator(error: unknown): boolean {
   return error instanceof ExportError || error instanceof Fault || error instanceof StoreError;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -14,7 +14,12 @@ import { openStorage } from "./postgres-storage.ts";
 import type { Storage } from "./storage.ts";
 
 /** A data directory that a command may use until it calls `close`. */
-export interface DataDirectory {
+export interface DataDirectory extends AsyncDisposable {
+  /**
+   * Sends a request (control.ts), and returns the answer.
+   * @throws UsageError with the message of a refusal; Error if there is no answer
+   */
+  readonly ask: (method: "GET" | "POST", path: string, body?: string | ReadableStream<Uint8Array>) => Promise<Response>;
   readonly control: Control;
   /** Whether a server has the directory and answers the requests. */
   readonly isServed: boolean;
@@ -39,14 +44,14 @@ export async function openDataDirectory(
   const closers = new Closers();
   try {
     const storage = await openStorage({ config, onDeliveries: () => undefined, clock, log }, closers);
-    const { keeper, verifyIndexes } = storage;
+    const { copies, verifyIndexes } = storage;
     const further = await furtherOf(storage, closers);
-    const control = createControl({ keeper, verifyIndexes, server: null, log, ...further });
-    return { control, isServed: false, close: () => closers.close() };
+    const control = createControl({ copies, verifyIndexes, server: null, log, ...further });
+    return directoryOf(control, false, () => closers.close());
   } catch (error) {
     await closers.close();
     if (!(error instanceof NativeError) || error.code !== "locked") throw error;
-    return { control: commandsTo(config.dataDir), isServed: true, close: async () => undefined };
+    return servedDirectory(config);
   }
 }
 
@@ -55,4 +60,35 @@ export function checkHasData({ dataDir, store }: Config): void {
   if (store !== null) return; // the folder of a node can be deleted, and is filled again
   if (existsSync(join(dataDir, "mneme.sqlite"))) return;
   throw new UsageError(`${dataDir} holds no data of Mneme: give the server's data folder with --data-dir.`);
+}
+
+/** The data directory of a running server. */
+export function servedDirectory({ dataDir }: Pick<Config, "dataDir">): DataDirectory {
+  return directoryOf(commandsTo(dataDir), true, async () => undefined);
+}
+
+/** A data directory whose requests `control` answers. */
+export function directoryOf(control: Control, isServed: boolean, close: () => Promise<void>): DataDirectory {
+  const ask: DataDirectory["ask"] = (method, path, body) =>
+    accepted(control(new Request(`http://mneme${path}`, { method, ...(body !== undefined && { body }) })));
+  return { ask, control, isServed, close, [Symbol.asyncDispose]: close };
+}
+
+async function accepted(answer: ReturnType<Control>): Promise<Response> {
+  let response: Response;
+  try {
+    response = await answer;
+  } catch (cause) {
+    throw new Error(
+      `Another process uses the data directory, but does not answer: ${cause instanceof Error ? cause.message : cause}. If it is not a server, wait until it has ended.`,
+      { cause },
+    );
+  }
+  if (response.ok) return response;
+  const body: unknown = await response.json();
+  throw new UsageError(messageIn(body) ?? `The server answered ${response.status}.`);
+}
+
+function messageIn(body: unknown): string | null {
+  return typeof body === "object" && body !== null && "error" in body ? String(body.error) : null;
 }

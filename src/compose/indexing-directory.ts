@@ -5,8 +5,7 @@ import { NativeError } from "../adapters/native/addon.ts";
 import type { Config } from "../config.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
-import { commandsTo } from "./control-socket.ts";
-import { checkHasData, type DataDirectory } from "./data-directory.ts";
+import { checkHasData, type DataDirectory, directoryOf, servedDirectory } from "./data-directory.ts";
 import { compose } from "./service.ts";
 
 /** A data directory whose process has its indexes open. */
@@ -35,9 +34,9 @@ export async function openIndexingDirectory(
       await close();
       throw error;
     }
-    return { control, isServed: false, firstKey, close };
+    return { ...directoryOf(control, false, close), firstKey };
   } catch (error) {
     if (!(error instanceof NativeError) || error.code !== "locked") throw error;
-    return { control: commandsTo(config.dataDir), isServed: true, firstKey: null, close: async () => undefined };
+    return { ...servedDirectory(config), firstKey: null };
   }
 }

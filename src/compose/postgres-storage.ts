@@ -14,18 +14,19 @@ import { lockDirectory } from "../adapters/native/core.ts";
 import { SharedSpool } from "../adapters/uploads/shared-spool.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
 import { memoryAttributes } from "../api/views.ts";
-import { invariant } from "../domain/fault.ts";
+import { Fault, invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { IndexDefect, OnVerifyProgress } from "../domain/verification.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type InstalledEmbedders, modelIdOf } from "../ports/models.ts";
+import { StoreCopies } from "../stores/copies/copies.ts";
+import { giveUpImports } from "../stores/copies/import.ts";
+import { DatabaseSnapshot } from "../stores/postgres/copies/snapshot.ts";
 import { faultOfDatabase } from "../stores/postgres/database-error.ts";
-import { PostgresKeeper } from "../stores/postgres/keeping/keeper.ts";
-import { writeRows } from "../stores/postgres/keeping/row-access.ts";
 import { openPostgresStores, type PostgresStores } from "../stores/postgres/stores.ts";
-import { TraceFinder } from "../stores/rows/keeping/traces.ts";
 import { faultOfStore, StoreError } from "../stores/store-error.ts";
 import { StoreQuarantine } from "../stores/store-quarantine.ts";
+import { StoredTraces } from "../stores/traces.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
 import { sharedCoordination } from "./coordination.ts";
@@ -97,11 +98,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   const parts = { directory: join(dataDir, "projects"), archive: stores.texts, quarantine: damagedFiles, log };
   const copies = join(dataDir, "verifying");
   rmSync(copies, { recursive: true, force: true }); // what a crash left
-  const keeper = new PostgresKeeper({
-    ...{ client: stores.client, databaseId: stores.databaseId, layout: storeLayout(), memories: stores.memories },
-    ...{ texts: stores.texts, files, clock, newWebhookSecret },
-    quarantine: new StoreQuarantine(dataDir, clock.now()),
-  });
+  const write = stores.inTransaction;
   let followed: FollowedChunkIndex | null = null;
   const openIndex = indexOpener(stores, parts, closers, (all, embedders) => {
     const memoryMax = config.indexMemoryMax;
@@ -111,7 +108,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     coordination: sharedCoordination(agreed, clock),
-    upkeep: [() => keeper.giveUpImports(), () => stores.shared.prune(), () => agreed.prune(RATE_WINDOW_MS)],
+    upkeep: [() => giveUpImports({ write, clock }), () => stores.shared.prune(), () => agreed.prune(RATE_WINDOW_MS)],
     indexUsage: () => followed?.usage ?? NOTHING_OPEN,
     projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {
@@ -121,11 +118,26 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     },
     closing: null,
     whyClosed,
-    traces: new TraceFinder(writeRows(stores.client), stores.texts, { rows: "postgres", texts: "postgres" }),
-    keeper,
+    traces: new StoredTraces(write, stores.texts, { rows: "postgres", texts: "postgres" }),
+    copies: new StoreCopies({
+      ...{ write, memories: stores.memories, archive: stores.texts, files, clock, newWebhookSecret },
+      takeSnapshot: (withIndex = false) => snapshotOf(stores, withIndex),
+      quarantine: new StoreQuarantine(dataDir, clock.now()),
+      hidden: () => -clock.now(),
+      // a file that no memory refers to is no defect: another node may just have stored it, and the sweep removes it
+      uploadNames: async () => [],
+      setFilesAside: () => undefined,
+      comparePages: null,
+    }),
     verifyIndexes: (onProgress) => verifyHere(stores, { ...parts, copies }, onProgress),
     freeSpace: () => freeSpace(dataDir),
   };
+}
+
+function snapshotOf({ client, databaseId }: PostgresStores, withIndex: boolean): Promise<DatabaseSnapshot> {
+  if (!withIndex) return DatabaseSnapshot.take(client, databaseId, storeLayout());
+  const message = "The index of a node cannot be part of a backup of PostgreSQL: leave --with-index out.";
+  throw new Fault("invalid_state", message);
 }
 
 /** Checks the indexes that are in the folder, for a process that does not open them. */

@@ -1,7 +1,7 @@
 // Makes the stores of a data directory from the parts of a backup.
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { RESTORING, StoreWriter } from "../adapters/embedded/keeping/store-writer.ts";
+import { DirectoryWriter, RESTORING } from "../adapters/embedded/copies/writer.ts";
 import { lockDirectory } from "../adapters/native/core.ts";
 import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
 import { UsageError } from "../kit/flags.ts";
@@ -25,7 +25,7 @@ export async function restoreInto(
   const lock = lockDirectory(dataDir);
   try {
     refuseData(dataDir);
-    const writer = await StoreWriter.create(dataDir, summary, log);
+    const writer = await DirectoryWriter.create(dataDir, summary, log);
     try {
       let number = 0;
       for await (const part of parts) await writer.write(part, number++);

@@ -43,6 +43,7 @@ import { AnswerService } from "../services/answers.ts";
 import { ChatService } from "../services/chats.ts";
 import { DeletionService } from "../services/deletions.ts";
 import { EmbeddingService } from "../services/embeddings.ts";
+import { forget } from "../services/forget.ts";
 import { GraphService } from "../services/graph.ts";
 import { Intake } from "../services/intake.ts";
 import { KeyService } from "../services/keys.ts";
@@ -59,7 +60,6 @@ import { Closers } from "./closers.ts";
 import { type Control, createControl, type ServerActions } from "./control.ts";
 import { localCoordination } from "./coordination.ts";
 import { ensureAdminKey } from "./first-key.ts";
-import { forget } from "./forget.ts";
 import { declareGauges } from "./gauges.ts";
 import { IndexUpkeep } from "./index-upkeep.ts";
 import { LocalCaller } from "./local-caller.ts";
@@ -183,9 +183,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   deletions.start();
 
   const projects = new ProjectService({
-    accounts: stores.accounts,
-    index,
-    guard,
+    ...{ accounts: stores.accounts, index, files: storage.files, guard },
     defaultPlan: config.defaultPlan,
     evidenceMinOf: async (id) => {
       const live = (await stores.projectModels.get(id))?.live ?? null;
@@ -260,12 +258,14 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     forget: (request) => {
       const { files, transactions, traces } = storage;
       if (traces === null) throw new Fault("invalid_state", "These stores cannot be searched for traces.");
-      const { retirement } = stores;
-      return forget({ retirement, index, files, log, traces, transactions, projects, clock }, request);
+      return forget(
+        { retirement: stores.retirement, index, files, log, traces, transactions, projects, clock },
+        request,
+      );
     },
   };
   const control = createControl({
-    ...{ keeper: storage.keeper, server, log },
+    ...{ copies: storage.copies, server, log },
     ...copyingOf(storage, index, models),
     verifyIndexes: (onProgress) => indexes.verify(onProgress),
   });

@@ -4,13 +4,12 @@ import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { acceptLoss } from "../adapters/embedded/accepted-loss.ts";
 import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
+import { takeSnapshot } from "../adapters/embedded/copies/snapshot.ts";
+import { refuseUnfinishedRestore } from "../adapters/embedded/copies/writer.ts";
 import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { Archive } from "../adapters/embedded/duckdb/archive.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { verifyCopy } from "../adapters/embedded/index-copy.ts";
-import { Keeper } from "../adapters/embedded/keeping/keeper.ts";
-import { writeRows } from "../adapters/embedded/keeping/row-access.ts";
-import { refuseUnfinishedRestore } from "../adapters/embedded/keeping/store-writer.ts";
 import type { EmbeddedIndexParts } from "../adapters/embedded/project-index.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
@@ -21,8 +20,8 @@ import type { Config } from "../config.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { IndexDefect, OnVerifyProgress } from "../domain/verification.ts";
+import { removeUnreferencedFiles } from "../erasure/erasure.ts";
 import type { Space } from "../ingest/model-space.ts";
-import { removeUnreferencedFiles } from "../ingest/sweep.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
@@ -31,13 +30,15 @@ import type { Coordination } from "../ports/coordination.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { EmbedderIdentity, InstalledEmbedders } from "../ports/models.ts";
-import type { StoreKeeper } from "../ports/store-keeper.ts";
+import type { TraceStore } from "../ports/trace-store.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
-import { TraceFinder } from "../stores/rows/keeping/traces.ts";
+import { StoreCopies } from "../stores/copies/copies.ts";
+import { HIDDEN } from "../stores/sqlite/project-rows.ts";
 import { openStores } from "../stores/sqlite/stores.ts";
 import { faultOfStore, lossError, StoreError, storeError } from "../stores/store-error.ts";
 import { StoreQuarantine } from "../stores/store-quarantine.ts";
+import { StoredTraces } from "../stores/traces.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
 
@@ -69,14 +70,14 @@ export interface Storage {
    * copy.
    */
   readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
-  /** Copies the stores; null if they cannot be copied. */
-  readonly keeper: StoreKeeper | null;
+  /** Exports, imports, copies, checks and repairs the stores; null if they cannot be copied. */
+  readonly copies: StoreCopies | null;
   /** Refuses and allows changes while the data is moved; null if a node cannot do that for all others. */
   readonly closing: Closing | null;
   /** The sentence with which a server refuses to start, because changes are refused; null if they are not. */
   readonly whyClosed: () => Promise<string | null>;
   /** Finds what the stores hold of a memory, user or project; null if they cannot be searched. */
-  readonly traces: TraceFinder | null;
+  readonly traces: TraceStore | null;
   /** Converts an error of these stores to the Fault that the caller gets; null if the caller gets status 500. */
   readonly explainFailure: (error: unknown) => Fault | null;
   readonly disk: DiskSpace;
@@ -150,6 +151,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   damagedFiles.prune();
   const parts = { directory: projectsPath, archive: texts, quarantine: damagedFiles, log };
   const openIndex = indexOpener(stores, parts, closers);
+  const write = stores.inTransaction;
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     projectsHere: null,
@@ -167,10 +169,15 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
       ),
     closing: stores,
     whyClosed,
-    traces: new TraceFinder(writeRows(stores), texts, { rows: "mneme.sqlite", texts: "memories.duckdb" }),
-    keeper: new Keeper({
-      ...{ stores, archive: texts, files, clock, newWebhookSecret, linkFolder, quarantine },
-      indexFolder: projectsPath,
+    traces: new StoredTraces(write, texts, { rows: "mneme.sqlite", texts: "memories.duckdb" }),
+    copies: new StoreCopies({
+      ...{ write, memories: stores.memories, archive: texts, files, quarantine, clock, newWebhookSecret },
+      takeSnapshot: (withIndex) =>
+        takeSnapshot({ stores, archive: texts, files, indexFolder: projectsPath, linkFolder }, withIndex),
+      hidden: () => HIDDEN,
+      setFilesAside: (names) => void quarantine.move(...names.map((name) => files.pathOf(name))),
+      uploadNames: () => files.names(0),
+      comparePages: stores.comparePages,
     }),
     freeSpace: () => freeSpace(config.dataDir),
   };

@@ -24,9 +24,6 @@ export async function verifyDirectory(
     const unusable = { kind: "unusable" as const, count: 1, examples: [error.message] };
     return { is_sound: false, pages: 0, memories: 0, texts: 0, uploads: 0, defects: [unusable] };
   }
-  try {
-    return await ask(directory);
-  } finally {
-    await directory.close();
-  }
+  await using opened = directory;
+  return await ask(opened);
 }

@@ -8,7 +8,7 @@ import type { ImportedVectors, JobStore } from "../ports/job-store.ts";
 import type { LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import { PrepareFailure, type Preparer } from "../ports/preparer.ts";
-import type { ReadVectors, VectorReader } from "../ports/store-keeper.ts";
+import type { ReadVectors, VectorReader } from "../ports/vector-reader.ts";
 import { areSame, batchesOf, type PreparedAgain, prepareAgain } from "./published-texts.ts";
 
 /** Number of vectors that are read at once: about 1 MB. */

@@ -1,9 +1,10 @@
 // Ingest worker with three loops: one claims jobs, processes them (job-runner.ts) and stores their results; one renews
-// leases; one sweeps deleted memories (sweep.ts). capacity.ts limits the number of claimed jobs.
+// leases; one sweeps deleted memories (erasure/erasure.ts). capacity.ts limits the number of claimed jobs.
 
 import { isOutage } from "../domain/fault.ts";
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Progress } from "../domain/memory.ts";
+import { removeUnreferencedFiles, sweep } from "../erasure/erasure.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
@@ -21,7 +22,6 @@ import { LargeTexts } from "./large-texts.ts";
 import type { LlmExtractor } from "./llm-extraction/extractor.ts";
 import { JobFailed, JobPostponed, LeaseLost } from "./outcome.ts";
 import { Publisher } from "./publisher.ts";
-import { removeUnreferencedFiles, sweep } from "./sweep.ts";
 
 /**
  * Maximum number of jobs per claim, and maximum number of UTF-8 bytes of their texts. Large enough that a round trip to

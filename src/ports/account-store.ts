@@ -51,9 +51,9 @@ export interface AccountStore {
   memoriesOfRemoved(id: ProjectId, limit: number): Eventually<readonly bigint[]>;
   /**
    * Erases the rows of these memories, which belong to a removed project. Does nothing for a project that was not
-   * removed.
+   * removed. Returns the uploaded files that no row refers to any more.
    */
-  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Eventually<void>;
+  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Eventually<readonly string[]>;
   /**
    * Erases everything that is left of a removed project. Its memories must have been erased before. Does nothing for a
    * project that was not removed.

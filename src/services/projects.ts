@@ -1,7 +1,7 @@
 // Projects: their settings and plan, and the removal of a project with everything in it.
 
 import { Fault } from "../domain/fault.ts";
-import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { ProjectId } from "../domain/ids.ts";
 import { FIRST_KEY, type IssuedKey } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
 import {
@@ -15,19 +15,16 @@ import {
 import type { ModeName } from "../domain/ranking.ts";
 import type { RetrievalTuning } from "../domain/retrieval-tuning.ts";
 import { allows, type Principal } from "../domain/scope.ts";
+import { eraseProject } from "../erasure/erasure.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
 import type { Transaction } from "../ports/transactions.ts";
+import type { UploadFiles } from "../ports/upload-files.ts";
 import type { Listing } from "../ports/user-store.ts";
 import { projectFor, unknownProject } from "./keys.ts";
-
-/**
- * Maximum number of memories of a removed project that are purged per step; it limits the size of one DuckDB statement.
- */
-const PURGE_MEMORIES = 1_000;
 
 /** Settings as a caller sends them. A setting that is left out stays unchanged; null restores the default. */
 export interface SettingsChange {
@@ -48,6 +45,7 @@ export interface ProjectUpdate extends SettingsChange {
 export interface ProjectServiceParts {
   readonly accounts: AccountStore;
   readonly index: ChunkIndex;
+  readonly files: Pick<UploadFiles, "remove" | "removeAgain">;
   readonly guard: AddressGuard;
   /** Plan of new projects for which no plan is given. */
   readonly defaultPlan: Plan;
@@ -159,17 +157,10 @@ export class ProjectService {
   }
 
   async #purgeAll(): Promise<void> {
-    const { accounts, index, log } = this.#parts;
+    const { accounts, log } = this.#parts;
     for (const id of await accounts.removedProjects()) {
       try {
-        await index.drop(id);
-        for (;;) {
-          const keys = await accounts.memoriesOfRemoved(id, PURGE_MEMORIES);
-          if (keys.length === 0) break;
-          await index.purge(keys as readonly MemoryKey[]);
-          await accounts.eraseMemoriesOfRemoved(id, keys);
-        }
-        await accounts.eraseProject(id);
+        await eraseProject(this.#parts, id);
       } catch (err) {
         log.warn(
           { projectId: id, err },

@@ -1,7 +1,7 @@
 // Users and their events. A key that is confined to one user sees only this user.
 
 import { Fault } from "../domain/fault.ts";
-import type { ProjectId } from "../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
@@ -60,21 +60,13 @@ export class UserService {
     userOf(viewer, userId);
     const { users } = transaction;
     if (cascade && (await users.get(viewer.projectId, userId)) !== null) {
-      await this.#removeOwned(transaction, viewer.projectId, userId);
+      const { index, wakeIngest } = this.#parts;
+      const removed = await removeOwned(transaction, viewer.projectId, userId);
+      hideAfterCommit(transaction, index, viewer.projectId, removed);
+      transaction.afterCommit(wakeIngest);
     }
     if (!(await users.forget(viewer.projectId, userId))) throw unknownUser(userId);
     await transaction.idempotency.forget(viewer.projectId, [profileSubject(userId)]);
-  }
-
-  async #removeOwned(transaction: Transaction, projectId: ProjectId, userId: string): Promise<void> {
-    const { index, wakeIngest } = this.#parts;
-    const removed = await transaction.memories.removeAllOf(projectId, userId);
-    await transaction.chats.removeAllOf(projectId, userId);
-    await transaction.users.removeEvents(projectId, userId);
-    await transaction.deletions.forgetUser(projectId, userId);
-    await transaction.idempotency.forget(projectId, [userSubject(userId)]);
-    hideAfterCommit(transaction, index, projectId, removed);
-    transaction.afterCommit(wakeIngest);
   }
 
   /** Logs an event; the user is created if necessary. @throws Fault `insufficient_scope` */
@@ -97,6 +89,20 @@ export class UserService {
     await this.get(viewer, userId);
     return this.#parts.users.events(viewer.projectId, userId, listing);
   }
+}
+
+/** Removes what a user owns besides the profile. Returns the keys of the memories, which have to leave the index. */
+export async function removeOwned(
+  { memories, chats, users, deletions, idempotency }: Transaction,
+  projectId: ProjectId,
+  userId: string,
+): Promise<readonly MemoryKey[]> {
+  const removed = await memories.removeAllOf(projectId, userId);
+  await chats.removeAllOf(projectId, userId);
+  await users.removeEvents(projectId, userId);
+  await deletions.forgetUser(projectId, userId);
+  await idempotency.forget(projectId, [userSubject(userId)]);
+  return removed;
 }
 
 function unknownUser(userId: string): Fault {

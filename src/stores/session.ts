@@ -53,6 +53,15 @@ export interface Session {
   afterCommit(effect: Effect): void;
 }
 
+/** Reads rows of one moment. */
+export type Reader = Pick<Session, "dialect" | "all">;
+
+/** A row with any columns. */
+export type AnyRow = Readonly<Record<string, string | bigint | number | Uint8Array | null>>;
+
+/** Runs `work` in one transaction, which takes no locks of projects. */
+export type InTransaction = <T>(work: (session: Session) => Promise<T>) => Promise<T>;
+
 /** Locks the projects whose ids `sql` returns. `sql` reads committed data, outside of the transaction (`lookUp`). */
 export async function lockProjects(session: Session, sql: Sql, params?: Bindings): Promise<void> {
   const projects = await session.lookUp<{ readonly id: string }>(sql, params);

@@ -4,7 +4,7 @@
 import { invariant } from "../domain/fault.ts";
 import { type Eventually, within } from "../kit/eventually.ts";
 import { READING_METHODS, type Stores, type Transaction, type Transactions } from "../ports/transactions.ts";
-import type { Effect, EffectFailure, TransactionSession } from "./session.ts";
+import type { Effect, EffectFailure, InTransaction, TransactionSession } from "./session.ts";
 
 /**
  * Maximum duration of a transaction in milliseconds; then it is rolled back. Either the database is slow, or there is a
@@ -53,6 +53,9 @@ export class StoreTransactions implements Transactions {
       return methodOf(stores[name], method)(...parameters);
     });
   }
+
+  /** Runs statements in one transaction. */
+  readonly onSession: InTransaction = (work) => this.#inTransaction(({ session }) => work(session));
 
   async #inTransaction<T>(work: (begun: Begun) => Promise<T>): Promise<T> {
     const begun = await this.begin();

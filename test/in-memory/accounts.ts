@@ -100,12 +100,14 @@ export class InMemoryAccounts implements AccountStore {
       .map(({ key }) => key);
   }
 
-  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): void {
-    if (!this.#isRemoved(id)) return;
-    for (const key of keys) {
+  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): readonly string[] {
+    if (!this.#isRemoved(id)) return [];
+    return keys.flatMap((key) => {
       const row = this.session.tables.memories.get(key as MemoryKey);
-      if (row !== undefined && row.projectId === id) eraseMemory(this.session, row);
-    }
+      if (row === undefined || row.projectId !== id) return [];
+      eraseMemory(this.session, row);
+      return row.file ?? [];
+    });
   }
 
   eraseProject(id: ProjectId): void {

@@ -55,7 +55,7 @@ export function inMemoryPorts(script: Script, delays: Delay = new Delays()): Por
         coordination: null,
         upkeep: [],
         verifyIndexes: null,
-        keeper: null,
+        copies: null,
         closing: null,
         whyClosed: async () => null,
         traces: null,

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
-import { removeUnreferencedFiles } from "../../src/ingest/sweep.ts";
+import { removeUnreferencedFiles } from "../../src/erasure/erasure.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";

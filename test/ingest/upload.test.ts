@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { mediaTypeOf } from "../../src/documents/detect.ts";
 import type { Memory, MemoryDraft, PageProgress, ReceivedFile } from "../../src/domain/memory.ts";
-import { removeUnreferencedFiles } from "../../src/ingest/sweep.ts";
+import { removeUnreferencedFiles } from "../../src/erasure/erasure.ts";
 import type { Job } from "../../src/ports/job-store.ts";
 import { oleContainer, zipOf } from "../documents/fixtures/containers.ts";
 import { archiveOf, references, xml } from "../documents/office/office-file.ts";

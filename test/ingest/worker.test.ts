@@ -7,7 +7,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
-import { sweep } from "../../src/ingest/sweep.ts";
+import { sweep } from "../../src/erasure/erasure.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";

@@ -3,7 +3,7 @@
 
 import type { MemoryKey } from "../../domain/ids.ts";
 import type { Log } from "../../kit/log.ts";
-import { FAIL, type FailValues, LOST_TEXT, setTextsAside } from "../../stores/rows/keeping/mending.ts";
+import { FAIL, type FailValues, LOST_TEXT, setTextsAside } from "../../stores/copies/repair.ts";
 import type { SqliteStores } from "../../stores/sqlite/stores.ts";
 import type { StoreQuarantine } from "../../stores/store-quarantine.ts";
 import type { Archive } from "./duckdb/archive.ts";

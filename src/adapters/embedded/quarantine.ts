@@ -11,9 +11,9 @@ import { timeName } from "../../stores/store-quarantine.ts";
 const ENTRIES_MAX = 20;
 const BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
-/** Name that the native core gives to a file or folder that it moved out of the way. */
+/** End of the name of a damaged file or folder that the native core has renamed. */
 const ASIDE = /\.damaged-\d+$/;
-/** Name of a kept file: time in UTC, then project and name in the project's folder, or the word for stores. */
+/** Names in the quarantine: `<time>-<project>-<file>` for files of an index, `<time>-stores` for files of record. */
 const KEPT = /^\d{8}T\d{6}\.\d{3}Z-(?:prj_|stores$)/;
 
 /** All damaged files of a data directory. */

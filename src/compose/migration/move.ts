@@ -3,6 +3,8 @@
 import type { FilledPart } from "../../domain/store-copy.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { RateLimit } from "../../kit/rate-limit.ts";
+import type { StoreCopy } from "../../stores/copies/copies.ts";
+import type { CopySink } from "../../stores/copies/sink.ts";
 import { CopyDigest } from "./digest.ts";
 
 /** The steps of a move, in their order. */
@@ -50,36 +52,51 @@ export class MovePace {
   }
 }
 
-/** What was copied: the hashes of all parts, and their size in bytes. */
-export interface CopiedParts {
-  readonly digest: CopyDigest;
-  readonly bytes: number;
-}
-
 /**
- * Writes the parts of a copy. The first `done` ones are only hashed, because an earlier run has written them.
- * @param bytesEstimated size of all parts, for the progress
+ * Writes a copy, then the vectors of the indexes, and compares what was written with the copy.
+ * @param moveVectors returns the number of memories with vectors that were copied, and of those without
+ * @throws Error with a message for the operator; another call with the same copy continues
  */
-export async function copyParts(
-  parts: AsyncIterable<FilledPart>,
-  { done, bytesEstimated }: { readonly done: number; readonly bytesEstimated: number },
-  write: (part: FilledPart, number: number) => Promise<void>,
-  pace: MovePace,
-): Promise<CopiedParts> {
-  const digest = new CopyDigest();
-  let [number, bytes] = [0, 0];
-  for await (const part of parts) {
-    digest.add(part);
-    if (number >= done) await write(part, number);
-    number += 1;
-    bytes += part.bytes.length;
-    await pace.take("rows and texts", part.bytes.length, Math.min(0.99, bytes / Math.max(1, bytesEstimated)));
+export async function move(
+  { summary, parts }: StoreCopy,
+  sink: CopySink,
+  options: MoveOptions,
+  moveVectors: (pace: MovePace) => Promise<Pick<Moved, "publications" | "skipped">>,
+): Promise<Moved> {
+  const pace = new MovePace(options);
+  try {
+    const digest = new CopyDigest();
+    let [number, bytes] = [0, 0];
+    for await (const part of parts) {
+      digest.add(part);
+      if (number >= sink.partsDone) await sink.write(part, number); // an earlier run has written the others
+      number += 1;
+      bytes += part.bytes.length;
+      await pace.take(
+        "rows and texts",
+        part.bytes.length,
+        Math.min(0.99, bytes / Math.max(1, summary.bytes_estimated)),
+      );
+    }
+    await sink.endParts();
+    const vectors = await moveVectors(pace);
+    const differences = digest.differencesTo(await digestOf(sink.writtenParts(), pace, bytes));
+    if (differences.length > 0) {
+      throw new Error(
+        `The copy differs from its source in ${differences.join(", ")}: empty the target and run the command again.`,
+      );
+    }
+    await sink.finish();
+    const { memories, users, chats } = summary.counts;
+    return { memories, users, chats, ...vectors, bytes: pace.bytes };
+  } catch (error) {
+    await sink.abandon();
+    throw error;
   }
-  return { digest, bytes };
 }
 
 /** The hashes of all parts. `total` is the size of them all. */
-export async function digestOf(parts: AsyncIterable<FilledPart>, pace: MovePace, total: number): Promise<CopyDigest> {
+async function digestOf(parts: AsyncIterable<FilledPart>, pace: MovePace, total: number): Promise<CopyDigest> {
   const digest = new CopyDigest();
   let done = 0;
   for await (const part of parts) {
@@ -88,13 +105,4 @@ export async function digestOf(parts: AsyncIterable<FilledPart>, pace: MovePace,
     await pace.take("checking", part.bytes.length, Math.min(1, done / Math.max(1, total)));
   }
   return digest;
-}
-
-/** @throws Error that names the tables in which the copy differs from its source */
-export function refuseDifferences(source: CopyDigest, copy: CopyDigest): void {
-  const differences = source.differencesTo(copy);
-  if (differences.length === 0) return;
-  throw new Error(
-    `The copy differs from its source in ${differences.join(", ")}: empty the target and run the command again.`,
-  );
 }

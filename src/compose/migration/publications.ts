@@ -11,6 +11,7 @@ import type { ChunkIndex, ModelVectors, ProjectIndex } from "../../ports/chunk-i
 import { PrepareFailure, type Preparer } from "../../ports/preparer.ts";
 import type { Stores } from "../../ports/transactions.ts";
 import { packTexts, packVectors, partsOf } from "../../stores/postgres/publication-parts.ts";
+import type { Frame } from "../frames.ts";
 
 /** Maximum number of memories whose rows are read at once. */
 const PAGE_MEMORIES = 64;
@@ -25,9 +26,9 @@ export interface PublicationLine {
   readonly memory_key: string;
   readonly first_chunk_key: string;
   readonly chunks: number;
-  /** Sizes in bytes of the parts of the texts, and of the parts of the vectors of each model. */
-  readonly texts: readonly number[];
-  readonly vectors: readonly { readonly fingerprint: string; readonly parts: readonly number[] }[];
+  /** Numbers of the parts of the texts, and of the parts of the vectors of each model. */
+  readonly texts: number;
+  readonly vectors: readonly { readonly fingerprint: string; readonly parts: number }[];
 }
 
 /** A memory that is indexed again where it is moved to. */
@@ -37,10 +38,7 @@ export interface SkippedLine {
 }
 
 /** A publication with the bytes of its parts, in the order of the line. */
-export interface PackedPublication {
-  readonly line: PublicationLine | SkippedLine;
-  readonly bytes: readonly Uint8Array[];
-}
+export type PackedPublication = Frame<PublicationLine | SkippedLine>;
 
 /** What reading needs. */
 export interface PublicationParts {
@@ -89,7 +87,7 @@ async function packed(
 ): Promise<PackedPublication> {
   const { key } = extracted.job.memory;
   const place = `${id}/${key}`;
-  const skipped: PackedPublication = { line: { type: "skipped", place }, bytes: [] };
+  const skipped: PackedPublication = { value: { type: "skipped", place }, bytes: [] };
   if (outcome instanceof PrepareFailure || !areSame(outcome.chunks, places) || !areConsecutive(places)) return skipped;
   const vectors = await vectorsOf(project, key, places);
   if (vectors.length === 0) return skipped;
@@ -105,13 +103,13 @@ async function packed(
     fingerprint: each.fingerprint,
     parts: numbers.map((part) => packVectors(each, chunks.length, part)),
   }));
-  const line: PublicationLine = {
+  const value: PublicationLine = {
     ...{ type: "publication", place, memory_key: String(key), first_chunk_key: String(places[0]?.chunkKey) },
     chunks: chunks.length,
-    texts: texts.map(({ length }) => length),
-    vectors: ofModels.map((each) => ({ ...each, parts: each.parts.map(({ length }) => length) })),
+    texts: texts.length,
+    vectors: ofModels.map(({ fingerprint, parts }) => ({ fingerprint, parts: parts.length })),
   };
-  return { line, bytes: [...texts, ...ofModels.flatMap((each) => each.parts)] };
+  return { value, bytes: [...texts, ...ofModels.flatMap((each) => each.parts)] };
 }
 
 /** Nodes load a publication by the key of its first chunk. */

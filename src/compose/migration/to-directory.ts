@@ -3,7 +3,7 @@
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { RESTORING, StoreWriter } from "../../adapters/embedded/keeping/store-writer.ts";
+import { DirectoryWriter, RESTORING } from "../../adapters/embedded/copies/writer.ts";
 import { chunkKeysOf, loadedForNative, loadingGroups } from "../../adapters/embedded/publication.ts";
 import { fingerprintOf, readModels } from "../../adapters/inference/model-files.ts";
 import { lockDirectory, ProjectIndex as NativeIndex } from "../../adapters/native/core.ts";
@@ -12,10 +12,20 @@ import { UsageError } from "../../kit/flags.ts";
 import type { Log } from "../../kit/log.ts";
 import type { IndexModel } from "../../ports/chunk-index.ts";
 import type { LoadedPublication, WantedPublication } from "../../ports/shared-index.ts";
-import { MovedDatabase } from "../../stores/postgres/keeping/move.ts";
-import type { MovedProject } from "../../stores/postgres/keeping/publications.ts";
+import { copyOf } from "../../stores/copies/copies.ts";
+import type { Client } from "../../stores/postgres/client.ts";
+import { closeDatabase } from "../../stores/postgres/copies/closing.ts";
+import { openSource } from "../../stores/postgres/copies/move.ts";
+import {
+  countPublications,
+  type MovedProject,
+  movedProjects,
+  publishedAfter,
+} from "../../stores/postgres/copies/publications.ts";
+import { DatabaseSnapshot } from "../../stores/postgres/copies/snapshot.ts";
+import { PostgresSharedIndex } from "../../stores/postgres/shared-index.ts";
 import { storeLayout } from "./layout.ts";
-import { copyParts, digestOf, type Moved, type MoveOptions, MovePace, refuseDifferences } from "./move.ts";
+import { type Moved, type MoveOptions, type MovePace, move } from "./move.ts";
 
 /** What may be in a data directory before a move: its lock, and the program's own files. */
 const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
@@ -36,30 +46,25 @@ export async function moveToDirectory(config: Config, url: string, log: Log, opt
     if (found !== undefined && !existsSync(join(dataDir, RESTORING))) {
       throw new UsageError(`${dataDir} is not empty (it has ${found}): give an empty folder.`);
     }
-    const database = await MovedDatabase.openSource(url, storeLayout());
+    const database = await openSource(url);
+    const { client, id } = database;
     try {
       const modelsOf = installedModels(modelsDir);
-      const projects = await database.projects();
+      const projects = await movedProjects(client);
       for (const project of projects) modelsOf(project); // refuses a model that is missing before anything is done
-      const sourceId = `${database.id}-${await database.closeToChanges()}`;
-      const pace = new MovePace(options);
-      const { summary, parts } = await database.copy(options.clock.now());
-      const writer = await StoreWriter.create(dataDir, { ...summary, has_index: true }, log, sourceId);
-      try {
-        const state = { done: writer.partsDone, bytesEstimated: summary.bytes_estimated };
-        const copied = await copyParts(parts, state, (part, number) => writer.write(part, number), pace);
-        const { memories, users, chats } = summary.counts;
-        const filling = new IndexFilling(database, writer, pace, await database.countPublications());
+      const sourceId = `${id}-${await closeDatabase(client)}`;
+      const { summary, parts } = await copyOf(
+        await DatabaseSnapshot.take(client, id, storeLayout()),
+        options.clock.now(),
+      );
+      const writer = await DirectoryWriter.create(dataDir, { ...summary, has_index: true }, log, sourceId);
+      return await move({ summary, parts }, writer, options, async (pace) => {
+        const filling = new IndexFilling(client, writer, pace, await countPublications(client));
         for (const project of projects) await filling.fill(project, modelsOf(project));
-        refuseDifferences(copied.digest, await digestOf(writer.writtenParts(), pace, copied.bytes));
-        await writer.finish();
-        return { memories, users, chats, publications: filling.done, skipped: 0, bytes: pace.bytes };
-      } catch (error) {
-        await writer.abandon();
-        throw error;
-      }
+        return { publications: filling.done, skipped: 0 };
+      });
     } finally {
-      await database.close();
+      await client.close();
     }
   } finally {
     lock.release();
@@ -95,8 +100,8 @@ class IndexFilling {
   done = 0;
 
   constructor(
-    private readonly database: MovedDatabase,
-    private readonly writer: StoreWriter,
+    private readonly client: Client,
+    private readonly writer: DirectoryWriter,
     private readonly pace: MovePace,
     private readonly total: number,
   ) {}
@@ -114,7 +119,7 @@ class IndexFilling {
     try {
       if (building !== null && index.models().building === null) await index.beginModel(building);
       for (;;) {
-        const page = await this.database.publishedAfter(id, after);
+        const page = await publishedAfter(this.client, id, after);
         for (const group of loadingGroups(page)) {
           await this.#load(index, group, models);
           after = group.at(-1)?.memoryKey ?? after;
@@ -129,7 +134,7 @@ class IndexFilling {
 
   async #load(index: NativeIndex, wanted: readonly WantedPublication[], models: ProjectModels): Promise<void> {
     const fingerprints = [models.live, models.building].flatMap((model) => model?.fingerprint ?? []);
-    const found = await this.database.shared.publications(wanted, fingerprints);
+    const found = await new PostgresSharedIndex(this.client).publications(wanted, fingerprints);
     const usable = found.filter(({ vectors }) => vectors[0]?.fingerprint === models.live.fingerprint);
     for (const same of Map.groupBy(usable, ({ vectors }) => vectors.length).values()) {
       const { memoryKeys, chunks, vectors, entities } = loadedForNative(same);

@@ -77,7 +77,7 @@ export class PostgresAccountStore implements AccountStore {
     return this.#projects.memoriesOfRemoved(id, limit);
   }
 
-  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Promise<void> {
+  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Promise<readonly string[]> {
     return this.#projects.eraseMemoriesOfRemoved(id, keys);
   }
 

@@ -9,14 +9,14 @@ import type { Plan, Project, ProjectChange, ProjectSettings } from "../../domain
 import type { Listing } from "../../ports/user-store.ts";
 import type { StoreContext } from "../context.ts";
 import { projectsCursorBinding } from "../cursor-binding.ts";
+import { projectErasure, REMOVED_KEY } from "../erasure.ts";
 import { type PagedList, readPage } from "../pages.ts";
+import type { MemoryRow } from "../rows/memory.ts";
+import { keptFileOf } from "../rows/memory-file.ts";
 import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "../rows/project.ts";
 import { newId } from "../rows/random.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
-
-/** The key of the project `$project` if it was removed, otherwise NULL. */
-const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
 
 /** Finds the default project. */
 export const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
@@ -46,22 +46,9 @@ const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}
 // a negative time is that of an import that still fills the project
 const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at >= 0 ORDER BY project_key";
 const MEMORIES = `SELECT memory_key FROM memories WHERE project_key = ${REMOVED_KEY} LIMIT $limit`;
-const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${REMOVED_KEY}`;
-// rows that refer to other rows are erased before those; messages, sources, deliveries and secrets are erased by
-// cascade
-const ERASE: readonly string[] = [
-  `DELETE FROM chats WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM user_events WHERE user_key IN (SELECT user_key FROM users WHERE project_key = ${REMOVED_KEY})`,
-  `DELETE FROM users WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM webhooks WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM idempotency_records WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM monthly_usage WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM daily_ingestion_tokens WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM deletions WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM project_models WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM api_keys WHERE project_key = ${REMOVED_KEY}`,
-  "DELETE FROM projects WHERE id = $project AND deleted_at IS NOT NULL",
-];
+const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${REMOVED_KEY}
+  RETURNING source`;
+const ERASE = projectErasure("postgres");
 
 type Draft = { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings };
 
@@ -154,8 +141,9 @@ export class ProjectRows {
   }
 
   /** See AccountStore.eraseMemoriesOfRemoved. */
-  async eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Promise<void> {
-    await this.session.run(ERASE_MEMORIES, { project: id, keys });
+  async eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Promise<readonly string[]> {
+    const rows = await this.session.all<Pick<MemoryRow, "source">>(ERASE_MEMORIES, { project: id, keys });
+    return rows.flatMap((row) => keptFileOf(row) ?? []);
   }
 
   /** See AccountStore.eraseProject. */

@@ -7,18 +7,18 @@ import type { Stores, Transactions } from "../../ports/transactions.ts";
 import type { SharedFiles } from "../../ports/upload-files.ts";
 import type { StoreContext } from "../context.ts";
 import { systemRandom } from "../rows/random.ts";
-import type { EffectFailure, Session } from "../session.ts";
+import type { EffectFailure, InTransaction, Session } from "../session.ts";
 import { sharedStoresOn } from "../stores.ts";
 import { routed, StoreTransactions } from "../transactions.ts";
 import { PostgresAccountStore } from "./account-store.ts";
 import { Client } from "./client.ts";
 import { PostgresCoordination } from "./coordination.ts";
+import { closingOf } from "./copies/closing.ts";
+import { refuseUnfinishedMove } from "./copies/move.ts";
 import { databaseError } from "./database-error.ts";
 import { PostgresDeletionStore } from "./deletion-store.ts";
 import { PostgresIdempotencyStore } from "./idempotency-store.ts";
 import { PostgresJobStore } from "./job-store.ts";
-import { closingOf } from "./keeping/closing.ts";
-import { refuseUnfinishedMove } from "./keeping/journal.ts";
 import { PostgresLlmExtractionStore } from "./llm-extraction-store.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 import { PostgresMemoryStore } from "./memory-store.ts";
@@ -58,13 +58,15 @@ export interface PostgresStores extends Stores {
   readonly texts: TextArchive;
   /** Id of the database, which is random and never changes. */
   readonly databaseId: string;
+  /** Runs statements of a command. */
+  readonly inTransaction: InTransaction;
   /** What the nodes on this database share of their indexes. */
   readonly shared: SharedIndex;
   /** Files that wait to be read, for all nodes. */
   readonly files: SharedFiles;
   /** Makes what the nodes on this database agree on. */
   coordination(log: Log): PostgresCoordination;
-  /** The connections, for commands that keep data (`keeping/`). */
+  /** The connections, for commands that copy data (`copies/`). */
   readonly client: Client;
   /** Why changes are refused, because the data is being moved or was moved (`closing.ts`); null if they are not. */
   whyClosed(): Promise<string | null>;
@@ -103,6 +105,7 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
   return {
     ...routed(storesOn(new ReadingSession(client), context), transactions),
     transactions,
+    inTransaction: transactions.onSession,
     texts: new PostgresTexts(client),
     databaseId,
     shared: new PostgresSharedIndex(client),

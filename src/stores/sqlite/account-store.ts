@@ -80,8 +80,8 @@ export class SqliteAccountStore implements AccountStore {
     return this.#projects.memoriesOfRemoved(id, limit);
   }
 
-  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): void {
-    this.#projects.eraseMemoriesOfRemoved(id, keys);
+  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): readonly string[] {
+    return this.#projects.eraseMemoriesOfRemoved(id, keys);
   }
 
   eraseProject(id: ProjectId): void {

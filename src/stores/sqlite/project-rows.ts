@@ -8,15 +8,15 @@ import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
 import type { Plan, Project, ProjectChange, ProjectSettings } from "../../domain/project.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Listing } from "../../ports/user-store.ts";
+import { projectErasure, REMOVED_KEY } from "../erasure.ts";
+import type { MemoryRow } from "../rows/memory.ts";
+import { keptFileOf } from "../rows/memory-file.ts";
 import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "../rows/project.ts";
 import { newId, type RandomBytes } from "../rows/random.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
 import { projectsCursorBinding } from "./cursor-binding.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { KEYS, keyList } from "./memory-row.ts";
-
-/** The key of the project `$project` if it was removed, otherwise NULL. */
-const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
 
 /**
  * Value of `deleted_at` of a project that an import still fills. It counts as missing like a removed project, but is
@@ -50,23 +50,9 @@ const MEMORIES_LIVE = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NULL LIMIT $limit`;
 const MEMORIES_DELETED = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NOT NULL LIMIT $limit`;
-const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key IN ${KEYS} AND project_key = ${REMOVED_KEY}`;
-// rows that refer to other rows are erased before those; messages, sources, deliveries and secrets are erased by
-// cascade
-const ERASE: readonly string[] = [
-  `DELETE FROM chats WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM user_events WHERE user_key IN (SELECT user_key FROM users WHERE project_key = ${REMOVED_KEY})`,
-  `DELETE FROM users WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM webhooks WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM idempotency_records WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM monthly_usage WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM daily_ingestion_tokens WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM memory_tags WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM deletions WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM project_models WHERE project_key = ${REMOVED_KEY}`,
-  `DELETE FROM api_keys WHERE project_key = ${REMOVED_KEY}`,
-  "DELETE FROM projects WHERE id = $project AND deleted_at IS NOT NULL",
-];
+const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key IN ${KEYS} AND project_key = ${REMOVED_KEY}
+  RETURNING source`;
+const ERASE = projectErasure("sqlite");
 
 /** The methods of AccountStore for projects. They are documented there. */
 export class ProjectRows {
@@ -175,11 +161,12 @@ export class ProjectRows {
   }
 
   /** See AccountStore.eraseMemoriesOfRemoved. */
-  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): void {
+  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): readonly string[] {
     this.database.noteErasure();
-    this.database
-      .prepare<never, { project: string; keys: string }>(ERASE_MEMORIES)
-      .run({ project: id, keys: keyList(keys) });
+    return this.database
+      .prepare<Pick<MemoryRow, "source">, { project: string; keys: string }>(ERASE_MEMORIES)
+      .all({ project: id, keys: keyList(keys) })
+      .flatMap((row) => keptFileOf(row) ?? []);
   }
 
   /** See AccountStore.eraseProject. */

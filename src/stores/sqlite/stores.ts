@@ -8,7 +8,7 @@ import type { Eventually } from "../../kit/eventually.ts";
 import type { Stores, Transactions } from "../../ports/transactions.ts";
 import type { StoreContext } from "../context.ts";
 import { type RandomBytes, systemRandom } from "../rows/random.ts";
-import type { EffectFailure, Session } from "../session.ts";
+import type { EffectFailure, InTransaction, Session } from "../session.ts";
 import { StoreError } from "../store-error.ts";
 import { sharedStoresOn } from "../stores.ts";
 import { routed, StoreTransactions } from "../transactions.ts";
@@ -72,8 +72,8 @@ export interface SqliteStores extends Stores {
   write<T>(write: (database: SqliteDatabase) => T): Eventually<T>;
   /** Marks the projects of imports that a crash ended as removed, so that they are erased. The caller has the lock. */
   giveUpImports(): void;
-  /** Like `write`, but `work` may wait for other things; then other writers wait too. */
-  writeLong<T>(work: (database: SqliteDatabase) => Promise<T>): Promise<T>;
+  /** Runs statements of a command; other writers wait meanwhile. */
+  readonly inTransaction: InTransaction;
   /**
    * Compares all pages of the file with their sums; other work runs between two steps.
    * @returns the number of pages, and the numbers of the damaged ones
@@ -121,8 +121,11 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
   };
   const transactions = new StoreTransactions(begin, onEffectFailure);
   writer.onCheckpointDue = nextTurnOnce(() => queue.run(() => writer.checkpointIfFree()));
+  const routedStores = routed(storesOn(reader, reading, shared), transactions);
   return {
-    ...routed(storesOn(reader, reading, shared), transactions),
+    ...routedStores,
+    // the log cannot be emptied in a transaction
+    retirement: { ...routedStores.retirement, eraseTraces: () => queue.run(() => writer.emptyLog()) },
     transactions,
     record: { storeId: writer.storeId, textsCommits: writer.textsCommits, commits: () => writer.commits },
     snapshot: (alongside) =>
@@ -140,18 +143,7 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
       const now = options.clock.now();
       writer.transaction(() => writer.prepare<never, { now: number }>(GIVE_UP_IMPORTS).run({ now }));
     },
-    writeLong: (work) =>
-      queue.hold(async () => {
-        writer.begin();
-        try {
-          const result = await work(writer);
-          writer.commit();
-          return result;
-        } catch (error) {
-          writer.rollback();
-          throw error;
-        }
-      }),
+    inTransaction: transactions.onSession,
     closeToChanges: async () => {
       await queue.run(() => writer.transaction(() => closeRows(writer)));
       return `${writer.storeId}-${closingOf(writer)}`;

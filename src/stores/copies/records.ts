@@ -1,0 +1,103 @@
+// Converts between the records of an export (domain/project-export.ts) and the rows of both databases.
+
+import {
+  EXPORT_FIELDS,
+  type ExportField,
+  type ExportRecord,
+  type ExportType,
+  type RecordOf,
+} from "../../domain/project-export.ts";
+import { LIVE } from "../rows/sql.ts";
+import type { AnyRow } from "../session.ts";
+
+type RowValue = AnyRow[string];
+
+const userOf = (table: string) => `(SELECT users.id FROM users WHERE users.user_key = ${table}.user_key) AS user_id`;
+
+/**
+ * The types with a row per record, in the order in which they are written: the table, the key that orders its rows, and
+ * a query of those of a project.
+ */
+export const RECORD_ROWS = {
+  user: {
+    ...{ table: "users", key: "known_key", columns: "*" },
+    from: "users WHERE project_key = $project AND known_key IS NOT NULL",
+  },
+  event: {
+    ...{ table: "user_events", key: "event_key", columns: "user_events.*, users.id AS user_id" },
+    from: "user_events JOIN users USING (user_key) WHERE users.project_key = $project",
+  },
+  memory: {
+    ...{ table: "memories", key: "memories.memory_key" },
+    columns: `memories.*, ${userOf("memories")}, memory_findings.finding, document_facts.title AS document_title, marks`,
+    from: `memories
+      LEFT JOIN memory_findings ON memory_findings.memory_key = memories.memory_key
+        AND memory_findings.content_sha256 = memories.content_sha256
+      LEFT JOIN document_facts ON document_facts.memory_key = memories.memory_key
+        AND document_facts.content_sha256 = memories.content_sha256
+      WHERE memories.project_key = $project AND ${LIVE}`,
+  },
+  chat: {
+    ...{ table: "chats", key: "chat_key", columns: `chats.*, ${userOf("chats")}` },
+    from: "chats WHERE project_key = $project",
+  },
+  message: {
+    ...{ table: "messages", key: "message_key", columns: "messages.*, chats.id AS chat_id" },
+    from: "messages JOIN chats USING (chat_key) WHERE chats.project_key = $project",
+  },
+  webhook: { table: "webhooks", key: "webhook_key", columns: "*", from: "webhooks WHERE project_key = $project" },
+  usage: {
+    table: "monthly_usage",
+    key: "month_start",
+    columns: "*",
+    from: "monthly_usage WHERE project_key = $project",
+  },
+} as const;
+/** A type with a row per record. */
+export type RowType = keyof typeof RECORD_ROWS;
+
+/** How each form is read from a column that is not null, and written to one. */
+const FORMS: Readonly<
+  Record<ExportField["form"], readonly [read: (value: RowValue) => unknown, write: (value: unknown) => RowValue]>
+> = {
+  text: [(value) => value, (value) => value as string],
+  integer: [Number, (value) => value as number],
+  flag: [(value) => value === 1n, Number],
+  json: [(value) => JSON.parse(value as string), (value) => JSON.stringify(value)],
+  hex: [encodedAs("hex"), decodedFrom("hex")],
+  base64: [encodedAs("base64"), decodedFrom("base64")],
+  apart: [() => null, () => null],
+};
+
+function encodedAs(encoding: "hex" | "base64") {
+  return (value: RowValue) => Buffer.from(value as Uint8Array).toString(encoding);
+}
+
+function decodedFrom(encoding: "hex" | "base64") {
+  return (value: unknown) => Buffer.from(value as string, encoding);
+}
+
+function fieldsOf(type: ExportType): readonly (readonly [name: string, field: ExportField])[] {
+  return Object.entries(EXPORT_FIELDS[type]);
+}
+
+/** The record of a row with the columns of its type. Values that are not those of one column are null. */
+export function recordOf<Type extends ExportType>(type: Type, row: AnyRow): RecordOf<Type> {
+  const record: Record<string, unknown> = { type };
+  for (const [name, { form, column = name, isOptional }] of fieldsOf(type)) {
+    const value = row[column] ?? null;
+    if (value !== null || isOptional !== true) record[name] = value === null ? null : FORMS[form][0](value);
+  }
+  return record as RecordOf<Type>;
+}
+
+/** The columns of a record. */
+export function columnsOf(record: ExportRecord): AnyRow {
+  const values: Readonly<Record<string, unknown>> = { ...record };
+  return Object.fromEntries(
+    fieldsOf(record.type).flatMap(([name, { form, column = name }]) => {
+      const value = values[name] ?? null;
+      return form === "apart" ? [] : [[column, value === null ? null : FORMS[form][1](value)]];
+    }),
+  );
+}

@@ -1,0 +1,175 @@
+// Repairs of `mneme verify --repair` in the stores of record. What cannot be computed again goes to the quarantine, and
+// a memory whose text is lost becomes `failed`, so that it does not pass for complete.
+
+import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
+import type { DefectKind, Repair } from "../../domain/verification.ts";
+import type { Clock } from "../../kit/clock.ts";
+import type { MemoryStore } from "../../ports/memory-store.ts";
+import type { TextArchive } from "../../ports/text-archive.ts";
+import type { UploadFiles } from "../../ports/upload-files.ts";
+import type { Dialect } from "../dialect.ts";
+import { storedSource } from "../rows/memory.ts";
+import { keptFileOf } from "../rows/memory-file.ts";
+import type { InTransaction } from "../session.ts";
+import type { FoundDefect } from "./verification.ts";
+
+/** Defects per step. */
+const STEP = 500;
+/**
+ * Minimum age of a file without a memory in milliseconds: the row of a younger one may not be committed yet. The same
+ * is true of a file of the index that nothing refers to.
+ */
+export const ORPHAN_AGE_MS = 60_000;
+/** File in the quarantine: one JSON object with key, version and content per text. */
+const LOST_TEXTS_FILE = "lost-texts.jsonl";
+
+/** Message of a memory whose text is lost. */
+export const LOST_TEXT = "The text of this memory was lost with a damaged file. Send it again.";
+const LOST_UPLOAD = "The file of this memory was lost or damaged before its text was stored. Send it again.";
+
+/**
+ * Marks a memory as failed; run it with `FailValues`. Only the version that was compared: a memory that was changed
+ * meanwhile has another text by now.
+ */
+export const FAIL = `UPDATE memories SET status = 'failed', chunk_count = 0, error_code = 'processing_error',
+    error_message = $message, lease = NULL, updated_at = $now
+  WHERE memory_key = $key AND version = $version AND deleted_at IS NULL`;
+const FAIL_COMPLETED = `${FAIL} AND status = 'completed'
+  RETURNING (SELECT id FROM projects WHERE projects.project_key = memories.project_key) AS project`;
+const SOURCE_OF = "SELECT source FROM memories WHERE memory_key = $key AND version = $version";
+const FORGET_FILE = ({ name }: Dialect) =>
+  name === "sqlite"
+    ? "UPDATE memories SET source = $source WHERE memory_key = $key"
+    : `UPDATE memories SET source = $source, file = NULL,
+         media_type = CASE WHEN CAST($source AS TEXT) IS NULL THEN NULL ELSE media_type END
+       WHERE memory_key = $key`;
+const FORGET_EMPTY = "DELETE FROM waiting_contents WHERE memory_key = $key AND content = ''";
+
+/** Keeps what cannot be computed again. */
+export interface LostThings {
+  readonly directory: string;
+  append(name: string, line: string): void;
+}
+
+/** What was repaired, and the memories that became `failed`: they have to leave the index. */
+export interface Repaired {
+  readonly repairs: readonly Repair[];
+  readonly failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>;
+}
+
+/** Stores that are repaired. */
+export interface RepairedStores {
+  readonly write: InTransaction;
+  readonly memories: Pick<MemoryStore, "unreferencedFiles">;
+  readonly archive: Pick<TextArchive, "contents" | "remove">;
+  readonly files: UploadFiles;
+  readonly quarantine: LostThings;
+  /** Moves uploaded files to the quarantine. */
+  readonly setFilesAside: (names: readonly string[]) => void;
+  readonly clock: Clock;
+}
+
+/** Repairs what a comparison found. It can be repeated. */
+export async function repair(stores: RepairedStores, found: readonly FoundDefect[]): Promise<Repaired> {
+  const byKind = Map.groupBy(found, ({ kind }) => kind);
+  const of = (...kinds: readonly DefectKind[]) => kinds.flatMap((kind) => byKind.get(kind) ?? []);
+  const repairs: Repair[] = [];
+  const note = (kind: DefectKind, count: number, detail: string) => {
+    if (count > 0) repairs.push({ kind, count, is_repaired: true, detail });
+  };
+  const place = stores.quarantine.directory;
+
+  const failed = new Map<ProjectId, MemoryKey[]>();
+  for (const kind of ["missing_text", "other_version", "wrong_text"] as const) {
+    let count = 0;
+    for (const step of stepsOf(of(kind))) count += await failCompleted(stores, step, failed);
+    const kept = kind === "missing_text" ? "" : `; the texts that were found are in ${place}/${LOST_TEXTS_FILE}`;
+    note(kind, count, `${count} memories are marked as failed, because their text is lost${kept}`);
+  }
+  const surplus = of("surplus_text").flatMap(({ memoryKey }) => memoryKey ?? []) as MemoryKey[];
+  await setTextsAside(stores, surplus);
+  note("surplus_text", surplus.length, `${surplus.length} texts were moved to ${place}/${LOST_TEXTS_FILE}`);
+
+  const uploads = of("missing_upload");
+  for (const step of stepsOf(uploads)) await failUploads(stores, step);
+  note("missing_upload", uploads.length, `${uploads.length} memories are marked as failed, because their file is lost`);
+
+  const names = of("surplus_upload").flatMap(({ file }) => file ?? []);
+  const old = new Set(await stores.files.names(ORPHAN_AGE_MS));
+  const orphans = await stores.memories.unreferencedFiles(names.filter((name) => old.has(name)));
+  stores.setFilesAside(orphans);
+  note("surplus_upload", orphans.length, `${orphans.length} uploaded files were moved to ${place}`);
+  return { repairs, failed };
+}
+
+async function failCompleted(
+  stores: RepairedStores,
+  defects: readonly FoundDefect[],
+  failed: Map<ProjectId, MemoryKey[]>,
+): Promise<number> {
+  const now = stores.clock.now();
+  const changed = await stores.write(async (session) => {
+    const failures: { readonly key: MemoryKey; readonly project: ProjectId }[] = [];
+    for (const { memoryKey: key = 0n, version = 0n } of defects) {
+      const params = { key, version, message: LOST_TEXT, now };
+      const [row] = await session.all<{ readonly project: ProjectId }>(FAIL_COMPLETED, params);
+      if (row !== undefined) failures.push({ key: key as MemoryKey, project: row.project });
+    }
+    return failures;
+  });
+  for (const { key, project } of changed) failed.set(project, [...(failed.get(project) ?? []), key]);
+  await setTextsAside(
+    stores,
+    changed.map(({ key }) => key),
+  );
+  return changed.length;
+}
+
+/** Moves texts to the quarantine, so that no earlier one is indexed as the text of a failed memory. */
+export async function setTextsAside(
+  { archive, quarantine }: Pick<RepairedStores, "archive" | "quarantine">,
+  memoryKeys: readonly MemoryKey[],
+): Promise<void> {
+  for (const keys of stepsOf(memoryKeys)) {
+    for (const [key, { version, content }] of await archive.contents(keys)) {
+      quarantine.append(LOST_TEXTS_FILE, JSON.stringify({ memory_key: String(key), version, content }));
+    }
+    await archive.remove(keys);
+  }
+}
+
+async function failUploads(stores: RepairedStores, defects: readonly FoundDefect[]): Promise<void> {
+  const now = stores.clock.now();
+  const forgotten = await stores.write(async (session) => {
+    const changed: { readonly key: MemoryKey; readonly file: string }[] = [];
+    for (const { memoryKey: key = 0n, version = 0n, file = "" } of defects) {
+      const [row] = await session.all<{ readonly source: string | null }>(SOURCE_OF, { key, version });
+      const source = row?.source ?? null;
+      if (source === null || keptFileOf({ source }) !== file) continue;
+      const { file: _, ...rest } = JSON.parse(source) as { readonly file: string };
+      const left = storedSource({ source }) === null ? null : JSON.stringify(rest);
+      await session.run(FORGET_FILE, { key, source: left });
+      await session.run(FAIL, { key, version, message: LOST_UPLOAD, now });
+      // the empty content of a text in a file must not be processed by a retry
+      await session.run(FORGET_EMPTY, { key });
+      changed.push({ key: key as MemoryKey, file });
+    }
+    return changed;
+  });
+  stores.setFilesAside(forgotten.map(({ file }) => file));
+  await setTextsAside(
+    stores,
+    forgotten.map(({ key }) => key),
+  );
+}
+
+/** Values of `FAIL`. */
+export type FailValues = {
+  readonly key: bigint;
+  readonly version: bigint;
+  readonly message: string;
+  readonly now: number;
+};
+function* stepsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let first = 0; first < items.length; first += STEP) yield items.slice(first, first + STEP);
+}

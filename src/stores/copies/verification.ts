@@ -1,0 +1,102 @@
+// Compares the stores of record at one moment: rows with texts, their versions, sizes and hashes, and rows with
+// uploaded files. repair.ts repairs what it finds.
+
+import { type Defect, type DefectKind, EXAMPLES_MAX, type Verification } from "../../domain/verification.ts";
+import { keptFileOf } from "../rows/memory-file.ts";
+import type { StoreSnapshot, TextSum } from "./snapshot.ts";
+
+/** Memory keys that one query covers. */
+const WINDOW_KEYS = 1_024n;
+
+const ROWS = `SELECT memory_key, id, version, status, content_bytes, content_sha256, source, deleted_at FROM memories
+  WHERE memory_key BETWEEN $first AND $last ORDER BY memory_key`;
+const LAST_KEY = "SELECT max(memory_key) AS key FROM memories";
+
+interface Row {
+  readonly memory_key: bigint;
+  readonly id: string;
+  readonly version: bigint;
+  readonly status: string;
+  readonly content_bytes: bigint;
+  readonly content_sha256: Uint8Array;
+  readonly source: string | null;
+  readonly deleted_at: bigint | null;
+}
+
+/** A defect of one memory, text or file. */
+export interface FoundDefect {
+  readonly kind: DefectKind;
+  /** Id of a memory, key of a text, or name of a file. */
+  readonly example: string;
+  /** The memory, or the text without a memory; absent for a file. */
+  readonly memoryKey?: bigint;
+  /** The version of the memory's row. */
+  readonly version?: bigint;
+  /** Name of the uploaded file. */
+  readonly file?: string;
+}
+
+/** Result of a comparison. */
+export interface StoreComparison {
+  readonly counts: Pick<Verification, "memories" | "texts" | "uploads">;
+  readonly found: readonly FoundDefect[];
+}
+
+/** Compares stores. `uploads` has the names of the files that were there before the snapshot. */
+export async function compareStores(
+  stores: StoreSnapshot,
+  uploads: readonly string[],
+  onProgress: (done: number, total: number) => void,
+): Promise<StoreComparison> {
+  const found: FoundDefect[] = [];
+  const unreferenced = new Set(uploads);
+  const counts = { memories: 0, texts: 0, uploads: uploads.length };
+  const [lastRow] = await stores.rows.all<{ readonly key: bigint | null }>(LAST_KEY);
+  const lastText = await stores.lastText();
+  const end = (lastRow?.key ?? 0n) > lastText ? (lastRow?.key ?? 0n) : lastText;
+  for (let first = 0n; first <= end; first += WINDOW_KEYS) {
+    const last = first + WINDOW_KEYS - 1n;
+    const texts = new Map((await stores.texts(first, last)).map((text) => [text.memoryKey, text]));
+    const rows = await stores.rows.all<Row>(ROWS, { first, last });
+    counts.texts += texts.size;
+    for (const row of rows) {
+      const text = texts.get(row.memory_key);
+      texts.delete(row.memory_key);
+      if (row.deleted_at !== null) continue;
+      counts.memories += 1;
+      const defect = row.status === "completed" ? textDefect(row, text) : null;
+      const { memory_key: memoryKey, version } = row;
+      if (defect !== null) found.push({ kind: defect, example: row.id, memoryKey, version });
+      const file = keptFileOf(row);
+      if (file === null) continue;
+      unreferenced.delete(file);
+      if ((await stores.fileBytes(file)) === Number(row.content_bytes)) continue;
+      found.push({ kind: "missing_upload", example: row.id, memoryKey, version, file });
+    }
+    for (const key of texts.keys()) found.push({ kind: "surplus_text", example: String(key), memoryKey: key });
+    onProgress(Number(last < end ? last : end), Number(end));
+  }
+  for (const file of unreferenced) found.push({ kind: "surplus_upload", example: file, file });
+  return { counts, found };
+}
+
+/** Summarises defects by kind. */
+export function defectsOf(found: readonly Pick<FoundDefect, "kind" | "example">[]): readonly Defect[] {
+  return Array.from(
+    Map.groupBy(found, ({ kind }) => kind),
+    ([kind, ofKind]) => ({
+      kind,
+      count: ofKind.length,
+      examples: ofKind.slice(0, EXAMPLES_MAX).map(({ example }) => example),
+    }),
+  );
+}
+
+function textDefect(row: Row, text: TextSum | undefined): DefectKind | null {
+  if (text === undefined) return "missing_text";
+  const { version, bytes, sha256 } = text;
+  if (version !== row.version) return "other_version";
+  // the row of an uploaded file has the hash of the file
+  const isHashRight = row.source !== null || sha256 === Buffer.from(row.content_sha256).toString("hex");
+  return bytes === row.content_bytes && isHashRight ? null : "wrong_text";
+}

@@ -1,0 +1,264 @@
+// Commands on the embedded store and on PostgreSQL: export and import, backup and restore, forget, verify and reindex,
+// with a running server and without one. The export of a project is the same file from both stores.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { backup, restore } from "../../src/cli/backup.ts";
+import { forgetCommand } from "../../src/cli/forget.ts";
+import { migrateCommand } from "../../src/cli/migrate.ts";
+import { exportProject, importProject } from "../../src/cli/project-copy.ts";
+import { reindexCommand } from "../../src/cli/reindex.ts";
+import { verifyCommand } from "../../src/cli/verify.ts";
+import { listenForCommands } from "../../src/compose/control-socket.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import { systemClock } from "../../src/kit/clock.ts";
+import { giveUpImports } from "../../src/stores/copies/import.ts";
+import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { changeRows, storedRows } from "../support/stored-rows.ts";
+import { until } from "../support/until.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-both-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const path = (name: string) => join(folder, name);
+const failureOf = async (work: Promise<unknown>) => String(await work.then(() => "no failure", String));
+
+/** A store that a test fills: a data directory, or a database with the folder of a node. */
+interface Place {
+  readonly dataDir: string;
+  readonly url: string | null;
+}
+
+const startOn = ({ url }: Place) => ({
+  environment: url === null ? {} : { MNEME_STORE: url },
+  place: { workingDirectory: folder, shippedModelsDirectory: () => join(import.meta.dir, "../../data/models") },
+});
+const flagsOf = ({ dataDir }: Place) => ["--data-dir", dataDir];
+
+async function exported(place: Place, name: string, ...flags: string[]): Promise<readonly string[]> {
+  await exportProject([path(name), ...flagsOf(place), ...flags], startOn(place));
+  return readFileSync(path(name), "utf8").split("\n").slice(1);
+}
+
+/** A server on a place that commands can reach. */
+async function serve(place: Place): Promise<{ readonly service: TestService; readonly stop: () => Promise<void> }> {
+  const service = await startService({ dataDir: place.dataDir, config: { store: place.url } });
+  const stopListening = listenForCommands(place.dataDir, service.service.control);
+  const stop = async () => {
+    await stopListening();
+    await service.service.close();
+  };
+  return { service, stop };
+}
+
+async function settled({ call }: TestService): Promise<void> {
+  await until("no memory is being processed", async () => {
+    const { body } = await call("GET", "/v1/memories?status=processing&limit=1");
+    return body.data.length === 0;
+  });
+}
+
+async function fill(service: TestService): Promise<void> {
+  const { call, store } = service;
+  await call("PUT", "/v1/project", { name: "Notes of 東京", retention_days: 7, default_mode: "fast" });
+  await call("POST", "/v1/users", { id: "ada", name: "Ada", metadata: { since: 2019, ключ: ["é", null] } });
+  await call("POST", "/v1/users/ada/events", { type: "page_view", data: { n: 1.5 } });
+  const source = { content: "The spare key of the boathouse hangs behind the barometer.", userId: "ada" };
+  await store({ ...source, metadata: { secret: "barometer" } });
+  await store({ content: `${"A long text. ".repeat(700)}\u{1f600}`, title: "Long", tags: ["x", "y"], externalId: "e" });
+  await store({ content: "Agents keep notes.", agentId: "agent-1", sessionId: "s-1" });
+  const { body: chat } = await call("POST", "/v1/chats", { userId: "ada", title: "keys" });
+  await call("POST", `/v1/chats/${chat.id}/messages`, { message: "Where is the spare key?" });
+  await call("POST", "/v1/webhooks", { url: "https://example.com/hook", events: ["memory.completed"] });
+  const form = new FormData();
+  form.set("file", new File([`%PDF-1.4\n${"damaged ".repeat(99)}`], "broken.pdf", { type: "application/pdf" }));
+  const headers = { authorization: "Bearer ctx_test_key_0123456789abcdef" };
+  const url = "http://mneme.test/v1/memories/upload";
+  const upload = await service.send(new Request(url, { method: "POST", headers, body: form }));
+  await service.settled(upload.body.id);
+  await settled(service);
+}
+
+const search = async ({ call }: TestService, query: string) =>
+  (await call("POST", "/v1/memories/search", { query, mode: "hybrid", limit: 5 })).body.results.map(
+    ({ memory_id, score }: { memory_id: string; score: number }) => [memory_id, score],
+  );
+
+withPostgres("commands on copies", () => {
+  const databases: EmptyDatabase[] = [];
+  const newPlace = async (kind: "embedded" | "postgres", name: string): Promise<Place> => {
+    mkdirSync(path(name), { recursive: true });
+    if (kind === "embedded") return { dataDir: path(name), url: null };
+    const database = await emptyDatabase();
+    databases.push(database);
+    return { dataDir: path(name), url: database.url };
+  };
+  afterAll(async () => {
+    for (const database of databases) await database.giveBack();
+  });
+
+  test("an export is the same file after a move to PostgreSQL", async () => {
+    const [from, to] = [await newPlace("embedded", "moved-from"), await newPlace("postgres", "moved-to")];
+    const { service, stop } = await serve(from);
+    await fill(service);
+    const before = await exported(from, "moved-from.jsonl");
+    await stop();
+    await migrateCommand(["--from", from.dataDir, "--to", to.url ?? ""], startOn(from));
+    expect(await exported(to, "moved-to.jsonl")).toEqual(before);
+  });
+
+  test("what a killed import left in a database is erased after an hour, and not before", async () => {
+    const place = await newPlace("postgres", "imports");
+    const { service, stop } = await serve(place);
+    const now = systemClock.now();
+    const insert = (id: string, deletedAt: number) =>
+      `INSERT INTO projects (id, name, plan, settings, retention_days, secret, created_at, deleted_at)
+       VALUES ('${id}', 'n', 'free', '{}', 30, '\\x00', 0, ${deletedAt})`;
+    const minute = 60_000;
+    changeRows(
+      { ...place, database: place.url },
+      insert("prj_old", -(now - 61 * minute)),
+      insert("prj_new", -(now - 59 * minute)),
+    );
+    const stores = await openPostgresStores({
+      ...{ url: place.url ?? "", clock: systemClock, newWebhookSecret, onEffectFailure: () => undefined },
+    });
+    await giveUpImports({ write: stores.inTransaction, clock: systemClock });
+    expect(await stores.accounts.removedProjects()).toEqual(["prj_old" as ProjectId]);
+    expect((await service.call("GET", "/v1/projects")).body.data?.length ?? 1).toBe(1);
+    await stores.close();
+    await stop();
+  });
+
+  describe.each(["embedded", "postgres"] as const)("on the %s store", (kind) => {
+    let place: Place;
+    let server: Awaited<ReturnType<typeof serve>>;
+    beforeAll(async () => {
+      place = await newPlace(kind, `source-${kind}`);
+      server = await serve(place);
+      await fill(server.service);
+    });
+    afterAll(() => server.stop());
+
+    test("an exported project is imported with the same content and vectors, and found again", async () => {
+      const lines = await exported(place, `${kind}.jsonl`, "--vectors");
+      expect(lines.filter((line) => line.startsWith('{"type":"vectors"')).length).toBe(3);
+      const target = await newPlace(kind, `imported-${kind}`);
+      const other = await serve(target);
+      const said = await importProject([path(`${kind}.jsonl`), ...flagsOf(target)], startOn(target));
+      const [, id = ""] = /Project (\S+) is imported/.exec(said) ?? [];
+      await until("all are indexed", () => {
+        const rows = storedRows({ ...target, database: target.url }).get("memories") ?? [];
+        return rows.length === 4 && rows.every(({ status }) => status !== "processing");
+      });
+      expect(await exported(target, `${kind}-again.jsonl`, "--project", id, "--vectors")).toEqual(lines);
+      const again = importProject([path(`${kind}.jsonl`), ...flagsOf(target)], startOn(target));
+      expect(await failureOf(again)).toContain("exists already");
+      expect((storedRows({ ...target, database: target.url }).get("projects") ?? []).length).toBe(2);
+      await other.stop();
+    });
+
+    test("a backup is restored to the same content", async () => {
+      const said = await backup([path(`backup-${kind}`), ...flagsOf(place)], startOn(place));
+      expect(said).toContain("4 memories and 1 unread uploads");
+      const restored = { dataDir: path(`restored-${kind}`), url: null };
+      await restore([path(`backup-${kind}`), ...flagsOf(restored)], startOn(restored));
+      expect(await exported(restored, `${kind}-restored.jsonl`)).toEqual(await exported(place, `${kind}-now.jsonl`));
+      const withIndex = backup([path(`backup-${kind}`), ...flagsOf(place), "--with-index"], startOn(place));
+      expect(await failureOf(withIndex)).toContain(kind === "postgres" ? "leave --with-index out" : "no failure");
+    });
+
+    test("reindex gives the same answers on every node, while searches go on", async () => {
+      const before = await search(server.service, "the key of the boathouse");
+      expect(before.length).toBeGreaterThan(1);
+      const known = new Set(before.map(([id]: [string]) => id));
+      const other = kind === "postgres" ? await serve({ ...place, dataDir: path("other-node") }) : null;
+      if (other !== null) expect(await search(other.service, "the key of the boathouse")).toEqual(before);
+      const firsts = () =>
+        (storedRows({ ...place, database: place.url }).get("publication_parts") ?? []).map(
+          (row) => row.first_chunk_key,
+        );
+      const firstsBefore = firsts();
+      let isDone = false;
+      const searches = (async () => {
+        // a search that is in progress may miss memories that are just being replaced
+        while (!isDone)
+          for (const [id] of await search(server.service, "the key of the boathouse")) expect(known).toContain(id);
+      })();
+      const said = await reindexCommand(flagsOf(place), startOn(place));
+      isDone = true;
+      await searches;
+      expect(said).toContain("3 of 3 memories rebuilt");
+      expect(await search(server.service, "the key of the boathouse")).toEqual(before);
+      if (other === null) return;
+      expect(await search(other.service, "the key of the boathouse")).toEqual(before);
+      expect(firsts().length).toBe(firstsBefore.length);
+      expect(firsts().filter((first) => firstsBefore.includes(first))).toEqual([]);
+      const idsOf = async ({ service }: typeof server) => {
+        const { body } = await service.call("POST", "/v1/memories/search", { query: "the key of the boathouse" });
+        return body.results.map(({ id }: { id: string }) => id);
+      };
+      expect(await idsOf(other)).toEqual(await idsOf(server));
+      expect((await verifyCommand(["--data-dir", path("other-node")], startOn(place))).exitCode).toBe(0);
+      await other.stop();
+    });
+
+    test("verify finds nothing in sound stores, and repairs a lost text", async () => {
+      const sound = await verifyCommand(flagsOf(place), startOn(place));
+      expect(sound).toMatchObject({ exitCode: 0, text: expect.stringContaining("they fit together") });
+      const added = await server.service.store({ content: "A text that is lost later." });
+      if (kind === "embedded") return; // test/cli/verify.test.ts damages these stores
+      changeRows(
+        { ...place, database: place.url },
+        "UPDATE texts SET content = 'other' WHERE content LIKE 'A text that is lost%'",
+      );
+      const damaged = await verifyCommand(flagsOf(place), startOn(place));
+      expect([damaged.exitCode, damaged.text]).toEqual([1, expect.stringContaining("another size or hash")]);
+      const repaired = await verifyCommand([...flagsOf(place), "--repair"], startOn(place));
+      expect([repaired.exitCode, repaired.text]).toEqual([
+        0,
+        expect.stringContaining("1 memories are marked as failed"),
+      ]);
+      const { body } = await server.service.call("GET", `/v1/memories/${added.body.id}`);
+      expect([body.status, body.error.message]).toEqual(["failed", expect.stringContaining("Send it again")]);
+      const aside = readdirSync(join(place.dataDir, "quarantine"), { recursive: true });
+      expect(aside.some((name) => String(name).endsWith("lost-texts.jsonl"))).toBe(true);
+    });
+
+    test("forget erases a memory and a user, and its receipt says what", async () => {
+      const added = await server.service.store({ content: "Erase this sentence about zeppelins.", userId: "bob" });
+      const receipt = JSON.parse(await forgetCommand(["memory", added.body.id, ...flagsOf(place)], startOn(place)));
+      const store = kind === "postgres" ? "postgres" : "mneme.sqlite";
+      expect(receipt.erased[store].memories).toBe(1);
+      expect(receipt.erased.projects.chunks).toBe(1);
+      const ofUser = JSON.parse(await forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)));
+      expect(ofUser.erased[store]).toMatchObject({ memories: 1, users: 1, chats: 1, messages: 2, user_events: 1 });
+      const rows = JSON.stringify([...storedRows({ ...place, database: place.url })], (_, value) =>
+        typeof value === "bigint" ? String(value) : value,
+      );
+      for (const erased of ["zeppelins", "barometer", '"ada"'])
+        expect([erased, rows.includes(erased)]).toEqual([erased, false]);
+      expect((await search(server.service, "barometer boathouse zeppelins")).length).toBeGreaterThan(0);
+      expect(await failureOf(forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)))).toContain("no user");
+    });
+
+    test("verify and export work without a server, and forget says that it needs one", async () => {
+      await server.stop();
+      const lines = await exported(place, `${kind}-stopped.jsonl`);
+      expect(lines.length).toBeGreaterThan(4);
+      const vectors = exported(place, `${kind}-vectors.jsonl`, "--vectors");
+      if (kind === "embedded") expect((await vectors).length).toBeGreaterThan(lines.length);
+      else expect(await failureOf(vectors)).toContain("Start the server first");
+      expect((await verifyCommand(flagsOf(place), startOn(place))).exitCode).toBe(0);
+      expect(await failureOf(forgetCommand(["user", "bob", ...flagsOf(place)], startOn(place)))).toContain(
+        "Start the server",
+      );
+      expect(existsSync(join(place.dataDir, "verifying"))).toBe(false);
+      server = await serve(place);
+    });
+  });
+});

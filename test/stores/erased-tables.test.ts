@@ -1,0 +1,116 @@
+// Every table of both databases has a place in the order of erasure and in the records of exports, or a reason why not:
+// a new table fails here until it has.
+
+import { describe, expect, test } from "bun:test";
+import { SQL } from "bun";
+import { RECORD_ROWS } from "../../src/stores/copies/records.ts";
+import { ownedTables, projectErasure, userErasure } from "../../src/stores/erasure.ts";
+import { currentTables } from "../../src/stores/sqlite/layout.ts";
+import { emptyDatabase, withPostgres } from "./open-postgres.ts";
+
+/** Tables without rows of a memory, user or project, or whose rows something else erases. */
+const NOT_OWNED: Readonly<Record<string, string>> = {
+  sequences: "counters of the whole store",
+  store: "identity of the store",
+  mneme_store: "identity of the store",
+  chunk_keys: "a counter of the whole store",
+  texts: "TextArchive erases them before the rows, and counts them for `mneme forget`",
+  chunks: "TextArchive erases them with their texts",
+  vector_models: "fingerprints of models",
+  kept_files: "UploadFiles removes them with the memories that refer to them",
+  rate_windows: "counts of requests, for a minute",
+  rate_slots: "times of requests, for a minute",
+  request_flights: "requests in progress",
+  query_reservations: "queries in progress",
+  node_tasks: "what nodes do",
+};
+/** Tables with rows of a project that an export leaves out. */
+const NOT_EXPORTED: Readonly<Record<string, string>> = {
+  waiting_contents: "the content of a memory's record",
+  memory_findings: "part of a memory's record",
+  document_facts: "part of a memory's record",
+  imported_vectors: "records of type `vectors` have those of the index",
+  message_sources: "part of a message's record",
+  memory_tags: "the tags of a memory's record",
+  deliveries: "secrets and attempts of webhooks stay where they are",
+  deletions: "work in progress",
+  api_keys: "secrets stay where they are",
+  key_secrets: "secrets stay where they are",
+  idempotency_records: "answers to requests, for a day",
+  idempotency_subjects: "answers to requests, for a day",
+  daily_ingestion_tokens: "counts of a day",
+  project_models: "the index of the target decides",
+  publication_parts: "derived from texts",
+  publication_vectors: "records of type `vectors` have them, if asked for",
+  project_service: "order of the jobs of projects",
+  project_changes: "notes for other nodes, for an hour",
+};
+
+type Tables = ReadonlyMap<string, readonly string[]>;
+const TERMS = { project: "$project", user: "$user", userId: "$id", keys: "IS NULL", ids: "IS NULL" };
+const owned = ownedTables(TERMS);
+
+function problemsOf(tables: Tables): readonly string[] {
+  const problems: string[] = [];
+  for (const [table, columns] of tables) {
+    const of = owned.find((each) => each.table === table);
+    if (of === undefined) {
+      if (!(table in NOT_OWNED)) problems.push(`${table} is in no list: name it in src/stores/erasure.ts`);
+      continue;
+    }
+    const has = (...names: string[]) => names.some((name) => columns.includes(name));
+    if (has("project_key") && of.ofProject === undefined) problems.push(`${table} has rows of projects`);
+    if (has("user_key", "user_id") && of.ofUser === undefined) problems.push(`${table} has rows of users`);
+    if (has("memory_key", "memory_id") && of.ofMemories === undefined && table !== "project_changes")
+      problems.push(`${table} has rows of memories`);
+    const isExported = Object.values(RECORD_ROWS).some((rows) => rows.table === table) || table === "projects";
+    if (isExported === table in NOT_EXPORTED) problems.push(`${table} must be exported, or have a reason why not`);
+  }
+  const missing = owned.filter(({ table, isShared }) => isShared !== true && !tables.has(table));
+  return [...problems, ...missing.map(({ table }) => `${table} does not exist`)];
+}
+
+describe("the order of erasure", () => {
+  test("names every table of SQLite with rows of a memory, user or project", () => {
+    expect(problemsOf(new Map(currentTables().map(({ table, columns }) => [table, columns])))).toEqual([]);
+  });
+
+  test("erases what refers to a table before it", () => {
+    const places = new Map(owned.map(({ table }, at) => [table, at]));
+    for (const { table, columns } of currentTables()) {
+      for (const [key, parent] of [
+        ["project_key", "projects"],
+        ["user_key", "users"],
+        ["chat_key", "chats"],
+      ] as const) {
+        if (table === parent || !columns.includes(key)) continue;
+        const of = owned.find((each) => each.table === table);
+        if (of?.with === undefined)
+          expect([table, (places.get(table) ?? 99) < (places.get(parent) ?? -1)]).toEqual([table, true]);
+      }
+    }
+  });
+});
+
+withPostgres("the order of erasure on PostgreSQL", () => {
+  test("names every table with rows of a memory, user or project, and its statements run", async () => {
+    const { url, giveBack } = await emptyDatabase();
+    const sql = new SQL({ url, max: 1 });
+    const columns: { table_name: string; column_name: string }[] = await sql.unsafe(
+      "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()",
+    );
+    const tables = new Map(
+      [...Map.groupBy(columns, ({ table_name }) => table_name)].map(([table, of]) => [
+        table,
+        of.map(({ column_name }) => column_name),
+      ]),
+    );
+    for (const { table } of owned) if (!tables.has(table)) throw new Error(`${table} does not exist`);
+    expect(problemsOf(tables)).toEqual([]);
+    for (const statement of userErasure("postgres", { ...TERMS, project: "0", user: "0", userId: "''" }))
+      await sql.unsafe(statement);
+    for (const statement of projectErasure("postgres")) await sql.unsafe(statement.replaceAll("$project", "'prj_x'"));
+    await sql.close();
+    await giveBack();
+  }, 60_000);
+});
