@@ -69,8 +69,8 @@ async function toDirectory(config: Config, url: string, options: MoveOptions): P
 }
 
 async function reopen(source: string, start: CommandStart): Promise<void> {
-  const { reopenSource, reopenDirectory } = await import("../compose/migration/reopening.ts");
-  if (DATABASE.test(source)) return reopenSource(source);
+  if (DATABASE.test(source)) return (await import("../compose/migration/to-directory.ts")).reopenSource(source);
+  const { reopenDirectory } = await import("../compose/migration/source-directory.ts");
   await reopenDirectory(await configOf(source, new Map(), start), systemClock, createLog("warn"));
 }
 

@@ -141,15 +141,15 @@ async function writeLines(
   let last = "";
   try {
     for await (const line of linesOf(response.body)) {
+      if (line.startsWith('{"type":"error"')) throw new UsageError((JSON.parse(line) as StreamFailure).message);
       if (records === 0) total = Object.values(parseExportHeader(line).counts).reduce((sum, count) => sum + count, 0);
       if (!sink.write(`${line}\n`)) await Promise.race([once(sink, "drain"), failed]);
       if (!PARTS_OF_RECORDS.test(line)) records += 1;
       last = line;
       progress.show(total === 0 ? null : Math.min(1, records / total), `${records} of ${total} records`);
     }
-    const end: { readonly type?: unknown } | StreamFailure = last === "" ? {} : JSON.parse(last);
-    if (end.type === "error") throw new UsageError((end as StreamFailure).message);
-    if (end.type !== "end") throw new Error("The server stopped before the export was complete; run it again.");
+    if (!last.startsWith('{"type":"end"'))
+      throw new Error("The server stopped before the export was complete; run it again.");
     sink.end();
     await Promise.race([once(target, "close"), failed]);
     renameSync(partial, file);

@@ -45,7 +45,7 @@ const IMPORT_FROM_FLAGS: FlagTable = {
 };
 const EXPORT_FLAGS: FlagTable = {
   title: "export FILE.jsonl[.gz], and of import of such a file (--data-dir, --config)",
-  rows: async () => (await import("./keeping-help.ts")).EXPORT_HELP,
+  rows: async () => (await import("./copies-help.ts")).EXPORT_HELP,
 };
 
 interface Command {
@@ -84,7 +84,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     flags: [
       {
         title: "backup TARGET (a folder, or s3://BUCKET/PREFIX)",
-        rows: async () => (await import("./keeping-help.ts")).BACKUP_HELP,
+        rows: async () => (await import("./copies-help.ts")).BACKUP_HELP,
       },
     ],
   },
@@ -92,7 +92,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "Restore a backup into an empty folder, list backups, or check one",
     needsLibraries: true,
     run: runRestore,
-    flags: [{ title: "restore TARGET", rows: async () => (await import("./keeping-help.ts")).RESTORE_HELP }],
+    flags: [{ title: "restore TARGET", rows: async () => (await import("./copies-help.ts")).RESTORE_HELP }],
   },
   migrate: {
     summary: "Move all data between a data directory and a PostgreSQL database",
@@ -104,14 +104,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     needsLibraries: true,
     run: runForget,
     flags: [
-      { title: "forget memory|user|project ID", rows: async () => (await import("./keeping-help.ts")).FORGET_HELP },
+      { title: "forget memory|user|project ID", rows: async () => (await import("./copies-help.ts")).FORGET_HELP },
     ],
   },
   verify: {
     summary: "Check all stores and indexes, also while a server runs, and repair them",
     needsLibraries: true,
     run: runVerify,
-    flags: [{ title: "verify", rows: async () => (await import("./keeping-help.ts")).VERIFY_HELP }],
+    flags: [{ title: "verify", rows: async () => (await import("./copies-help.ts")).VERIFY_HELP }],
   },
   reindex: {
     summary: "Rebuild vectors, postings and entities from the texts, while searches go on",

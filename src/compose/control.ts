@@ -52,7 +52,7 @@ export interface MovingActions {
 }
 
 /** What answers the requests. */
-export interface ControlParts {
+export interface ControlOptions {
   /** null if the stores cannot be copied. */
   readonly copies: StoreCopies | null;
   /** null if no server runs. */
@@ -67,7 +67,7 @@ export interface ControlParts {
 }
 
 /** Answers the requests of commands with these parts. */
-export function createControl(parts: ControlParts): Control {
+export function createControl(parts: ControlOptions): Control {
   const { copies, server, log, moving = null, vectors = null } = parts;
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);
@@ -124,7 +124,7 @@ export function createControl(parts: ControlParts): Control {
 /** The stores of record, and the indexes of all projects. */
 async function verification(
   copies: StoreCopies,
-  { verifyIndexes }: Pick<ControlParts, "verifyIndexes">,
+  { verifyIndexes }: Pick<ControlOptions, "verifyIndexes">,
   onProgress: OnVerifyProgress,
 ): Promise<Verification> {
   const report = await copies.verify(onProgress);
@@ -135,7 +135,7 @@ async function verification(
 /** Repairs, then checks. Without a server, the indexes are only checked. */
 async function repaired(
   copies: StoreCopies,
-  { server, verifyIndexes }: Pick<ControlParts, "server" | "verifyIndexes">,
+  { server, verifyIndexes }: Pick<ControlOptions, "server" | "verifyIndexes">,
   onProgress: OnVerifyProgress,
 ): Promise<Verification> {
   const { repairs, failed } = await copies.repair(onProgress);

@@ -8,7 +8,7 @@ import type { Clock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import type { Log } from "../kit/log.ts";
 import { Closers } from "./closers.ts";
-import { type Control, type ControlParts, createControl } from "./control.ts";
+import { type Control, type ControlOptions, createControl } from "./control.ts";
 import { commandsTo } from "./control-socket.ts";
 import { openStorage } from "./postgres-storage.ts";
 import type { Storage } from "./storage.ts";
@@ -38,7 +38,7 @@ export async function openDataDirectory(
   furtherOf: (
     storage: Storage,
     closers: Closers,
-  ) => Promise<Pick<ControlParts, "moving" | "vectors">> = async () => ({}),
+  ) => Promise<Pick<ControlOptions, "moving" | "vectors">> = async () => ({}),
 ): Promise<DataDirectory> {
   checkHasData(config);
   const closers = new Closers();

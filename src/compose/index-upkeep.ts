@@ -15,7 +15,7 @@ const STEP_MEMORIES = 500;
 const POLL_MS = 200;
 
 /** What the checks and repairs need. */
-export interface IndexUpkeepParts {
+export interface IndexUpkeepOptions {
   readonly stores: Pick<Stores, "memories" | "jobs">;
   readonly index: Pick<ChunkIndex, "project" | "verify">;
   /** The projects whose indexes are on this machine. */
@@ -26,7 +26,7 @@ export interface IndexUpkeepParts {
 
 /** The indexes of all projects of a server. */
 export class IndexUpkeep {
-  constructor(private readonly parts: IndexUpkeepParts) {}
+  constructor(private readonly parts: IndexUpkeepOptions) {}
 
   /** Defects of all projects. Publications of a project wait while its parts are compared. */
   verify(onProgress: OnVerifyProgress): Promise<readonly IndexDefect[]> {

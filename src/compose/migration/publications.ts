@@ -41,14 +41,14 @@ export interface SkippedLine {
 export type PackedPublication = Frame<PublicationLine | SkippedLine>;
 
 /** What reading needs. */
-export interface PublicationParts {
+export interface PublicationSource {
   readonly stores: Pick<Stores, "accounts" | "memories" | "jobs" | "extractions">;
   readonly index: Pick<ChunkIndex, "project" | "stored">;
   readonly preparer: Preparer;
 }
 
 /** All publications in the order of their projects and keys. `after` is the place of the last one that is known. */
-export async function* packedPublications(parts: PublicationParts, after: string): AsyncGenerator<PackedPublication> {
+export async function* packedPublications(parts: PublicationSource, after: string): AsyncGenerator<PackedPublication> {
   const projects = [...(await parts.stores.accounts.projects())].sort();
   const [lastProject = "", lastKey = "0"] = after.split("/");
   for (const id of projects) {
@@ -68,7 +68,7 @@ export async function* packedPublications(parts: PublicationParts, after: string
 }
 
 async function* ofBatch(
-  { stores, index, preparer }: PublicationParts,
+  { stores, index, preparer }: PublicationSource,
   id: ProjectId,
   jobs: ReturnType<typeof batchesOf>[number],
 ): AsyncGenerator<PackedPublication> {

@@ -1,12 +1,29 @@
-// Opens a data directory whose data is moved, or exported with vectors. If no server runs on it, the command opens its
-// stores and indexes.
+// A data directory whose data is moved, or exported with vectors.
 
 import type { Config } from "../../config.ts";
+import { vectorReader } from "../../ingest/imported-vectors.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
+import type { ChunkIndex } from "../../ports/chunk-index.ts";
+import type { ControlOptions } from "../control.ts";
 import { type DataDirectory, openDataDirectory } from "../data-directory.ts";
-import { startPreparation } from "../models.ts";
-import { copyingOf } from "../moving.ts";
+import { type Models, startPreparation } from "../models.ts";
+import type { Storage } from "../storage.ts";
+import { packedPublications } from "./publications.ts";
+
+/** What moving and exporting the data of these stores needs. A node does not move data. */
+export function copyingOf(
+  { closing, stores }: Pick<Storage, "closing" | "stores">,
+  index: ChunkIndex,
+  { preparer }: Pick<Models, "preparer">,
+): Pick<ControlOptions, "moving" | "vectors"> {
+  const publications = (after: string) => packedPublications({ stores, index, preparer }, after);
+  const { jobs, extractions } = stores;
+  return {
+    moving: closing === null ? null : { closing, publications },
+    vectors: vectorReader({ jobs, extractions, index, preparer }),
+  };
+}
 
 /**
  * Opens a data directory, whether or not a server runs on it. Without one, indexes are opened for the embedded store
@@ -20,4 +37,10 @@ export function openSourceDirectory(config: Config, clock: Clock, log: Log): Pro
     const { preparer, embedders } = startPreparation({ config, log }, closers);
     return copyingOf(storage, await storage.openIndex(embedders), { preparer });
   });
+}
+
+/** Allows changes of a data directory again. @throws UsageError, StoreError or NativeError if it cannot be opened */
+export async function reopenDirectory(config: Config, clock: Clock, log: Log): Promise<void> {
+  await using directory = await openSourceDirectory(config, clock, log);
+  await directory.ask("POST", "/reopen");
 }

@@ -14,7 +14,7 @@ import type { IndexModel } from "../../ports/chunk-index.ts";
 import type { LoadedPublication, WantedPublication } from "../../ports/shared-index.ts";
 import { copyOf } from "../../stores/copies/copies.ts";
 import type { Client } from "../../stores/postgres/client.ts";
-import { closeDatabase } from "../../stores/postgres/copies/closing.ts";
+import { closeDatabase, reopenDatabase } from "../../stores/postgres/copies/closing.ts";
 import { openSource } from "../../stores/postgres/copies/move.ts";
 import {
   countPublications,
@@ -68,6 +68,16 @@ export async function moveToDirectory(config: Config, url: string, log: Log, opt
     }
   } finally {
     lock.release();
+  }
+}
+
+/** Allows changes of a database again. @throws DatabaseError if it cannot be used */
+export async function reopenSource(url: string): Promise<void> {
+  const { client } = await openSource(url);
+  try {
+    await reopenDatabase(client);
+  } finally {
+    await client.close();
   }
 }
 

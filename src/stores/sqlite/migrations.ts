@@ -5,7 +5,7 @@
 // "live" means not deleted and not expired.
 
 import { DELETIONS_SCHEMA } from "./migration-deletions.ts";
-import { ERASED_DELIVERIES, IMPORTED_VECTORS } from "./migration-keeping.ts";
+import { ERASED_DELIVERIES, IMPORTED_VECTORS } from "./migration-imports.ts";
 import { addProjectSecrets } from "./project-secrets.ts";
 
 const ACCOUNTS_AND_MEMORIES = `
