@@ -112,5 +112,5 @@ withPostgres("the order of erasure on PostgreSQL", () => {
     for (const statement of projectErasure("postgres")) await sql.unsafe(statement.replaceAll("$project", "'prj_x'"));
     await sql.close();
     await giveBack();
-  }, 60_000);
+  });
 });
