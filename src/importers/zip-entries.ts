@@ -5,8 +5,11 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { crc32, createInflateRaw } from "node:zlib";
 import {
+  contentsOffset,
   ENTRY_BYTES,
   findZipDirectory,
+  isKnownMethod,
+  ZIP_METHOD,
   ZIP_TAIL_BYTES,
   type ZipEntry,
   zipEntries,
@@ -14,8 +17,6 @@ import {
 
 /** Maximum size of an archive's list of files: about a million of them. */
 const DIRECTORY_BYTES_MAX = 128 * 1024 * 1024;
-const STORED = 0;
-const DEFLATED = 8;
 
 /** A file in an archive. */
 export interface ArchivedFile {
@@ -57,26 +58,24 @@ async function listedEntries(path: string, file: FileHandle, size: number): Prom
 async function* bytesOf(path: string, entry: ZipEntry, size: number): AsyncGenerator<Uint8Array> {
   const damaged = (what: string) => new Error(`${entry.name} in ${path} ${what}.`);
   if (entry.isEncrypted) throw damaged("is encrypted");
-  if (entry.method !== STORED && entry.method !== DEFLATED) {
+  if (!isKnownMethod(entry.method)) {
     throw damaged(`is compressed by method ${entry.method}, which is not known`);
   }
   const file = await open(path);
-  let start: number;
+  let offset: number | null;
   try {
-    const head = await read(file, entry.headerAt, ENTRY_BYTES);
-    if (head.length < ENTRY_BYTES || !head.toString("latin1").startsWith("PK\x03\x04")) {
-      throw damaged("is not where the list of files says");
-    }
-    start = entry.headerAt + ENTRY_BYTES + head.readUInt16LE(26) + head.readUInt16LE(28);
+    offset = contentsOffset(await read(file, entry.headerAt, ENTRY_BYTES));
   } finally {
     await file.close();
   }
+  if (offset === null) throw damaged("is not where the list of files says");
+  const start = entry.headerAt + offset;
   const end = start + entry.compressedBytes;
   if (end > size) throw damaged("is cut off");
   if (entry.compressedBytes === 0) return;
   let crc = 0;
   const compressed = createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 });
-  const inflated = entry.method === STORED ? compressed : compressed.pipe(createInflateRaw());
+  const inflated = entry.method === ZIP_METHOD.stored ? compressed : compressed.pipe(createInflateRaw());
   if (inflated !== compressed) compressed.on("error", (error) => inflated.destroy(error));
   try {
     for await (const piece of inflated as AsyncIterable<Uint8Array>) {

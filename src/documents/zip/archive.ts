@@ -8,16 +8,21 @@ import { type Budget, refuse } from "../budget.ts";
 import { ENCRYPTED } from "../document.ts";
 import { beginsWith } from "../file-bytes.ts";
 import { isOleContainer } from "../ole.ts";
-import { ENTRY_BYTES, ENTRY_SIGNATURE, findZipDirectory, viewOf, type ZipEntry, zipEntries } from "./directory.ts";
+import {
+  contentsOffset,
+  ENTRY_SIGNATURE,
+  findZipDirectory,
+  isKnownMethod,
+  ZIP_METHOD,
+  type ZipEntry,
+  zipEntries,
+} from "./directory.ts";
 
 /**
  * Number of compressed bytes that are decompressed per step; at the maximum ratio of 1,032 they become 16 MB. The
  * library allocates a new buffer per step: steps of a quarter of this size make reading take 1.5 times as long.
  */
 const STEP_BYTES = 16 * 1024;
-
-const STORED = 0;
-const DEFLATED = 8;
 
 /** An archive. Names of parts are case-insensitive (ECMA-376-2, 6.2.2.3). */
 export class Archive {
@@ -55,7 +60,7 @@ export class Archive {
     const compressed = this.#compressedOf(entry);
     let inflated = 0;
     let crc = 0;
-    for (const piece of entry.method === STORED ? stored(compressed) : inflate(compressed, entry.name)) {
+    for (const piece of entry.method === ZIP_METHOD.stored ? stored(compressed) : inflate(compressed, entry.name)) {
       inflated += piece.byteLength;
       this.budget.addInflated(piece.byteLength, { inflated, compressed: compressed.byteLength });
       this.budget.checkTime();
@@ -67,16 +72,14 @@ export class Archive {
 
   #compressedOf(entry: ZipEntry): Uint8Array {
     const { headerAt: at, name } = entry;
-    if (entry.method !== STORED && entry.method !== DEFLATED) {
+    if (!isKnownMethod(entry.method)) {
       refuse(`The file cannot be read: its part ${name} is compressed by method ${entry.method}, which is not known.`);
     }
-    const view = viewOf(this.bytes);
-    if (at + ENTRY_BYTES > view.byteLength || !beginsWith(this.bytes, ENTRY_SIGNATURE, at)) {
-      refuse(`The file is damaged: its part ${name} is not where the list of parts says.`);
-    }
-    const from = at + ENTRY_BYTES + view.getUint16(at + 26, true) + view.getUint16(at + 28, true);
-    if (from + entry.compressedBytes > view.byteLength) refuse(`The file is damaged: its part ${name} is cut off.`);
-    return this.bytes.subarray(from, from + entry.compressedBytes);
+    const offset = contentsOffset(this.bytes.subarray(at));
+    if (offset === null) refuse(`The file is damaged: its part ${name} is not where the list of parts says.`);
+    const end = at + offset + entry.compressedBytes;
+    if (end > this.bytes.byteLength) refuse(`The file is damaged: its part ${name} is cut off.`);
+    return this.bytes.subarray(at + offset, end);
   }
 }
 

@@ -44,7 +44,7 @@ export interface ZipDirectory {
 export interface ZipEntry {
   readonly name: string;
   readonly isEncrypted: boolean;
-  /** Compression method: 0 stored, 8 deflated. */
+  /** See `ZIP_METHOD`. */
   readonly method: number;
   readonly crc: number;
   readonly compressedBytes: number;
@@ -77,6 +77,24 @@ export function findZipDirectory(tail: Uint8Array, tailAt = 0): ZipDirectory | n
   return { start, end: tailAt + at, entryCount: count === COUNT_OVERFLOW ? null : count };
 }
 
+/** Compression methods of entries that are read. */
+export const ZIP_METHOD = { stored: 0, deflated: 8 } as const;
+
+/** Whether entries with this method can be read. */
+export function isKnownMethod(method: number): boolean {
+  return method === ZIP_METHOD.stored || method === ZIP_METHOD.deflated;
+}
+
+/**
+ * Offset of an entry's contents behind its local header; null if no header is there.
+ * @param header bytes that begin with the header: at least `ENTRY_BYTES`
+ */
+export function contentsOffset(header: Uint8Array): number | null {
+  if (header.byteLength < ENTRY_BYTES || !beginsWith(header, ENTRY_SIGNATURE)) return null;
+  const view = viewOf(header);
+  return ENTRY_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
+}
+
 /** Parses the entries of a directory, in their order; stops at the first bytes that are not an entry. */
 export function* zipEntries(directory: Uint8Array): Generator<ZipEntry> {
   const view = viewOf(directory);
@@ -104,7 +122,7 @@ export function localEntryNames(head: Buffer): readonly string[] {
 }
 
 /** A `DataView` of bytes that shares their memory. */
-export function viewOf(bytes: Uint8Array): DataView {
+function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
