@@ -4,9 +4,9 @@
 import { resolve } from "node:path";
 import { type EmbedderDescription, embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
 import { SETTINGS } from "../../src/config.ts";
-import { loadTokenizer } from "../../src/kit/load-tokenizer.ts";
-import type { Tokenizer } from "../../src/kit/tokenizer.ts";
 import type { Reranker, Rerankers } from "../../src/ports/models.ts";
+import { loadTokenizer } from "../../src/tokenizers/load-tokenizer.ts";
+import type { Tokenizer } from "../../src/tokenizers/tokenizer.ts";
 
 /** Folder of the models. */
 export const MODELS_DIR = resolve(import.meta.dir, "../../data/models");

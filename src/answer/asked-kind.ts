@@ -2,7 +2,7 @@
 // kind-evidence.ts finds answers of these kinds in texts. Word list: data/words/asked-kinds.txt.
 
 import askedKindList from "../../data/words/asked-kinds.txt" with { type: "text" };
-import { parseWordList } from "../kit/word-lists.ts";
+import { parseWordList } from "../words/word-lists.ts";
 import { anyOf, spacedWords } from "./word-patterns.ts";
 
 /** The kinds of answers, in the order in which a question is tested for them. The first one that fits counts. */

@@ -2,7 +2,7 @@
 // German, French, Spanish, Russian, Chinese and Japanese; in other languages it recognises few of them.
 // contextual-question.ts adds the missing topics.
 
-import { stopWordsOf } from "../kit/stop-words.ts";
+import { stopWordsOf } from "../words/stop-words.ts";
 
 /** Maximum length of a follow-up question, in UTF-16 code units. */
 const QUESTION_UNITS_MAX = 160;

@@ -2,7 +2,7 @@
 // passages surely hold none: they name the dentist, but have no number for the question about her phone number. What is
 // unknown is not refused. Word list: data/words/answer-kinds.txt.
 
-import { topiclessWordsOf } from "../kit/stop-words.ts";
+import { topiclessWordsOf } from "../words/stop-words.ts";
 import { type AnswerKind, askedKind, askedKindWords, KIND_UNITS_MAX } from "./asked-kind.ts";
 import {
   digitRuns,

@@ -2,7 +2,7 @@
 // age, an amount of money, or something else. Word list: data/words/answer-kinds.txt.
 
 import answerKindList from "../../data/words/answer-kinds.txt" with { type: "text" };
-import { parseWordList } from "../kit/word-lists.ts";
+import { parseWordList } from "../words/word-lists.ts";
 import { anyOf, foldLetters, spacedWords } from "./word-patterns.ts";
 
 const WORDS = parseWordList(answerKindList);

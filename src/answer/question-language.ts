@@ -1,7 +1,7 @@
 // Language of a question for the sentence that refuses it. Language detection needs about twelve letters; a shorter
 // question is told by its script or its function words, because a wrong guess costs no more than English does.
 
-import { STOP_WORD_LANGUAGES, stopWordsOf } from "../kit/stop-words.ts";
+import { STOP_WORD_LANGUAGES, stopWordsOf } from "../words/stop-words.ts";
 
 /** The most common language of each script that several languages of the sentences use. */
 const LANGUAGE_OF_SCRIPT: readonly (readonly [script: RegExp, language: string])[] = [

@@ -1,5 +1,5 @@
 // Compiles words and phrases of data/words into regular expressions, and folds texts so that they match. The word lists
-// of answer kinds need wildcards and forms with prefixes, which src/kit/stop-words.ts does not.
+// of answer kinds need wildcards and forms with prefixes, which src/words/stop-words.ts does not.
 
 import { fold } from "../kit/fold.ts";
 

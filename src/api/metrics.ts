@@ -1,7 +1,7 @@
 // Request metrics: number and duration of requests by operation and status. app.ts calls this when an answer has ended;
-// kit/metrics.ts renders the metrics page.
+// src/metrics.ts renders the metrics page.
 
-import type { Counter, Histogram, Metrics } from "../kit/metrics.ts";
+import type { Counter, Histogram, Metrics } from "../metrics.ts";
 
 /**
  * Upper bounds of the histogram buckets, in seconds. A read takes 1 to 5 ms, a fast search 10 ms, a balanced one 150

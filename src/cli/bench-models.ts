@@ -7,8 +7,8 @@ import { type Config, SETTINGS } from "../config.ts";
 import type { LlmEndpoint } from "../domain/language-model.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
-import { Metrics } from "../kit/metrics.ts";
 import type { Setting, StartPlace } from "../kit/setting.ts";
+import { Metrics } from "../metrics.ts";
 import type { CommandStart } from "./command-start.ts";
 
 /** Key for the judge's address. */

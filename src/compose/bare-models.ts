@@ -6,11 +6,11 @@ import { preparationCountFor } from "../adapters/preparation/preparation-count.t
 import { createPreparationProcess } from "../adapters/preparation/preparation-process.ts";
 import type { Config } from "../config.ts";
 import { sha256OfInputs } from "../ingest/imported-vectors.ts";
-import { loadTokenizer } from "../kit/load-tokenizer.ts";
 import type { Log } from "../kit/log.ts";
 import { machineShare } from "../kit/machine-share.ts";
 import type { EarlyExit } from "../ports/models.ts";
 import { PrepareFailure } from "../ports/preparer.ts";
+import { loadTokenizer } from "../tokenizers/load-tokenizer.ts";
 import { Closers } from "./closers.ts";
 import { gpuOptionsOf } from "./models.ts";
 

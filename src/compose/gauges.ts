@@ -4,7 +4,7 @@
 import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { Metrics } from "../kit/metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { ProjectModelStore } from "../ports/project-model-store.ts";
 

@@ -6,7 +6,7 @@ import { createLanguageModel } from "../adapters/llm/client.ts";
 import { limitConcurrency } from "../adapters/llm/concurrency-limit.ts";
 import type { Config } from "../config.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { Metrics } from "../kit/metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
 
 /**

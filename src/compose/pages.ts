@@ -7,9 +7,9 @@ import { DOCS_CSP, docsPage } from "../api/docs.ts";
 import { openApiDocument } from "../api/openapi.ts";
 import { type Answer, type Operation, Page } from "../api/operation.ts";
 import { createConsole } from "../console/page.ts";
-import { METRICS_CONTENT_TYPE, type Metrics } from "../kit/metrics.ts";
 import { once } from "../kit/once.ts";
 import { INTERFACE_VERSION } from "../kit/version.ts";
+import { METRICS_CONTENT_TYPE, type Metrics } from "../metrics.ts";
 
 /** Status at `/ready` on a full disk. */
 const DISK_FULL = "the disk is full: new data is refused; delete memories, or free space on the server's disk";

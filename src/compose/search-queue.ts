@@ -3,7 +3,7 @@
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import type { Config } from "../config.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { Metrics } from "../kit/metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Capacity } from "../services/fair-turns.ts";
 import { SearchBudget } from "../services/search-budget.ts";
 import { FairQueue, type SearchQueue } from "../services/search-queue.ts";

@@ -2,7 +2,7 @@
 // use, and by common words that each language spells differently. language.ts decides when this is needed.
 
 import distinctiveWordList from "../../data/words/distinctive-words.txt" with { type: "text" };
-import { parseWordList } from "../kit/word-lists.ts";
+import { parseWordList } from "../words/word-lists.ts";
 
 /**
  * Maximum share of letters that do not belong to a language's alphabet: it allows for a name or two from a related

@@ -3,7 +3,7 @@
 // Bosnian in Latin letters are `hr`, because most of their sentences could also be Croatian.
 
 import { eld } from "eld/extrasmall";
-import { hasStopWords, stopWordsOf } from "../kit/stop-words.ts";
+import { hasStopWords, stopWordsOf } from "../words/stop-words.ts";
 import { resolveRelatedLanguage, slavicLanguage } from "./close-languages.ts";
 
 /** The tag for "undetermined" (RFC 5646, section 4.1). */

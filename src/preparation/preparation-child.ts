@@ -3,8 +3,8 @@
 
 import { ChildRefusal, serveChild } from "../children/serve.ts";
 import { invariant } from "../domain/fault.ts";
-import { loadTokenizer, type TokenizerFile } from "../kit/load-tokenizer.ts";
-import type { Tokenizer } from "../kit/tokenizer.ts";
+import { loadTokenizer, type TokenizerFile } from "../tokenizers/load-tokenizer.ts";
+import type { Tokenizer } from "../tokenizers/tokenizer.ts";
 import { decodeInputs, encodeResults, TOKENS_VARIABLE, type TokenSettings } from "./preparation-protocol.ts";
 import { prepareRanges } from "./prepare.ts";
 

@@ -9,10 +9,10 @@ import { readFileSync } from "node:fs";
 import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
 import type { Turn } from "../domain/chunk.ts";
-import type { TokenizerFile } from "../kit/load-tokenizer.ts";
 import { piecesOf } from "../kit/pieced-text.ts";
 import { TimeSlice } from "../kit/time-slice.ts";
 import type { PrepareInput } from "../ports/preparer.ts";
+import type { TokenizerFile } from "../tokenizers/load-tokenizer.ts";
 import type { ChunkRange, ChunkSection } from "./chunk.ts";
 import type { PreparedRanges, WholeInput } from "./prepare.ts";
 

@@ -3,7 +3,7 @@
 // a single text. tag-words.ts splits texts into words, weighs phrases by language and recognises duplicates.
 
 import { EXTRACTED_TAGS_MAX } from "../domain/extraction.ts";
-import { stopWordsOf, topiclessWordsOf } from "../kit/stop-words.ts";
+import { stopWordsOf, topiclessWordsOf } from "../words/stop-words.ts";
 import {
   areDuplicates,
   type Phrase,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AUTH_FAILURES_PER_MINUTE, RATE_LIMITS } from "../../src/account/rate-limits.ts";
 import { RequestMetrics } from "../../src/api/metrics.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
-import { METRICS_CONTENT_TYPE, Metrics } from "../../src/kit/metrics.ts";
+import { METRICS_CONTENT_TYPE, Metrics } from "../../src/metrics.ts";
 import { openStream } from "../support/event-stream.ts";
 import { seeded } from "../support/seeded.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";

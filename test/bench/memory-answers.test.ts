@@ -14,7 +14,7 @@ import {
 import { connectLanguageModel } from "../../src/compose/language-model.ts";
 import { parseConfig } from "../../src/config.ts";
 import { systemClock } from "../../src/kit/clock.ts";
-import { Metrics } from "../../src/kit/metrics.ts";
+import { Metrics } from "../../src/metrics.ts";
 import { startLlm, status, streamed } from "../support/llm.ts";
 
 const GOLD: Condition = { kind: "gold", text: "a red kettle" };

@@ -5,7 +5,7 @@ import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
 import { requestHeaders } from "../../src/adapters/llm/dialect.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { systemClock } from "../../src/kit/clock.ts";
-import { Metrics } from "../../src/kit/metrics.ts";
+import { Metrics } from "../../src/metrics.ts";
 import type { LlmAnswer, LlmRequest } from "../../src/ports/language-model.ts";
 import { answering, listen, type Respond } from "../outbound/receiver.ts";
 import {

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { type LlmLimits, limitConcurrency, WAITING_MAX } from "../../src/adapters/llm/concurrency-limit.ts";
 import { languageModelFromStream } from "../../src/adapters/llm/from-stream.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
-import { Metrics } from "../../src/kit/metrics.ts";
+import { Metrics } from "../../src/metrics.ts";
 import { LlmError, type LlmPurpose } from "../../src/ports/language-model.ts";
 import { until } from "../support/until.ts";
 import { failureOf, NEVER, request } from "./client-helpers.ts";

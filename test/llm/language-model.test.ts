@@ -2,7 +2,7 @@
 // in-memory model.
 
 import { limitConcurrency } from "../../src/adapters/llm/concurrency-limit.ts";
-import { Metrics } from "../../src/kit/metrics.ts";
+import { Metrics } from "../../src/metrics.ts";
 import { languageModelContract, type OpenLanguageModel } from "../contract/language-model.ts";
 import { type Script, type ScriptedCall, ScriptedLanguageModel } from "../in-memory/language-model.ts";
 import { delta, event, type LlmCall, startLlm, status } from "../support/llm.ts";

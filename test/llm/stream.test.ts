@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
-import { Metrics } from "../../src/kit/metrics.ts";
+import { Metrics } from "../../src/metrics.ts";
 import type { LlmEnding, LlmFailure, LlmRequest } from "../../src/ports/language-model.ts";
 import type { Respond } from "../outbound/receiver.ts";
 import { delta, event } from "../support/llm.ts";

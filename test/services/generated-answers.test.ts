@@ -12,7 +12,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import type { Viewer } from "../../src/domain/scope.ts";
 import { systemClock } from "../../src/kit/clock.ts";
-import { Metrics } from "../../src/kit/metrics.ts";
+import { Metrics } from "../../src/metrics.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { AnswerService, type Question } from "../../src/services/answers.ts";

@@ -124,7 +124,7 @@ def judged(folder, plain):
 
 # ---------------------------------------------------------------- network
 def tokenizer(path):
-    """Function from texts to lists of token ids, as src/kit/unigram.ts."""
+    """Function from texts to lists of token ids, as src/tokenizers/unigram.ts."""
     from readbin import read
     from tokenizers import Tokenizer, models, pre_tokenizers
     _, _, pieces, scores, replaced, _, _ = read(path)

@@ -3,8 +3,8 @@
 // fails, all models move to the CPU, and what was about to be computed is computed there.
 
 import { invariant } from "../../domain/fault.ts";
-import { loadTokenizer } from "../../kit/load-tokenizer.ts";
-import type { Tokenizer } from "../../kit/tokenizer.ts";
+import { loadTokenizer } from "../../tokenizers/load-tokenizer.ts";
+import type { Tokenizer } from "../../tokenizers/tokenizer.ts";
 import type { TokenSequence } from "../native/model-encoder.ts";
 import type { Encoder } from "./encoder.ts";
 import { failureReason } from "./gpu/failure-reason.ts";

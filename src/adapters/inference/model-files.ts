@@ -6,8 +6,8 @@ import { createReadStream, existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { type RetrievalTuning, SIGNAL_COMBINATIONS } from "../../domain/retrieval-tuning.ts";
-import { TOKENIZER_KINDS, type TokenizerFile } from "../../kit/load-tokenizer.ts";
 import type { Purpose } from "../../ports/models.ts";
+import { TOKENIZER_KINDS, type TokenizerFile } from "../../tokenizers/load-tokenizer.ts";
 import { ManifestFields, ModelFilesError } from "./manifest-fields.ts";
 
 /** Files and parameters of a model, from its manifest. */

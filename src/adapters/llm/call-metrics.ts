@@ -1,6 +1,6 @@
 // Metrics of language model calls: outcome, tokens, and time to the first text.
 
-import type { Metrics } from "../../kit/metrics.ts";
+import type { Metrics } from "../../metrics.ts";
 import { type LanguageModel, LlmError, type LlmUsage } from "../../ports/language-model.ts";
 import { languageModelFromStream } from "./from-stream.ts";
 

@@ -3,7 +3,7 @@
 // makes progress, too.
 
 import type { ProjectId } from "../../domain/ids.ts";
-import type { Metrics } from "../../kit/metrics.ts";
+import type { Metrics } from "../../metrics.ts";
 import { type LanguageModel, LlmError, type LlmPurpose } from "../../ports/language-model.ts";
 import { languageModelFromStream } from "./from-stream.ts";
 

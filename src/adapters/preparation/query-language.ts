@@ -1,7 +1,7 @@
 // Detects the language of a query. English queries, the most common ones, are recognised cheaply; others are passed to
 // the detector for texts, which is loaded when it is first needed.
 
-import { STOP_WORD_LANGUAGES, stopWordsOf } from "../../kit/stop-words.ts";
+import { STOP_WORD_LANGUAGES, stopWordsOf } from "../../words/stop-words.ts";
 
 const UNDETERMINED = "und";
 /** Minimum number of letters of a query in Latin script. For shorter ones even the detector is unreliable. */

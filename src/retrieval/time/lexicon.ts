@@ -16,7 +16,7 @@ import pt from "../../../data/words/time/pt.txt" with { type: "text" };
 import ru from "../../../data/words/time/ru.txt" with { type: "text" };
 import zh from "../../../data/words/time/zh.txt" with { type: "text" };
 import { isAscii } from "../../kit/ascii.ts";
-import { parseWordList } from "../../kit/word-lists.ts";
+import { parseWordList } from "../../words/word-lists.ts";
 
 const LISTS = { en, de, fr, es, pt, it, nl, id, ru, ar, hi, zh, ja, ko } as const;
 /** A language with words for time. */

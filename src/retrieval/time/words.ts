@@ -2,7 +2,7 @@
 // count as the same word if they have the same beginning.
 
 import { fold } from "../../kit/fold.ts";
-import { stopWordsOf } from "../../kit/stop-words.ts";
+import { stopWordsOf } from "../../words/stop-words.ts";
 import { withoutDiacritics } from "./lexicon.ts";
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });

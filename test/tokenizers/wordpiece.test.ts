@@ -4,10 +4,10 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createWordPiece, loadWordPiece } from "../../src/kit/wordpiece.ts";
+import { createWordPiece, loadWordPiece } from "../../src/tokenizers/wordpiece.ts";
+import { EMBEDDER_REFERENCE, RERANKER_REFERENCE } from "../inference/references.ts";
 import { seeded } from "../support/seeded.ts";
 import { ENGLISH, MODELS_DIR } from "../support/shipped-models.ts";
-import { EMBEDDER_REFERENCE, RERANKER_REFERENCE } from "./references.ts";
 
 const wordPiece = loadWordPiece(join(MODELS_DIR, ENGLISH, "tokenizer.json"));
 const [CLS, SEP, UNK] = [101, 102, 100];

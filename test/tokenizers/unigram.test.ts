@@ -5,11 +5,11 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadUnigram } from "../../src/kit/unigram.ts";
+import { loadUnigram } from "../../src/tokenizers/unigram.ts";
+import { MULTILINGUAL_REFERENCE as references } from "../inference/references.ts";
 import { seeded } from "../support/seeded.ts";
 import { MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
 import { slowUnigram } from "./fixtures/slow-unigram.ts";
-import { MULTILINGUAL_REFERENCE as references } from "./references.ts";
 
 const TABLE = join(MODELS_DIR, MULTILINGUAL, "unigram.bin");
 const unigram = loadUnigram(TABLE);

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseWordList } from "../../src/kit/word-lists.ts";
+import { parseWordList } from "../../src/words/word-lists.ts";
 
 const FOLDER = join(import.meta.dir, "../../data/words");
 const FILES = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".txt"));

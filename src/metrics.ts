@@ -1,7 +1,7 @@
 // Metrics: counters, gauges and histograms, rendered in the Prometheus text format 0.0.4
 // (prometheus.io/docs/instrumenting/exposition_formats). The callers define what is counted.
 
-import type { Eventually } from "./eventually.ts";
+import type { Eventually } from "./kit/eventually.ts";
 
 /** Content-Type of `Metrics.text()`. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
