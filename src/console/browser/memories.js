@@ -5,6 +5,7 @@ import { button, h, problem, time } from "./dom.js";
 import { field, form, listOf } from "./forms.js";
 import { collapsible, listing } from "./lists.js";
 import { nameOf, occurredAtField, openMemory, pollMemory, statusView } from "./memory.js";
+import { SCOPES } from "./scopes.js";
 
 /** @typedef {import("./calls.js").Memory} Memory */
 
@@ -24,10 +25,7 @@ export function memoriesSection() {
   const q = field("q", "Title contains", { type: "search" });
   const tag = field("tag", "Tag");
   const type = field("type", "Type");
-  const userId = field("userId", "User");
-  const agentId = field("agentId", "Agent");
-  const sessionId = field("sessionId", "Session");
-  const filters = [q, status, tag, type, userId, agentId, sessionId];
+  const filters = [q, status, tag, type, ...SCOPES.map(([name, label]) => field(name, label))];
 
   /** @type {import("./lists.js").Column<Memory>[]} */
   const columns = [

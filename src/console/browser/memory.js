@@ -6,6 +6,7 @@ import { badge, button, bytesText, confirmed, fill, h, openDialog, problem, time
 import { entitiesView } from "./entities.js";
 import { check, field, form, listOf } from "./forms.js";
 import { attempt } from "./lists.js";
+import { SCOPES } from "./scopes.js";
 
 /** @typedef {import("./calls.js").Memory} Memory */
 
@@ -176,34 +177,18 @@ function view(memory, { onChange, onDeleted }) {
 }
 
 /** @param {Memory} memory */
-function facts({
-  type,
-  language,
-  userId,
-  agentId,
-  sessionId,
-  externalId,
-  tags,
-  source,
-  chunk_count,
-  extraction,
-  created_at,
-  updated_at,
-  expires_at,
-  occurred_at,
-}) {
+function facts(memory) {
+  const { tags, source, created_at, updated_at, expires_at, occurred_at } = memory;
   /** @type {[string, import("./dom.js").Child][]} */
   const rows = [
     ["Tags", tags === null || tags.length === 0 ? null : tags.join(", ")],
-    ["Type", type],
-    ["Language", language],
-    ["User", userId],
-    ["Agent", agentId],
-    ["Session", sessionId],
-    ["External id", externalId],
+    ["Type", memory.type],
+    ["Language", memory.language],
+    ...SCOPES.map(([name, label]) => /** @type {[string, string | null]} */ ([label, memory[name]])),
+    ["External id", memory.externalId],
     ["File", source && `${source.filename} · ${source.media_type} · ${bytesText(source.bytes)}`],
-    ["Chunks", chunk_count],
-    ["Extracted by", extraction],
+    ["Chunks", memory.chunk_count],
+    ["Extracted by", memory.extraction],
     ["Occurred", occurred_at && time(occurred_at)],
     ["Created", time(created_at)],
     ["Updated", updated_at.slice(0, 16) === created_at.slice(0, 16) ? null : time(updated_at)],

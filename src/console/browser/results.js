@@ -3,6 +3,7 @@
 import { stream } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { openMemory } from "./memory.js";
+import { SCOPES } from "./scopes.js";
 
 /** @typedef {import("./calls.js").SearchResult} SearchResult */
 /** @typedef {NonNullable<import("./calls.js").SearchResults["explain"]>} Explanation */
@@ -145,9 +146,7 @@ function resultView(result, query) {
       "p",
       { class: "fine" },
       [
-        memory.userId && `user ${memory.userId}`,
-        memory.agentId && `agent ${memory.agentId}`,
-        memory.sessionId && `session ${memory.sessionId}`,
+        ...SCOPES.map(([name, label]) => memory[name] && `${label.toLowerCase()} ${memory[name]}`),
         memory.tags?.join(", "),
         memory.occurred_at && `occurred ${memory.occurred_at.slice(0, "2026-05-03".length)}`,
       ]

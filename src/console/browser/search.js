@@ -4,6 +4,7 @@ import { call } from "./api.js";
 import { fill, h } from "./dom.js";
 import { check, field, form, jsonOf } from "./forms.js";
 import { resultsView, showAnswer } from "./results.js";
+import { SCOPES } from "./scopes.js";
 
 /** The modes, and the choice to name none. @type {[value: string, label: string][]} */
 const MODES = [
@@ -22,9 +23,9 @@ export function searchSection() {
     placeholder: "When does Lena like to meet?",
   });
   const mode = field("mode", "Mode", { options: MODES });
-  const userId = field("userId", "User", { hint: "Optional: only this user's memories" });
-  const agentId = field("agentId", "Agent", { hint: "Optional: only this agent's memories" });
-  const sessionId = field("sessionId", "Session", { hint: "Optional: only this session's memories" });
+  const scopes = SCOPES.map(([name, label]) =>
+    field(name, label, { hint: `Optional: only this ${label.toLowerCase()}'s memories` }),
+  );
   const limit = field("limit", "Maximum results", { type: "number", min: 1, max: 100, value: 10 });
   const filters = field("filters", "Filters (JSON)", {
     lines: 3,
@@ -45,9 +46,7 @@ export function searchSection() {
   const sharedFields = () => ({
     query: query.value(),
     ...(mode.value() !== "" && { mode: mode.value() }),
-    ...(userId.value() !== "" && { userId: userId.value() }),
-    ...(agentId.value() !== "" && { agentId: agentId.value() }),
-    ...(sessionId.value() !== "" && { sessionId: sessionId.value() }),
+    ...Object.fromEntries(scopes.flatMap(({ name, value }) => (value() === "" ? [] : [[name, value()]]))),
     ...(filters.value() !== "" && { filters: jsonOf(filters) }),
     ...(graph.control.checked && { includeGraph: true }),
   });
@@ -74,7 +73,7 @@ export function searchSection() {
   };
 
   const element = form({
-    fields: [query, mode, limit, userId, agentId, sessionId, filters, instructions],
+    fields: [query, mode, limit, ...scopes, filters, instructions],
     layout: [query.element],
     actions: [
       { label: "Search", run: search },
@@ -87,7 +86,11 @@ export function searchSection() {
         { class: "options" },
         h("summary", {}, "Options"),
         h("div", { class: "fields" }, mode.element, limit.element),
-        h("div", { class: "fields" }, userId.element, agentId.element, sessionId.element),
+        h(
+          "div",
+          { class: "fields" },
+          scopes.map((scope) => scope.element),
+        ),
         h("div", { class: "fields" }, filters.element, instructions.element),
         graph.element,
       ),
