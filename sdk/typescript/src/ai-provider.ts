@@ -4,16 +4,13 @@
 import type { ChatCompletion, ChatCompletionChunk, SearchResult } from "./core/index.ts";
 import { MnemeError } from "./errors.ts";
 import type { Mneme } from "./mneme.ts";
-import type { NewCompletion, NewEmbeddings } from "./types.ts";
+import type { MemoryScope, NewCompletion, NewEmbeddings } from "./types.ts";
 
-/** Which memories the models read. The program sets it; a conversation cannot change it. */
-export interface AnswerScope {
-  /** Default: the whole project, or the user of the key. */
-  readonly userId?: string;
-  /** Default: the memories of all agents. */
-  readonly agentId?: string;
-  /** Default: the memories of all sessions. */
-  readonly sessionId?: string;
+/**
+ * Which memories the models read. The program sets it; a conversation cannot change it. Default: the whole project, or
+ * the user of the key.
+ */
+export interface AnswerScope extends MemoryScope {
   /** Conditions that every source fulfils. */
   readonly filters?: Record<string, unknown>;
   /** Maximum number of sources. Default: 8. */

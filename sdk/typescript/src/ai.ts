@@ -4,17 +4,15 @@
 
 import { MnemeError } from "./errors.ts";
 import type { Mneme } from "./mneme.ts";
+import type { MemoryScope } from "./types.ts";
 
 export { type AnswerScope, type MnemeProvider, mnemeProvider } from "./ai-provider.ts";
 
-/** What the tools may see and do. The model cannot change it. */
-export interface ToolScope {
-  /** The user whose memories the tools read and write. Default: the whole project, or the user of the key. */
-  readonly userId?: string;
-  /** The agent whose memories the tools read, and that stored memories belong to. Default: none. */
-  readonly agentId?: string;
-  /** The session whose memories the tools read, and that stored memories belong to. Default: none. */
-  readonly sessionId?: string;
+/**
+ * What the tools may see and do. The model cannot change it. The tools read the memories of this user, agent and
+ * session, and what they store belongs to them. Default: the whole project, or the user of the key.
+ */
+export interface ToolScope extends MemoryScope {
   /** Conditions that every found memory fulfils. */
   readonly filters?: Record<string, unknown>;
   /** Whether the model may store memories. Default: true. */
@@ -78,12 +76,7 @@ const ADD = {
 };
 
 /** Tools for `generateText` and `streamText`: `tools: mnemeTools(mneme, { userId })`. */
-export function mnemeTools(mneme: Mneme, { userId, agentId, sessionId, filters, canAdd = true }: ToolScope = {}) {
-  const owner = {
-    ...(userId !== undefined && { userId }),
-    ...(agentId !== undefined && { agentId }),
-    ...(sessionId !== undefined && { sessionId }),
-  };
+export function mnemeTools(mneme: Mneme, { filters, canAdd = true, ...owner }: ToolScope = {}) {
   const scope = { ...owner, ...(filters !== undefined && { filters }) };
   const signalOf = ({ abortSignal }: ToolCallOptions) => (abortSignal === undefined ? {} : { signal: abortSignal });
   const search: MnemeTool<{ query: string; limit?: number }, FoundPassage[]> = {

@@ -20,6 +20,8 @@ export type QueryParams = Omit<core.QueryMemoriesData["body"], "query" | "stream
 export type MessageParams = Omit<core.SendMessageData["body"], "message">;
 /** A chat to create. */
 export type NewChat = NonNullable<core.CreateChatData["body"]>;
+/** A user, an agent and a session. One that is left out limits nothing. */
+export type MemoryScope = Omit<NewChat, "title">;
 /** Which chats a list has. */
 export type ChatListParams = Omit<NonNullable<core.ListChatsData["query"]>, "cursor">;
 /** A user to create or change; null clears a field. */

@@ -117,17 +117,32 @@ def headers_of(settings: Settings, repeatable: Repeatable, options: WriteOptions
     return headers
 
 
+#: Names of fields of the API that are others in Python.
+_API_NAMES = {
+    "user_id": "userId",
+    "agent_id": "agentId",
+    "session_id": "sessionId",
+    "external_id": "externalId",
+    "project_id": "projectId",
+    "max_sources": "maxSources",
+    "include_graph": "includeGraph",
+    "as_of": "asOf",
+    "dry_run": "dryRun",
+}
+
+
 def body_of(**fields: Any) -> dict[str, Any]:
-    """A body: without fields that were not given, and with times as texts."""
-    return {name: _plain(value) for name, value in fields.items() if not isinstance(value, Unset)}
+    """A body with the names of the API: without fields that were not given, and with times as texts."""
+    given = {name: value for name, value in fields.items() if not isinstance(value, Unset)}
+    return {_API_NAMES.get(name, name): plain(value) for name, value in given.items()}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON has it; times as texts, also those in lists and maps such as filters."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     if isinstance(value, datetime.datetime) and value.tzinfo is None:
         raise MnemeError("A time needs a time zone, such as datetime.timezone.utc.")
     if isinstance(value, datetime.date):  # every datetime is a date
@@ -139,8 +154,8 @@ def _plain(value: Any) -> Any:
 
 def form_of(**fields: Any) -> dict[str, str]:
     """Fields of a form: lists and maps as JSON, nothing for None."""
-    plain = {name: value for name, value in body_of(**fields).items() if value is not None}
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
+    given = {name: value for name, value in body_of(**fields).items() if value is not None}
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
 
 
 def pause_before(failure: MnemeError, repeatable: Repeatable, retries: int) -> float | None:

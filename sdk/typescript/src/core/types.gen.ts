@@ -880,6 +880,8 @@ export type ResultMemory = {
     type: string | null;
     tags: Array<string> | null;
     userId: string | null;
+    agentId?: string | null;
+    sessionId?: string | null;
     language: string | null;
     /**
      * ISO 8601, UTC
@@ -893,8 +895,6 @@ export type ResultMemory = {
      * ISO 8601, UTC
      */
     occurred_at?: string | null;
-    agentId?: string | null;
-    sessionId?: string | null;
 };
 
 /**

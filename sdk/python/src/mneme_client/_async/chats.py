@@ -48,7 +48,7 @@ class AsyncChats:
         **options: Unpack[WriteOptions],
     ) -> Chat:
         """Create a chat. Its messages search the memories of its user, agent and session."""
-        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, title=title)
+        body = body_of(user_id=user_id, agent_id=agent_id, session_id=session_id, title=title)
         return await self._transport.call(create_chat.request(), Chat.from_dict, options, body=body, repeatable="keyed")
 
     def list(
@@ -140,7 +140,7 @@ def _message_body(
         message=message,
         mode=mode,
         instructions=instructions,
-        maxSources=max_sources,
+        max_sources=max_sources,
         filters=filters,
-        asOf=as_of,
+        as_of=as_of,
     )

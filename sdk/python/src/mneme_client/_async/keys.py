@@ -37,7 +37,7 @@ class AsyncKeys:
         **options: Unpack[WriteOptions],
     ) -> KeyWithSecret:
         """Create a key. Only this answer contains its secret."""
-        body = body_of(name=name, scopes=[*scopes], userId=user_id, expires_at=expires_at, projectId=project_id)
+        body = body_of(name=name, scopes=[*scopes], user_id=user_id, expires_at=expires_at, project_id=project_id)
         return await self._transport.call(
             create_key.request(), KeyWithSecret.from_dict, options, body=body, repeatable="keyed"
         )

@@ -17,6 +17,7 @@ from .._shared import (
     UploadFile,
     body_of,
     form_of,
+    plain,
 )
 from ..core.api.memories import (
     batch_create,
@@ -92,11 +93,11 @@ class AsyncMemories:
             type=type,
             tags=_listed(tags),
             metadata=metadata,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
-            externalId=external_id,
+            external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
         )
@@ -117,7 +118,7 @@ class AsyncMemories:
 
         Each is accepted or refused on its own. With `wait=True`, some can have the status `failed`.
         """
-        body = {"memories": [body_of(**each) for each in memories]}
+        body = {"memories": [plain(each) for each in memories]}
         result = await self._transport.call(
             batch_create.request(), BatchResult.from_dict, options, body=body, repeatable="keyed"
         )
@@ -159,11 +160,11 @@ class AsyncMemories:
             type=type,
             tags=_listed(tags),
             metadata=metadata,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
-            externalId=external_id,
+            external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
         )
@@ -203,11 +204,11 @@ class AsyncMemories:
             type=type,
             tags=_listed(tags),
             metadata=metadata,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
-            externalId=external_id,
+            external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
         )
@@ -290,11 +291,11 @@ class AsyncMemories:
             type=type,
             tags=_listed(tags),
             metadata=metadata,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
-            externalId=external_id,
+            external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
         )
@@ -317,7 +318,7 @@ class AsyncMemories:
         **options: Unpack[CallOptions],
     ) -> int:
         """Count the memories that `delete_matching` would delete now."""
-        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, filters=filters, dryRun=True)
+        body = body_of(user_id=user_id, agent_id=agent_id, session_id=session_id, filters=filters, dry_run=True)
         counted = await self._transport.call(
             delete_memories.request(), MatchedMemories.from_dict, _call_options(options), body=body
         )
@@ -341,7 +342,7 @@ class AsyncMemories:
         With `matched`, the number from `count_matching`, nothing is deleted if another number matches now
         (ConflictError).
         """
-        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, filters=filters, matched=matched)
+        body = body_of(user_id=user_id, agent_id=agent_id, session_id=session_id, filters=filters, matched=matched)
         job = await self._transport.call(
             delete_memories.request(), Job.from_dict, _call_options(options), body=body, repeatable="refused"
         )
@@ -394,15 +395,15 @@ class AsyncMemories:
         body = body_of(
             query=query,
             limit=limit,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             filters=filters,
-            includeGraph=include_graph,
+            include_graph=include_graph,
             mode=mode,
             min_score=min_score,
             explain=explain,
-            asOf=as_of,
+            as_of=as_of,
         )
         return await self._transport.call(
             search_memories.request(), SearchResults.from_dict, _call_options(options), body=body
@@ -534,13 +535,13 @@ def _query_body(
     return body_of(
         query=query,
         mode=mode,
-        maxSources=max_sources,
+        max_sources=max_sources,
         instructions=instructions,
-        userId=user_id,
-        agentId=agent_id,
-        sessionId=session_id,
+        user_id=user_id,
+        agent_id=agent_id,
+        session_id=session_id,
         filters=filters,
-        includeGraph=include_graph,
-        asOf=as_of,
+        include_graph=include_graph,
+        as_of=as_of,
         model=model,
     )

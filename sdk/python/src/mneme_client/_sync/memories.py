@@ -16,6 +16,7 @@ from .._shared import (
     UploadFile,
     body_of,
     form_of,
+    plain,
 )
 from ..core.api.memories import (
     batch_create,
@@ -91,11 +92,11 @@ class Memories:
             type=type,
             tags=_listed(tags),
             metadata=metadata,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
-            externalId=external_id,
+            external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
         )
@@ -114,7 +115,7 @@ class Memories:
 
         Each is accepted or refused on its own. With `wait=True`, some can have the status `failed`.
         """
-        body = {"memories": [body_of(**each) for each in memories]}
+        body = {"memories": [plain(each) for each in memories]}
         result = self._transport.call(
             batch_create.request(), BatchResult.from_dict, options, body=body, repeatable="keyed"
         )
@@ -156,11 +157,11 @@ class Memories:
             type=type,
             tags=_listed(tags),
             metadata=metadata,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
-            externalId=external_id,
+            external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
         )
@@ -200,11 +201,11 @@ class Memories:
             type=type,
             tags=_listed(tags),
             metadata=metadata,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
-            externalId=external_id,
+            external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
         )
@@ -287,11 +288,11 @@ class Memories:
             type=type,
             tags=_listed(tags),
             metadata=metadata,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             language=language,
-            externalId=external_id,
+            external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
         )
@@ -312,7 +313,7 @@ class Memories:
         **options: Unpack[CallOptions],
     ) -> int:
         """Count the memories that `delete_matching` would delete now."""
-        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, filters=filters, dryRun=True)
+        body = body_of(user_id=user_id, agent_id=agent_id, session_id=session_id, filters=filters, dry_run=True)
         counted = self._transport.call(
             delete_memories.request(), MatchedMemories.from_dict, _call_options(options), body=body
         )
@@ -336,7 +337,7 @@ class Memories:
         With `matched`, the number from `count_matching`, nothing is deleted if another number matches now
         (ConflictError).
         """
-        body = body_of(userId=user_id, agentId=agent_id, sessionId=session_id, filters=filters, matched=matched)
+        body = body_of(user_id=user_id, agent_id=agent_id, session_id=session_id, filters=filters, matched=matched)
         job = self._transport.call(
             delete_memories.request(), Job.from_dict, _call_options(options), body=body, repeatable="refused"
         )
@@ -389,15 +390,15 @@ class Memories:
         body = body_of(
             query=query,
             limit=limit,
-            userId=user_id,
-            agentId=agent_id,
-            sessionId=session_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
             filters=filters,
-            includeGraph=include_graph,
+            include_graph=include_graph,
             mode=mode,
             min_score=min_score,
             explain=explain,
-            asOf=as_of,
+            as_of=as_of,
         )
         return self._transport.call(
             search_memories.request(), SearchResults.from_dict, _call_options(options), body=body
@@ -529,13 +530,13 @@ def _query_body(
     return body_of(
         query=query,
         mode=mode,
-        maxSources=max_sources,
+        max_sources=max_sources,
         instructions=instructions,
-        userId=user_id,
-        agentId=agent_id,
-        sessionId=session_id,
+        user_id=user_id,
+        agent_id=agent_id,
+        session_id=session_id,
         filters=filters,
-        includeGraph=include_graph,
-        asOf=as_of,
+        include_graph=include_graph,
+        as_of=as_of,
         model=model,
     )

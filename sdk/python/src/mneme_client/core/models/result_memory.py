@@ -23,10 +23,10 @@ class ResultMemory:
         user_id (None | str):
         language (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
-        updated_at (datetime.datetime | Unset): ISO 8601, UTC
-        occurred_at (datetime.datetime | None | Unset): ISO 8601, UTC
         agent_id (None | str | Unset):
         session_id (None | str | Unset):
+        updated_at (datetime.datetime | Unset): ISO 8601, UTC
+        occurred_at (datetime.datetime | None | Unset): ISO 8601, UTC
     """
 
     title: None | str
@@ -35,10 +35,10 @@ class ResultMemory:
     user_id: None | str
     language: None | str
     created_at: datetime.datetime
-    updated_at: datetime.datetime | Unset = UNSET
-    occurred_at: datetime.datetime | None | Unset = UNSET
     agent_id: None | str | Unset = UNSET
     session_id: None | str | Unset = UNSET
+    updated_at: datetime.datetime | Unset = UNSET
+    occurred_at: datetime.datetime | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,18 +63,6 @@ class ResultMemory:
 
         created_at = self.created_at.isoformat()
 
-        updated_at: str | Unset = UNSET
-        if not isinstance(self.updated_at, Unset):
-            updated_at = self.updated_at.isoformat()
-
-        occurred_at: None | str | Unset
-        if isinstance(self.occurred_at, Unset):
-            occurred_at = UNSET
-        elif isinstance(self.occurred_at, datetime.datetime):
-            occurred_at = self.occurred_at.isoformat()
-        else:
-            occurred_at = self.occurred_at
-
         agent_id: None | str | Unset
         if isinstance(self.agent_id, Unset):
             agent_id = UNSET
@@ -86,6 +74,18 @@ class ResultMemory:
             session_id = UNSET
         else:
             session_id = self.session_id
+
+        updated_at: str | Unset = UNSET
+        if not isinstance(self.updated_at, Unset):
+            updated_at = self.updated_at.isoformat()
+
+        occurred_at: None | str | Unset
+        if isinstance(self.occurred_at, Unset):
+            occurred_at = UNSET
+        elif isinstance(self.occurred_at, datetime.datetime):
+            occurred_at = self.occurred_at.isoformat()
+        else:
+            occurred_at = self.occurred_at
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -99,14 +99,14 @@ class ResultMemory:
                 "created_at": created_at,
             }
         )
-        if updated_at is not UNSET:
-            field_dict["updated_at"] = updated_at
-        if occurred_at is not UNSET:
-            field_dict["occurred_at"] = occurred_at
         if agent_id is not UNSET:
             field_dict["agentId"] = agent_id
         if session_id is not UNSET:
             field_dict["sessionId"] = session_id
+        if updated_at is not UNSET:
+            field_dict["updated_at"] = updated_at
+        if occurred_at is not UNSET:
+            field_dict["occurred_at"] = occurred_at
 
         return field_dict
 
@@ -159,6 +159,24 @@ class ResultMemory:
 
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
+        def _parse_agent_id(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("None | str | Unset", data)
+
+        agent_id = _parse_agent_id(d.pop("agentId", UNSET))
+
+        def _parse_session_id(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("None | str | Unset", data)
+
+        session_id = _parse_session_id(d.pop("sessionId", UNSET))
+
         _updated_at = d.pop("updated_at", UNSET)
         updated_at: datetime.datetime | Unset
         if isinstance(_updated_at, Unset):
@@ -183,24 +201,6 @@ class ResultMemory:
 
         occurred_at = _parse_occurred_at(d.pop("occurred_at", UNSET))
 
-        def _parse_agent_id(data: object) -> None | str | Unset:
-            if data is None:
-                return data
-            if isinstance(data, Unset):
-                return data
-            return cast("None | str | Unset", data)
-
-        agent_id = _parse_agent_id(d.pop("agentId", UNSET))
-
-        def _parse_session_id(data: object) -> None | str | Unset:
-            if data is None:
-                return data
-            if isinstance(data, Unset):
-                return data
-            return cast("None | str | Unset", data)
-
-        session_id = _parse_session_id(d.pop("sessionId", UNSET))
-
         result_memory = cls(
             title=title,
             type_=type_,
@@ -208,10 +208,10 @@ class ResultMemory:
             user_id=user_id,
             language=language,
             created_at=created_at,
-            updated_at=updated_at,
-            occurred_at=occurred_at,
             agent_id=agent_id,
             session_id=session_id,
+            updated_at=updated_at,
+            occurred_at=occurred_at,
         )
 
         result_memory.additional_properties = d
