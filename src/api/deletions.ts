@@ -4,7 +4,8 @@ import type { DeletionConditions } from "../domain/deletion.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Filter, parseFilter } from "../domain/filter.ts";
 import type { DeletionId } from "../domain/ids.ts";
-import type { Json } from "../domain/memory.ts";
+import type { Json } from "../domain/json.ts";
+import { SCOPE_NAMES, scopeOf } from "../domain/memory-attributes.ts";
 import { type DeletionService, otherNumber } from "../services/deletions.ts";
 import { pathId } from "./ids.ts";
 import { changing, type Operation, reading, Unchanged } from "./operation.ts";
@@ -58,20 +59,17 @@ export function deletionOperations(deletions: DeletionService): readonly Operati
 }
 
 /** @throws Fault `invalid_filter`; `invalid_request` if nothing limits the deletion */
-function conditionsOf({ userId, agentId, sessionId, filters }: schema.DeleteMemories): DeletionConditions {
+function conditionsOf({ filters, ...body }: schema.DeleteMemories): DeletionConditions {
+  const scope = scopeOf(body);
   const isFiltered = filters !== undefined && hasCondition(parseFilter(filters));
-  if (userId == null && agentId == null && sessionId == null && !isFiltered) {
+  if (Object.keys(scope).length === 0 && !isFiltered) {
+    const [last, ...others] = SCOPE_NAMES.map((name) => `'${name}'`).reverse();
     throw new Fault(
       "invalid_request",
-      "Say which memories to delete: give 'filters' with a condition, 'userId', 'agentId' or 'sessionId'.",
+      `Say which memories to delete: give 'filters' with a condition, ${others.reverse().join(", ")} or ${last}.`,
     );
   }
-  return {
-    ...(userId != null && { userId }),
-    ...(agentId != null && { agentId }),
-    ...(sessionId != null && { sessionId }),
-    ...(filters !== undefined && { filters: filters as Json }),
-  };
+  return { ...scope, ...(filters !== undefined && { filters: filters as Json }) };
 }
 
 /** Whether a filter has a condition on a field. One without, such as `{}` or `{"$not": {"$or": []}}`, may match all. */

@@ -1,9 +1,18 @@
 // Turns checked bodies into drafts and changes of memories, and applies the rules that a schema cannot express.
 
 import { Fault } from "../domain/fault.ts";
+import type { JsonObject } from "../domain/json.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { JsonObject, MemoryChange, MemoryDraft } from "../domain/memory.ts";
+import type { MemoryChange, MemoryDraft } from "../domain/memory.ts";
+import {
+  type AttributeType,
+  type AttributeValues,
+  type ChangedAttributes,
+  GIVEN_ATTRIBUTES,
+  type GivenAttributes,
+} from "../domain/memory-attributes.ts";
 import { parseIsoTime } from "../kit/clock.ts";
+import type { JsonValue } from "./schema/attributes.ts";
 import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
 
 /**
@@ -17,27 +26,10 @@ export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft
   return { content, ...attributesOf(attributes, nowMs, at) };
 }
 
-/** Converts the attributes of a new memory; `null` counts as absent. Throws the same faults as `draftOf`. */
-export function attributesOf(
-  body: Omit<CreateMemory, "content">,
-  nowMs: number,
-  at = "",
-): Omit<MemoryDraft, "content"> {
-  const { title, type, tags, metadata, userId, agentId, sessionId, language, externalId } = body;
-  const { expires_at, occurred_at } = body;
-  return {
-    ...(title && { title }),
-    ...(type && { type }),
-    ...(tags && { tags: checkTags(tags, fieldAt(at, "tags")) }),
-    ...(metadata && { metadata: checkMetadata(metadata, fieldAt(at, "metadata")) }),
-    ...(userId && { userId }),
-    ...(agentId && { agentId }),
-    ...(sessionId && { sessionId }),
-    ...(language && { language: checkLanguage(language, fieldAt(at, "language")) }),
-    ...(externalId && { externalId }),
-    ...(expires_at && { expiresAt: checkFuture(expires_at, nowMs, fieldAt(at, "expires_at")) }),
-    ...(occurred_at && { occurredAt: checkTime(occurred_at, fieldAt(at, "occurred_at")) }),
-  };
+/** Converts the attributes of a new memory; null and an empty text count as absent. Throws the faults of `draftOf`. */
+export function attributesOf(body: Omit<CreateMemory, "content">, nowMs: number, at = ""): GivenAttributes {
+  const given = Object.entries(body).filter(([, value]) => value !== null && value !== "");
+  return changedAttributes(Object.fromEntries(given), nowMs, at) as GivenAttributes;
 }
 
 /**
@@ -45,29 +37,36 @@ export function attributesOf(
  * @throws Fault `invalid_request` (also for a body without fields), `too_many_tags` or `metadata_too_large`.
  */
 export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
-  const { content, title, type, tags, metadata, userId, agentId, sessionId, language, externalId } = body;
-  const { expires_at, occurred_at } = body;
+  const { content, ...attributes } = body;
   refuseEmptyChange(body);
   if (content !== undefined) checkContent(content, "content");
-  return {
-    ...(content !== undefined && { content }),
-    ...(title !== undefined && { title }),
-    ...(type !== undefined && { type }),
-    ...(tags !== undefined && { tags: tags && checkTags(tags, "tags") }),
-    ...(metadata !== undefined && { metadata: metadata && checkMetadata(metadata, "metadata") }),
-    ...(userId !== undefined && { userId }),
-    ...(agentId !== undefined && { agentId }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(language !== undefined && { language: language === null ? null : checkLanguage(language, "language") }),
-    ...(externalId !== undefined && { externalId }),
-    ...(expires_at !== undefined && {
-      expiresAt: expires_at === null ? null : checkFuture(expires_at, nowMs, "expires_at"),
-    }),
-    ...(occurred_at !== undefined && {
-      occurredAt: occurred_at === null ? null : checkTime(occurred_at, "occurred_at"),
-    }),
-  };
+  return { ...(content !== undefined && { content }), ...changedAttributes(attributes, nowMs, "") };
 }
+
+/** The values of a body that are given, checked and converted; null stays null. */
+function changedAttributes(body: Omit<UpdateMemory, "content">, nowMs: number, at: string): ChangedAttributes {
+  const entries = GIVEN_ATTRIBUTES.flatMap(({ name, property, type }) => {
+    const value = body[name];
+    if (value === undefined) return [];
+    const convert = CONVERSIONS[type] as (value: unknown, param: string, nowMs: number) => unknown;
+    return [[property, value === null ? null : convert(value, fieldAt(at, name), nowMs)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+const same = <Value>(value: Value) => value;
+/** Checks and converts a value by the type of its attribute. */
+const CONVERSIONS: {
+  readonly [Type in AttributeType]: (value: JsonValue<Type>, param: string, nowMs: number) => AttributeValues[Type];
+} = {
+  text: same,
+  id: same,
+  language: checkLanguage,
+  texts: checkTags,
+  object: checkMetadata,
+  time: checkTime,
+  future: (text, param, nowMs) => checkFuture(text, nowMs, param),
+};
 
 /**
  * Checks metadata: its size, and that no key begins with `_`. Search results use such keys for their own fields.

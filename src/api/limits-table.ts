@@ -2,11 +2,14 @@
 // domain/limits.ts and domain/project.ts define the numbers.
 
 import { LIMITS } from "../domain/limits.ts";
+import { ATTRIBUTES } from "../domain/memory-attributes.ts";
 import { PLAN_NAMES, PLANS } from "../domain/project.ts";
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
+
+const CALLER_IDS = ATTRIBUTES.flatMap(({ name, type }) => (type === "id" ? [`\`${name}\``] : [])).join(", ");
 
 /** One row per plan: name, queries per month, memories, storage. */
 export function planRows(): readonly (readonly string[])[] {
@@ -36,7 +39,7 @@ export function requestBoundRows(): readonly (readonly [what: string, atMost: st
     ["tags per memory", count(LIMITS.tagsPerMemory)],
     ["`metadata` as JSON", byteText(LIMITS.metadataBytes)],
     ["an event's `data` as JSON", byteText(LIMITS.eventDataBytes)],
-    ["`userId`, `agentId`, `sessionId`, `externalId`", characters(LIMITS.callerIdCharacters)],
+    [CALLER_IDS, characters(LIMITS.callerIdCharacters)],
     ["`title`", characters(LIMITS.titleCharacters)],
     ["`query`", characters(LIMITS.queryCharacters)],
     ["a chat's `message`", characters(LIMITS.messageCharacters)],

@@ -5,6 +5,7 @@ import { type AnswerEvent, AnswerSoFar } from "../answer/events.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Filter, parseFilter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
+import { scopeOf } from "../domain/memory-attributes.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { Asker, SearchQuestion, SearchService } from "../services/search.ts";
@@ -23,18 +24,7 @@ export interface SearchDependencies {
 }
 
 /** The fields of a search, by POST or by GET. */
-interface SearchBody {
-  readonly query: string;
-  readonly limit?: number | null;
-  readonly userId?: string | null;
-  readonly agentId?: string | null;
-  readonly sessionId?: string | null;
-  readonly includeGraph?: boolean | null;
-  readonly mode?: SearchQuestion["mode"] | null;
-  readonly min_score?: number | null;
-  readonly explain?: boolean | null;
-  readonly asOf?: string | null;
-}
+type SearchBody = Omit<schema.SearchMemories, "filters">;
 
 /** The operations searchMemories (POST and GET) and queryMemories. */
 export function searchOperations({ search, answers }: SearchDependencies): readonly Operation[] {
@@ -52,9 +42,7 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
       scoreMin: body.min_score ?? 0,
       includeGraph: body.includeGraph ?? false,
       filter,
-      ...(body.userId != null && { userId: body.userId }),
-      ...(body.agentId != null && { agentId: body.agentId }),
-      ...(body.sessionId != null && { sessionId: body.sessionId }),
+      ...scopeOf(body),
       ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
     };
     const ranking = await search.search(principal, question, asker);
@@ -123,9 +111,7 @@ function questionOf(body: Static<typeof schema.QueryMemories>): Question {
     includeGraph: body.includeGraph ?? false,
     instructions: body.instructions ?? null,
     model: body.model ?? null,
-    ...(body.userId != null && { userId: body.userId }),
-    ...(body.agentId != null && { agentId: body.agentId }),
-    ...(body.sessionId != null && { sessionId: body.sessionId }),
+    ...scopeOf(body),
     ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
   };
 }

@@ -6,7 +6,14 @@ import type { CitedPassage, Answer as WholeAnswer } from "../answer/events.ts";
 import type { Chat, Message } from "../domain/chat.ts";
 import type { Deletion } from "../domain/deletion.ts";
 import type { ApiKey } from "../domain/key.ts";
-import { EXTRACTED_FIELDS, type Memory, type Progress } from "../domain/memory.ts";
+import type { Memory, Progress } from "../domain/memory.ts";
+import {
+  type ApiName,
+  ATTRIBUTES,
+  type AttributeName,
+  type AttributesWith,
+  EXTRACTED_FIELDS,
+} from "../domain/memory-attributes.ts";
 import type { Page } from "../domain/page.ts";
 import { PLANS, type ProjectInForce, type Usage } from "../domain/project.ts";
 import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
@@ -18,6 +25,7 @@ import type { ModelChange, ProjectModel } from "../ports/project-model-store.ts"
 import type { MemoryGraph } from "../services/graph.ts";
 import type { MemoryWithContent } from "../services/memories.ts";
 import type { InstalledModel } from "../services/project-models.ts";
+import type { ShownValue } from "./schema/attributes.ts";
 import type * as chats from "./schema/chats.ts";
 import type * as deletions from "./schema/deletions.ts";
 import type * as memories from "./schema/memories.ts";
@@ -64,19 +72,7 @@ export function memoryAttributes(memory: Memory): View<typeof memories.MemoryWit
   return {
     id: memory.id,
     status: state.status,
-    title: memory.title,
-    type: memory.type,
-    tags: memory.tags,
-    metadata: memory.metadata ?? {},
-    userId: memory.userId,
-    agentId: memory.agentId,
-    sessionId: memory.sessionId,
-    language: memory.language,
-    externalId: memory.externalId,
-    created_at: isoTime(memory.createdAt),
-    updated_at: isoTime(memory.updatedAt),
-    expires_at: isoTimeOrNull(memory.expiresAt),
-    occurred_at: isoTimeOrNull(memory.occurredAt),
+    ...(shownAttributes(ATTRIBUTES, memory) as ShownAttributes<AttributeName>),
     source: memory.source === null ? null : { ...memory.source },
     ...(state.status === "completed"
       ? {
@@ -87,6 +83,22 @@ export function memoryAttributes(memory: Memory): View<typeof memories.MemoryWit
       : {}),
     ...(state.status === "failed" ? { error: { ...state.error } } : {}),
   };
+}
+
+/** Attributes as the API shows them. */
+type ShownAttributes<Names extends AttributeName> = {
+  readonly [Name in Names as ApiName<Name>]: ShownValue<Name>;
+};
+type ResultAttribute = AttributesWith<{ readonly inResults: "always" | "since later" }>;
+const RESULT_ATTRIBUTES = ATTRIBUTES.filter(({ inResults }) => inResults !== "never");
+
+function shownAttributes(attributes: typeof ATTRIBUTES, memory: Memory): object {
+  const shown: Record<string, unknown> = {};
+  for (const { name, property, type } of attributes) {
+    const value = memory[property] ?? (type === "object" ? {} : null);
+    shown[name] = typeof value === "number" ? isoTime(value) : value;
+  }
+  return shown;
 }
 
 function progressView(progress: Progress): NonNullable<View<typeof memories.Memory>["progress"]> {
@@ -160,18 +172,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
   const { memory, place } = result;
   const metadata: memories.ResultMetadata = {
     ...memory.metadata,
-    _memory: {
-      title: memory.title,
-      type: memory.type,
-      tags: memory.tags,
-      userId: memory.userId,
-      language: memory.language,
-      created_at: isoTime(memory.createdAt),
-      updated_at: isoTime(memory.updatedAt),
-      occurred_at: isoTimeOrNull(memory.occurredAt),
-      agentId: memory.agentId,
-      sessionId: memory.sessionId,
-    },
+    _memory: shownAttributes(RESULT_ATTRIBUTES, memory) as ShownAttributes<ResultAttribute>,
     _chunk: {
       ordinal: place.ordinal,
       start: place.start,
@@ -203,8 +204,8 @@ export function deletionView(deletion: Deletion): View<typeof deletions.Job> {
 
 /** A Chat. */
 export function chatView(chat: Chat): View<typeof chats.Chat> {
-  const { id, userId, agentId, sessionId, title, createdAt } = chat;
-  return { id, userId, agentId, sessionId, title, created_at: isoTime(createdAt) };
+  const { createdAt, ...shown } = chat;
+  return { ...shown, created_at: isoTime(createdAt) };
 }
 
 /** A Message. */

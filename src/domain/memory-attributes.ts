@@ -192,6 +192,7 @@ export type MemoryScope = { readonly [Name in ScopeName]?: string };
 /** A row of the table, with the name of its attribute in the code. */
 export interface NamedAttribute<Name extends AttributeName = AttributeName> extends MemoryAttribute {
   readonly property: Name;
+  readonly name: ApiName<Name>;
   readonly column: ColumnName<Name>;
 }
 

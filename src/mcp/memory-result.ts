@@ -4,30 +4,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Text } from "../api/check.ts";
 import type { Json } from "../api/operation-calls.ts";
-import { JsonMap, OneOf } from "../api/schema/fields.ts";
+import { presentAttributes } from "../api/schema/attributes.ts";
+import { OneOf } from "../api/schema/fields.ts";
 
-const attributes = {
-  title: Type.Optional(Text()),
-  type: Type.Optional(Text()),
-  tags: Type.Optional(Type.Array(Text())),
-  userId: Type.Optional(Text({ description: "User whom the memory belongs to" })),
-  agentId: Type.Optional(Text({ description: "Agent that the memory belongs to" })),
-  sessionId: Type.Optional(Text({ description: "Session, such as a conversation, that the memory belongs to" })),
-  language: Type.Optional(Text({ description: "BCP 47 tag" })),
-  metadata: Type.Optional(JsonMap),
-  created_at: Type.Optional(Text({ description: "ISO 8601, UTC" })),
-  occurred_at: Type.Optional(Text({ description: "ISO 8601, UTC: when it happened" })),
-};
+/** A model does not need these of a passage. */
+const { updated_at: _, expires_at: __, externalId: ___, ...ofPassage } = presentAttributes;
 
 /** A memory in the result of a tool. */
 export const MemoryResult = Type.Object({
   memory_id: Text({ description: "mem_…" }),
   content: Text({ description: "The text, or its beginning if it is cut" }),
-  ...attributes,
+  ...presentAttributes,
   status: OneOf(["processing", "completed", "failed"], "completed: searchable"),
-  updated_at: Type.Optional(Text()),
-  expires_at: Type.Optional(Text()),
-  externalId: Type.Optional(Text()),
   error: Type.Optional(Text({ description: "Why processing failed" })),
 });
 /** A memory in the result of a tool. */
@@ -38,7 +26,7 @@ export const PassageResult = Type.Object({
   memory_id: Text({ description: "mem_…" }),
   content: Text({ description: "The passage that was found" }),
   score: Type.Number({ minimum: 0, maximum: 1, description: "Estimated probability that the passage helps" }),
-  ...attributes,
+  ...ofPassage,
   place: Type.Optional(
     Type.Object(
       {
@@ -56,24 +44,7 @@ export const PassageResult = Type.Object({
 /** A passage in the result of a tool. */
 export type PassageResult = Static<typeof PassageResult>;
 
-const MEMORY_FIELDS = [
-  "status",
-  "title",
-  "type",
-  "tags",
-  "userId",
-  "agentId",
-  "sessionId",
-  "metadata",
-  "created_at",
-  "updated_at",
-  "occurred_at",
-  "expires_at",
-  "externalId",
-  "language",
-] as const;
-/** Fields of a memory that a model needs to judge a passage. */
-const PASSAGE_FIELDS = MEMORY_FIELDS.filter((field) => field !== "updated_at");
+const MEMORY_FIELDS = ["status", ...Object.keys(presentAttributes)];
 const PLACE_FIELDS = ["page", "slide", "sheet", "headings", "speaker", "date"] as const;
 
 /** A memory of the API as tools show it. */
@@ -95,8 +66,8 @@ export function passageResult(result: Json): PassageResult {
     memory_id: result.memory_id,
     content: result.content,
     score: result.score,
-    ...present(_memory as Json, PASSAGE_FIELDS),
-    ...present({ metadata }, MEMORY_FIELDS),
+    ...present(_memory as Json, Object.keys(ofPassage)),
+    ...present({ metadata }, ["metadata"]),
     ...(Object.keys(place).length > 0 && { place }),
   } as PassageResult;
 }

@@ -2,6 +2,7 @@
 
 import { type Filter, narrowed } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
+import { type MemoryScope, scopeOf } from "../domain/memory-attributes.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
@@ -13,19 +14,13 @@ import type { RetrievalParts } from "../retrieval/request.ts";
 import { embedderOf, search } from "../retrieval/search.ts";
 import type { SearchQueue } from "./search-queue.ts";
 
-/** A search as a caller requests it. */
-export interface SearchQuestion {
+/** A search as a caller requests it. It covers the memories of all users, agents and sessions that it does not name. */
+export interface SearchQuestion extends MemoryScope {
   readonly query: string;
   /** null if the project's `default_mode` is used. */
   readonly mode: ModeName | null;
   readonly limit: number;
   readonly scoreMin: number;
-  /** If it is absent, the search covers every user's memories and those without a user. */
-  readonly userId?: string;
-  /** If it is absent, the search covers the memories of every agent, and those without one. */
-  readonly agentId?: string;
-  /** If it is absent, the search covers the memories of every session, and those without one. */
-  readonly sessionId?: string;
   readonly includeGraph: boolean;
   /** null if all memories in the scope are admissible. */
   readonly filter: Filter | null;
@@ -34,7 +29,7 @@ export interface SearchQuestion {
 }
 
 /** The part of a question that limits which memories it may find. */
-export type Confined = Pick<SearchQuestion, "userId" | "agentId" | "sessionId" | "filter">;
+export type Confined = MemoryScope & Pick<SearchQuestion, "filter">;
 
 /** Who waits for an answer. */
 export interface Asker {
@@ -65,14 +60,13 @@ export class SearchService {
    *   in time; `model_unavailable` if no lane can run
    */
   async search(viewer: Viewer, question: SearchQuestion, asker: Asker): Promise<Ranking> {
-    const { userId: _user, agentId: _agent, sessionId: _session, ...request } = question;
     const { signal } = asker;
     const { projectId } = viewer;
     const task = question.mode ?? (await this.#defaultMode(viewer));
     const confinement = await this.#confinementOf(viewer, question);
     return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(question), signal }, async (waitedMs) => {
       if (waitedMs > 0) await asker.confirm();
-      return search(this.#parts, { ...request, mode: task, ...confinement, waitedMs, signal });
+      return search(this.#parts, { ...question, mode: task, ...confinement, waitedMs, signal });
     });
   }
 
@@ -124,12 +118,12 @@ export class SearchService {
   }
 
   async #confinementOf(viewer: Viewer, confined: Confined): Promise<Confinement> {
-    const { userId: named, agentId, sessionId } = confined;
+    const { userId: named, ...others } = scopeOf(confined);
     const { projectId } = viewer;
     const userId = userOf(viewer, named);
     const user =
       userId === undefined ? null : { id: userId, key: await this.#parts.memories.userKey(projectId, userId) };
-    return { scope: { projectId, user }, filter: narrowed(confined.filter, { agentId, sessionId }) };
+    return { scope: { projectId, user }, filter: narrowed(confined.filter, others) };
   }
 }
 

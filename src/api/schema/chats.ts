@@ -3,11 +3,10 @@
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
+import { scopeFields, scopeParameters, shownScope } from "./attributes.ts";
 import {
-  AgentId,
   AsOf,
   Body,
-  CallerId,
   Filters,
   Instructions,
   ListOf,
@@ -18,7 +17,6 @@ import {
   Optional,
   paging,
   Query,
-  SessionId,
   Time,
 } from "./fields.ts";
 import { SearchResult } from "./memories.ts";
@@ -27,15 +25,13 @@ const Title = Text({ minLength: 1, maxLength: LIMITS.titleCharacters });
 
 /** Body of createChat. */
 export const CreateChat = Body({
-  userId: Optional(CallerId),
-  agentId: Optional(AgentId),
-  sessionId: Optional(SessionId),
+  ...scopeFields,
   title: Optional(Title),
 });
 /** Body of updateChat; null clears the title. */
 export const UpdateChat = Body({ title: Nullable(Title) });
 /** Query parameters of listChats. */
-export const ListChats = Query({ ...paging, userId: CallerId, agentId: AgentId, sessionId: SessionId });
+export const ListChats = Query({ ...paging, ...scopeParameters });
 /** Query parameters of listMessages. */
 export const ListMessages = Query({
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.messagesPage, default: LIMITS.messagesPageDefault }),
@@ -55,9 +51,7 @@ export const SendMessage = Body({
 export const Chat = Type.Object(
   {
     id: Text({ description: "chat_…" }),
-    userId: Nullable(Text()),
-    agentId: Nullable(Text()),
-    sessionId: Nullable(Text()),
+    ...shownScope,
     title: Nullable(Text()),
     created_at: Time,
   },
@@ -86,9 +80,7 @@ export const MessageResponse = Type.Object({ message: Message }, { $id: "Message
 export const ChatHistory = Type.Object(
   {
     id: Text(),
-    userId: Nullable(Text()),
-    agentId: Nullable(Text()),
-    sessionId: Nullable(Text()),
+    ...shownScope,
     title: Nullable(Text()),
     created_at: Time,
     messages: Type.Array(Message),

@@ -2,13 +2,12 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { Text } from "../check.ts";
-import { AgentId, Body, CallerId, Filters, OneOf, Optional, SessionId, Time } from "./fields.ts";
+import { scopeFields } from "./attributes.ts";
+import { Body, Filters, OneOf, Optional, Time } from "./fields.ts";
 
 /** Body of deleteMemories. At least one condition is needed. */
 export const DeleteMemories = Body({
-  userId: Optional(CallerId),
-  agentId: Optional(AgentId),
-  sessionId: Optional(SessionId),
+  ...scopeFields,
   filters: Type.Optional(Filters),
   dryRun: Optional(Type.Boolean({ default: false, description: "true: only count the memories that match" })),
   matched: Optional(

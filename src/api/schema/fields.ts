@@ -56,6 +56,11 @@ export function OneOf<const Names extends readonly string[]>(names: Names, descr
   );
 }
 
+/** A schema with another description. */
+export function described<S extends TSchema>(schema: S, description: string): S {
+  return { ...schema, description };
+}
+
 /** One page of a list. @param name of the schema in the OpenAPI document */
 export function ListOf<Item extends TSchema>(name: string, item: Item) {
   return Type.Object(
@@ -70,14 +75,19 @@ export function ListOf<Item extends TSchema>(name: string, item: Item) {
 
 /** A time in an answer: ISO 8601 in UTC with milliseconds. */
 export const Time = Type.Unsafe<string>({ ...Text({ description: "ISO 8601, UTC" }), format: "date-time" });
+/** Maximum length of a time in a request. */
+export const TIME_CHARACTERS = 40;
 /** A time in the future, in a request; `checkFuture` in drafts.ts parses it. */
 export function FutureTime(description: string) {
-  return Type.Unsafe<string>({ ...Text({ minLength: 1, maxLength: 40, description }), format: "date-time" });
+  return Type.Unsafe<string>({
+    ...Text({ minLength: 1, maxLength: TIME_CHARACTERS, description }),
+    format: "date-time",
+  });
 }
 
 /** A time or a date in a request; `checkTime` in drafts.ts parses it. */
 export function AnyTime(description: string) {
-  return Text({ minLength: 1, maxLength: 40, description });
+  return Text({ minLength: 1, maxLength: TIME_CHARACTERS, description });
 }
 
 /** The time at which a question is asked. */
@@ -94,11 +104,6 @@ export const paging = {
 };
 /** An id that the caller's application chose. */
 export const CallerId = Text({ minLength: 1, maxLength: LIMITS.callerIdCharacters });
-const Scope = { minLength: 1, maxLength: LIMITS.callerIdCharacters };
-/** Names an agent, a scope beside the user. */
-export const AgentId = Text({ ...Scope, description: "agent, such as an assistant: a scope beside `userId`" });
-/** Names a session, a scope beside the user. */
-export const SessionId = Text({ ...Scope, description: "session, such as a conversation: a scope beside `userId`" });
 /** A JSON object with arbitrary fields. */
 export const JsonMap = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
 /** A retrieval mode. */

@@ -4,17 +4,20 @@ import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import type { JsonObject } from "../../domain/memory.ts";
 import { Text } from "../check.ts";
+import {
+  formAttributes,
+  givenAttributes,
+  resultAttributes,
+  scopeFields,
+  scopeParameters,
+  shownAttributes,
+} from "./attributes.ts";
 import { ErrorBody } from "./errors.ts";
 import {
-  AgentId,
-  AnyTime,
   AsOf,
   Body,
-  CallerId,
   Filters,
-  FutureTime,
   Instructions,
-  JsonMap,
   ListOf,
   MaxSources,
   Mode,
@@ -24,46 +27,16 @@ import {
   paging,
   Query,
   QueryWith,
-  SessionId,
   Time,
 } from "./fields.ts";
 
 const STATUSES = ["processing", "completed", "failed"] as const;
 const Status = OneOf(STATUSES);
 
-const Metadata = Type.Unsafe<JsonObject>({
-  ...JsonMap,
-  description: `at most ${LIMITS.metadataBytes} bytes as compact JSON; names must not begin with \`_\``,
-});
-
-const attributes = {
-  title: Optional(
-    Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "default: extracted from the text" }),
-  ),
-  type: Optional(
-    Text({ minLength: 1, maxLength: LIMITS.typeCharacters, description: "default: extracted from the text" }),
-  ),
-  tags: Optional(
-    Type.Array(Text({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
-      description: `at most ${LIMITS.tagsPerMemory} tags; default: tags extracted from the text`,
-    }),
-  ),
-  metadata: Optional(Metadata),
-  userId: Optional(CallerId),
-  agentId: Optional(AgentId),
-  sessionId: Optional(SessionId),
-  language: Optional(Text({ minLength: 1, maxLength: 64, description: "BCP 47 tag; default: detected in the text" })),
-  externalId: Optional(CallerId),
-  expires_at: Optional(FutureTime("ISO 8601; from then on the memory behaves as deleted")),
-  occurred_at: Optional(
-    AnyTime("ISO 8601 time, or a date for its first instant in UTC: when it happened, as opposed to `created_at`"),
-  ),
-};
-
 /** Body of createMemory, and an item of batchCreate; `null` counts as absent. */
 export const CreateMemory = Body({
   content: Text({ minLength: 1, description: "the text to store" }),
-  ...attributes,
+  ...givenAttributes,
 });
 /** A checked body of createMemory. */
 export type CreateMemory = Static<typeof CreateMemory>;
@@ -75,13 +48,13 @@ export const CreateMemoryFromUrl = Body({
     maxLength: LIMITS.webhookUrlCharacters,
     description: "http or https URL of a page or file; the formats are those of uploads",
   }),
-  ...attributes,
+  ...givenAttributes,
 });
 
 /** Body of updateMemory; `null` clears a field. */
 export const UpdateMemory = Body({
   content: Type.Optional(Text({ minLength: 1, description: "a new text; the memory is processed again" })),
-  ...attributes,
+  ...givenAttributes,
 });
 /** A checked body of updateMemory. */
 export type UpdateMemory = Static<typeof UpdateMemory>;
@@ -95,28 +68,14 @@ export const BatchCreate = Body({
 });
 
 /** Form fields of uploadMemory. `tags` and `metadata` are JSON, sent as text. */
-export const UploadFields = Body({
-  title: Type.Optional(Text({ maxLength: LIMITS.titleCharacters })),
-  type: Type.Optional(Text({ maxLength: LIMITS.typeCharacters })),
-  tags: Type.Optional(Text({ description: "a JSON array of texts" })),
-  metadata: Type.Optional(Text({ description: "a JSON object" })),
-  userId: Type.Optional(CallerId),
-  agentId: Type.Optional(AgentId),
-  sessionId: Type.Optional(SessionId),
-  language: Type.Optional(Text({ maxLength: 64 })),
-  externalId: Type.Optional(CallerId),
-  expires_at: Type.Optional(Text({ maxLength: 40 })),
-  occurred_at: Type.Optional(Text({ maxLength: 40 })),
-});
+export const UploadFields = Body(formAttributes);
 
 /** Query parameters of listMemories. */
 export const ListMemories = Query({
   ...paging,
   status: Status,
   type: Text({ minLength: 1, maxLength: LIMITS.typeCharacters }),
-  userId: CallerId,
-  agentId: AgentId,
-  sessionId: SessionId,
+  ...scopeParameters,
   tag: Text({ minLength: 1, maxLength: LIMITS.tagCharacters }),
   q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, case-insensitive" }),
 });
@@ -131,9 +90,7 @@ export const DeleteMemory = Query({
 
 const search = {
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.searchResults, default: LIMITS.searchResultsDefault }),
-  userId: CallerId,
-  agentId: AgentId,
-  sessionId: SessionId,
+  ...scopeParameters,
   includeGraph: Type.Boolean({ default: false, description: "adds neighbours from the knowledge graph" }),
   mode: Mode,
   min_score: Type.Number({ minimum: 0, maximum: 1, description: "results with a lower score are left out" }),
@@ -146,9 +103,7 @@ const SearchText = Text({ minLength: 1, maxLength: LIMITS.queryCharacters });
 export const SearchMemories = Body({
   query: SearchText,
   limit: Optional(search.limit),
-  userId: Optional(search.userId),
-  agentId: Optional(search.agentId),
-  sessionId: Optional(search.sessionId),
+  ...scopeFields,
   filters: Type.Optional(Filters),
   includeGraph: Optional(search.includeGraph),
   mode: Optional(search.mode),
@@ -172,9 +127,7 @@ export const QueryMemories = Body({
   mode: Optional(Mode),
   maxSources: Optional(MaxSources),
   instructions: Optional(Instructions),
-  userId: Optional(CallerId),
-  agentId: Optional(AgentId),
-  sessionId: Optional(SessionId),
+  ...scopeFields,
   filters: Type.Optional(Filters),
   includeGraph: Optional(search.includeGraph),
   asOf: Optional(AsOf),
@@ -187,19 +140,7 @@ export const Memory = Type.Object(
     id: Text({ description: "mem_…" }),
     status: Status,
     content: Text(),
-    title: Nullable(Text()),
-    type: Nullable(Text()),
-    tags: Nullable(Type.Array(Text())),
-    metadata: JsonMap,
-    userId: Nullable(Text()),
-    agentId: Nullable(Text()),
-    sessionId: Nullable(Text()),
-    language: Nullable(Text()),
-    externalId: Nullable(Text()),
-    created_at: Time,
-    updated_at: Time,
-    expires_at: Nullable(Time),
-    occurred_at: Nullable(Time),
+    ...shownAttributes,
     source: Nullable(
       Type.Object({
         filename: Text(),
@@ -266,19 +207,8 @@ export const BatchResult = Type.Object(
 
 const Texts = Type.Unsafe<readonly string[]>(Type.Array(Text()));
 const ResultMemory = Type.Object(
-  {
-    title: Nullable(Text()),
-    type: Nullable(Text()),
-    tags: Nullable(Texts),
-    userId: Nullable(Text()),
-    language: Nullable(Text()),
-    created_at: Time,
-    // a chat keeps the sources of its messages as they were, also those of a version without these fields
-    updated_at: Type.Optional(Time),
-    occurred_at: Type.Optional(Nullable(Time)),
-    agentId: Type.Optional(Nullable(Text())),
-    sessionId: Type.Optional(Nullable(Text())),
-  },
+  // a chat keeps the sources of its messages as they were, also those of a version without some attributes
+  resultAttributes,
   { $id: "ResultMemory", description: "other attributes of the memory" },
 );
 const ResultChunk = Type.Object(

@@ -8,8 +8,8 @@ import { FAULT_CODES } from "../catalogue.ts";
 import { Text } from "../check.ts";
 import { CHAT_MODELS } from "../openai/chat-models.ts";
 import { ERROR_TYPES } from "../openai/errors.ts";
+import { scopeFields, scopeParameters } from "./attributes.ts";
 import {
-  AgentId,
   AsOf,
   Body,
   CallerId,
@@ -20,7 +20,7 @@ import {
   Nullable,
   OneOf,
   Optional,
-  SessionId,
+  Query,
 } from "./fields.ts";
 import { SearchResult } from "./memories.ts";
 
@@ -89,9 +89,7 @@ const MnemeOptions = Body({
   filters: Type.Optional(Filters),
   mode: Optional(Mode),
   maxSources: Optional(MaxSources),
-  userId: Optional(CallerId),
-  agentId: Optional(AgentId),
-  sessionId: Optional(SessionId),
+  ...scopeFields,
   asOf: Optional(AsOf),
   includeGraph: Optional(Type.Boolean({ default: false, description: "adds neighbours from the knowledge graph" })),
   sources_as_text: Optional(
@@ -110,9 +108,7 @@ const TextOptions = Body({
   filters: Type.Optional(Text({ maxLength: LIMITS.filterTextCharacters, description: "the filters as JSON" })),
   mode: Type.Optional(OneOf(MODE_NAMES)),
   maxSources: Type.Optional(Text({ minLength: 1, maxLength: 2, description: `a number, 1 to ${LIMITS.sources}` })),
-  userId: Type.Optional(CallerId),
-  agentId: Type.Optional(AgentId),
-  sessionId: Type.Optional(SessionId),
+  ...Query(scopeParameters).properties,
   asOf: Type.Optional(AsOf),
   includeGraph: Type.Optional(TrueOrFalse),
   sources_as_text: Type.Optional(TrueOrFalse),

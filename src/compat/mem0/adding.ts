@@ -7,16 +7,17 @@ import { Fault } from "../../domain/fault.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Principal } from "../../domain/scope.ts";
 import { isRecord } from "../../kit/record.ts";
-import type { Entities } from "./filters.ts";
 import {
   booleanField,
   DETAILS,
   ENTITY_NAMES,
+  type Entities,
   type EntityName,
   type Fields,
   fieldsOf,
   given,
   objectField,
+  scopeOfEntities,
   textField,
   wrong,
 } from "./names.ts";
@@ -154,20 +155,19 @@ export function ownMetadata(fields: Fields): Fields | undefined {
   return metadata;
 }
 
-function attributesOf(fields: Fields, { user_id, agent_id, run_id, app_id }: Entities): Drafted {
+function attributesOf(fields: Fields, entities: Entities): Drafted {
   const metadata = ownMetadata(fields);
   const [timestamp, expiry, categories] = ["timestamp", "expiration_date", "categories"].map((name) =>
     given(fields, name),
   );
   const memory: Drafted = {
-    ...(user_id !== undefined && { userId: user_id }),
-    ...(agent_id !== undefined && { agentId: agent_id }),
-    ...(run_id !== undefined && { sessionId: run_id }),
+    ...scopeOfEntities(entities),
     ...(metadata !== undefined && { metadata }),
     ...(timestamp !== undefined && { occurred_at: occurredAt(timestamp) }),
     ...(expiry !== undefined && { expires_at: expiryOf(expiry) }),
     ...(categories !== undefined && { tags: categories }),
   };
+  const { app_id } = entities;
   return app_id === undefined ? memory : withDetails(memory, { app_id });
 }
 

@@ -11,12 +11,13 @@ import type { Clock } from "../../kit/clock.ts";
 import { shortened } from "../../kit/shortened.ts";
 import { addMemories, entitiesOf, expiryOf, occurredAt, ownMetadata, requireEntity } from "./adding.ts";
 import { bodyOfQuery, withEntitiesInFilters } from "./earlier.ts";
-import { type Entities, entitiesIn, filterOf, type Selection } from "./filters.ts";
+import { entitiesIn, filterOf, type Selection } from "./filters.ts";
 import { matching } from "./listing.ts";
 import {
   booleanField,
   DETAILS,
   ENTITY_NAMES,
+  type Entities,
   type Fields,
   fieldsOf,
   given,

@@ -3,7 +3,7 @@
 
 import { Fault } from "../../domain/fault.ts";
 import { isRecord } from "../../kit/record.ts";
-import { DETAILS, ENTITY_FIELDS, ENTITY_NAMES, type EntityName, type Fields, wrong } from "./names.ts";
+import { DETAILS, ENTITY_FIELDS, ENTITY_NAMES, type Entities, type EntityName, type Fields, wrong } from "./names.ts";
 
 /** mem0's fields of a memory, and the fields of Mneme's filters. */
 const FILTER_FIELDS: Readonly<Record<string, string>> = {
@@ -31,9 +31,6 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 const ANY = "*";
 /** Maximum nesting; Mneme's filters have a limit of their own, too. */
 const DEPTH_MAX = 16;
-
-/** Entities by mem0's names. */
-export type Entities = Readonly<Partial<Record<EntityName, string>>>;
 
 /** Which memories a request is about. */
 export interface Selection {

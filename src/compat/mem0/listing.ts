@@ -5,8 +5,9 @@ import type { Json, Operations } from "../../api/operation-calls.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type FilteredAttributes, matchesFilter, parseFilter } from "../../domain/filter.ts";
 import { LIMITS } from "../../domain/limits.ts";
-import type { JsonObject } from "../../domain/memory.ts";
+import { ATTRIBUTES } from "../../domain/memory-attributes.ts";
 import type { Selection } from "./filters.ts";
+import { scopeOfEntities } from "./names.ts";
 
 /** Maximum number of memories that are read for one request. */
 const READ_MAX = 10_000;
@@ -18,12 +19,11 @@ const READ_MAX = 10_000;
  */
 export async function* matching(selection: Selection, operations: Operations): AsyncGenerator<Json> {
   const filter = parseFilter(selection.filter);
-  const { user_id: userId, agent_id: agentId, run_id: sessionId } = selection.entities;
+  const scope = scopeOfEntities(selection.entities);
   let cursor: string | null = null;
   let read = 0;
   do {
-    const query = { limit: LIMITS.pageItems, cursor, userId, agentId, sessionId };
-    const page: Json = await operations.get("/v1/memories", query);
+    const page: Json = await operations.get("/v1/memories", { ...scope, limit: LIMITS.pageItems, cursor });
     const items = page.data as readonly Json[];
     read += items.length;
     for (const memory of items) if (matchesFilter(filter, filteredAttributes(memory))) yield memory;
@@ -39,12 +39,9 @@ export async function* matching(selection: Selection, operations: Operations): A
 }
 
 function filteredAttributes(memory: Json): FilteredAttributes {
-  const time = (name: string) => (typeof memory[name] === "string" ? Date.parse(memory[name]) : null);
-  return {
-    ...(memory as unknown as FilteredAttributes),
-    metadata: memory.metadata as JsonObject,
-    createdAt: time("created_at") ?? 0,
-    updatedAt: time("updated_at") ?? 0,
-    occurredAt: time("occurred_at"),
-  };
+  const attributes = ATTRIBUTES.map(({ name, property, type }) => {
+    const value = memory[name] ?? null;
+    return [property, type === "time" && typeof value === "string" ? Date.parse(value) : value];
+  });
+  return { id: memory.id, source: memory.source, ...Object.fromEntries(attributes) } as FilteredAttributes;
 }

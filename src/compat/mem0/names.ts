@@ -2,23 +2,41 @@
 // agent, run and app.
 
 import { Fault } from "../../domain/fault.ts";
+import { type MemoryScope, type ScopeName, scopeOf } from "../../domain/memory-attributes.ts";
 import { nearestName } from "../../kit/nearest.ts";
 import { isRecord } from "../../kit/record.ts";
 
 /** Member of the metadata that holds mem0's fields without a counterpart. The importer of mem0 uses the same name. */
 export const DETAILS = "mem0";
 
+/** mem0's names of the entities that memories have as a scope. */
+const SCOPES = { user_id: "userId", agent_id: "agentId", run_id: "sessionId" } as const satisfies Record<
+  string,
+  ScopeName
+>;
 /** mem0's names of entities, and the fields of a memory that hold them. An app has no field; see `DETAILS`. */
 export const ENTITY_FIELDS = {
-  user_id: "userId",
-  agent_id: "agentId",
-  run_id: "sessionId",
+  ...SCOPES,
   app_id: `metadata.${DETAILS}.app_id`,
 } as const;
 /** mem0's name of an entity. */
 export type EntityName = keyof typeof ENTITY_FIELDS;
 /** All names of entities. */
 export const ENTITY_NAMES = Object.keys(ENTITY_FIELDS) as readonly EntityName[];
+const PAIRS = Object.entries(SCOPES) as readonly (readonly [keyof typeof SCOPES, ScopeName])[];
+
+/** Entities by mem0's names. */
+export type Entities = Readonly<Partial<Record<EntityName, string>>>;
+
+/** The scope that entities stand for. */
+export function scopeOfEntities(entities: Entities): MemoryScope {
+  return scopeOf(Object.fromEntries(PAIRS.map(([theirs, ours]) => [ours, entities[theirs]])));
+}
+
+/** The entities of a memory of the API by mem0's names; null for those that it does not belong to. */
+export function entitiesOfMemory(memory: Fields): Readonly<Partial<Record<EntityName, unknown>>> {
+  return Object.fromEntries(PAIRS.map(([theirs, ours]) => [theirs, memory[ours] ?? null]));
+}
 
 /** A JSON object from a request, not validated. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 
 import type { Json } from "../../api/operation-calls.ts";
 import { isRecord } from "../../kit/record.ts";
-import { DETAILS } from "./names.ts";
+import { DETAILS, entitiesOfMemory } from "./names.ts";
 
 /** A memory of the API as one of mem0. */
 export function memoryView(memory: Json): Json {
@@ -70,10 +70,8 @@ export function metadataOf(metadata: unknown): { readonly own: Json; readonly de
 function attributesOf(memory: Json, metadata: unknown): Json {
   const { own, details } = metadataOf(metadata);
   return {
-    user_id: memory.userId ?? null,
-    agent_id: memory.agentId ?? null,
+    ...entitiesOfMemory(memory),
     app_id: details.app_id ?? null,
-    run_id: memory.sessionId ?? null,
     ...(details.role !== undefined && { role: details.role }),
     metadata: own,
     categories: memory.tags ?? [],

@@ -4,7 +4,9 @@
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
 import { type Json, memoryPath, OperationRefused, type Operations } from "../../api/operation-calls.ts";
-import { AgentId, Body, CallerId, OneOf, Optional, SessionId } from "../../api/schema/fields.ts";
+import { scopeFields } from "../../api/schema/attributes.ts";
+import { Body, described, OneOf } from "../../api/schema/fields.ts";
+import { type MemoryScope, scopeOf } from "../../domain/memory-attributes.ts";
 import { cutNote, ENVELOPE_TOKENS, firstFitting, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult } from "../memory-result.ts";
 import { READS, type Tool, tool } from "../tool.ts";
@@ -38,9 +40,8 @@ export const getProfile: Tool = tool({
   scope: "memories:read",
   annotations: READS,
   input: Body({
-    userId: Optional({ ...CallerId, description: "The user; leave out for all memories that the key may read" }),
-    agentId: Optional(AgentId),
-    sessionId: Optional(SessionId),
+    ...scopeFields,
+    userId: described(scopeFields.userId, "The user; leave out for all memories that the key may read"),
     max_tokens: MaxTokens(PROFILE_TOKENS),
   }),
   output: Type.Object({
@@ -50,8 +51,8 @@ export const getProfile: Tool = tool({
     has_more: Type.Boolean({ description: "Whether there are more memories than those that were looked at" }),
     note: Type.Optional(Text({ description: "What is left out or cut" })),
   }),
-  run: async ({ userId, agentId, sessionId, max_tokens }, { operations }) => {
-    const scope = { userId, agentId, sessionId };
+  run: async ({ max_tokens, ...named }, { operations }) => {
+    const scope = scopeOf(named);
     const tokensMax = max_tokens ?? PROFILE_TOKENS;
     const page = await operations.get("/v1/memories", { ...scope, status: "completed", limit: NEWEST_MAX });
     const newest = (page.data as Json[]).map(memoryResult);
@@ -70,7 +71,7 @@ export const getProfile: Tool = tool({
     const leftOut = more.leftOut + second.leftOut;
     const note = cutNote({ ...more, cut, leftOut, lighter: more.lighter + second.lighter }, tokensMax);
     return {
-      ...(userId != null && { userId }),
+      ...(scope.userId !== undefined && { userId: scope.userId }),
       memories: [...more.items, ...second.items],
       topics,
       has_more: page.has_more === true,
@@ -110,14 +111,14 @@ async function readLinked(
   operations: Operations,
   ids: readonly string[],
   newest: readonly MemoryResult[],
-  scope: Readonly<Record<"userId" | "agentId" | "sessionId", string | null | undefined>>,
+  scope: MemoryScope,
 ): Promise<readonly MemoryResult[]> {
   const known = new Set(newest.map(({ memory_id }) => memory_id));
   const found: MemoryResult[] = [];
   for (const id of ids.filter((id) => !known.has(id)).slice(0, LINKED_MAX)) {
     const memory = await orNothing(operations.get(memoryPath(id)));
     // the graph of an unconfined key spans all users, agents and sessions
-    const isInScope = Object.entries(scope).every(([name, id]) => id == null || memory?.[name] === id);
+    const isInScope = Object.entries(scope).every(([name, id]) => memory?.[name] === id);
     if (memory !== null && isInScope) found.push(memoryResult(memory));
   }
   return found;

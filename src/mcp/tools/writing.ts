@@ -1,9 +1,9 @@
 // The tools that change something: add_memory, update_memory, delete_memory.
 
-import { type TSchema, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
 import { type Json, memoryPath } from "../../api/operation-calls.ts";
-import { Body, OneOf, Optional } from "../../api/schema/fields.ts";
+import { Body, described, OneOf, Optional } from "../../api/schema/fields.ts";
 import { CreateMemory, UpdateMemory } from "../../api/schema/memories.ts";
 import type { MemoryId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
@@ -29,31 +29,10 @@ const Stored = Type.Object({
   note: Type.Optional(Text()),
 });
 
-const {
-  content,
-  title,
-  type,
-  tags,
-  metadata,
-  userId,
-  agentId,
-  sessionId,
-  language,
-  externalId,
-  expires_at,
-  occurred_at,
-} = CreateMemory.properties;
+const { content, externalId, ...others } = CreateMemory.properties;
 const attributes = {
-  title,
-  type,
-  tags,
-  metadata,
-  userId: described(userId, "User whom the memory belongs to; leave out for a memory of the whole project"),
-  agentId,
-  sessionId,
-  language,
-  expires_at,
-  occurred_at,
+  ...others,
+  userId: described(others.userId, "User whom the memory belongs to; leave out for a memory of the whole project"),
 };
 
 /** Stores a text and waits until it is searchable. */
@@ -143,9 +122,4 @@ function noteOf(status: string, seconds: number, state: object | undefined): { n
   }
   const { message } = (state as { readonly error: { readonly message: string } }).error;
   return { note: `Stored, but it cannot be searched: ${message}` };
-}
-
-/** A schema with another description. */
-function described<S extends TSchema>(schema: S, description: string): S {
-  return { ...schema, description };
 }
