@@ -1,9 +1,9 @@
 // The report of bench/quality.ts: tables for the terminal, rows for the JSON file, and the chart.
 
+import { type Chart, chartSvg, type Panel } from "../../src/bench/chart.ts";
 import { alignRows } from "../../src/cli/terminal.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { BASELINES, type Baseline } from "./baselines.ts";
-import { chartSvg, type Group } from "./chart.ts";
 import { pairedDifference } from "./differences.ts";
 import { bestOf } from "./floors.ts";
 import { type Row, sameRow } from "./record.ts";
@@ -106,47 +106,43 @@ export function timeTable(measured: readonly MeasuredSet[]): string {
 
 /** The chart of `rows`, which may come from several runs. */
 export function qualityChart(rows: readonly Row[], date: string): string {
-  const groups = [...new Set(rows.map(({ set }) => String(set)))].map((set): Group => {
-    const ofSet = rows.filter((row) => row.set === set);
-    const figure = (row: Row, column: string) => Number(row[column] ?? row["nDCG@10"]);
-    return {
-      name: `${set} (${ofSet[0]?.queries})`,
-      bars: BARS.flatMap(({ kind, mode, graph }) => {
-        const row = ofSet.find((each) => each.mode === mode && each.graph === graph);
-        if (row === undefined) return [];
-        return { kind, value: figure(row, "nDCG@10"), low: figure(row, "low"), high: figure(row, "high") };
-      }),
-      marks: BASELINES.flatMap((kind) => {
-        const row = ofSet.find(({ mode }) => mode === kind);
-        return row === undefined ? [] : { kind, value: figure(row, "nDCG@10") };
-      }),
-    };
-  });
-  const kinds = new Set(groups.flatMap(({ bars }) => bars.map(({ kind }) => kind)));
-  return chartSvg({
+  const [modes, sets] = [CHARTED.filter(({ isOf }) => rows.some(isOf)), new Set(rows.map(({ set }) => String(set)))];
+  const chart: Chart = {
+    kind: "dots",
     title: "nDCG@10 by collection and mode",
-    subtitle: `Through HTTP, test questions (their number next to the name), 95 % bootstrap intervals; ${date}`,
-    groups,
-    barColours: Object.fromEntries(
-      BARS.filter(({ kind }) => kinds.has(kind)).map(({ kind, colour }) => [kind, colour]),
-    ),
-    markPatterns: { "BM25 alone": "2 3", "vectors alone": "8 4", "equal RRF": "" },
-  });
+    rows: modes,
+    panels: [...sets].map((set): Panel => {
+      const found = modes.map(({ isOf }) => rows.find((row) => row.set === set && isOf(row)));
+      const figures = (column: string) => found.map((row) => Number(row?.[column] ?? row?.["nDCG@10"] ?? Number.NaN));
+      const [means, lows, highs] = [figures("nDCG@10"), figures("low"), figures("high")];
+      return {
+        ...{
+          title: `${set} (${found.find((row) => row !== undefined)?.queries})`,
+          unit: "",
+          isLogarithmic: false,
+          decimals: 3,
+        },
+        points: means.map((mean) => [mean]),
+        intervals: lows.map((low, at) => [low, highs[at] ?? low] as const),
+      };
+    }),
+  };
+  return chartSvg(chart, [
+    `Through HTTP, test questions (their number next to the name), 95 % bootstrap intervals; ${date}`,
+  ]);
 }
 
-// More thorough modes have darker colours. Searches with and without the graph have different hues.
-const COLOURS = {
-  off: ["#cfe2f3", "#93bfe6", "#4f8fca", "#1f5c99"],
-  on: ["#d5ecdd", "#9bd1b3", "#55ab7d", "#1f7a4d"],
-} as const;
-const BARS = (["off", "on"] as const).flatMap((graph) =>
-  MODE_NAMES.map((mode, at) => ({
-    mode,
-    graph,
-    kind: graph === "off" ? mode : `${mode} with graph`,
-    colour: COLOURS[graph][at] ?? "",
-  })),
-);
+/** The rows of the chart, from the simplest search on. */
+const CHARTED = [
+  ...BASELINES.map((name) => ({ name, series: "baseline", isOf: (row: Row) => row.mode === name })),
+  ...(["off", "on"] as const).flatMap((graph) =>
+    MODE_NAMES.map((mode) => ({
+      name: graph === "off" ? mode : `${mode} with graph`,
+      series: graph === "off" ? "mode" : "mode with graph",
+      isOf: (row: Row) => row.mode === mode && row.graph === graph,
+    })),
+  ),
+];
 
 function timeColumns(times: readonly StageTimes[]): Row {
   return Object.fromEntries(

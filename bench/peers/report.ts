@@ -1,10 +1,10 @@
 // The figures of the comparison from the results of its steps: rows, Markdown tables and the chart. Pure.
 
 import type { JudgedQuery } from "../../src/bench/beir.ts";
+import { type Chart, chartSvg, type Panel } from "../../src/bench/chart.ts";
 import type { Machine, Versions } from "../../src/bench/machine.ts";
 import { mean, ndcgAt, percentile, recallAt } from "../../src/bench/metrics.ts";
 import type { JsonRecord } from "../../src/kit/record.ts";
-import { type Panel, panelChart } from "../lib/panel-chart.ts";
 import type { EngineName } from "./engines.ts";
 
 /** Result of a build step, as step.py writes it. */
@@ -219,11 +219,13 @@ export function comparisonChart(comparison: Comparison): string {
   const panels: Panel[] = [
     {
       title: "1 client: p50 to p95, ms (less is better)",
+      unit: "",
       isLogarithmic: true,
       points: rows.map(({ p50_ms, p95_ms }) => [p50_ms, p95_ms]),
     },
     {
       title: `${comparison.clients} clients: questions/s (more is better)`,
+      unit: "",
       isLogarithmic: true,
       points: rows.map(({ per_second }) => [per_second]),
     },
@@ -231,21 +233,23 @@ export function comparisonChart(comparison: Comparison): string {
   if (comparison.isJudged) {
     panels.unshift({
       title: "nDCG@10 (more is better)",
+      unit: "",
       isLogarithmic: false,
       decimals: 3,
       points: rows.map(({ ndcg_10 }) => (ndcg_10 === null ? [] : [ndcg_10])),
     });
   }
   const { machine, date } = comparison;
-  return panelChart({
+  const chart: Chart = {
+    kind: "dots",
     title: `Mneme and other engines: ${comparison.collection}`,
-    subtitle: [conditionsText(comparison), `${machine.cpu}, ${machine.cores} cores, ${date.slice(0, 10)}`],
     rows: rows.map(({ kind }, at) => ({
       name: names[at] ?? "",
       series: kind === "peer" ? "other engines" : kind === "mneme" ? "Mneme, same model" : "Mneme, its default model",
     })),
     panels,
-  });
+  };
+  return chartSvg(chart, [conditionsText(comparison), `${machine.cpu}, ${machine.cores} cores, ${date.slice(0, 10)}`]);
 }
 
 function conditionsText({ passages, questions, rounds, clients, seconds }: Conditions): string {

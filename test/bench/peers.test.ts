@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { panelChart } from "../../bench/lib/panel-chart.ts";
 import { prepareCollection } from "../../bench/peers/collection.ts";
 import { ENGINES, enginesNamed } from "../../bench/peers/engines.ts";
 import { pythonProgram } from "../../bench/peers/environment.ts";
@@ -143,21 +142,6 @@ describe("figures", () => {
     expect(chart).toContain("small &#60;set&#62;");
     expect(chart).not.toMatch(/NaN|undefined|Infinity/);
     expect(comparisonChart({ ...comparison, isJudged: false })).not.toContain("nDCG");
-  });
-
-  test("make a chart even if there is one value, or none", () => {
-    const chart = panelChart({
-      ...{ title: "t", subtitle: [] },
-      rows: [
-        { name: "one", series: "s" },
-        { name: "none", series: "s" },
-      ],
-      panels: [
-        { title: "p", isLogarithmic: true, points: [[5], []] },
-        { title: "q", isLogarithmic: false, points: [[], []] },
-      ],
-    });
-    expect(chart).not.toMatch(/NaN|undefined|Infinity/);
   });
 });
 

@@ -141,6 +141,25 @@ describe("a chart", () => {
       legend: ["p50", "p95", "p99"],
       limitName: "limit",
     }),
+    panels: {
+      kind: "dots",
+      title: "panels",
+      rows: [
+        { name: "one", series: '"s"' },
+        { name: "none", series: "s" },
+      ],
+      panels: [
+        { title: "<p>", unit: "", isLogarithmic: true, points: [[5], []] },
+        {
+          ...{ title: "q", unit: "ms", isLogarithmic: false, decimals: 3, points: [[0.7], [Number.NaN]] },
+          intervals: [
+            [0.6, 0.8],
+            [Number.NaN, Number.NaN],
+          ],
+        },
+        { title: "empty", unit: "", isLogarithmic: false, points: [[], []] },
+      ],
+    },
     bar: barChart({
       title: "bars",
       unit: "",
