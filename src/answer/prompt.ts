@@ -36,7 +36,7 @@ const QUESTION_END_SHARE = 0.4;
 const OMITTED = "\n[…]\n";
 
 /** Input for a prompt. */
-export interface PromptParts {
+export interface PromptInput {
   readonly question: string;
   /** The query that found the passages, such as a rewritten chat question. Default: the question. */
   readonly topic?: string;
@@ -71,19 +71,19 @@ export interface Prompt {
  * end; history and passages are included as far as they fit.
  * @throws Fault `invalid_request` if the instructions do not fit, because they are never shortened
  */
-export function answerPrompt(parts: PromptParts): Prompt {
-  const tokensMax = promptTokensMax(parts.contextTokens, parts.outputTokensMax);
-  const instructions = checkedInstructions(parts);
-  const rules = rulesOf(parts.nowMs);
+export function answerPrompt(input: PromptInput): Prompt {
+  const tokensMax = promptTokensMax(input.contextTokens, input.outputTokensMax);
+  const instructions = checkedInstructions(input);
+  const rules = rulesOf(input.nowMs);
   const room = tokensMax - estimatedTokens(rules) - estimatedTokens(userMessage("", ""));
-  const question = shortenedQuestion(neutralise(parts.question).trim(), Math.floor(room * QUESTION_SHARE_MAX));
+  const question = shortenedQuestion(neutralise(input.question).trim(), Math.floor(room * QUESTION_SHARE_MAX));
   const system = instructions === "" ? rules : `${rules}\n\n${instructionsPart(instructions)}`;
 
   let left = tokensMax - estimatedTokens(system) - estimatedTokens(userMessage("", question));
-  const history = historyWithin(parts.history, Math.floor(left * HISTORY_SHARE_MAX));
+  const history = historyWithin(input.history, Math.floor(left * HISTORY_SHARE_MAX));
   left -= history.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
-  const { topic = parts.question, maxSources: sourcesMax } = parts;
-  const context = packContext(parts.passages, { question: topic, tokensMax: left, sourcesMax });
+  const { topic = input.question, maxSources: sourcesMax } = input;
+  const context = packContext(input.passages, { question: topic, tokensMax: left, sourcesMax });
   const messages: readonly LlmMessage[] = [
     { role: "system", content: system },
     ...history,
@@ -105,11 +105,11 @@ export function promptTokensMax(contextTokens: number | null, outputTokensMax: n
  * @throws Fault `invalid_request` if the instructions do not fit
  */
 export function checkedInstructions(
-  parts: Pick<PromptParts, "instructions" | "nowMs" | "contextTokens" | "outputTokensMax">,
+  input: Pick<PromptInput, "instructions" | "nowMs" | "contextTokens" | "outputTokensMax">,
 ): string {
-  const instructions = parts.instructions === null ? "" : neutralise(parts.instructions).trim();
-  const fixed = estimatedTokens(rulesOf(parts.nowMs)) + estimatedTokens(userMessage("", ""));
-  const room = promptTokensMax(parts.contextTokens, parts.outputTokensMax) - fixed;
+  const instructions = input.instructions === null ? "" : neutralise(input.instructions).trim();
+  const fixed = estimatedTokens(rulesOf(input.nowMs)) + estimatedTokens(userMessage("", ""));
+  const room = promptTokensMax(input.contextTokens, input.outputTokensMax) - fixed;
   const tokensMax = Math.floor(room * INSTRUCTIONS_SHARE_MAX);
   const tokens = estimatedTokens(instructions);
   if (tokens <= tokensMax) return instructions;

@@ -18,7 +18,7 @@ export type ScoreSentences = (
 ) => Promise<readonly number[] | null>;
 
 /** Dependencies of `rerankerSentenceScorer`. */
-export interface SentenceScorerParts {
+export interface SentenceScorerDependencies {
   /** null if there is none. */
   readonly reranker: Reranker | null;
   /** The language of a question, BCP 47; `und` when unsure. */
@@ -32,7 +32,7 @@ export function rerankerSentenceScorer({
   reranker,
   languageOf,
   rerankDeadlineMs: deadlineMs,
-}: SentenceScorerParts): ScoreSentences {
+}: SentenceScorerDependencies): ScoreSentences {
   return async (question, sentences, signal) => {
     signal.throwIfAborted();
     if (reranker === null) return null;

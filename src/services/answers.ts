@@ -8,7 +8,11 @@ import type { Turn } from "../answer/history.ts";
 import { lacksAskedKind } from "../answer/kind-evidence.ts";
 import { noEvidenceAnswer } from "../answer/no-evidence.ts";
 import { questionLanguage } from "../answer/question-language.ts";
-import { rerankerSentenceScorer, type ScoreSentences, type SentenceScorerParts } from "../answer/sentence-relevance.ts";
+import {
+  rerankerSentenceScorer,
+  type ScoreSentences,
+  type SentenceScorerDependencies,
+} from "../answer/sentence-relevance.ts";
 import { sentencesOf } from "../answer/sentences.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
@@ -68,7 +72,7 @@ export interface AnswerServiceParts {
   readonly quota: QueryQuotas;
   readonly generation: GenerationParts;
   /** Scores sentences for an extractive answer if the mode reranks. */
-  readonly reading: Omit<SentenceScorerParts, "reranker">;
+  readonly reading: Omit<SentenceScorerDependencies, "reranker">;
 }
 
 /** A language model gets this many times more passages than sources are shown, because near-duplicates are dropped. */

@@ -4,7 +4,7 @@
 import type { AnswerEvent } from "../answer/events.ts";
 import { EmptyAnswer, generatedAnswer } from "../answer/generated-answer.ts";
 import type { Turn } from "../answer/history.ts";
-import { answerPrompt, checkedInstructions, type PromptParts } from "../answer/prompt.ts";
+import { answerPrompt, checkedInstructions, type PromptInput } from "../answer/prompt.ts";
 import {
   readStandaloneQuestion,
   STANDALONE_TOKENS_MAX,
@@ -177,7 +177,7 @@ export class Generation {
     }
   }
 
-  #bounds(asOf?: number): Pick<PromptParts, "nowMs" | "contextTokens" | "outputTokensMax"> {
+  #bounds(asOf?: number): Pick<PromptInput, "nowMs" | "contextTokens" | "outputTokensMax"> {
     const { clock, contextTokens } = this.#parts;
     return { nowMs: asOf ?? clock.now(), contextTokens, outputTokensMax: this.#outputTokensMax };
   }

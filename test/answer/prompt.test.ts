@@ -2,7 +2,7 @@
 // context window.
 
 import { describe, expect, test } from "bun:test";
-import { answerPrompt, CONTEXT_TOKENS_MIN, type PromptParts, promptTokensMax } from "../../src/answer/prompt.ts";
+import { answerPrompt, CONTEXT_TOKENS_MIN, type PromptInput, promptTokensMax } from "../../src/answer/prompt.ts";
 import { readStandaloneQuestion, standaloneQuestionMessages } from "../../src/answer/question-rewriting.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { estimatedTokens } from "../../src/domain/language-model.ts";
@@ -14,7 +14,7 @@ import { expectNeutralised, expectVisible, tagsOf } from "./prompt-checks.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 23, 30);
 
-const ask = (parts: Partial<PromptParts> = {}) =>
+const ask = (parts: Partial<PromptInput> = {}) =>
   answerPrompt({
     question: "Where does Ada live?",
     instructions: null,
