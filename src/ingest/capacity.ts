@@ -49,7 +49,7 @@ export interface Slot {
 }
 
 /** What the capacity depends on. */
-export interface CapacityParts {
+export interface CapacityDependencies {
   /** Returns the number of chunks that wait to be published. */
   readonly publishingChunks: () => number;
   /** Called when a slot was released. */
@@ -61,7 +61,7 @@ export interface CapacityParts {
 
 /** Counts the work in progress. */
 export class Capacity {
-  readonly #parts: CapacityParts;
+  readonly #uses: CapacityDependencies;
   #preparingJobs = 0;
   #preparingBytes = 0;
   #waitingFiles = 0;
@@ -71,9 +71,9 @@ export class Capacity {
   readonly #tokensOf = new Map<ProjectId, number>();
   readonly #speed: EmbeddingSpeed;
 
-  constructor(parts: CapacityParts) {
-    this.#parts = parts;
-    this.#speed = new EmbeddingSpeed(parts.clock);
+  constructor(uses: CapacityDependencies) {
+    this.#uses = uses;
+    this.#speed = new EmbeddingSpeed(uses.clock);
   }
 
   /**
@@ -81,7 +81,7 @@ export class Capacity {
    * texts of one claim, and the steps after preparation are below their limits.
    */
   get hasRoomForJobs(): boolean {
-    const { preparers, publishingChunks } = this.#parts;
+    const { preparers, publishingChunks } = this.#uses;
     const canPrepare =
       this.#preparingJobs <= PREPARING_JOBS_MAX * preparers && this.#preparingBytes <= PREPARING_BYTES_MAX * preparers;
     const hasRoom = canPrepare && this.#waitingFiles < WAITING_FILES_MAX;
@@ -99,7 +99,7 @@ export class Capacity {
 
   /** Whether embedding and publishing are below their limits, so that another text may follow. */
   get hasRoomForTexts(): boolean {
-    return this.#tokens < this.#tokensMax && this.#parts.publishingChunks() < PUBLISHING_CHUNKS_MAX;
+    return this.#tokens < this.#tokensMax && this.#uses.publishingChunks() < PUBLISHING_CHUNKS_MAX;
   }
 
   /**
@@ -170,7 +170,7 @@ export class Capacity {
         if (!isTaken) return;
         isTaken = false;
         for (const end of ends) end();
-        this.#parts.onRelease();
+        this.#uses.onRelease();
       },
     };
   }

@@ -55,7 +55,7 @@ export function usableVectors(
 }
 
 /** What reading needs. */
-export interface VectorReaderParts {
+export interface VectorReaderDependencies {
   readonly jobs: Pick<JobStore, "published">;
   readonly extractions: Pick<LlmExtractionStore, "previous">;
   readonly index: Pick<ChunkIndex, "project" | "stored">;
@@ -63,14 +63,14 @@ export interface VectorReaderParts {
 }
 
 /** Reads the vectors of published memories. */
-export function vectorReader(parts: VectorReaderParts): VectorReader {
+export function vectorReader(uses: VectorReaderDependencies): VectorReader {
   return async function* vectors(projectId, keys) {
-    const { jobs, index } = parts;
+    const { jobs, index } = uses;
     using project = await index.project(projectId);
     const { live } = await project.models();
     for (const batch of batchesOf(await jobs.published(projectId, keys))) {
       const stored = await index.stored(batch.map(({ memory }) => memory.key));
-      for (const memory of await prepareAgain(parts, batch, stored)) {
+      for (const memory of await prepareAgain(uses, batch, stored)) {
         try {
           yield* partsOf(project, memory, live);
         } catch (error) {

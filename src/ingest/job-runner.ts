@@ -41,7 +41,7 @@ const ROOM_POLL_MS = 200;
 const HELD_CHECK_MS = 1_000;
 
 /** What a job runner needs. */
-export interface JobRunnerParts {
+export interface JobRunnerDependencies {
   readonly jobs: Pick<JobStore, "renew" | "importedVectors">;
   readonly index: Pick<ChunkIndex, "contents" | "project">;
   readonly files: Pick<UploadFiles, "begin" | "fetch" | "readText">;
@@ -63,21 +63,21 @@ export interface JobRunnerParts {
 
 /** Processes jobs, each by a call of `run`. */
 export class JobRunner {
-  readonly #parts: JobRunnerParts;
+  readonly #uses: JobRunnerDependencies;
   readonly #storedTexts: Batcher<Job, string | null>;
   readonly #preparation: Batcher<PrepareInput, Prepared | PrepareFailure>;
   /** Resolves when the last file of the queue has been read and prepared. Files are read one at a time. */
   #previousFile: Promise<void> = Promise.resolve();
 
-  constructor(parts: JobRunnerParts) {
-    this.#parts = parts;
-    this.#storedTexts = new Batcher((jobs) => storedTexts(parts.index, jobs));
-    this.#preparation = new Batcher((inputs) => parts.preparer.prepare(inputs));
+  constructor(uses: JobRunnerDependencies) {
+    this.#uses = uses;
+    this.#storedTexts = new Batcher((jobs) => storedTexts(uses.index, jobs));
+    this.#preparation = new Batcher((inputs) => uses.preparer.prepare(inputs));
   }
 
   /** Jobs that may be claimed now. */
   get claimFilter(): JobFilter {
-    const { extractor, capacity, large } = this.#parts;
+    const { extractor, capacity, large } = this.#uses;
     return {
       except: [...extractor.saturatedProjects(), ...capacity.fullProjects],
       textBytesMax: large.claimableBytesMax,
@@ -92,7 +92,7 @@ export class JobRunner {
    *   other error means a transient failure
    */
   async run(job: Job): Promise<void> {
-    const { publisher } = this.#parts;
+    const { publisher } = this.#uses;
     const slot = job.upload === null ? this.#textSlot(job) : await this.#fileTurn(job);
     try {
       const read = job.upload === null ? await this.#readText(job) : await this.#readFile(job, job.upload);
@@ -107,14 +107,14 @@ export class JobRunner {
   }
 
   #textSlot(job: Job): Slot {
-    const { large, capacity } = this.#parts;
+    const { large, capacity } = this.#uses;
     if (large.isKnownLarge(job)) return { release: () => undefined };
     return capacity.takePreparing(job.projectId, job.memory.contentBytes);
   }
 
   /** Reads the text from the memory's row or its file, or from the index if neither has it any longer. */
   async #readText(job: Job): Promise<ReadJob> {
-    const { large, held } = this.#parts;
+    const { large, held } = this.#uses;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "preparing");
     return readJobOf(job, await this.#textOf(job));
@@ -122,7 +122,7 @@ export class JobRunner {
 
   async #textOf(job: Job): Promise<AnyText> {
     if (job.textFile !== null) {
-      const text = await this.#parts.files.readText(job.textFile);
+      const text = await this.#uses.files.readText(job.textFile);
       if (text === "damaged") {
         throw new JobFailed("unreadable_document", "The stored text of this memory is damaged. Send it again.");
       }
@@ -140,7 +140,7 @@ export class JobRunner {
    * begin.
    */
   async #fileTurn(job: Job): Promise<Slot> {
-    const { capacity, clock, extractor, stop } = this.#parts;
+    const { capacity, clock, extractor, stop } = this.#uses;
     const waiting = capacity.takeWaitingFile();
     const previous = this.#previousFile;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -158,7 +158,7 @@ export class JobRunner {
   }
 
   async #readFile(job: Job, file: UploadedFile): Promise<ReadJob> {
-    const { large, held, files, documents } = this.#parts;
+    const { large, held, files, documents } = this.#uses;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "reading");
     const document = { ...file, path: await files.fetch(file.name) };
@@ -176,7 +176,7 @@ export class JobRunner {
    * slot and its turn as a large text, so that other jobs do not wait for this project's language model.
    */
   async #extract(read: ReadJob, slot: Slot): Promise<ExtractedJob> {
-    const { extractor, large, held, publisher, stop, wake } = this.#parts;
+    const { extractor, large, held, publisher, stop, wake } = this.#uses;
     const { job } = read;
     const started = await extractor.start(read, {
       signal: stop,
@@ -213,7 +213,7 @@ export class JobRunner {
    * texts. Writes the file if the text is not stored in one. `discard` removes only a file that was written here.
    */
   async #fileOf(job: Job, content: AnyText): Promise<Pick<IncomingFile, "path" | "discard"> | null> {
-    const { files } = this.#parts;
+    const { files } = this.#uses;
     if (job.textFile !== null) return { path: await files.fetch(job.textFile.name), discard: async () => undefined };
     if (!(content instanceof PiecedText)) return null;
     const file = await files.begin();
@@ -227,8 +227,8 @@ export class JobRunner {
   }
 
   async #prepareText(job: Job, input: PrepareInput): Promise<Prepared> {
-    const outcome = this.#parts.large.isCurrent(job)
-      ? await this.#whileHeld(job, async (signal) => (await this.#parts.preparer.prepare([input], signal))[0])
+    const outcome = this.#uses.large.isCurrent(job)
+      ? await this.#whileHeld(job, async (signal) => (await this.#uses.preparer.prepare([input], signal))[0])
       : await this.#unlessStopped(this.#preparation.add(input));
     invariant(outcome !== undefined, "preparation returned no outcome for a text; this is a bug in Mneme");
     if (outcome instanceof PrepareFailure) {
@@ -240,7 +240,7 @@ export class JobRunner {
   /** Embeds the chunks. The slot of preparation is released when the slot of embedding is taken. */
   async #embed(job: Job, prepared: Prepared, preparing: Slot): Promise<readonly ModelVectors[]> {
     const { chunks } = prepared;
-    const { capacity, held, stop } = this.#parts;
+    const { capacity, held, stop } = this.#uses;
     const embedders = await this.#embeddersOf(job.projectId);
     const tokensOf = ({ tokensMax }: Embedder) =>
       chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, tokensMax), 0);
@@ -250,7 +250,7 @@ export class JobRunner {
     held.enterStage(job, "embedding", 0, chunks.length);
     try {
       const ofModels: ModelVectors[] = [];
-      const imported = job.isReindexed ? await this.#parts.jobs.importedVectors(job.memory.key) : null;
+      const imported = job.isReindexed ? await this.#uses.jobs.importedVectors(job.memory.key) : null;
       for (const embedder of embedders) {
         const known = usableVectors(imported, prepared, embedder);
         if (known !== null) {
@@ -274,7 +274,7 @@ export class JobRunner {
 
   /** The models whose vectors a memory of this project needs: the live one, then the one that is being built. */
   async #embeddersOf(projectId: ProjectId): Promise<readonly Embedder[]> {
-    const { index, embedders } = this.#parts;
+    const { index, embedders } = this.#uses;
     using project = await index.project(projectId);
     const { live, building } = await project.models();
     const ofModel = (model: IndexModel | null) =>
@@ -284,9 +284,9 @@ export class JobRunner {
 
   async #publish(job: Job, ready: ReadyMemory): Promise<void> {
     const { chunkCount } = ready.completion;
-    this.#parts.held.enterStage(job, "publishing", chunkCount, chunkCount);
+    this.#uses.held.enterStage(job, "publishing", chunkCount, chunkCount);
     try {
-      await this.#parts.publisher.publish(ready);
+      await this.#uses.publisher.publish(ready);
     } catch (error) {
       // The model was swapped after the embedding.
       throw error instanceof OtherModel ? new JobPostponed(0) : error;
@@ -295,7 +295,7 @@ export class JobRunner {
 
   /** Throws `JobPostponed` if the job's text turns out to be large while another large text is being processed. */
   #postponeIfLarge(job: Job, content: AnyText): void {
-    const { large } = this.#parts;
+    const { large } = this.#uses;
     if (!large.tryStartText(job, utf8BytesOf(content))) throw new JobPostponed(large.postpone(job));
   }
 
@@ -304,7 +304,7 @@ export class JobRunner {
    * claim.
    */
   async #isHeld(job: Job): Promise<boolean> {
-    const { jobs, leaseMs } = this.#parts;
+    const { jobs, leaseMs } = this.#uses;
     return (await jobs.renew([job], leaseMs)).length > 0;
   }
 
@@ -313,7 +313,7 @@ export class JobRunner {
    * rewritten.
    */
   async #whileHeld<T>(job: Job, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, stop } = this.#parts;
+    const { clock, stop } = this.#uses;
     const lost = new AbortController();
     const ended = new AbortController();
     const check = async () => {
@@ -333,7 +333,7 @@ export class JobRunner {
 
   /** Waits for `work`, but throws when the worker stops, because stopping must not wait for a large text. */
   async #unlessStopped<T>(work: Promise<T>): Promise<T> {
-    return unlessAborted(this.#parts.stop, () => work);
+    return unlessAborted(this.#uses.stop, () => work);
   }
 }
 

@@ -30,7 +30,7 @@ const ATTEMPTS_MAX = 5;
 const UNUSABLE_ATTEMPTS_MAX = 3;
 
 /** What model changes need. */
-export interface ModelChangerParts {
+export interface ModelChangerDependencies {
   readonly store: ProjectModelStore;
   readonly accounts: Pick<AccountStore, "projects">;
   readonly index: Pick<ChunkIndex, "project">;
@@ -55,15 +55,15 @@ class ChangeFailed extends Error {
 
 /** Runs the changes that the store asks for, one project after the other. */
 export class ModelChanger {
-  readonly #parts: ModelChangerParts;
+  readonly #uses: ModelChangerDependencies;
   readonly #stop = new AbortController();
   #wake = new AbortController();
   /** What was last tidied of each project: the change that ended, and the previous model. */
   readonly #tidied = new Map<ProjectId, string>();
   #running: Promise<void> | null = null;
 
-  constructor(parts: ModelChangerParts) {
-    this.#parts = parts;
+  constructor(uses: ModelChangerDependencies) {
+    this.#uses = uses;
   }
 
   /** Starts the work in the background. */
@@ -84,15 +84,15 @@ export class ModelChanger {
   }
 
   async #run(): Promise<void> {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#uses;
     let isObserved = false;
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController(); // before the look, so that a wake during it ends the sleep after it
       try {
-        const isMine = (await this.#parts.isMine?.()) ?? true;
+        const isMine = (await this.#uses.isMine?.()) ?? true;
         if (isMine && !isObserved) await this.#observe();
         isObserved = isMine;
-        for (const entry of isMine ? await this.#parts.store.list() : []) {
+        for (const entry of isMine ? await this.#uses.store.list() : []) {
           if (this.#stop.signal.aborted) return;
           await this.#advance(entry);
         }
@@ -105,7 +105,7 @@ export class ModelChanger {
 
   /** Stores which model each project uses, and asks for the upgrades. */
   async #observe(): Promise<void> {
-    const { accounts, store, index, embedders, isShared = false, upgrades, log } = this.#parts;
+    const { accounts, store, index, embedders, isShared = false, upgrades, log } = this.#uses;
     for (const projectId of await accounts.projects()) {
       if (!isShared) {
         using project = await index.project(projectId);
@@ -125,7 +125,7 @@ export class ModelChanger {
 
   /** Brings the index of a project to what the store asks for. */
   async #advance(entry: ProjectModel): Promise<void> {
-    const { store, index, isShared = false, log } = this.#parts;
+    const { store, index, isShared = false, log } = this.#uses;
     const { projectId, change } = entry;
     // Looking at a project opens it, and a node of several does not have all projects open.
     const known = `${change?.number} ${change?.state} ${entry.previous}`;
@@ -147,12 +147,12 @@ export class ModelChanger {
     const models = await project.models();
     if (models.building !== null) await project.dropBuilding();
     if (models.previous !== null && previous === null) await project.forgetPrevious();
-    if (models.previous === null && previous !== null) await this.#parts.store.forget(projectId);
+    if (models.previous === null && previous !== null) await this.#uses.store.forget(projectId);
   }
 
   /** Carries out a change until it is done, has failed, or is no longer wanted. */
   async #change(projectId: ProjectId, project: ProjectIndex, change: ModelChange): Promise<void> {
-    const { store, embedders, log, clock } = this.#parts;
+    const { store, embedders, log, clock } = this.#uses;
     const startedAt = clock.now();
     try {
       if (!(await this.#build(projectId, project, change))) return;
@@ -170,7 +170,7 @@ export class ModelChanger {
 
   /** Builds the vectors and swaps them in. Returns false if the change is no longer wanted. */
   async #build(projectId: ProjectId, project: ProjectIndex, change: ModelChange): Promise<boolean> {
-    const { embedders, clock } = this.#parts;
+    const { embedders, clock } = this.#uses;
     if (!embedders.ids.includes(change.model)) {
       throw new ChangeFailed(`The model ${change.model} is not installed; installed: ${embedders.ids.join(", ")}.`);
     }
@@ -203,7 +203,7 @@ export class ModelChanger {
     embedder: Embedder,
     { number }: ModelChange,
   ): Promise<"swapped" | "unwanted" | "incomplete"> {
-    const { store, builder } = this.#parts;
+    const { store, builder } = this.#uses;
     const { memoryKeys, missingChunks, chunks } = await project.missingVectors();
     let done = chunks - missingChunks;
     const isWanted = () => store.progress(projectId, number, Math.min(done, chunks), chunks);
@@ -226,13 +226,13 @@ export class ModelChanger {
   async #checkSpace(project: ProjectIndex, { id, dimensions }: Embedder): Promise<void> {
     const { missingChunks } = await project.missingVectors();
     const needed = spaceOfVectors(missingChunks, dimensions);
-    const lack = lackOfSpace(id, missingChunks, needed, await this.#parts.freeSpace());
+    const lack = lackOfSpace(id, missingChunks, needed, await this.#uses.freeSpace());
     if (lack !== null) throw new ChangeFailed(lack);
   }
 
   /** Whether the model of the live vectors answers. If it does, another model that does not is itself at fault. */
   async #canEmbed({ fingerprint }: IndexModel): Promise<boolean> {
-    const embedder = this.#parts.embedders.withFingerprint(fingerprint);
+    const embedder = this.#uses.embedders.withFingerprint(fingerprint);
     try {
       const options = { purpose: "passage", priority: "ingest", signal: this.#stop.signal } as const;
       await embedder?.embed(["Does this model answer?"], options);
@@ -254,7 +254,7 @@ export class ModelChanger {
       );
     }
     if (error instanceof UnusableModel) throw new ChangeFailed(error.message);
-    this.#parts.log.warn({ model: embedder.id, err: error }, "vectors of a new model could not be built");
+    this.#uses.log.warn({ model: embedder.id, err: error }, "vectors of a new model could not be built");
     if (isFullDisk(error) || attempts + 1 === ATTEMPTS_MAX) throw new ChangeFailed(failureOf(error));
     return attempts + 1;
   }

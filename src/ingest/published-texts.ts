@@ -25,17 +25,17 @@ export interface PreparedAgain {
 
 /** Prepares memories with the inputs that ingestion would use. Memories without a stored text are left out. */
 export async function prepareAgain(
-  parts: { readonly preparer: Preparer; readonly extractions: Pick<LlmExtractionStore, "previous"> },
+  uses: { readonly preparer: Preparer; readonly extractions: Pick<LlmExtractionStore, "previous"> },
   jobs: readonly Job[],
   stored: ReadonlyMap<MemoryKey, StoredMemory>,
 ): Promise<readonly PreparedAgain[]> {
   const memories = await Promise.all(
     jobs.flatMap((job) => {
       const memory = stored.get(job.memory.key);
-      return memory === undefined ? [] : [inputOf(parts.extractions, job, memory)];
+      return memory === undefined ? [] : [inputOf(uses.extractions, job, memory)];
     }),
   );
-  const outcomes = memories.length === 0 ? [] : await parts.preparer.prepare(memories.map(({ input }) => input));
+  const outcomes = memories.length === 0 ? [] : await uses.preparer.prepare(memories.map(({ input }) => input));
   return memories.map((memory, at) => ({
     ...memory,
     outcome: outcomes[at] ?? new PrepareFailure("preparation returned nothing"),

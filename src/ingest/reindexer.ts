@@ -30,7 +30,7 @@ const ATTEMPTS_MAX = 360;
 const POLL_MS = 1_000;
 
 /** What rebuilding needs. */
-export interface ReindexParts {
+export interface ReindexerDependencies {
   readonly index: Pick<ChunkIndex, "project" | "stored">;
   readonly memories: Pick<MemoryStore, "visible">;
   readonly jobs: Pick<JobStore, "published" | "reopen">;
@@ -47,13 +47,13 @@ type Counts = { -readonly [Name in "rebuilt" | "changed" | "ingested" | "kept"]:
 
 /** Rebuilds projects, one run at a time. */
 export class Reindexer {
-  readonly #parts: ReindexParts;
+  readonly #uses: ReindexerDependencies;
   readonly #stop = new AbortController();
   #isRunning = false;
   #step: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: ReindexParts) {
-    this.#parts = parts;
+  constructor(uses: ReindexerDependencies) {
+    this.#uses = uses;
   }
 
   /** Ends a run. Resolves when its current step has ended. */
@@ -71,7 +71,7 @@ export class Reindexer {
   async *run(projects: readonly ProjectId[], chunksPerSecond: number | null): AsyncGenerator<ReindexEvent> {
     if (this.#isRunning) throw new Fault("invalid_state", "A reindex is running already: wait until it has ended.");
     this.#isRunning = true;
-    const pace = new Pace(chunksPerSecond, this.#parts.clock, this.#stop.signal);
+    const pace = new Pace(chunksPerSecond, this.#uses.clock, this.#stop.signal);
     try {
       const keysOf = new Map<ProjectId, readonly MemoryKey[]>();
       for (const id of projects) keysOf.set(id, await this.#completedKeys(id));
@@ -82,7 +82,7 @@ export class Reindexer {
         const toIngest: MemoryKey[] = [];
         for (let first = 0; first < keys.length; first += PAGE_MEMORIES) {
           const page = keys.slice(first, first + PAGE_MEMORIES);
-          const jobs = await this.#parts.jobs.published(projectId, page);
+          const jobs = await this.#uses.jobs.published(projectId, page);
           counts.changed += page.length - jobs.length;
           done += page.length - jobs.length;
           for (const batch of batchesOf(jobs)) {
@@ -107,7 +107,7 @@ export class Reindexer {
     const keys: MemoryKey[] = [];
     for (;;) {
       const page = { afterKey: keys.at(-1) ?? null, limit: PAGE_KEYS };
-      const memories = await this.#parts.memories.visible(projectId, page);
+      const memories = await this.#uses.memories.visible(projectId, page);
       keys.push(...memories.map(({ memoryKey }) => memoryKey));
       if (memories.length < PAGE_KEYS) return keys;
     }
@@ -123,7 +123,7 @@ export class Reindexer {
 
   /** Rebuilds a batch, and tries again while models are unavailable. Returns memories that ingestion has to index. */
   async #rebuildBatch(projectId: ProjectId, batch: readonly Job[], pace: Pace, counts: Counts): Promise<MemoryKey[]> {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#uses;
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#rebuildOnce(projectId, batch, pace, counts);
@@ -141,12 +141,12 @@ export class Reindexer {
   }
 
   async #rebuildOnce(projectId: ProjectId, batch: readonly Job[], pace: Pace, counts: Counts): Promise<MemoryKey[]> {
-    using project = await this.#parts.index.project(projectId);
+    using project = await this.#uses.index.project(projectId);
     const { live } = await project.models();
-    const embedder = this.#parts.embedders.withFingerprint(live.fingerprint);
+    const embedder = this.#uses.embedders.withFingerprint(live.fingerprint);
     if (embedder === null) throw new OtherModel(`the model ${live.fingerprint} is not installed`);
     const { jobs, stored } = await this.#current(projectId, batch);
-    const prepared = await prepareAgain(this.#parts, jobs, stored);
+    const prepared = await prepareAgain(this.#uses, jobs, stored);
     const rebuilds: Rebuild[] = [];
     let kept = jobs.length - prepared.length;
     for (const memory of prepared) {
@@ -179,15 +179,15 @@ export class Reindexer {
   async #current(projectId: ProjectId, batch: readonly Job[]) {
     const keys = batch.map(({ memory }) => memory.key);
     // In this order: a text that is replaced in between has other chunk keys than the index, and is skipped.
-    const stored = await this.#parts.index.stored(keys);
-    const jobs = await this.#parts.jobs.published(projectId, keys);
+    const stored = await this.#uses.index.stored(keys);
+    const jobs = await this.#uses.jobs.published(projectId, keys);
     return { stored, jobs: jobs.filter(({ memory }) => memory.state.status === "completed") };
   }
 
   /** Whether a memory is completed, and neither deleted nor expired. */
   async #isVisible(projectId: ProjectId, key: MemoryKey): Promise<boolean> {
     const page = { afterKey: (key - 1n) as MemoryKey, limit: 1 };
-    const [next] = await this.#parts.memories.visible(projectId, page);
+    const [next] = await this.#uses.memories.visible(projectId, page);
     return next?.memoryKey === key;
   }
 
@@ -217,7 +217,7 @@ export class Reindexer {
   /** Has ingestion index memories again. Yields after each check that finds some of them not done. */
   async *#ingested(projectId: ProjectId, keys: readonly MemoryKey[]): AsyncGenerator<void> {
     if (keys.length === 0) return;
-    const { jobs, wakeIngest, clock } = this.#parts;
+    const { jobs, wakeIngest, clock } = this.#uses;
     const { signal } = this.#stop;
     await jobs.reopen(keys);
     wakeIngest();

@@ -8,7 +8,7 @@ import type { JobStore } from "../ports/job-store.ts";
 const PAGE_MEMORIES = 500;
 
 /** What waiting needs. */
-export interface WaitParts {
+export interface WaitDependencies {
   readonly jobs: Pick<JobStore, "published">;
   readonly clock: Pick<Clock, "sleep">;
   /** Interval in milliseconds between two checks. */
@@ -17,7 +17,7 @@ export interface WaitParts {
 
 /** Yields the number of memories that are still `processing` after each check; ends after yielding 0. */
 export async function* untilIndexed(
-  { jobs, clock, pollMs }: WaitParts,
+  { jobs, clock, pollMs }: WaitDependencies,
   projectId: ProjectId,
   keys: readonly MemoryKey[],
   signal?: AbortSignal,

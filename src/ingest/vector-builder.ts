@@ -24,7 +24,7 @@ export class UnusableModel extends Error {
 }
 
 /** What a builder needs. */
-export interface VectorBuilderParts {
+export interface VectorBuilderDependencies {
   readonly index: Pick<ChunkIndex, "stored">;
   readonly jobs: Pick<JobStore, "published">;
   readonly extractions: Pick<LlmExtractionStore, "previous">;
@@ -55,10 +55,10 @@ interface Readable {
 
 /** Builds vectors of published memories. */
 export class VectorBuilder {
-  readonly #parts: VectorBuilderParts;
+  readonly #uses: VectorBuilderDependencies;
 
-  constructor(parts: VectorBuilderParts) {
-    this.#parts = parts;
+  constructor(uses: VectorBuilderDependencies) {
+    this.#uses = uses;
   }
 
   /**
@@ -70,7 +70,7 @@ export class VectorBuilder {
     let added = 0;
     for (let first = 0; first < task.memoryKeys.length; first += PAGE_MEMORIES) {
       const keys = task.memoryKeys.slice(first, first + PAGE_MEMORIES);
-      const jobs = await this.#parts.jobs.published(task.projectId, keys);
+      const jobs = await this.#uses.jobs.published(task.projectId, keys);
       for (const batch of batchesOf(jobs)) {
         task.signal.throwIfAborted();
         const result = await this.#buildBatch(task, batch);
@@ -84,7 +84,7 @@ export class VectorBuilder {
   /** Returns null if building has to stop. */
   async #buildBatch(task: BuildTask, jobs: readonly Job[]): Promise<number | null> {
     const { project, embedder, signal } = task;
-    const stored = await this.#parts.index.stored(jobs.map(({ memory }) => memory.key));
+    const stored = await this.#uses.index.stored(jobs.map(({ memory }) => memory.key));
     const readable = await this.#readable(task, jobs, stored);
     const pace = this.#paceOf(task);
     const embedded = await Promise.all(
@@ -122,7 +122,7 @@ export class VectorBuilder {
 
   /** Counts chunks, and waits if they were computed faster than the rate limit allows. */
   #paceOf({ onChunks, signal }: BuildTask): (chunks: number) => Promise<boolean> {
-    const { clock, chunksPerSecond } = this.#parts;
+    const { clock, chunksPerSecond } = this.#uses;
     const startedAt = clock.now();
     let counted = 0;
     return async (chunks) => {
@@ -143,7 +143,7 @@ export class VectorBuilder {
     stored: ReadonlyMap<MemoryKey, StoredMemory>,
   ): Promise<readonly Readable[]> {
     const readable: Readable[] = [];
-    const prepared = await prepareAgain(this.#parts, jobs, stored);
+    const prepared = await prepareAgain(this.#uses, jobs, stored);
     for (const { extracted, stored: inIndex, input, outcome } of prepared) {
       const { chunks: places } = inIndex;
       if (places.length === 0) continue;

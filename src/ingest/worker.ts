@@ -49,7 +49,7 @@ const SWEEP_MS = 30_000;
 const UNREFERENCED_FILES_MS = 60 * 60_000;
 
 /** What the worker needs. */
-export interface IngestParts {
+export interface IngestDependencies {
   readonly stores: Pick<Stores, "memories" | "jobs" | "retirement">;
   readonly transactions: Transactions;
   readonly files: UploadFiles;
@@ -78,7 +78,7 @@ export interface IngestParts {
 
 /** Processes jobs until it is stopped. No other code stores the result of a job. */
 export class IngestWorker {
-  readonly #parts: IngestParts;
+  readonly #uses: IngestDependencies;
   readonly #stop = new AbortController();
   readonly #held = new HeldJobs();
   readonly #large: LargeTexts;
@@ -95,11 +95,11 @@ export class IngestWorker {
   #foundNone: { readonly filter: string; readonly untilMs: number } | null = null;
   #running: Promise<unknown> | null = null;
 
-  constructor(parts: IngestParts) {
-    this.#parts = parts;
-    const { stores, transactions, index, files, documents, extractor, preparer, embedders, clock, log } = parts;
+  constructor(uses: IngestDependencies) {
+    this.#uses = uses;
+    const { stores, transactions, index, files, documents, extractor, preparer, embedders, clock, log } = uses;
     const { jobs } = stores;
-    this.#large = new LargeTexts(clock, parts.largeTextBytes);
+    this.#large = new LargeTexts(clock, uses.largeTextBytes);
     this.#capacity = new Capacity({
       publishingChunks: () => this.#publisher.backlogChunks,
       onRelease: () => this.#endSleep(),
@@ -114,7 +114,7 @@ export class IngestWorker {
       clock,
       log,
       isMoreComing: () => this.#capacity.isMoreComing,
-      largeChunks: parts.largeChunks,
+      largeChunks: uses.largeChunks,
     });
     this.#runner = new JobRunner({
       ...{ jobs, index, files, documents, extractor, preparer, embedders, clock },
@@ -127,7 +127,7 @@ export class IngestWorker {
 
   /** Starts the loops. */
   start(): void {
-    const ofJobs = this.#parts.claimsJobs === false ? [] : [() => this.#claimLoop(), () => this.#renewLoop()];
+    const ofJobs = this.#uses.claimsJobs === false ? [] : [() => this.#claimLoop(), () => this.#renewLoop()];
     this.#running ??= Promise.all([...ofJobs.map((loop) => loop()), this.#sweepLoop()]);
   }
 
@@ -150,7 +150,7 @@ export class IngestWorker {
     await this.#running;
     await Promise.all(this.#processing);
     // A stop does not count as an attempt.
-    for (const job of this.#held.all) await this.#end(job, () => this.#parts.stores.jobs.retryLater(job, 0, false));
+    for (const job of this.#held.all) await this.#end(job, () => this.#uses.stores.jobs.retryLater(job, 0, false));
   }
 
   /** Progress of a memory; `queued` if it is not being processed. */
@@ -160,11 +160,11 @@ export class IngestWorker {
 
   /** Claims jobs while there is room for them. Otherwise sleeps until a job is due or `wake` is called. */
   async #claimLoop(): Promise<void> {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#uses;
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController(); // before the claim, so that a wake during the claim ends the sleep after it
       try {
-        const canClaim = this.#capacity.hasRoomForJobs && this.#parts.hasSpace() && this.#noJobsForMs() === 0;
+        const canClaim = this.#capacity.hasRoomForJobs && this.#uses.hasSpace() && this.#noJobsForMs() === 0;
         const claimed = canClaim ? await this.#claim() : 0;
         if (claimed === 0) await clock.sleep(await this.#idleMs(), this.#wake.signal);
       } catch (err) {
@@ -176,32 +176,32 @@ export class IngestWorker {
 
   /** Milliseconds until the next job is due. Without room, a released slot wakes the loop earlier. */
   async #idleMs(): Promise<number> {
-    if (!this.#parts.hasSpace()) return STORE_RETRY_MS;
+    if (!this.#uses.hasSpace()) return STORE_RETRY_MS;
     if (!this.#capacity.hasRoomForJobs) return SWEEP_MS;
     const noJobsForMs = this.#noJobsForMs();
     if (noJobsForMs > 0) return noJobsForMs;
     const { claimFilter } = this.#runner;
     const { signal } = this.#wake;
-    const dueInMs = (await this.#parts.stores.jobs.nextJobInMs(claimFilter)) ?? SWEEP_MS;
+    const dueInMs = (await this.#uses.stores.jobs.nextJobInMs(claimFilter)) ?? SWEEP_MS;
     const idleMs = Math.min(Math.max(dueInMs, 1), this.#claimEveryMs);
     if (!signal.aborted)
-      this.#foundNone = { filter: JSON.stringify(claimFilter), untilMs: this.#parts.clock.now() + idleMs };
+      this.#foundNone = { filter: JSON.stringify(claimFilter), untilMs: this.#uses.clock.now() + idleMs };
     return idleMs;
   }
 
   /** Time in milliseconds during which no job is due; 0 if there may be one. */
   #noJobsForMs(): number {
     if (this.#foundNone === null || this.#foundNone.filter !== JSON.stringify(this.#runner.claimFilter)) return 0;
-    return Math.min(Math.max(0, this.#foundNone.untilMs - this.#parts.clock.now()), this.#claimEveryMs);
+    return Math.min(Math.max(0, this.#foundNone.untilMs - this.#uses.clock.now()), this.#claimEveryMs);
   }
 
   get #claimEveryMs(): number {
-    return this.#parts.claimEveryMs ?? SWEEP_MS;
+    return this.#uses.claimEveryMs ?? SWEEP_MS;
   }
 
   /** Claims jobs and starts to process them. Returns their number. */
   async #claim(): Promise<number> {
-    const jobs = await this.#parts.stores.jobs.claim({
+    const jobs = await this.#uses.stores.jobs.claim({
       jobs: CLAIM_JOBS_MAX,
       contentBytes: CLAIM_CONTENT_BYTES_MAX,
       leaseMs: LEASE_MS,
@@ -217,7 +217,7 @@ export class IngestWorker {
 
   /** Processes a job and stores its result. Never rejects. */
   async #process(job: Job): Promise<void> {
-    const { stores, log } = this.#parts;
+    const { stores, log } = this.#uses;
     try {
       // every earlier attempt ended without a stored result, so each probably crashed the server
       if (job.attempt > ATTEMPTS_MAX) {
@@ -255,7 +255,7 @@ export class IngestWorker {
   // Removes the file of a job that ended. If the lease expired, because the machine was suspended for example, a later
   // job of the same memory still needs the file.
   async #removeUnreferenced(name: string): Promise<void> {
-    const { stores, files } = this.#parts;
+    const { stores, files } = this.#uses;
     for (const file of await stores.memories.unreferencedFiles([name])) await files.remove(file);
   }
 
@@ -271,8 +271,8 @@ export class IngestWorker {
     try {
       await store();
     } catch (err) {
-      this.#parts.log.error({ memory: job.memory.id, err }, "the end of a job could not be stored; trying again");
-      void this.#parts.clock.sleep(STORE_RETRY_MS, this.#stop.signal).then(async () => {
+      this.#uses.log.error({ memory: job.memory.id, err }, "the end of a job could not be stored; trying again");
+      void this.#uses.clock.sleep(STORE_RETRY_MS, this.#stop.signal).then(async () => {
         if (!this.#stop.signal.aborted) await this.#end(job, store);
         this.wake();
       });
@@ -280,7 +280,7 @@ export class IngestWorker {
   }
 
   async #renewLoop(): Promise<void> {
-    const { stores, clock, log } = this.#parts;
+    const { stores, clock, log } = this.#uses;
     while (!this.#stop.signal.aborted) {
       await clock.sleep(RENEW_MS, this.#stop.signal);
       try {
@@ -292,11 +292,11 @@ export class IngestWorker {
   }
 
   async #sweepLoop(): Promise<void> {
-    const { stores, index, files, clock, log } = this.#parts;
+    const { stores, index, files, clock, log } = this.#uses;
     let filesCheckedAt = clock.now(); // the server checks them before it starts the worker
     while (!this.#stop.signal.aborted) {
       try {
-        const sweepsRows = (await this.#parts.sweepsRows?.()) ?? true;
+        const sweepsRows = (await this.#uses.sweepsRows?.()) ?? true;
         await sweep({ retirement: stores.retirement, index, files, log, sweepsRows });
         if (clock.now() - filesCheckedAt >= UNREFERENCED_FILES_MS) {
           // Unreferenced files are left by removed projects and by uploads whose transaction was rolled back.

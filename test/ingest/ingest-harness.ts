@@ -16,8 +16,8 @@ import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft, PageProgress } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
-import { LlmExtractor, type LlmExtractorParts } from "../../src/ingest/llm-extraction/extractor.ts";
-import { type IngestParts, IngestWorker } from "../../src/ingest/worker.ts";
+import { LlmExtractor, type LlmExtractorDependencies } from "../../src/ingest/llm-extraction/extractor.ts";
+import { type IngestDependencies, IngestWorker } from "../../src/ingest/worker.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type {
   ChunkIndex,
@@ -312,19 +312,19 @@ export interface IngestHarness {
   close(): Promise<void>;
 }
 
-const NO_MODEL: LlmExtractorParts["model"] = {
+const NO_MODEL: LlmExtractorDependencies["model"] = {
   complete: () => Promise.reject(new Error("a language model was called although none is configured")),
 };
 
 /** Options of a harness. */
-interface HarnessOptions extends Pick<IngestParts, "largeTextBytes"> {
+interface HarnessOptions extends Pick<IngestDependencies, "largeTextBytes"> {
   /** Folder of the stores, which `close` does not remove. Default: a temporary folder, which `close` removes. */
   readonly folder?: string;
 }
 
 /** Opens the stores and starts a worker. @param model language model for extraction; null if there is none */
 export async function openIngestHarness(
-  model: LlmExtractorParts["model"] | null = null,
+  model: LlmExtractorDependencies["model"] | null = null,
   { folder: kept, ...limits }: HarnessOptions = {},
 ): Promise<IngestHarness> {
   const folder = kept ?? mkdtempSync(join(tmpdir(), "mneme-ingest-"));

@@ -4,8 +4,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
-import { ModelChanger, type ModelChangerParts } from "../../src/ingest/model-change.ts";
-import { VectorBuilder, type VectorBuilderParts } from "../../src/ingest/vector-builder.ts";
+import { ModelChanger, type ModelChangerDependencies } from "../../src/ingest/model-change.ts";
+import { VectorBuilder, type VectorBuilderDependencies } from "../../src/ingest/vector-builder.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import type { ModelChange, ProjectModel } from "../../src/ports/project-model-store.ts";
@@ -44,8 +44,8 @@ afterEach(async () => {
   await harness.close();
 });
 
-type Options = Partial<Pick<ModelChangerParts, "freeSpace" | "upgrades" | "embedders">> &
-  Partial<Pick<VectorBuilderParts, "chunksPerSecond">>;
+type Options = Partial<Pick<ModelChangerDependencies, "freeSpace" | "upgrades" | "embedders">> &
+  Partial<Pick<VectorBuilderDependencies, "chunksPerSecond">>;
 
 function startChanger({ chunksPerSecond = null, ...options }: Options = {}): ModelChanger {
   const { projectModels: store, accounts, index, embedders, jobs, extractions, preparer, clock } = harness;

@@ -47,7 +47,7 @@ const REQUEST_ERROR_STATUSES: readonly (number | null)[] = [400, 413, 422];
 const PROJECT_FAILURES: readonly LlmFailure[] = ["too_long", "malformed", "failed"];
 
 /** What an extractor needs. */
-export interface LlmExtractorParts {
+export interface LlmExtractorDependencies {
   readonly accounts: Pick<AccountStore, "project">;
   readonly extractions: LlmExtractionStore;
   readonly model: Pick<LanguageModel, "complete">;
@@ -99,7 +99,7 @@ const NO_EXTRACTION: StartedExtraction = { isSmart: false, isPending: false, ext
 
 /** Extracts attributes of memories with language models. */
 export class LlmExtractor {
-  readonly #parts: LlmExtractorParts;
+  readonly #uses: LlmExtractorDependencies;
   readonly #budget: DailyTokenBudget;
   readonly #semaphore = new KeyedSemaphore();
   readonly #breaker: CircuitBreaker;
@@ -110,10 +110,10 @@ export class LlmExtractor {
    */
   readonly #exhausted = new Set<ProjectId>();
 
-  constructor(parts: LlmExtractorParts) {
-    this.#parts = parts;
-    this.#budget = new DailyTokenBudget(parts.extractions);
-    this.#breaker = new CircuitBreaker(parts.clock);
+  constructor(uses: LlmExtractorDependencies) {
+    this.#uses = uses;
+    this.#budget = new DailyTokenBudget(uses.extractions);
+    this.#breaker = new CircuitBreaker(uses.clock);
   }
 
   /**
@@ -136,19 +136,19 @@ export class LlmExtractor {
       (field) => !given.includes(field) && !(field === "title" && title !== null),
     );
     if (missing.length === 0 && title === null) return LOCAL_ONLY;
-    const previous = await this.#parts.extractions.previous(job);
+    const previous = await this.#uses.extractions.previous(job);
     if (job.isReindexed) {
       // A memory that was stored without smart ingestion has no title.
       return { isSmart: job.memory.title !== null, isPending: false, extraction: previous?.extraction ?? null };
     }
-    const settings = (await this.#parts.accounts.project(job.projectId))?.settings;
+    const settings = (await this.#uses.accounts.project(job.projectId))?.settings;
     if (settings?.smart_ingestion.enabled === false) return NO_EXTRACTION;
     if (settings === undefined || missing.length === 0) return LOCAL_ONLY;
     if (previous !== null) {
       const isUseful = missing.some((field) => previous.extraction?.[field] !== undefined);
       return { isSmart: true, isPending: false, extraction: isUseful ? previous.extraction : null };
     }
-    const endpoint = endpointOf(settings.llm, this.#parts.operator);
+    const endpoint = endpointOf(settings.llm, this.#uses.operator);
     if (endpoint === null) return LOCAL_ONLY;
     if (!this.#fitsBuffer(input)) {
       context.onNote("Too much text waits for the language model: extracted locally.");
@@ -204,7 +204,7 @@ export class LlmExtractor {
       const reply = parseReply(text, request.missing);
       if (!("problem" in reply)) {
         this.#breaker.recordSuccess(request.projectKey);
-        await this.#parts.extractions.keep(job, reply.extraction);
+        await this.#uses.extractions.keep(job, reply.extraction);
         return reply.extraction;
       }
       if (isLast) await this.#onUnusableReplies(request, reply.problem, context);
@@ -261,7 +261,7 @@ export class LlmExtractor {
     } as const;
     for (const isLast of [false, true]) {
       const answer = await this.#complete(llmRequest, context.signal);
-      await this.#parts.extractions.countTokens(job, answer.usage);
+      await this.#uses.extractions.countTokens(job, answer.usage);
       if (!(answer instanceof LlmError)) {
         this.#breaker.recordSuccess(request.endpointKey);
         return answer.text;
@@ -272,7 +272,7 @@ export class LlmExtractor {
         await this.#onFailedCall(request, answer, context);
         return null;
       }
-      await this.#parts.clock.sleep(answer.retryAfterMs, context.signal);
+      await this.#uses.clock.sleep(answer.retryAfterMs, context.signal);
       context.signal.throwIfAborted();
     }
     return null;
@@ -281,10 +281,10 @@ export class LlmExtractor {
   /** Never rejects, because even a bug in the language model client must not fail a memory. */
   async #complete(request: LlmRequest, signal: AbortSignal): Promise<LlmAnswer | LlmError> {
     try {
-      return await this.#parts.model.complete(request, signal);
+      return await this.#uses.model.complete(request, signal);
     } catch (cause) {
       if (cause instanceof LlmError) return cause;
-      this.#parts.log.error({ err: cause }, "a language model call failed unexpectedly");
+      this.#uses.log.error({ err: cause }, "a language model call failed unexpectedly");
       return new LlmError("failed", "the call failed unexpectedly", { cause });
     }
   }
@@ -297,9 +297,9 @@ export class LlmExtractor {
 
   async #onFailedCall(request: ExtractionRequest, error: LlmError, { onNote }: ExtractionContext): Promise<void> {
     const { job } = request;
-    await this.#parts.extractions.keep(job, null);
+    await this.#uses.extractions.keep(job, null);
     const { reason, message, isTransient } = error;
-    this.#parts.log.warn(
+    this.#uses.log.warn(
       { memory: job.memory.id, project: job.projectId, reason, isTransient, error: message },
       "the language model did not answer; a memory is extracted locally",
     );
@@ -313,8 +313,8 @@ export class LlmExtractor {
 
   async #onUnusableReplies(request: ExtractionRequest, problem: string, { onNote }: ExtractionContext): Promise<void> {
     const { job } = request;
-    await this.#parts.extractions.keep(job, null);
-    this.#parts.log.warn(
+    await this.#uses.extractions.keep(job, null);
+    this.#uses.log.warn(
       { memory: job.memory.id, project: job.projectId, problem },
       "the language model's replies are unusable; a memory is extracted locally",
     );
@@ -324,14 +324,14 @@ export class LlmExtractor {
 
   #recordFailure({ job }: ExtractionRequest, key: string, requestedMs: number | null): void {
     if (!this.#breaker.recordFailure(key, requestedMs)) return;
-    this.#parts.log.warn({ project: job.projectId }, "a language model failed and is not called for a while");
+    this.#uses.log.warn({ project: job.projectId }, "a language model failed and is not called for a while");
   }
 
   #onBudgetExhausted(projectId: ProjectId, { onNote }: ExtractionContext): void {
     onNote("The project's daily token limit is reached: extracted locally until the next day (UTC).");
     if (this.#exhausted.has(projectId)) return;
     this.#exhausted.add(projectId);
-    this.#parts.log.warn(
+    this.#uses.log.warn(
       { project: projectId },
       "the project's daily token limit is reached; its memories are extracted locally until the next day (UTC)",
     );
