@@ -39,7 +39,7 @@ const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000;
 const PRUNE_MS = 30_000;
 
 /** Options of the dispatcher. */
-export interface DispatcherParts {
+export interface DispatcherDependencies {
   readonly store: Pick<WebhookStore, "due" | "claim" | "giveBack" | "nextDueInMs" | "record" | "prune">;
   readonly sender: OutboundSender;
   readonly clock: Clock;
@@ -50,14 +50,14 @@ export interface DispatcherParts {
 
 /** Sends due deliveries at least once: after a crash between sending and recording, the delivery is sent again. */
 export class WebhookDispatcher {
-  readonly #parts: DispatcherParts;
+  readonly #uses: DispatcherDependencies;
   readonly #stop = new AbortController();
   readonly #attempts = new Map<DeliveryId, { readonly host: string; readonly ended: Promise<void> }>();
   #wake = new AbortController();
   #running: Promise<unknown> | null = null;
 
-  constructor(parts: DispatcherParts) {
-    this.#parts = parts;
+  constructor(uses: DispatcherDependencies) {
+    this.#uses = uses;
   }
 
   /** Starts the loops that send and prune. */
@@ -79,7 +79,7 @@ export class WebhookDispatcher {
   }
 
   async #sendLoop(): Promise<void> {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#uses;
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController();
       try {
@@ -97,12 +97,12 @@ export class WebhookDispatcher {
   async #startDue(): Promise<void> {
     const seen = new Set(this.#attempts.keys());
     while (this.#attempts.size < ATTEMPTS_MAX) {
-      const found = await this.#parts.store.due(DUE_BATCH, seen);
+      const found = await this.#uses.store.due(DUE_BATCH, seen);
       if (found.length === 0) return;
       for (const delivery of found) {
         seen.add(delivery.id);
         // another node may have claimed it since
-        if (this.#hasSlotFor(hostOf(delivery.url)) && (await this.#parts.store.claim(delivery.id, CLAIM_MS))) {
+        if (this.#hasSlotFor(hostOf(delivery.url)) && (await this.#uses.store.claim(delivery.id, CLAIM_MS))) {
           this.#start(delivery);
         }
       }
@@ -117,7 +117,7 @@ export class WebhookDispatcher {
   async #waitMs(): Promise<number> {
     // no attempt can start now; the end of an attempt wakes the loop
     if (this.#attempts.size >= ATTEMPTS_MAX) return SLEEP_MAX_MS;
-    const dueInMs = (await this.#parts.store.nextDueInMs()) ?? SLEEP_MAX_MS;
+    const dueInMs = (await this.#uses.store.nextDueInMs()) ?? SLEEP_MAX_MS;
     // deliveries in progress count as due until their attempts are recorded, so the store cannot tell when the next one
     // is due
     if (dueInMs === 0 && this.#attempts.size > 0) return BUSY_POLL_MS;
@@ -133,7 +133,7 @@ export class WebhookDispatcher {
   }
 
   async #attempt(delivery: DueDelivery): Promise<void> {
-    const { sender, clock, log, retryDelaysMs } = this.#parts;
+    const { sender, clock, log, retryDelaysMs } = this.#uses;
     const { id, url, body, attempts, isRetried } = delivery;
     const at = clock.now();
     const answer = await sender.post(url, headersOf(delivery, at), body, this.#stop.signal);
@@ -152,16 +152,16 @@ export class WebhookDispatcher {
 
   async #giveBack(id: DeliveryId): Promise<void> {
     try {
-      await this.#parts.store.giveBack(id);
+      await this.#uses.store.giveBack(id);
     } catch (err) {
-      this.#parts.log.warn({ delivery: id, err }, "a delivery stays claimed for some seconds");
+      this.#uses.log.warn({ delivery: id, err }, "a delivery stays claimed for some seconds");
     }
   }
 
   // The attempt counts as running until it is recorded: otherwise a full disk would cause the same delivery to be sent
   // again and again.
   async #record(id: DeliveryId, outcome: AttemptOutcome): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { store, clock, log } = this.#uses;
     for (;;) {
       try {
         await store.record(id, outcome);
@@ -175,7 +175,7 @@ export class WebhookDispatcher {
   }
 
   async #pruneLoop(): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { store, clock, log } = this.#uses;
     while (!this.#stop.signal.aborted) {
       try {
         await store.prune(clock.now() - RETENTION_MS);

@@ -15,7 +15,7 @@ import type { WebhookWithSecret } from "../../src/ports/webhook-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { SqliteWebhookStore } from "../../src/stores/sqlite/webhook-store.ts";
-import { type DispatcherParts, WebhookDispatcher } from "../../src/webhooks/dispatcher.ts";
+import { type DispatcherDependencies, WebhookDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { nextAttempt, parseRetries, RETRIES_EXPECTED } from "../../src/webhooks/schedule.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
@@ -106,7 +106,7 @@ function openStore(time: Clock): void {
   store = new SqliteWebhookStore({ database, clock: time, newSecret: newWebhookSecret });
 }
 
-function begin(parts: Partial<DispatcherParts> = {}): WebhookDispatcher {
+function begin(parts: Partial<DispatcherDependencies> = {}): WebhookDispatcher {
   const dispatcher = new WebhookDispatcher({ store, sender, clock, log, retryDelaysMs: RETRY_DELAYS_MS, ...parts });
   running.push(dispatcher);
   dispatcher.start();
@@ -597,7 +597,7 @@ function failing(times: { readonly due?: number; readonly record?: number; reado
     if (left[call] >= 0) throw new Error("the disk is full");
   };
   const real = store;
-  const broken: DispatcherParts["store"] = {
+  const broken: DispatcherDependencies["store"] = {
     due: (limit, except) => {
       breaking("due");
       return real.due(limit, except);
