@@ -206,10 +206,10 @@ function nameOf(message: Uint8Array): string {
   return "";
 }
 
-/** The parts of a message, which are joined only once, because constants are large. */
-type Parts = readonly Uint8Array[];
+/** The pieces of an encoded message. They are joined only once, because constants are large. */
+type Pieces = readonly Uint8Array[];
 
-function encodeNode({ operator, inputs, outputs, rest }: OnnxNode): Parts {
+function encodeNode({ operator, inputs, outputs, rest }: OnnxNode): Pieces {
   return [
     ...inputs.flatMap((name) => encodedText(NODE.input, name)),
     ...outputs.flatMap((name) => encodedText(NODE.output, name)),
@@ -218,7 +218,7 @@ function encodeNode({ operator, inputs, outputs, rest }: OnnxNode): Parts {
   ];
 }
 
-function encodeTensor(name: string, { type, shape, bytes }: OnnxTensor): Parts {
+function encodeTensor(name: string, { type, shape, bytes }: OnnxTensor): Pieces {
   return [
     ...shape.map((side) => encodedNumber(TENSOR.shape, side)),
     encodedNumber(TENSOR.type, type),
@@ -227,11 +227,11 @@ function encodeTensor(name: string, { type, shape, bytes }: OnnxTensor): Parts {
   ];
 }
 
-function encoded(number: number, content: Parts): Parts {
+function encoded(number: number, content: Pieces): Pieces {
   return [varintOf(number * 8 + BYTES), varintOf(lengthOf(content)), ...content];
 }
 
-function encodedText(number: number, content: string): Parts {
+function encodedText(number: number, content: string): Pieces {
   return encoded(number, [utf8.encode(content)]);
 }
 
@@ -249,16 +249,16 @@ function varintOf(value: number): Uint8Array {
   return Uint8Array.from([...bytes, left]);
 }
 
-function lengthOf(parts: Parts): number {
-  return parts.reduce((sum, part) => sum + part.length, 0);
+function lengthOf(pieces: Pieces): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-function join(parts: Parts): Uint8Array {
-  const whole = new Uint8Array(lengthOf(parts));
+function join(pieces: Pieces): Uint8Array {
+  const whole = new Uint8Array(lengthOf(pieces));
   let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
   }
   return whole;
 }
