@@ -34,7 +34,7 @@ import type { TraceStore } from "../ports/trace-store.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { StoreCopies } from "../stores/copies/copies.ts";
-import { HIDDEN } from "../stores/sqlite/project-rows.ts";
+import { HIDDEN } from "../stores/project-rows.ts";
 import { openStores } from "../stores/sqlite/stores.ts";
 import { faultOfStore, lossError, StoreError, storeError } from "../stores/store-error.ts";
 import { StoreQuarantine } from "../stores/store-quarantine.ts";

@@ -19,6 +19,8 @@ export interface StoreContext {
   readonly onDeliveries?: () => void;
   /** Uses of keys that `flush` has not stored yet. */
   readonly lastUses: KeyLastUses;
+  /** Called in each transaction that erases rows for good. */
+  readonly noteErasure: () => void;
   /** Removes what erased rows left in the tables. Not part of a transaction. */
   readonly vacuum: () => Promise<void>;
 }

@@ -42,6 +42,10 @@ export interface Dialect {
   readonly forUpdate: OfTable;
   /** Like `forUpdate`, but leaves out rows that another transaction has locked. */
   readonly forUpdateSkipLocked: OfTable;
+  /** At the end of a SELECT of rows to delete: leaves out what another transaction uses. A later call gets it. */
+  readonly forRemoval: string;
+  /** A text that only PostgreSQL gets, for columns that only it has. */
+  readonly onPostgres: OfValue;
   /** The next place in the list of known users. `advanceKnownUsers` follows in the same transaction. */
   readonly nextKnownUser: string;
   /** Moves on to the next place; null if reading `nextKnownUser` did so. */

@@ -17,14 +17,14 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import type { Json } from "../../src/domain/memory.ts";
-import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
+import type { IdempotencySlot, IdempotencyStore } from "../../src/ports/idempotency-store.ts";
 import { userSubject } from "../../src/ports/idempotency-store.ts";
 import type { Transaction } from "../../src/ports/transactions.ts";
+import type { UserStore } from "../../src/ports/user-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
-import { SqliteIdempotencyStore } from "../../src/stores/sqlite/idempotency-store.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { openStores, type SqliteStores } from "../../src/stores/sqlite/stores.ts";
-import { SqliteUserStore } from "../../src/stores/sqlite/user-store.ts";
+import { connectStores, openStores, type SqliteStores } from "../../src/stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";
@@ -211,8 +211,8 @@ describe("a request with an Idempotency-Key", () => {
   let clock: ManualClock;
   let database: SqliteDatabase;
   let stores: SqliteStores;
-  let store: SqliteIdempotencyStore;
-  let users: SqliteUserStore;
+  let store: IdempotencyStore;
+  let users: UserStore;
   let idempotency: Idempotency;
 
   const start = () => {
@@ -220,8 +220,7 @@ describe("a request with an Idempotency-Key", () => {
     stores = openStores({ path, clock, newWebhookSecret: () => "whsec_" });
     // a second connection to the same file, with which the test reads and changes rows
     database = openDatabase(path);
-    store = new SqliteIdempotencyStore({ database, clock });
-    users = new SqliteUserStore({ database, clock });
+    ({ idempotency: store, users } = connectStores(database, database, { clock, newWebhookSecret }));
     idempotency = new Idempotency(stores.idempotency);
   };
   beforeEach(() => {
@@ -262,7 +261,7 @@ describe("a request with an Idempotency-Key", () => {
       begun.end();
     }
   };
-  const changes = () => users.events(project, "u", { limit: 100 }).items.length;
+  const changes = async () => (await users.events(project, "u", { limit: 100 })).items.length;
   const conflictOf = (of = slot, print = fingerprint) => thrownBy(() => idempotency.begin(of, print));
 
   test("runs once, and its repetition gets the remembered answer", async () => {
@@ -273,7 +272,7 @@ describe("a request with an Idempotency-Key", () => {
       status: 201,
       body: JSON.stringify(remembered),
     });
-    expect(changes()).toBe(1);
+    expect(await changes()).toBe(1);
   });
 
   test("is replayed after a restart", async () => {
@@ -323,7 +322,7 @@ describe("a request with an Idempotency-Key", () => {
     );
     expect(answers.filter((answer) => answer === "made")).toHaveLength(1);
     expect(new Set(answers)).toEqual(new Set(["made", "idempotency_conflict"]));
-    expect(changes()).toBe(1);
+    expect(await changes()).toBe(1);
   });
 
   test("that is refused while it runs leaves neither change nor answer, and can be repeated", async () => {
@@ -335,14 +334,14 @@ describe("a request with an Idempotency-Key", () => {
       });
     expect((await thrownBy(refuse)).code).toBe("document_quota_exceeded");
     begun.end();
-    expect(changes()).toBe(0);
+    expect(await changes()).toBe(0);
     expect((await request()).status).toBe(201);
   });
 
   test("that ends without a change is not remembered", async () => {
     (await running()).end();
     (await running(slot, otherFingerprint)).end();
-    expect(store.recall(slot)).toBeNull();
+    expect(await store.recall(slot)).toBeNull();
   });
 
   test("whose transaction is rolled back is not remembered", async () => {
@@ -372,9 +371,9 @@ describe("a request with an Idempotency-Key", () => {
         remembered: await tx.users.upsert(project, { id: "u", name: "Ada" }),
       }));
     await change();
-    users.forget(project, "u");
+    await users.forget(project, "u");
     await expect(change()).rejects.toThrow("repeat the request to get its response");
-    expect(users.get(project, "u")).toBeNull();
+    expect(await users.get(project, "u")).toBeNull();
   });
 
   test("is remembered for 24 hours, and its key is free after that for any body", async () => {
@@ -400,26 +399,26 @@ describe("a request with an Idempotency-Key", () => {
     const begun = await Promise.all(slots.map((one) => running(one)));
     for (const one of begun) one.end();
     for (const one of slots) await request(one);
-    expect(changes()).toBe(slots.length);
+    expect(await changes()).toBe(slots.length);
   });
 
   test("is a conflict after a subject of its answer, found in the body or listed explicitly, was erased", async () => {
     const slots = ["a", "b", "c"].map((key) => ({ ...slot, key }));
     const [byId, byUser, beside] = slots as [IdempotencySlot, IdempotencySlot, IdempotencySlot];
     const { remembered } = await request(byId);
-    store.forget(project, [remembered.id]);
+    await store.forget(project, [remembered.id]);
     expect(await conflictOf(byId)).toMatchObject({ code: "idempotency_conflict" });
     await request(byUser);
-    store.forget(project, [userSubject("u")]);
+    await store.forget(project, [userSubject("u")]);
     expect(await conflictOf(byUser)).toMatchObject({ code: "idempotency_conflict" });
     const begun = await running(beside);
     await commit(begun, () => ({ status: 201, remembered: { content: "x" }, subjects: ["chat_a"] }));
     begun.end();
-    store.forget(project, ["chat_b"]);
+    await store.forget(project, ["chat_b"]);
     expect((await idempotency.begin(beside, fingerprint)).kind).toBe("replay");
-    store.forget(project, ["chat_a"]);
+    await store.forget(project, ["chat_a"]);
     expect(await conflictOf(beside)).toMatchObject({ code: "idempotency_conflict" });
-    expect(changes()).toBe(2);
+    expect(await changes()).toBe(2);
   });
 });
 

@@ -9,9 +9,11 @@ import { Client } from "../../src/cli/client.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { openLocalAccounts } from "../../src/local-accounts.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
+import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { runMneme } from "../support/command.ts";
 
@@ -26,15 +28,15 @@ let directories = 0;
 let dataDir: string;
 let database: SqliteDatabase;
 /** Takes the part of a running server that uses the same data directory. */
-let accounts: SqliteAccountStore;
-beforeEach(() => {
+let accounts: AccountStore;
+beforeEach(async () => {
   clock = new ManualClock();
   directories += 1;
   dataDir = join(folder, String(directories));
   mkdirSync(dataDir);
   database = openDatabase(join(dataDir, "mneme.sqlite"));
-  accounts = new SqliteAccountStore({ database, clock });
-  accounts.defaultProject();
+  accounts = connectStores(database, database, { clock, newWebhookSecret }).accounts;
+  await accounts.defaultProject();
 });
 afterEach(() => database.close());
 
@@ -57,9 +59,9 @@ const secretOf = (text: string) => {
   return secret;
 };
 const newKey = async (...flags: string[]) => secretOf(await run("keys", ["create", "--name", "k", ...flags]));
-const principalOf = (secret: string) => {
-  const principal = accounts.authenticate(secret);
-  accounts.flush(); // a server writes the times at which keys were last used once a minute; this does it now
+const principalOf = async (secret: string) => {
+  const principal = await accounts.authenticate(secret);
+  await accounts.flush(); // a server writes the times at which keys were last used once a minute; this does it now
   if (principal === null) throw new Error("the secret does not work");
   return principal;
 };
@@ -72,11 +74,11 @@ describe("on a data directory, while a server uses it", () => {
       ...["create", "--name", "ci", "--scopes", "memories:read, query,query", "--user", "ada"],
       ...["--expires", "2030-01-31T13:00:00+01:00"],
     ]);
-    const principal = principalOf(secretOf(text));
-    const projectId = accounts.defaultProject();
+    const principal = await principalOf(secretOf(text));
+    const projectId = await accounts.defaultProject();
     expect(linesOf(text)[0]).toBe(`${principal.keyId} (ci) allows memories:read,query.`);
     expect(principal).toMatchObject({ projectId, userId: "ada", scopes: ["memories:read", "query"] });
-    expect(accounts.key(projectId, principal.keyId)).toMatchObject({
+    expect(await accounts.key(projectId, principal.keyId)).toMatchObject({
       name: "ci",
       expiresAt: Date.UTC(2030, 0, 31, 12),
       createdAt: clock.now(),
@@ -85,10 +87,10 @@ describe("on a data directory, while a server uses it", () => {
 
   test("keys list shows every key of one project, newest first, and no secret", async () => {
     expect(await run("keys", ["list"])).toBe("There are no keys.\n");
-    const other = accounts.createProject({ ...ANOTHER, name: "elsewhere" });
+    const other = await accounts.createProject({ ...ANOTHER, name: "elsewhere" });
     const secrets = [await newKey("--scopes", "*"), await newKey("--scopes", "query", "--user", "ada")];
     await newKey("--scopes", "*", "--project", other.id);
-    const [second, first] = [principalOf(secrets[1] ?? "").keyId, principalOf(secrets[0] ?? "").keyId];
+    const [second, first] = [(await principalOf(secrets[1] ?? "")).keyId, (await principalOf(secrets[0] ?? "")).keyId];
     const text = await run("keys", ["list"]);
     const [head = "", ...rows] = linesOf(text);
     expect(head.split(/ {2,}/)).toEqual(["ID", "NAME", "SCOPES", "USER", "EXPIRES", "LAST USED", "CREATED", "SECRET"]);
@@ -99,9 +101,9 @@ describe("on a data directory, while a server uses it", () => {
   });
 
   test("keys list --json prints the list of the API, complete however long it is", async () => {
-    const projectId = accounts.defaultProject();
+    const projectId = await accounts.defaultProject();
     for (let at = 0; at < 101; at++) {
-      accounts.issueKey(projectId, { name: `k${at}`, scopes: ["*"], userId: null, expiresAt: null });
+      await accounts.issueKey(projectId, { name: `k${at}`, scopes: ["*"], userId: null, expiresAt: null });
     }
     const list = JSON.parse(await run("keys", ["list", "--json"]));
     expect(list).toMatchObject({ has_more: false, cursor: null });
@@ -121,46 +123,46 @@ describe("on a data directory, while a server uses it", () => {
 
   test("keys rotate invalidates the old secret, at once or after the grace period", async () => {
     const first = await newKey("--scopes", "*");
-    const { keyId } = principalOf(first);
+    const { keyId } = await principalOf(first);
     const text = await run("keys", ["rotate", keyId]);
     expect(text).toStartWith(`${keyId} (k) has a new secret; the old one no longer works.\n`);
     const second = secretOf(text);
-    expect(accounts.authenticate(first)).toBeNull();
+    expect(await accounts.authenticate(first)).toBeNull();
     const third = secretOf(await run("keys", ["rotate", "--grace", "60", keyId]));
-    expect([principalOf(second).keyId, principalOf(third).keyId]).toEqual([keyId, keyId]);
+    expect([(await principalOf(second)).keyId, (await principalOf(third)).keyId]).toEqual([keyId, keyId]);
     clock.advance(60_000);
-    expect(accounts.authenticate(second)).toBeNull();
-    expect(principalOf(third).keyId).toBe(keyId);
+    expect(await accounts.authenticate(second)).toBeNull();
+    expect((await principalOf(third)).keyId).toBe(keyId);
   });
 
   test("keys revoke deletes a key of any project, but only of the project named by --project", async () => {
-    const { id } = accounts.createProject(ANOTHER);
-    const { keyId } = principalOf(await newKey("--scopes", "*", "--project", id));
-    const elsewhere = ["--project", accounts.defaultProject()];
+    const { id } = await accounts.createProject(ANOTHER);
+    const { keyId } = await principalOf(await newKey("--scopes", "*", "--project", id));
+    const elsewhere = ["--project", await accounts.defaultProject()];
     expect(run("keys", ["revoke", keyId, ...elsewhere])).rejects.toThrow(`There is no key ${keyId}.`);
     expect(run("keys", ["rotate", keyId, ...elsewhere])).rejects.toThrow(`There is no key ${keyId}.`);
     expect(await run("keys", ["revoke", keyId])).toBe(`${keyId} is deleted and no longer works.\n`);
-    expect(accounts.key(id, keyId)).toBeNull();
+    expect(await accounts.key(id, keyId)).toBeNull();
     expect(run("keys", ["revoke", keyId])).rejects.toThrow(`There is no key ${keyId}.`);
   });
 
   test("projects create makes a project with its first key, on the requested plan or the operator's", async () => {
     const text = await run("projects", ["create", "--name", "acme", "--plan", "pro"]);
-    const principal = principalOf(secretOf(text));
+    const principal = await principalOf(secretOf(text));
     expect(linesOf(text)[0]).toBe(`${principal.projectId} (acme) is on plan pro; its first key allows *.`);
     expect(principal).toMatchObject({ userId: null, scopes: ["*"] });
-    expect(accounts.project(principal.projectId)).toMatchObject({ name: "acme", plan: "pro", isDefault: false });
+    expect(await accounts.project(principal.projectId)).toMatchObject({ name: "acme", plan: "pro", isDefault: false });
     const planOf = async (environment: Readonly<Record<string, string>>) => {
       const made = await run("projects", ["create", "--name", "small"], { MNEME_DATA_DIR: dataDir, ...environment });
-      return accounts.project(principalOf(secretOf(made)).projectId)?.plan;
+      return (await accounts.project((await principalOf(secretOf(made))).projectId))?.plan;
     };
     expect(await planOf({})).toBe("enterprise");
     expect(await planOf({ MNEME_DEFAULT_PLAN: "starter" })).toBe("starter");
   });
 
   test("projects list shows all of them, --json like the API", async () => {
-    const first = accounts.defaultProject();
-    const { id } = accounts.createProject({ ...ANOTHER, name: "acme", plan: "starter" });
+    const first = await accounts.defaultProject();
+    const { id } = await accounts.createProject({ ...ANOTHER, name: "acme", plan: "starter" });
     const rows = linesOf(await run("projects", ["list"])).map((line) => line.split(/ {2,}/));
     expect(rows).toEqual([
       ["ID", "NAME", "PLAN", "CREATED"],
@@ -182,17 +184,17 @@ describe("on a data directory, while a server uses it", () => {
   });
 
   test("projects delete and set-plan take an id or a name", async () => {
-    const { id } = accounts.createProject({ ...ANOTHER, name: "acme" });
+    const { id } = await accounts.createProject({ ...ANOTHER, name: "acme" });
     expect(await run("projects", ["set-plan", "acme", "--plan", "pro"])).toBe(`${id} (acme) is on plan pro.\n`);
-    expect(accounts.project(id)?.plan).toBe("pro");
+    expect((await accounts.project(id))?.plan).toBe("pro");
     expect(JSON.parse(await run("projects", ["set-plan", id, "--plan", "free", "--json"]))).toMatchObject({
       id,
       plan: "free",
     });
     const secret = await newKey("--scopes", "*", "--project", "acme");
     expect(await run("projects", ["delete", "acme"])).toStartWith(`${id} is deleted: `);
-    expect(accounts.project(id)).toBeNull();
-    expect(accounts.authenticate(secret)).toBeNull();
+    expect(await accounts.project(id)).toBeNull();
+    expect(await accounts.authenticate(secret)).toBeNull();
     expect(run("projects", ["delete", id])).rejects.toThrow(`There is no project ${id}.`);
     expect(run("projects", ["set-plan", id, "--plan", "pro"])).rejects.toThrow(`There is no project ${id}.`);
     expect(run("keys", ["list", "--project", id])).rejects.toThrow(`There is no project ${id}.`);
@@ -201,21 +203,21 @@ describe("on a data directory, while a server uses it", () => {
 
   test("a name of several projects is refused, with their ids", async () => {
     const draft = { ...ANOTHER, name: "twin" };
-    const [first, second] = [accounts.createProject(draft), accounts.createProject(draft)];
+    const [first, second] = [await accounts.createProject(draft), await accounts.createProject(draft)];
     expect(run("projects", ["delete", "twin"])).rejects.toThrow(
       `"twin" is the name of 2 projects; use the id of one of them: ${second.id}, ${first.id}.`,
     );
-    expect(accounts.projects()).toContain(first.id);
+    expect(await accounts.projects()).toContain(first.id);
   });
 
   test("names cannot control the terminal", async () => {
-    accounts.createProject({ ...ANOTHER, name: "evil\u001b[2J\n\u202e" });
+    await accounts.createProject({ ...ANOTHER, name: "evil\u001b[2J\n\u202e" });
     const text = await run("projects", ["list"]);
     expect(text).toContain("evil\\u{1b}[2J\\u{a}\\u{202e}");
   });
 
   test("the directory comes from the flag, the environment or mneme.toml, in this order", async () => {
-    const { id } = accounts.createProject({ ...ANOTHER, name: "here" });
+    const { id } = await accounts.createProject({ ...ANOTHER, name: "here" });
     const elsewhere = { MNEME_DATA_DIR: join(folder, "nowhere") };
     expect(await run("projects", ["list", "--data-dir", dataDir], elsewhere)).toContain(id);
     const file = `settings-${directories}.toml`;
@@ -445,17 +447,17 @@ describe("an invalid command line", () => {
       const refused = run(command, argv);
       expect(refused).rejects.toThrow(why);
       await refused.catch((error: unknown) => expect(String(error)).not.toContain("\n"));
-      expect(accounts.listKeys(accounts.defaultProject(), { limit: 1 }).items).toEqual([]);
-      expect(accounts.projects()).toHaveLength(1);
+      expect((await accounts.listKeys(await accounts.defaultProject(), { limit: 1 })).items).toEqual([]);
+      expect(await accounts.projects()).toHaveLength(1);
     });
   }
 });
 
 describe("as a process", () => {
-  test("a command prints its result and ends with 0", () => {
+  test("a command prints its result and ends with 0", async () => {
     const created = runMneme(["keys", "create", "--name", "ci", "--scopes", "*", "--data-dir", dataDir], folder);
     expect({ ...created, stdout: "" }).toEqual({ exitCode: 0, stdout: "", stderr: "" });
-    expect(accounts.authenticate(secretOf(created.stdout))?.scopes).toEqual(["*"]);
+    expect((await accounts.authenticate(secretOf(created.stdout)))?.scopes).toEqual(["*"]);
   });
 
   test("a failed command prints the reason in one line and ends with 1", () => {

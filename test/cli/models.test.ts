@@ -6,10 +6,11 @@ import { accountsHelp, runAccounts } from "../../src/cli/accounts.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { openLocalAccounts } from "../../src/local-accounts.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
+import type { ProjectModelStore } from "../../src/ports/project-model-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { SqliteProjectModelStore } from "../../src/stores/sqlite/project-model-store.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { messageOf } from "../contract/stores.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
@@ -19,18 +20,18 @@ import { until } from "../support/until.ts";
 let folder: ReturnType<typeof temporaryFolder>;
 let database: SqliteDatabase;
 /** Takes the part of a running server that uses the same data directory. */
-let models: SqliteProjectModelStore;
+let models: ProjectModelStore;
 let first: ProjectId;
 let second: ProjectId;
 const clock = new ManualClock();
 
-beforeEach(() => {
+beforeEach(async () => {
   folder = temporaryFolder();
   database = openDatabase(join(folder.path, "mneme.sqlite"));
-  const accounts = new SqliteAccountStore({ database, clock });
-  models = new SqliteProjectModelStore({ database, clock });
-  first = accounts.defaultProject();
-  second = accounts.createProject({ name: "second", plan: "free", settings: DEFAULT_SETTINGS }).id;
+  const accounts = connectStores(database, database, { clock, newWebhookSecret }).accounts;
+  models = connectStores(database, database, { clock, newWebhookSecret }).projectModels;
+  first = await accounts.defaultProject();
+  second = (await accounts.createProject({ name: "second", plan: "free", settings: DEFAULT_SETTINGS })).id;
 });
 afterEach(() => {
   database.close();
@@ -46,8 +47,8 @@ const run = (...argv: string[]) =>
   });
 const linesOf = (text: string) => text.trimEnd().split("\n");
 /** Ends the change of a project, as a server does. */
-const end = (id: ProjectId, previous: string | null) =>
-  models.finish(id, models.get(id)?.change?.number ?? 0, previous);
+const end = async (id: ProjectId, previous: string | null) =>
+  models.finish(id, (await models.get(id))?.change?.number ?? 0, previous);
 
 test("list shows the installed models and the default", async () => {
   const [head = "", ...rows] = linesOf(await run("list"));
@@ -59,14 +60,14 @@ test("list shows the installed models and the default", async () => {
 });
 
 test("status shows model, kept model and change of each project, or of one", async () => {
-  models.observe(first, ENGLISH, null);
-  const { number } = models.ask(second, MULTILINGUAL, true);
-  models.progress(second, number, 3, 10);
+  await models.observe(first, ENGLISH, null);
+  const { number } = await models.ask(second, MULTILINGUAL, true);
+  await models.progress(second, number, 3, 10);
   const rows = linesOf(await run("status"));
   expect(rows).toHaveLength(3);
   expect(rows.find((row) => row.startsWith(first))).toMatch(new RegExp(`^\\S+ +${ENGLISH} +– +–$`));
   expect(await run("status", "--project", "second")).toContain(`${MULTILINGUAL} building, 3 of 10 chunks`);
-  models.fail(second, number, "The disk is full.");
+  await models.fail(second, number, "The disk is full.");
   expect(await run("status", "--project", second)).toContain("failed, 3 of 10 chunks: The disk is full.");
 });
 
@@ -74,35 +75,38 @@ test("use asks for all projects or for one, and says who carries it out", async 
   const text = await run("use", MULTILINGUAL);
   expect(text).toContain("A running server begins within seconds, otherwise the next one that starts");
   for (const id of [first, second]) {
-    expect(models.get(id)).toMatchObject({ isChosen: true, change: { model: MULTILINGUAL, state: "building" } });
+    expect(await models.get(id)).toMatchObject({ isChosen: true, change: { model: MULTILINGUAL, state: "building" } });
   }
   await run("use", ENGLISH, "--project", "second");
-  expect([models.get(first)?.change?.model, models.get(second)?.change?.model]).toEqual([MULTILINGUAL, ENGLISH]);
+  expect([(await models.get(first))?.change?.model, (await models.get(second))?.change?.model]).toEqual([
+    MULTILINGUAL,
+    ENGLISH,
+  ]);
 });
 
 test("use --wait ends when the changes have ended, and fails with the reason if one failed", async () => {
   const waiting = run("use", MULTILINGUAL, "--wait");
-  await until("both are asked for", () => models.list().length === 2);
-  models.observe(first, ENGLISH, null);
-  end(first, ENGLISH);
-  end(second, null);
+  await until("both are asked for", async () => (await models.list()).length === 2);
+  await models.observe(first, ENGLISH, null);
+  await end(first, ENGLISH);
+  await end(second, null);
   expect(await waiting).toContain(`${MULTILINGUAL} done`);
 
   const failing = messageOf(() => run("use", ENGLISH, "--project", "second", "--wait"));
-  await until("it is asked for", () => models.get(second)?.change?.state === "building");
-  models.fail(second, models.get(second)?.change?.number ?? 0, "There is too little memory.");
+  await until("it is asked for", async () => (await models.get(second))?.change?.state === "building");
+  await models.fail(second, (await models.get(second))?.change?.number ?? 0, "There is too little memory.");
   expect(await failing).toBe("There is too little memory.");
 });
 
 test("rollback asks for the kept model of the projects that have one; forget gives it up", async () => {
   expect(await messageOf(() => run("rollback"))).toContain("nothing to roll back");
-  models.observe(first, MULTILINGUAL, ENGLISH);
+  await models.observe(first, MULTILINGUAL, ENGLISH);
   await run("rollback");
-  expect(models.get(first)?.change).toMatchObject({ model: ENGLISH, state: "building" });
-  expect(models.get(second)).toBeNull();
-  end(first, MULTILINGUAL);
+  expect((await models.get(first))?.change).toMatchObject({ model: ENGLISH, state: "building" });
+  expect(await models.get(second)).toBeNull();
+  await end(first, MULTILINGUAL);
   expect(await run("forget")).toBe("The earlier vectors of 1 project(s) are given up.\n");
-  expect(models.get(first)?.previous).toBeNull();
+  expect((await models.get(first))?.previous).toBeNull();
   expect(await messageOf(() => run("forget"))).toContain("No vectors of an earlier model are kept.");
 });
 
@@ -110,7 +114,7 @@ test("cancel ends the changes that are under way", async () => {
   expect(await messageOf(() => run("cancel"))).toBe("No project's model is being changed.");
   await run("use", MULTILINGUAL, "--project", "second");
   expect(await run("cancel")).toContain(`${MULTILINGUAL} cancelled`);
-  expect(models.get(second)?.change?.state).toBe("cancelled");
+  expect((await models.get(second))?.change?.state).toBe("cancelled");
 });
 
 test("unknown models, projects and flags are refused in one sentence", async () => {
@@ -119,7 +123,7 @@ test("unknown models, projects and flags are refused in one sentence", async () 
   expect(await messageOf(() => run("use", ENGLISH, "--project", "third"))).toContain('There is no project "third".');
   expect(await messageOf(() => run("list", "--project", "second"))).toContain("--project");
   expect(await messageOf(() => run("swap"))).toContain("Unknown command models swap.");
-  expect(models.list()).toEqual([]);
+  expect(await models.list()).toEqual([]);
 });
 
 test("the help lists every action", () => {

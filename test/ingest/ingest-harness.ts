@@ -19,6 +19,7 @@ import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { LlmExtractor, type LlmExtractorDependencies } from "../../src/ingest/llm-extraction/extractor.ts";
 import { type IngestDependencies, IngestWorker } from "../../src/ingest/worker.ts";
 import { createLog } from "../../src/kit/log.ts";
+import type { AccountStore } from "../../src/ports/account-store.ts";
 import type {
   ChunkIndex,
   ProjectIndex,
@@ -33,30 +34,21 @@ import {
   type DocumentText,
   ReadFailure,
 } from "../../src/ports/document-reader.ts";
+import type { LlmExtractionStore } from "../../src/ports/llm-extraction-store.ts";
 import type { Embedder, Embedders, EmbedOptions } from "../../src/ports/models.ts";
 import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
-import type { Stores, Transactions } from "../../src/ports/transactions.ts";
+import type { ProjectModelStore } from "../../src/ports/project-model-store.ts";
+import type { Transactions } from "../../src/ports/transactions.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
-import { StoredChats } from "../../src/stores/chat-store.ts";
-import type { StoreContext } from "../../src/stores/context.ts";
-import { systemRandom } from "../../src/stores/rows/random.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
-import { type SqliteDatabase, throwUncaught } from "../../src/stores/sqlite/database.ts";
-import { SqliteDeletionStore } from "../../src/stores/sqlite/deletion-store.ts";
-import { SqliteIdempotencyStore } from "../../src/stores/sqlite/idempotency-store.ts";
+import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";
-import { SqliteLlmExtractionStore } from "../../src/stores/sqlite/llm-extraction-store.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { SqliteProjectModelStore } from "../../src/stores/sqlite/project-model-store.ts";
 import { SqliteRetirementStore } from "../../src/stores/sqlite/retirement-store.ts";
-import { SqliteSession, SqliteWriter } from "../../src/stores/sqlite/session.ts";
-import { SqliteUserStore } from "../../src/stores/sqlite/user-store.ts";
-import { SqliteWebhookStore } from "../../src/stores/sqlite/webhook-store.ts";
-import { WriteQueue } from "../../src/stores/sqlite/write-queue.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
-import { StoreTransactions } from "../../src/stores/transactions.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../preparation/fixtures/models.ts";
 import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
@@ -279,12 +271,12 @@ async function* onePage<Item>(page: Item): AsyncGenerator<Item> {
 export interface IngestHarness {
   readonly clock: ManualClock;
   readonly database: SqliteDatabase;
-  readonly accounts: SqliteAccountStore;
-  readonly extractions: SqliteLlmExtractionStore;
+  readonly accounts: AccountStore;
+  readonly extractions: LlmExtractionStore;
   readonly memories: SqliteMemoryStore;
   readonly jobs: SqliteJobStore;
   readonly retirement: SqliteRetirementStore;
-  readonly projectModels: SqliteProjectModelStore;
+  readonly projectModels: ProjectModelStore;
   readonly transactions: Transactions;
   readonly index: WatchedIndex;
   readonly files: UploadFiles;
@@ -336,29 +328,10 @@ export async function openIngestHarness(
   const memories = new SqliteMemoryStore({ database, clock });
   const jobs = new SqliteJobStore({ database, clock });
   const retirement = new SqliteRetirementStore({ database, clock });
-  const accounts = new SqliteAccountStore({ database, clock });
-  const extractions = new SqliteLlmExtractionStore({ database, clock });
-  const projectModels = new SqliteProjectModelStore({ database, clock });
   // Tests call the stores while the worker uses the same connection.
-  const session = new SqliteWriter(database, new SqliteSession(database), new WriteQueue());
-  const context: StoreContext = {
-    ...{ clock, nodeId: "", random: systemRandom, newWebhookSecret: () => "whsec_", lastUses: new Map() },
-    vacuum: async () => undefined,
-  };
-  const stores: Stores = {
-    ...{ memories, jobs, retirement, extractions, accounts, projectModels },
-    deletions: new SqliteDeletionStore({ database, clock }),
-    users: new SqliteUserStore({ database, clock }),
-    chats: new StoredChats(session, context),
-    webhooks: new SqliteWebhookStore({ database, clock, newSecret: () => "whsec_" }),
-    idempotency: new SqliteIdempotencyStore({ database, clock }),
-  };
-  const begin = async () => {
-    await session.begin();
-    return { session, stores };
-  };
-  const transactions = new StoreTransactions(begin, throwUncaught);
-  const projectId = accounts.defaultProject();
+  const { transactions, ...stores } = connectStores(database, database, { clock, newWebhookSecret });
+  const { accounts, extractions, projectModels } = stores;
+  const projectId = await accounts.defaultProject();
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
   const documents = new WatchedDocuments();
   const preparer = new WatchedPreparer();

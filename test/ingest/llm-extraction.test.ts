@@ -35,8 +35,8 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-function change(settings: Partial<ProjectSettings>): void {
-  harness.accounts.changeProject(harness.projectId, { settings: { ...DEFAULT_SETTINGS, ...settings } });
+async function change(settings: Partial<ProjectSettings>): Promise<void> {
+  await harness.accounts.changeProject(harness.projectId, { settings: { ...DEFAULT_SETTINGS, ...settings } });
 }
 
 const limit = (tokens: number | null) => change({ smart_ingestion: { enabled: true, daily_token_limit: tokens } });
@@ -91,7 +91,7 @@ describe("a memory", () => {
   });
 
   test("of a project without smart ingestion is not extracted, only its language is detected", async () => {
-    change({ smart_ingestion: { enabled: false, daily_token_limit: null } });
+    await change({ smart_ingestion: { enabled: false, daily_token_limit: null } });
     const content = "# The harbour\n\nThe engineers measured the water level near the old harbour every day.";
     const embedded: string[] = [];
     harness.embedder.before = (texts) => {
@@ -106,7 +106,7 @@ describe("a memory", () => {
 
   test("of a project with its own model is extracted by that model, without the operator's key", async () => {
     const llm = { ...DEFAULT_SETTINGS.llm, base_url: "http://own.test", model: "own", max_output_tokens: 50 };
-    change({ llm });
+    await change({ llm });
     await stored({ content: "Some text." });
     const endpoint = { baseUrl: "http://own.test", model: "own", apiKey: null, isTrusted: false };
     expect(requests[0]).toMatchObject({ endpoint, outputTokensMax: 50 });
@@ -225,13 +225,13 @@ describe("tokens", () => {
       [200, 40],
       [100, 20],
     ]);
-    expect(harness.extractions.tokensToday(harness.projectId)).toBe(360);
-    expect(harness.accounts.usage(harness.projectId)).toMatchObject({
+    expect(await harness.extractions.tokensToday(harness.projectId)).toBe(360);
+    expect(await harness.accounts.usage(harness.projectId)).toMatchObject({
       queries: 0,
       tokens: { prompt: 300, completion: 60 },
     });
     harness.clock.advance(DAY_MS);
-    expect(harness.extractions.tokensToday(harness.projectId)).toBe(0);
+    expect(await harness.extractions.tokensToday(harness.projectId)).toBe(0);
   });
 
   test("of an aborted answer are counted too", async () => {
@@ -242,14 +242,14 @@ describe("tokens", () => {
 
   test("of a removed project are deleted with it", async () => {
     await stored({ content: "Some text." });
-    const other = harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
+    const other = await harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
     harness.memories.accept(other.id, [{ content: "Theirs." }]);
     harness.worker.wake();
-    await until("the other project has used tokens", () => harness.extractions.tokensToday(other.id) > 0);
+    await until("the other project has used tokens", async () => (await harness.extractions.tokensToday(other.id)) > 0);
     await until("it is done", () => harness.memories.visible(other.id).length === 1);
-    harness.accounts.removeProject(other.id);
-    harness.accounts.eraseMemoriesOfRemoved(other.id, harness.accounts.memoriesOfRemoved(other.id, 9));
-    harness.accounts.eraseProject(other.id);
+    await harness.accounts.removeProject(other.id);
+    await harness.accounts.eraseMemoriesOfRemoved(other.id, await harness.accounts.memoriesOfRemoved(other.id, 9));
+    await harness.accounts.eraseProject(other.id);
     const count = (table: string) =>
       harness.database.prepare<{ n: bigint }>(`SELECT count(*) AS n FROM ${table}`).get({})?.n;
     expect([count("daily_ingestion_tokens"), count("memory_findings")]).toEqual([1n, 1n]);
@@ -258,7 +258,7 @@ describe("tokens", () => {
 
 describe("a daily limit", () => {
   test("is exact for memories that arrive together: the model is called up to the limit and not beyond", async () => {
-    limit(360); // three calls of 120
+    await limit(360); // three calls of 120
     const accepted = harness.accept(...Array.from({ length: 8 }, (_, at) => ({ content: `Text number ${at}.` })));
     const done = await Promise.all(accepted.map((memory) => harness.settled(memory)));
     const byModel = done.filter(({ state }) => state.status === "completed" && state.extraction === "llm");
@@ -266,31 +266,31 @@ describe("a daily limit", () => {
   });
 
   test("is exceeded by less than one call", async () => {
-    limit(361);
+    await limit(361);
     const accepted = harness.accept(...Array.from({ length: 8 }, (_, at) => ({ content: `Text number ${at}.` })));
     await Promise.all(accepted.map((memory) => harness.settled(memory)));
     expect(requests.length).toBe(4);
-    expect(harness.extractions.tokensToday(harness.projectId)).toBe(480);
+    expect(await harness.extractions.tokensToday(harness.projectId)).toBe(480);
   });
 
   test("of 0 allows no call, and null allows any number", async () => {
-    limit(0);
+    await limit(0);
     expect(await extractionOf({ content: "Some text." })).toBe("local");
-    limit(null);
+    await limit(null);
     usage = { prompt: 1e6, completion: 1e6 };
     expect(await extractionOf({ content: "Some text." })).toBe("llm");
     expect(await extractionOf({ content: "Some text again." })).toBe("llm");
   });
 
   test("also holds for repeated calls after an unusable reply", async () => {
-    limit(100);
+    await limit(100);
     answer = () => "no";
     expect(await extractionOf({ content: "Some text." })).toBe("local");
     expect(requests.length).toBe(1);
   });
 
   test("starts again with the next day in UTC", async () => {
-    limit(120);
+    await limit(120);
     expect(await extractionOf({ content: "One." })).toBe("llm");
     expect(await extractionOf({ content: "Two." })).toBe("local");
     harness.clock.advance(DAY_MS - (harness.clock.now() % DAY_MS));
@@ -298,7 +298,7 @@ describe("a daily limit", () => {
   });
 
   test("holds for one project, and is shown in the progress of its memories", async () => {
-    limit(0);
+    await limit(0);
     const gate = new Gate();
     harness.embedder.before = () => gate.pass();
     const [memory] = harness.accept({ content: "Some text." });
@@ -308,7 +308,7 @@ describe("a daily limit", () => {
       note: "The project's daily token limit is reached: extracted locally until the next day (UTC).",
     });
     gate.open();
-    const other = harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
+    const other = await harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
     harness.memories.accept(other.id, [{ content: "Theirs." }]);
     harness.worker.wake();
     await until("the other project's memory is sent to the model", () => requests.length === 1);
@@ -364,7 +364,7 @@ describe("a model that fails", () => {
     answer = ({ messages }) => (messages[1]?.content.includes("Theirs") ? JSON.stringify(DESCRIPTION) : "nonsense");
     for (let at = 0; at < 4; at++) await extractionOf({ content: `Text ${at}.` });
     expect(requests.length).toBe(6);
-    const other = harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
+    const other = await harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
     harness.memories.accept(other.id, [{ content: "Theirs." }]);
     harness.worker.wake();
     await until("the other project's memory is sent to the model", () => requests.length === 7);
@@ -391,9 +391,9 @@ describe("a slow model", () => {
   });
 
   /** Creates another project, without LLM extraction. Returns a function that stores a memory in it. */
-  const projectWithoutModel = () => {
+  const projectWithoutModel = async () => {
     const settings = { ...DEFAULT_SETTINGS, smart_ingestion: { enabled: false, daily_token_limit: null } };
-    const { id } = harness.accounts.createProject({ name: "other", plan: "enterprise", settings });
+    const { id } = await harness.accounts.createProject({ name: "other", plan: "enterprise", settings });
     return (content: string) => {
       const [accepted] = harness.memories.accept(id, [{ content }]);
       if (accepted === undefined || !("memory" in accepted)) throw new Error("nothing was accepted");
@@ -416,7 +416,7 @@ describe("a slow model", () => {
     const waiting = Array.from({ length: 300 }, (_, at) => ({ content: `Text ${at}.` }));
     const accepted = harness.accept(...waiting);
     await until("it is called", () => gate.waiting === CALLS_MAX);
-    const store = projectWithoutModel();
+    const store = await projectWithoutModel();
     for (let at = 0; at < 3; at++) await store(`Somebody else's ${at}.`);
     expect(requests.length).toBe(CALLS_MAX);
     gate.open();

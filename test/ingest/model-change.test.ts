@@ -61,18 +61,18 @@ function startChanger({ chunksPerSecond = null, ...options }: Options = {}): Mod
   return changer;
 }
 
-function entry(): ProjectModel | null {
+async function entry(): Promise<ProjectModel | null> {
   return harness.projectModels.get(harness.projectId);
 }
 
 /** Asks for a model, and waits until the change has ended. */
 async function changed(model = "other"): Promise<ModelChange> {
-  harness.projectModels.ask(harness.projectId, model, true);
+  await harness.projectModels.ask(harness.projectId, model, true);
   return ended();
 }
 
 function ended(stepMs?: number): Promise<ModelChange> {
-  const change = () => (entry()?.change?.state === "building" ? null : entry()?.change);
+  const change = async () => ((await entry())?.change?.state === "building" ? null : (await entry())?.change);
   return soon("the change has ended", change, stepMs);
 }
 
@@ -115,7 +115,7 @@ describe("a change of the model", () => {
     expect([state, error]).toEqual(["done", null]);
     expect(rebuilt.toSorted()).toEqual(ingested.toSorted());
     expect([chunksDone, chunksTotal]).toEqual([ingested.length, ingested.length]);
-    expect(entry()).toMatchObject({ live: "other", previous: "hash", isChosen: true });
+    expect(await entry()).toMatchObject({ live: "other", previous: "hash", isChosen: true });
     expect(await modelsOfIndex()).toEqual(["other", null, "hash"]);
     expect(await firstFor("A red kite over the harbour.")).toBe("A red kite over the harbour.");
   });
@@ -156,9 +156,9 @@ describe("a change of the model", () => {
     const gate = new Gate();
     harness.otherEmbedder.before = () => gate.pass();
     startChanger();
-    harness.projectModels.ask(harness.projectId, "other", true);
+    await harness.projectModels.ask(harness.projectId, "other", true);
     await soon("vectors are computed", () => gate.waiting > 0);
-    harness.projectModels.ask(harness.projectId, "hash", true);
+    await harness.projectModels.ask(harness.projectId, "hash", true);
     gate.open();
     expect(await ended()).toMatchObject({ model: "hash", state: "done" });
     expect(await modelsOfIndex()).toEqual(["hash", null, null]);
@@ -192,7 +192,7 @@ describe("while the model changes", () => {
     const gate = new Gate();
     harness.otherEmbedder.before = () => gate.pass();
     startChanger();
-    harness.projectModels.ask(harness.projectId, "other", true);
+    await harness.projectModels.ask(harness.projectId, "other", true);
     await soon("vectors are computed", () => gate.waiting > 0);
     return gate;
   }
@@ -259,12 +259,12 @@ describe("while the model changes", () => {
       texts.push(...given);
     };
     const changer = startChanger();
-    harness.projectModels.ask(harness.projectId, "other", true);
+    await harness.projectModels.ask(harness.projectId, "other", true);
     await soon("the second batch waits", () => gate.waiting > 0);
-    expect(entry()?.change).toMatchObject({ state: "building", chunksTotal: 150 });
+    expect((await entry())?.change).toMatchObject({ state: "building", chunksTotal: 150 });
     gate.open();
     await changer.stop();
-    const done = entry()?.change?.chunksDone ?? 0;
+    const done = (await entry())?.change?.chunksDone ?? 0;
     expect(done).toBeLessThan(150);
 
     const again = textsOf(harness.otherEmbedder);
@@ -277,7 +277,7 @@ describe("while the model changes", () => {
   test("it keeps to the rate limit", async () => {
     await storeIn(harness, ...Array.from({ length: 40 }, (_, at) => ({ content: `Kite number ${at}.` })));
     startChanger({ chunksPerSecond: 2 });
-    harness.projectModels.ask(harness.projectId, "other", true);
+    await harness.projectModels.ask(harness.projectId, "other", true);
     const from = harness.clock.now();
     await ended(500);
     expect(harness.clock.now() - from).toBeGreaterThanOrEqual(40 * 500);
@@ -286,25 +286,25 @@ describe("while the model changes", () => {
   test("it can be cancelled, and nothing of it is left", async () => {
     await storeIn(harness, ...DRAFTS.slice(0, 2));
     const gate = await waitingChange();
-    expect(harness.projectModels.cancel(harness.projectId)).toBe(true);
+    expect(await harness.projectModels.cancel(harness.projectId)).toBe(true);
     gate.open();
     await soon("its vectors are gone", async () => (await modelsOfIndex())[1] === null);
-    expect(entry()).toMatchObject({ live: "hash", previous: null, change: { state: "cancelled" } });
+    expect(await entry()).toMatchObject({ live: "hash", previous: null, change: { state: "cancelled" } });
     expect(await firstFor("A red kite over the harbour.")).toBe("A red kite over the harbour.");
   });
 
   test("a project that is removed ends it", async () => {
-    const project = harness.accounts.createProject({
+    const project = await harness.accounts.createProject({
       name: "doomed",
       plan: "enterprise",
-      settings: harness.accounts.project(harness.projectId)?.settings ?? never(),
+      settings: (await harness.accounts.project(harness.projectId))?.settings ?? never(),
     });
     startChanger();
-    harness.projectModels.ask(project.id, "other", true);
-    harness.accounts.removeProject(project.id);
+    await harness.projectModels.ask(project.id, "other", true);
+    await harness.accounts.removeProject(project.id);
     await harness.index.drop(project.id);
     expect((await changed()).state).toBe("done");
-    expect(harness.projectModels.get(project.id)).toBeNull();
+    expect(await harness.projectModels.get(project.id)).toBeNull();
   });
 });
 
@@ -317,7 +317,7 @@ describe("after a change", () => {
     const texts = textsOf(harness.embedder);
     expect((await changed("hash")).state).toBe("done");
     expect(texts).toEqual(["A new kite."]);
-    expect(entry()).toMatchObject({ live: "hash", previous: "other" });
+    expect(await entry()).toMatchObject({ live: "hash", previous: "other" });
     for (const text of ["A red kite.", "A new kite."]) expect(await firstFor(text)).toBe(text);
   });
 
@@ -327,9 +327,9 @@ describe("after a change", () => {
     await changed();
     await changer.stop();
     startChanger();
-    await soon("the store was looked up", () => entry()?.live === "other");
+    await soon("the store was looked up", async () => (await entry())?.live === "other");
     expect(await modelsOfIndex()).toEqual(["other", null, "hash"]);
-    expect(harness.projectModels.forget(harness.projectId)).toBe(true);
+    expect(await harness.projectModels.forget(harness.projectId)).toBe(true);
     await soon("the old vectors are gone", async () => (await modelsOfIndex())[2] === null);
   });
 });
@@ -341,7 +341,7 @@ describe("a change fails with a reason and leaves the live vectors alone", () =>
     const { state, error } = await changed(model);
     expect(state).toBe("failed");
     expect(await modelsOfIndex()).toEqual(["hash", null, null]);
-    expect(entry()?.live).toBe("hash");
+    expect((await entry())?.live).toBe("hash");
     expect(await firstFor("A red kite over the harbour.")).toBe("A red kite over the harbour.");
     return error ?? "";
   };
@@ -403,7 +403,7 @@ describe("a change fails with a reason and leaves the live vectors alone", () =>
       };
     }
     startChanger();
-    harness.projectModels.ask(harness.projectId, "other", true);
+    await harness.projectModels.ask(harness.projectId, "other", true);
     const from = harness.clock.now();
     const { state, error } = await ended(60_000);
     expect([state, error]).toEqual([
@@ -432,27 +432,30 @@ describe("at the start of a server", () => {
   test("projects of another model than the default get the default in the background, if upgrades are on", async () => {
     await storeIn(harness, { content: "A red kite." });
     startChanger({ upgrades: true, embedders: upgraded() });
-    await soon("the project is upgraded", () => entry()?.live === "other");
-    expect(entry()).toMatchObject({ previous: "hash", isChosen: false, change: { state: "done" } });
+    await soon("the project is upgraded", async () => (await entry())?.live === "other");
+    expect(await entry()).toMatchObject({ previous: "hash", isChosen: false, change: { state: "done" } });
     expect(await firstFor("A red kite.")).toBe("A red kite.");
   });
 
   test("they keep their model if upgrades are off, or if a person chose it", async () => {
     await storeIn(harness, { content: "A red kite." });
     const first = startChanger({ embedders: upgraded() });
-    await until("the model is known", () => entry()?.live === "hash");
-    expect(entry()?.change).toBeNull();
+    await until("the model is known", async () => (await entry())?.live === "hash");
+    expect((await entry())?.change).toBeNull();
     await changed("hash");
     await first.stop();
     startChanger({ upgrades: true, embedders: upgraded() });
-    const other = harness.accounts.createProject({
+    const other = await harness.accounts.createProject({
       name: "other",
       plan: "enterprise",
-      settings: harness.accounts.project(harness.projectId)?.settings ?? never(),
+      settings: (await harness.accounts.project(harness.projectId))?.settings ?? never(),
     });
-    harness.projectModels.ask(other.id, "other", true);
-    await soon("another project's change is done", () => harness.projectModels.get(other.id)?.live === "other");
-    expect(entry()).toMatchObject({ live: "hash", change: { model: "hash" } });
+    await harness.projectModels.ask(other.id, "other", true);
+    await soon(
+      "another project's change is done",
+      async () => (await harness.projectModels.get(other.id))?.live === "other",
+    );
+    expect(await entry()).toMatchObject({ live: "hash", change: { model: "hash" } });
   });
 });
 

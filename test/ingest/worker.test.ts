@@ -12,7 +12,6 @@ import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { UnknownOutcome } from "../../src/ports/transactions.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
 import { until } from "../support/until.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness, RETENTION_MS } from "./ingest-harness.ts";
 
@@ -36,7 +35,11 @@ test("a note is completed while another project's import fills the models, and n
   const words = Array.from({ length: 200 }, (_, at) => `harbour ${at}`).join(" ");
   const entries = Array.from({ length: 400 }, (_, at) => ({ content: `entry ${at} ${words}` }));
   const last = harness.accept(...entries).at(-1);
-  const { id } = harness.accounts.createProject({ name: "other", plan: "enterprise", settings: DEFAULT_SETTINGS });
+  const { id } = await harness.accounts.createProject({
+    name: "other",
+    plan: "enterprise",
+    settings: DEFAULT_SETTINGS,
+  });
   const store = async (content: string) => {
     const [accepted] = harness.memories.accept(id, [{ content }]);
     if (accepted === undefined || !("memory" in accepted)) throw new Error("nothing was accepted");
@@ -371,12 +374,8 @@ describe("a sweep", () => {
     harness.database.transaction(() => {
       for (const { id } of memories) harness.memories.remove(projectId, id, options);
     });
-  const secondProject = () =>
-    new SqliteAccountStore({ database: harness.database, clock: harness.clock }).createProject({
-      name: "Second",
-      plan: "enterprise",
-      settings: DEFAULT_SETTINGS,
-    }).id;
+  const secondProject = async () =>
+    (await harness.accounts.createProject({ name: "Second", plan: "enterprise", settings: DEFAULT_SETTINGS })).id;
   const acceptIn = (projectId: ProjectId, contents: readonly string[]) =>
     harness.memories
       .accept(
@@ -415,7 +414,7 @@ describe("a sweep", () => {
   for (const [what, breakIndex] of Object.entries(breaking)) {
     test(`skips a project whose index cannot be ${what}, continues with other projects and the purge, and retries it later`, async () => {
       await harness.worker.stop();
-      const healthy = secondProject();
+      const healthy = await secondProject();
       const broken = acceptIn(harness.projectId, ["Stays for now."]);
       const others = acceptIn(healthy, ["Goes at once."]);
       removeAll(harness.projectId, broken, { purges: true });
@@ -434,7 +433,7 @@ describe("a sweep", () => {
 
   test("reaches other projects although a broken one has more deletions than a batch", async () => {
     await harness.worker.stop();
-    const healthy = secondProject();
+    const healthy = await secondProject();
     const broken = acceptIn(
       harness.projectId,
       Array.from({ length: 1_001 }, (_, at) => `Stays ${at}.`),

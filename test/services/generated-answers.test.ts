@@ -13,14 +13,15 @@ import type { RankedPassage } from "../../src/domain/ranking.ts";
 import type { Viewer } from "../../src/domain/scope.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { Metrics } from "../../src/metrics.ts";
+import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { AnswerService, type Question } from "../../src/services/answers.ts";
 import { type ChatQuestion, ChatService } from "../../src/services/chats.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { openStores, type SqliteStores } from "../../src/stores/sqlite/stores.ts";
+import { connectStores, openStores, type SqliteStores } from "../../src/stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { passage } from "../answer/passages.ts";
 import { model, PATIENT } from "../llm/client-helpers.ts";
 import { CUT_NAMES, type Cut, cuttingEndpoint, finishOf, runConcurrently, STREAMS } from "../llm/recorded.ts";
@@ -71,7 +72,7 @@ let folder: ReturnType<typeof temporaryFolder>;
 let stores: SqliteStores;
 /** A second connection to the same file, with which the test reads rows. */
 let database: SqliteDatabase;
-let accounts: SqliteAccountStore;
+let accounts: AccountStore;
 let viewer: Viewer;
 let endpoint: Awaited<ReturnType<typeof cuttingEndpoint>>;
 let languageModel: LanguageModel;
@@ -81,8 +82,8 @@ beforeAll(async () => {
   const path = join(folder.path, "mneme.sqlite");
   stores = openStores({ path, clock: systemClock, newWebhookSecret: () => "whsec_" });
   database = openDatabase(path);
-  accounts = new SqliteAccountStore({ database, clock: systemClock });
-  viewer = { projectId: accounts.defaultProject(), userId: null };
+  accounts = connectStores(database, database, { clock: systemClock, newWebhookSecret }).accounts;
+  viewer = { projectId: await accounts.defaultProject(), userId: null };
   endpoint = await cuttingEndpoint(ANSWER_STREAMS.map(({ bytes }) => bytes));
   const client = countCalls(model({ timeouts: PATIENT, clock: systemClock }), metrics);
   languageModel = limitConcurrency(client, { concurrency: 32, metrics });
@@ -142,7 +143,7 @@ describe("a chat", () => {
       ...{ chats: stores.chats, answers, transactions: stores.transactions },
       describeSource: ({ isCited }) => ({ cited: isCited }),
     });
-  const queries = () => accounts.usage(viewer.projectId).queries;
+  const queries = async () => (await accounts.usage(viewer.projectId)).queries;
   const opened = async (stream: number, cut: Cut, at: number) => {
     const service = chats(answersOf(stream, cut, at));
     const { id } = await stores.transactions.run((tx) => service.create(tx, viewer, {}));
@@ -158,7 +159,7 @@ describe("a chat", () => {
 
   for (const [stream, { name, bytes, answer }] of ANSWER_STREAMS.entries()) {
     test(`keeps its question when ${name} is cut, and the answer if that is complete`, async () => {
-      const before = queries();
+      const before = await queries();
       let whole = 0;
       const problems = await runConcurrently(Math.ceil(bytes.length / STEP) + 1, async (step) => {
         const at = Math.min(bytes.length, step * STEP);
@@ -175,7 +176,7 @@ describe("a chat", () => {
       });
       expect(problems.flat()).toEqual([]);
       expect(whole).toBeGreaterThan(0);
-      expect(queries()).toBe(before + whole);
+      expect(await queries()).toBe(before + whole);
     });
   }
 

@@ -6,11 +6,14 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
+import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { accountStoreContract } from "../contract/account-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
+import { messageOf } from "../contract/stores.ts";
 import { openInMemory } from "../in-memory/open.ts";
 import { until } from "../support/until.ts";
 import { openPostgres, withPostgres } from "./open-postgres.ts";
@@ -27,21 +30,21 @@ describe("on a file", () => {
   let folder: ReturnType<typeof temporaryFolder>;
   let clock: ManualClock;
   let database: SqliteDatabase;
-  let accounts: SqliteAccountStore;
+  let accounts: AccountStore;
   /** A second connection to the same file, like that of another process. */
   let otherDatabase: SqliteDatabase;
-  let others: SqliteAccountStore;
+  let others: AccountStore;
   let projectId: ProjectId;
 
-  beforeEach(() => {
+  beforeEach(async () => {
     folder = temporaryFolder();
     clock = new ManualClock();
     const path = join(folder.path, "mneme.sqlite");
     database = openDatabase(path);
-    accounts = new SqliteAccountStore({ database, clock });
+    accounts = connectStores(database, database, { clock, newWebhookSecret }).accounts;
     otherDatabase = openDatabase(path);
-    others = new SqliteAccountStore({ database: otherDatabase, clock });
-    projectId = accounts.defaultProject();
+    others = connectStores(otherDatabase, otherDatabase, { clock, newWebhookSecret }).accounts;
+    projectId = await accounts.defaultProject();
   });
   afterEach(() => {
     database.close();
@@ -51,12 +54,12 @@ describe("on a file", () => {
   const issue = (store = accounts, of = projectId) =>
     store.issueKey(of, { name: "k", scopes: ["*"], userId: null, expiresAt: null });
 
-  test("no file contains a secret: issued, rotated, or set by the operator", () => {
-    const { key, secret } = issue();
-    const rotated = accounts.rotateKey(projectId, key.id, MINUTE_MS)?.secret ?? "";
+  test("no file contains a secret: issued, rotated, or set by the operator", async () => {
+    const { key, secret } = await issue();
+    const rotated = (await accounts.rotateKey(projectId, key.id, MINUTE_MS))?.secret ?? "";
     const operators = "ctx_chosen_by_the_operator_0001";
-    accounts.setOperatorKey(operators);
-    for (const text of [secret, rotated, operators]) accounts.authenticate(text);
+    await accounts.setOperatorKey(operators);
+    for (const text of [secret, rotated, operators]) await accounts.authenticate(text);
     const files = readdirSync(folder.path).map((name) => readFileSync(join(folder.path, name)));
     expect(files.length).toBeGreaterThan(1);
     for (const text of [secret, rotated, operators]) {
@@ -65,82 +68,86 @@ describe("on a file", () => {
   });
 
   test("keys and projects of another process take effect: new ones at once, changes within milliseconds", async () => {
-    const { secret } = issue(others);
-    const principal = accounts.authenticate(secret);
+    const { secret } = await issue(others);
+    const principal = await accounts.authenticate(secret);
     if (principal === null) throw new Error("the new key is refused");
     const { keyId } = principal;
-    const refused = (gone: string) => until(`${gone} is refused`, () => accounts.authenticate(gone) === null);
-    others.changeKey(projectId, keyId, { scopes: ["query"] });
-    await until("the scopes are the changed ones", () => accounts.authenticate(secret)?.scopes.join() === "query");
-    const rotated = others.rotateKey(projectId, keyId, 0)?.secret ?? "";
-    expect(accounts.authenticate(rotated)?.keyId).toBe(keyId);
+    const refused = (gone: string) =>
+      until(`${gone} is refused`, async () => (await accounts.authenticate(gone)) === null);
+    await others.changeKey(projectId, keyId, { scopes: ["query"] });
+    await until(
+      "the scopes are the changed ones",
+      async () => (await accounts.authenticate(secret))?.scopes.join() === "query",
+    );
+    const rotated = (await others.rotateKey(projectId, keyId, 0))?.secret ?? "";
+    expect((await accounts.authenticate(rotated))?.keyId).toBe(keyId);
     await refused(secret);
-    others.removeKey(projectId, keyId);
+    await others.removeKey(projectId, keyId);
     await refused(rotated);
 
-    const project = others.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
-    const inProject = issue(others, project.id);
-    expect(accounts.authenticate(inProject.secret)?.projectId).toBe(project.id);
-    others.removeProject(project.id);
+    const project = await others.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
+    const inProject = await issue(others, project.id);
+    expect((await accounts.authenticate(inProject.secret))?.projectId).toBe(project.id);
+    await others.removeProject(project.id);
     await refused(inProject.secret);
   });
 
-  test("changes of keys and projects by this process take effect at once", () => {
-    const { key, secret } = issue();
-    expect(accounts.authenticate(secret)?.keyId).toBe(key.id);
-    accounts.changeKey(projectId, key.id, { scopes: ["query"] });
-    expect(accounts.authenticate(secret)?.scopes).toEqual(["query"]);
-    const rotated = accounts.rotateKey(projectId, key.id, 0)?.secret ?? "";
-    expect(accounts.authenticate(secret)).toBeNull();
-    expect(accounts.authenticate(rotated)?.keyId).toBe(key.id);
-    accounts.removeKey(projectId, key.id);
-    expect(accounts.authenticate(rotated)).toBeNull();
+  test("changes of keys and projects by this process take effect at once", async () => {
+    const { key, secret } = await issue();
+    expect((await accounts.authenticate(secret))?.keyId).toBe(key.id);
+    await accounts.changeKey(projectId, key.id, { scopes: ["query"] });
+    expect((await accounts.authenticate(secret))?.scopes).toEqual(["query"]);
+    const rotated = (await accounts.rotateKey(projectId, key.id, 0))?.secret ?? "";
+    expect(await accounts.authenticate(secret)).toBeNull();
+    expect((await accounts.authenticate(rotated))?.keyId).toBe(key.id);
+    await accounts.removeKey(projectId, key.id);
+    expect(await accounts.authenticate(rotated)).toBeNull();
 
-    const project = accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
-    const inProject = issue(accounts, project.id);
-    expect(accounts.authenticate(inProject.secret)?.projectId).toBe(project.id);
-    accounts.removeProject(project.id);
-    expect(accounts.authenticate(inProject.secret)).toBeNull();
+    const project = await accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
+    const inProject = await issue(accounts, project.id);
+    expect((await accounts.authenticate(inProject.secret))?.projectId).toBe(project.id);
+    await accounts.removeProject(project.id);
+    expect(await accounts.authenticate(inProject.secret)).toBeNull();
   });
 
-  test("flush stores when keys were last used; until then only this process knows it", () => {
-    const { key, secret } = issue();
-    const second = issue();
-    const written = (id = key.id) => others.key(projectId, id)?.lastUsedAt;
-    accounts.authenticate(secret);
-    expect([written(), accounts.key(projectId, key.id)?.lastUsedAt]).toEqual([null, clock.now()]);
-    accounts.flush();
+  test("flush stores when keys were last used; until then only this process knows it", async () => {
+    const { key, secret } = await issue();
+    const second = await issue();
+    const written = async (id = key.id) => (await others.key(projectId, id))?.lastUsedAt;
+    await accounts.authenticate(secret);
+    expect([await written(), (await accounts.key(projectId, key.id))?.lastUsedAt]).toEqual([null, clock.now()]);
+    await accounts.flush();
     const first = clock.now();
-    expect([written(), written(second.key.id)]).toEqual([first, null]);
+    expect([await written(), await written(second.key.id)]).toEqual([first, null]);
     clock.advance(MINUTE_MS);
-    accounts.authenticate(secret);
-    accounts.authenticate(second.secret);
-    expect([written(), written(second.key.id)]).toEqual([first, null]);
-    accounts.flush();
-    expect([written(), written(second.key.id)]).toEqual([clock.now(), clock.now()]);
+    await accounts.authenticate(secret);
+    await accounts.authenticate(second.secret);
+    expect([await written(), await written(second.key.id)]).toEqual([first, null]);
+    await accounts.flush();
+    expect([await written(), await written(second.key.id)]).toEqual([clock.now(), clock.now()]);
   });
 
-  test("the last use of a key is the newest one that any process saw", () => {
-    const { key, secret } = issue();
-    accounts.authenticate(secret);
+  test("the last use of a key is the newest one that any process saw", async () => {
+    const { key, secret } = await issue();
+    await accounts.authenticate(secret);
     clock.advance(10);
-    others.authenticate(secret);
-    others.flush();
-    accounts.flush();
-    expect(others.key(projectId, key.id)?.lastUsedAt).toBe(clock.now());
-    expect(accounts.key(projectId, key.id)?.lastUsedAt).toBe(clock.now());
+    await others.authenticate(secret);
+    await others.flush();
+    await accounts.flush();
+    expect((await others.key(projectId, key.id))?.lastUsedAt).toBe(clock.now());
+    expect((await accounts.key(projectId, key.id))?.lastUsedAt).toBe(clock.now());
   });
 
-  test("a setting that is newer than its project has its default", () => {
-    const { id } = accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
+  test("a setting that is newer than its project has its default", async () => {
+    const { id } = await accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
     const store = (settings: object) =>
       database
         .prepare<never, { id: string; settings: string }>("UPDATE projects SET settings = $settings WHERE id = $id")
         .run({ id, settings: JSON.stringify(settings) });
     store({});
-    expect(accounts.project(id)?.settings).toEqual(DEFAULT_SETTINGS);
+    expect((await accounts.project(id))?.settings).toEqual(DEFAULT_SETTINGS);
     store({ llm: { model: "m" }, smart_ingestion: { enabled: false }, min_evidence: 0.5 });
-    expect(accounts.project(id)?.settings).toEqual({
+    expect((await accounts.project(id))?.settings).toEqual({
       ...DEFAULT_SETTINGS,
       llm: { ...DEFAULT_SETTINGS.llm, model: "m" },
       smart_ingestion: { ...DEFAULT_SETTINGS.smart_ingestion, enabled: false },
@@ -148,71 +155,77 @@ describe("on a file", () => {
     });
   });
 
-  test("an operator's key of the first schema becomes the operator's key", () => {
-    const { key, secret } = issue();
+  test("an operator's key of the first schema becomes the operator's key", async () => {
+    const { key, secret } = await issue();
     database.prepare<never>("UPDATE api_keys SET redacted = 'ctx_…'").run({});
-    accounts.setOperatorKey(secret);
-    expect(accounts.authenticate(secret)).toMatchObject({ keyId: key.id, scopes: ["*", "admin"] });
-    expect(accounts.key(projectId, key.id)).toMatchObject({ name: "operator", redacted: key.redacted });
-    accounts.setOperatorKey("ctx_chosen_by_the_operator_0002");
-    expect(accounts.authenticate(secret)).toBeNull();
+    await accounts.setOperatorKey(secret);
+    expect(await accounts.authenticate(secret)).toMatchObject({ keyId: key.id, scopes: ["*", "admin"] });
+    expect(await accounts.key(projectId, key.id)).toMatchObject({ name: "operator", redacted: key.redacted });
+    await accounts.setOperatorKey("ctx_chosen_by_the_operator_0002");
+    expect(await accounts.authenticate(secret)).toBeNull();
   });
 
-  test("a removed project leaves no row behind", () => {
-    const { id } = accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
+  test("a removed project leaves no row behind", async () => {
+    const { id } = await accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
     const tables = fillProject(database, id);
-    issue(accounts, id);
-    accounts.countQuery(id, { prompt: 1, completion: 1 });
+    await issue(accounts, id);
+    await accounts.countQuery(id, { prompt: 1, completion: 1 });
     const before = new Map(tables.map((table) => [table, rowsOf(database, table)]));
     expect([...before].filter(([, rows]) => rows === 0n)).toEqual([]);
-    accounts.removeProject(id);
-    accounts.eraseMemoriesOfRemoved(id, accounts.memoriesOfRemoved(id, 9));
-    accounts.eraseProject(id);
+    await accounts.removeProject(id);
+    await accounts.eraseMemoriesOfRemoved(id, await accounts.memoriesOfRemoved(id, 9));
+    await accounts.eraseProject(id);
     expect(tables.filter((table) => rowsOf(database, table) > 0n)).toEqual([]);
-    expect(accounts.projects()).toEqual([projectId]);
+    expect(await accounts.projects()).toEqual([projectId]);
   });
 });
 
 const probe = smallDisk(4);
 probe?.remove();
-test.skipIf(probe === null)(`keys are valid while the disk is full${probe === null ? `: ${NO_MOUNT}` : ""}`, () => {
-  const disk = smallDisk(4);
-  if (disk === null) throw new Error(NO_MOUNT);
-  const clock = new ManualClock();
-  const database = openDatabase(join(disk.path, "mneme.sqlite"));
-  try {
-    const accounts = new SqliteAccountStore({ database, clock });
-    const projectId = accounts.defaultProject();
-    const { key, secret } = accounts.issueKey(projectId, { name: "k", scopes: ["*"], userId: null, expiresAt: null });
-    const ballast = join(disk.path, "ballast");
-    expect(() => writeFileSync(ballast, Buffer.alloc(8 * 1024 * 1024))).toThrow("ENOSPC");
-    const use = () => {
-      clock.advance(MINUTE_MS);
-      expect(accounts.authenticate(secret)?.keyId).toBe(key.id);
-    };
-    // the first writes may succeed although the disk is full, because SQLite's files still have unused space
-    const isFull = Array.from({ length: 1_000 }).some(() => {
-      use();
-      try {
-        accounts.flush();
-        return false;
-      } catch (error) {
-        expect((error as Error).message).toContain("disk is full");
-        return true;
+test.skipIf(probe === null)(
+  `keys are valid while the disk is full${probe === null ? `: ${NO_MOUNT}` : ""}`,
+  async () => {
+    const disk = smallDisk(4);
+    if (disk === null) throw new Error(NO_MOUNT);
+    const clock = new ManualClock();
+    const database = openDatabase(join(disk.path, "mneme.sqlite"));
+    try {
+      const accounts = connectStores(database, database, { clock, newWebhookSecret }).accounts;
+      const projectId = await accounts.defaultProject();
+      const { key, secret } = await accounts.issueKey(projectId, {
+        name: "k",
+        scopes: ["*"],
+        userId: null,
+        expiresAt: null,
+      });
+      const ballast = join(disk.path, "ballast");
+      expect(() => writeFileSync(ballast, Buffer.alloc(8 * 1024 * 1024))).toThrow("ENOSPC");
+      const use = async () => {
+        clock.advance(MINUTE_MS);
+        expect((await accounts.authenticate(secret))?.keyId).toBe(key.id);
+      };
+      // the first writes may succeed although the disk is full, because SQLite's files still have unused space
+      let failure: unknown = null;
+      for (let count = 0; count < 1_000 && failure === null; count++) {
+        await use();
+        failure = await Promise.resolve(accounts.flush()).then(
+          () => null, // the next one may fail
+          (error: unknown) => error,
+        );
       }
-    });
-    expect(isFull).toBe(true);
-    use();
-    expect(accounts.key(projectId, key.id)?.lastUsedAt).toBe(clock.now());
-    expect(() => accounts.flush()).toThrow("disk is full");
-    rmSync(ballast);
-    accounts.flush();
-    expect(written(database)).toBe(clock.now());
-  } finally {
-    database.close();
-    disk.remove();
-  }
-});
+      expect((failure as Error | null)?.message).toContain("disk is full");
+      await use();
+      expect((await accounts.key(projectId, key.id))?.lastUsedAt).toBe(clock.now());
+      expect(await messageOf(() => accounts.flush())).toContain("disk is full");
+      rmSync(ballast);
+      await accounts.flush();
+      expect(written(database)).toBe(clock.now());
+    } finally {
+      database.close();
+      disk.remove();
+    }
+  },
+);
 
 function written(database: SqliteDatabase): number {
   const row = database.prepare<{ at: bigint | null }>("SELECT max(last_used_at) AS at FROM api_keys").get({});

@@ -9,12 +9,13 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { SqliteRetirementStore } from "../../src/stores/sqlite/retirement-store.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -57,13 +58,19 @@ class Churn {
   readonly kept = new Map<string, Memory>();
   readonly #memories: SqliteMemoryStore;
   readonly #retirement: SqliteRetirementStore;
-  readonly #project: ProjectId;
 
-  constructor(private readonly database: SqliteDatabase) {
+  private constructor(
+    private readonly database: SqliteDatabase,
+    private readonly project: ProjectId,
+  ) {
     const clock = new ManualClock();
     this.#memories = new SqliteMemoryStore({ database, clock });
     this.#retirement = new SqliteRetirementStore({ database, clock });
-    this.#project = new SqliteAccountStore({ database, clock }).defaultProject();
+  }
+
+  static async open(database: SqliteDatabase): Promise<Churn> {
+    const { accounts } = connectStores(database, database, { clock: new ManualClock(), newWebhookSecret });
+    return new Churn(database, await accounts.defaultProject());
   }
 
   run(): void {
@@ -84,7 +91,7 @@ class Churn {
       content: `Note ${own} ${"about kettles ".repeat(Math.floor(next() * 20))}`,
       ...{ title: own, tags: [own], metadata: { note: own }, externalId: own },
     }));
-    for (const [at, result] of this.#memories.accept(this.#project, drafts).entries()) {
+    for (const [at, result] of this.#memories.accept(this.project, drafts).entries()) {
       if (result instanceof Fault) throw result;
       this.kept.set(words[at] ?? "", result.memory);
     }
@@ -97,7 +104,7 @@ class Churn {
         for (const [own, memory] of chosen.slice(first, first + 10)) {
           this.kept.delete(own);
           this.purged.add(own);
-          this.#memories.remove(this.#project, memory.id, { purges: true });
+          this.#memories.remove(this.project, memory.id, { purges: true });
           this.#retirement.markRetracted([memory.key]);
         }
         if (next() < 0.5) this.#retirement.erase(this.#retirement.purgeable(PURGED));
@@ -106,10 +113,10 @@ class Churn {
   }
 }
 
-test(`${PURGED} short memories purged in random order beside others leave no byte in any file (seed ${seed})`, () => {
+test(`${PURGED} short memories purged in random order beside others leave no byte in any file (seed ${seed})`, async () => {
   const database = open();
   try {
-    const churn = new Churn(database);
+    const churn = await Churn.open(database);
     churn.run();
     expect(churn.erase()).toBe(true);
     const left = readdirSync(folder).flatMap((name) => [...wordsIn(name)].filter((own) => churn.purged.has(own)));

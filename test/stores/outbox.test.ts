@@ -6,10 +6,11 @@ import { join } from "node:path";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import type { Webhook, WebhookDraft } from "../../src/domain/webhook.ts";
+import type { WebhookStore } from "../../src/ports/webhook-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { SqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
-import { SqliteWebhookStore } from "../../src/stores/sqlite/webhook-store.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { completedMemory } from "../support/memory.ts";
@@ -21,7 +22,7 @@ const OTHER = "prj_00000000000000000000000001" as ProjectId;
 let folder: ReturnType<typeof temporaryFolder>;
 let database: SqliteDatabase;
 let clock: ManualClock;
-let webhooks: SqliteWebhookStore;
+let webhooks: WebhookStore;
 let outbox: SqliteOutbox;
 let recorded: number;
 let described: number;
@@ -33,7 +34,7 @@ beforeEach(() => {
   recorded = 0;
   described = 0;
   keys = new Map([PROJECT, OTHER].map((id) => [id, addProject(id)]));
-  webhooks = new SqliteWebhookStore({ database, clock, newSecret: newWebhookSecret });
+  webhooks = connectStores(database, database, { clock, newWebhookSecret }).webhooks;
   outbox = new SqliteOutbox({
     database,
     clock,
@@ -58,14 +59,16 @@ function addProject(id: ProjectId): bigint {
   return row?.project_key ?? 0n;
 }
 
-function webhook(draft: Partial<WebhookDraft> = {}, project = PROJECT): Webhook {
-  return webhooks.create(project, {
-    url: "https://hooks.example.com",
-    events: ["memory.completed", "memory.deleted"],
-    description: null,
-    isEnabled: true,
-    ...draft,
-  }).webhook;
+async function webhook(draft: Partial<WebhookDraft> = {}, project = PROJECT): Promise<Webhook> {
+  return (
+    await webhooks.create(project, {
+      url: "https://hooks.example.com",
+      events: ["memory.completed", "memory.deleted"],
+      description: null,
+      isEnabled: true,
+      ...draft,
+    })
+  ).webhook;
 }
 
 function memory(title = "Grüße 😀"): Memory {
@@ -75,73 +78,76 @@ function memory(title = "Grüße 😀"): Memory {
 type Recorded = Parameters<SqliteOutbox["record"]>[1];
 const record = (event: Recorded, project = PROJECT, subject = memory()) =>
   database.transaction(() => outbox.record(keys.get(project) ?? 0n, event, subject));
-const deliveriesTo = ({ id }: Webhook, project = PROJECT) => webhooks.deliveries(project, id, { limit: 100 }).items;
+const deliveriesTo = async ({ id }: Webhook, project = PROJECT) =>
+  (await webhooks.deliveries(project, id, { limit: 100 })).items;
 
-test("an event becomes one pending delivery, due at once, with the compact JSON of the API", () => {
-  const subscribed = webhook();
+test("an event becomes one pending delivery, due at once, with the compact JSON of the API", async () => {
+  const subscribed = await webhook();
   record("memory.completed");
-  expect(deliveriesTo(subscribed)).toMatchObject([
+  expect(await deliveriesTo(subscribed)).toMatchObject([
     { event: "memory.completed", status: "pending", attempts: [], createdAt: clock.now(), nextAttemptAt: clock.now() },
   ]);
-  expect(webhooks.due(9, new Set()).map(({ body }) => body)).toEqual([
+  expect((await webhooks.due(9, new Set())).map(({ body }) => body)).toEqual([
     '{"type":"memory.completed","timestamp":"2027-01-15T08:00:00.000Z",' +
       '"data":{"id":"mem_00000000000000000000000000","title":"Grüße 😀"}}',
   ]);
 });
 
 describe("an event goes", () => {
-  test("to every webhook that subscribed to it, and to no other", () => {
-    const [first, second] = [webhook(), webhook({ events: ["memory.deleted"] })];
-    const unsubscribed = webhook({ events: ["memory.failed", "memory.updated", "memory.completed"] });
-    const nothing = webhook({ events: [] });
+  test("to every webhook that subscribed to it, and to no other", async () => {
+    const [first, second] = [await webhook(), await webhook({ events: ["memory.deleted"] })];
+    const unsubscribed = await webhook({ events: ["memory.failed", "memory.updated", "memory.completed"] });
+    const nothing = await webhook({ events: [] });
     record("memory.deleted");
-    expect(deliveriesTo(first)).toHaveLength(1);
-    expect(deliveriesTo(second)).toHaveLength(1);
-    expect(deliveriesTo(unsubscribed)).toEqual([]);
-    expect(deliveriesTo(nothing)).toEqual([]);
-    expect(new Set([...deliveriesTo(first), ...deliveriesTo(second)].map(({ id }) => id)).size).toBe(2);
+    expect(await deliveriesTo(first)).toHaveLength(1);
+    expect(await deliveriesTo(second)).toHaveLength(1);
+    expect(await deliveriesTo(unsubscribed)).toEqual([]);
+    expect(await deliveriesTo(nothing)).toEqual([]);
+    expect(new Set([...(await deliveriesTo(first)), ...(await deliveriesTo(second))].map(({ id }) => id)).size).toBe(2);
   });
 
-  test("not to webhooks that are switched off, and again to those that are switched on", () => {
-    const off = webhook({ isEnabled: false });
+  test("not to webhooks that are switched off, and again to those that are switched on", async () => {
+    const off = await webhook({ isEnabled: false });
     record("memory.completed");
-    webhooks.change(PROJECT, off.id, { isEnabled: true });
+    await webhooks.change(PROJECT, off.id, { isEnabled: true });
     record("memory.deleted");
-    expect(deliveriesTo(off).map(({ event }) => event)).toEqual(["memory.deleted"]);
+    expect((await deliveriesTo(off)).map(({ event }) => event)).toEqual(["memory.deleted"]);
   });
 
-  test("to webhooks of its own project only", () => {
-    const [mine, theirs] = [webhook(), webhook({}, OTHER)];
+  test("to webhooks of its own project only", async () => {
+    const [mine, theirs] = [await webhook(), await webhook({}, OTHER)];
     record("memory.completed", OTHER);
-    expect(deliveriesTo(mine)).toEqual([]);
-    expect(deliveriesTo(theirs, OTHER)).toHaveLength(1);
+    expect(await deliveriesTo(mine)).toEqual([]);
+    expect(await deliveriesTo(theirs, OTHER)).toHaveLength(1);
   });
 });
 
-test("deliveries are due in the order of their events, and show the memory as it was then", () => {
-  webhook();
+test("deliveries are due in the order of their events, and show the memory as it was then", async () => {
+  await webhook();
   for (const title of ["one", "two"]) {
     record("memory.completed", PROJECT, memory(title));
     clock.advance(1);
   }
-  const titles = webhooks.due(9, new Set()).map(({ body }) => (JSON.parse(body) as { data: Memory }).data.title);
+  const titles = (await webhooks.due(9, new Set())).map(
+    ({ body }) => (JSON.parse(body) as { data: Memory }).data.title,
+  );
   expect(titles).toEqual(["one", "two"]);
 });
 
-test("a change that is rolled back adds no delivery", () => {
-  const subscribed = webhook();
+test("a change that is rolled back adds no delivery", async () => {
+  const subscribed = await webhook();
   expect(() =>
     database.transaction(() => {
       outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
       throw new Error("changed my mind");
     }),
   ).toThrow("changed my mind");
-  expect(deliveriesTo(subscribed)).toEqual([]);
+  expect(await deliveriesTo(subscribed)).toEqual([]);
   expect(recorded).toBe(0);
 });
 
-test("onRecorded is called after deliveries are durable, and not if there are none", () => {
-  webhook();
+test("onRecorded is called after deliveries are durable, and not if there are none", async () => {
+  await webhook();
   database.transaction(() => {
     outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
     expect(recorded).toBe(0);
@@ -152,8 +158,8 @@ test("onRecorded is called after deliveries are durable, and not if there are no
   expect(recorded).toBe(1);
 });
 
-test("a memory is not described if no webhook subscribed", () => {
-  webhook({ events: ["memory.updated"] });
+test("a memory is not described if no webhook subscribed", async () => {
+  await webhook({ events: ["memory.updated"] });
   record("memory.completed");
   expect(described).toBe(0);
 });

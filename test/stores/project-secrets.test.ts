@@ -5,9 +5,10 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { base32, type ChunkId, type ChunkKey, type ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
 import { MIGRATIONS } from "../../src/stores/sqlite/migrations.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -66,12 +67,15 @@ describe("ids of chunks that an older version stored", () => {
     file.close();
   }
 
-  test("become those of the chat's project; nothing else changes", () => {
+  test("become those of the chat's project; nothing else changes", async () => {
     const messages = 1_203;
     writeOld(messages);
     const database = openDatabase(path);
-    const accounts = new SqliteAccountStore({ database, clock: systemClock });
-    const [first, second] = [accounts.chunkIds("prj_a" as ProjectId), accounts.chunkIds("prj_b" as ProjectId)];
+    const accounts = connectStores(database, database, { clock: systemClock, newWebhookSecret }).accounts;
+    const [first, second] = [
+      await accounts.chunkIds("prj_a" as ProjectId),
+      await accounts.chunkIds("prj_b" as ProjectId),
+    ];
     const expected = (project: bigint, key: bigint) => (project === 1n ? first : second)?.of(key as ChunkKey);
     const rows = database
       .prepare<{ message_key: bigint; position: bigint; shown: string }>(
@@ -90,7 +94,9 @@ describe("ids of chunks that an older version stored", () => {
     database.close();
 
     const again = openDatabase(path);
-    const kept = new SqliteAccountStore({ database: again, clock: systemClock }).chunkIds("prj_a" as ProjectId);
+    const kept = await connectStores(again, again, { clock: systemClock, newWebhookSecret }).accounts.chunkIds(
+      "prj_a" as ProjectId,
+    );
     expect(kept?.of(7n as ChunkKey)).toBe(expected(1n, 7n) as ChunkId);
     again.close();
   });

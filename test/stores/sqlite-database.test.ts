@@ -10,14 +10,13 @@ import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/i
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { MemoryListing } from "../../src/ports/memory-store.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
 import { MIGRATIONS } from "../../src/stores/sqlite/migrations.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { SqliteRetirementStore } from "../../src/stores/sqlite/retirement-store.ts";
-import { openStores } from "../../src/stores/sqlite/stores.ts";
+import { connectStores, openStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreError, type StoreErrorCode } from "../../src/stores/store-error.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -49,8 +48,11 @@ function openOwned(): SqliteDatabase {
   return openDatabase(path, { ownership: { log: createLog("silent"), quarantine, acceptsLoss: false } });
 }
 
-function storesOf(database: SqliteDatabase) {
-  const project = new SqliteAccountStore({ database, clock: systemClock }).defaultProject();
+async function storesOf(database: SqliteDatabase) {
+  const project = await connectStores(database, database, {
+    clock: systemClock,
+    newWebhookSecret,
+  }).accounts.defaultProject();
   return { project, store: new SqliteMemoryStore({ database, clock: systemClock }) };
 }
 
@@ -85,11 +87,11 @@ describe("opening", () => {
     database.close();
   });
 
-  test("applies all migrations to an empty file, once", () => {
+  test("applies all migrations to an empty file, once", async () => {
     for (let time = 0; time < 2; time++) {
       const database = openDatabase(path);
       expect(pragma(database, "user_version")).toBe(BigInt(MIGRATIONS.length));
-      const { project, store } = storesOf(database);
+      const { project, store } = await storesOf(database);
       expect(store.list(project, { limit: 9 }).items).toHaveLength(time);
       store.accept(project, [{ content: "kept" }]);
       database.close();
@@ -128,9 +130,9 @@ describe("opening", () => {
     });
   }
 
-  test('reports "damaged" for a file with overwritten pages, at the latest when they are read', () => {
+  test('reports "damaged" for a file with overwritten pages, at the latest when they are read', async () => {
     const database = openOwned();
-    const { project, store } = storesOf(database);
+    const { project, store } = await storesOf(database);
     store.accept(
       project,
       Array.from({ length: 200 }, (_, index) => ({ content: `text ${index} `.repeat(100) })),
@@ -142,8 +144,7 @@ describe("opening", () => {
     const failure = failureOf(() => {
       const damaged = openDatabase(path);
       try {
-        const stores = storesOf(damaged);
-        stores.store.list(stores.project, { limit: 100 });
+        new SqliteMemoryStore({ database: damaged, clock: systemClock }).list(project, { limit: 100 });
       } finally {
         damaged.close();
       }
@@ -154,9 +155,9 @@ describe("opening", () => {
 });
 
 describe("a transaction", () => {
-  test("is rolled back as a whole if its work throws, including changes by stores", () => {
+  test("is rolled back as a whole if its work throws, including changes by stores", async () => {
     const database = openDatabase(path);
-    const { project, store } = storesOf(database);
+    const { project, store } = await storesOf(database);
     expect(() =>
       database.transaction(() => {
         store.accept(project, [{ content: "x" }]);
@@ -169,9 +170,9 @@ describe("a transaction", () => {
     database.close();
   });
 
-  test("inside another one is rolled back alone if the outer one catches the error", () => {
+  test("inside another one is rolled back alone if the outer one catches the error", async () => {
     const database = openDatabase(path);
-    const { project, store } = storesOf(database);
+    const { project, store } = await storesOf(database);
     const contents = () => store.list(project, { limit: 9 }).items.map(({ title }) => title);
     database.transaction(() => {
       store.accept(project, [{ content: "x", title: "before" }]);
@@ -188,12 +189,12 @@ describe("a transaction", () => {
     database.close();
   });
 
-  test("of another connection is visible after its commit", () => {
+  test("of another connection is visible after its commit", async () => {
     const [mine, theirs] = [openDatabase(path), openDatabase(path)];
-    const { project, store } = storesOf(mine);
+    const { project, store } = await storesOf(mine);
     const [accepted] = store.accept(project, [{ content: "x" }]);
     if (accepted === undefined || accepted instanceof Fault) throw new Error("nothing was accepted");
-    expect(storesOf(theirs).store.get(project, accepted.memory.id)).toEqual(accepted.memory);
+    expect((await storesOf(theirs)).store.get(project, accepted.memory.id)).toEqual(accepted.memory);
     mine.close();
     theirs.close();
   });
@@ -206,15 +207,16 @@ describe("afterCommit", () => {
     return { database, done, note: (what: string) => database.afterCommit(() => void done.push(what)) };
   };
 
-  test("runs effects in order after the outermost transaction is durable", () => {
+  test("runs effects in order after the outermost transaction is durable", async () => {
     const { database, done, note } = opened();
     const theirs = openDatabase(path);
-    const { project, store } = storesOf(database);
+    const { project, store } = await storesOf(database);
     database.transaction(() => {
       const [accepted] = store.accept(project, [{ content: "x" }]);
       if (accepted === undefined || accepted instanceof Fault) throw new Error("nothing was accepted");
+      const others = new SqliteMemoryStore({ database: theirs, clock: systemClock });
       database.afterCommit(() => {
-        done.push(storesOf(theirs).store.get(project, accepted.memory.id) === null ? "unseen" : "durable");
+        done.push(others.get(project, accepted.memory.id) === null ? "unseen" : "durable");
       });
       database.transaction(() => note("inner"));
       note("outer");
@@ -263,10 +265,10 @@ describe("afterCommit", () => {
     database.close();
   });
 
-  test("reports the error of an effect; the transaction stands, and the other effects run", () => {
+  test("reports the error of an effect; the transaction stands, and the other effects run", async () => {
     const failures: unknown[] = [];
     const { database, done, note } = opened(failures);
-    const { project, store } = storesOf(database);
+    const { project, store } = await storesOf(database);
     const result = database.transaction(() => {
       database.afterCommit(() => {
         throw new Error("an effect failed");
@@ -346,10 +348,10 @@ describe("a file of schema version 1", () => {
     file.close();
   }
 
-  test("can be read, listed and processed after the migrations", () => {
+  test("can be read, listed and processed after the migrations", async () => {
     writeVersion1();
     const database = openDatabase(path);
-    const { project, store } = storesOf(database);
+    const { project, store } = await storesOf(database);
     expect(project).toBe("prj_a" as ProjectId);
     const ids = (listing: Partial<MemoryListing>, of = project) =>
       store.list(of, { limit: 9, ...listing }).items.map(({ id }) => String(id));
@@ -389,7 +391,9 @@ describe("a file of schema version 1", () => {
       { outcome: "unchanged", memory: { id: "mem_1" } },
     ]);
     expect(new SqliteRetirementStore({ database, clock: systemClock }).purgeable(9)).toEqual([4n as MemoryKey]);
-    expect(new SqliteAccountStore({ database, clock: systemClock }).authenticate(secret)).toMatchObject({
+    expect(
+      await connectStores(database, database, { clock: systemClock, newWebhookSecret }).accounts.authenticate(secret),
+    ).toMatchObject({
       keyId: "key_a",
       projectId: "prj_a",
       scopes: ["*", "admin"],
@@ -397,10 +401,10 @@ describe("a file of schema version 1", () => {
     database.close();
   });
 
-  test("counts the memories that are not deleted for the plan", () => {
+  test("counts the memories that are not deleted for the plan", async () => {
     writeVersion1();
     const database = openDatabase(path);
-    const { project, store } = storesOf(database);
+    const { project, store } = await storesOf(database);
     const results = store.accept(project, Array(8).fill({ content: "x" }));
     expect(results.map((result) => (result instanceof Fault ? result.code : result.outcome))).toEqual([
       ...Array(7).fill("created"),
@@ -419,7 +423,7 @@ describe("kill -9 while memories are accepted", () => {
     test(`loses no acknowledged memory (${moreMs} ms after the 30th batch)`, async () => {
       const batches = await killMidway(join(import.meta.dir, "fixtures/accepting.ts"), path, 30, moreMs);
       const database = openDatabase(path);
-      const { project, store } = storesOf(database);
+      const { project, store } = await storesOf(database);
       const ids = batches.flatMap((line) => line.split(" ")) as MemoryId[];
       const found = ids.map((id) => store.get(project, id));
       expect(found.filter((memory) => memory === null)).toEqual([]);
@@ -436,12 +440,12 @@ describe("kill -9 while memories are accepted", () => {
 const disk = smallDisk(8);
 disk?.remove();
 describe.skipIf(disk === null)(`a file system of its own (${disk === null ? NO_MOUNT : "mounted"})`, () => {
-  test('that is full is "no_space"; stored memories stay readable, and freeing space is enough to continue', () => {
+  test('that is full is "no_space"; stored memories stay readable, and freeing space is enough to continue', async () => {
     const small = smallDisk(8);
     if (small === null) throw new Error(NO_MOUNT);
     try {
       const database = openDatabase(join(small.path, "mneme.sqlite"));
-      const { project, store } = storesOf(database);
+      const { project, store } = await storesOf(database);
       const [kept] = store.accept(project, [{ content: "kept" }]);
       writeFileSync(join(small.path, "ballast"), Buffer.alloc(5_000_000));
       const failure = failureOf(() => {

@@ -6,11 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compose, type PortParts, type Service } from "../../src/compose/service.ts";
 import { type Config, parseConfig } from "../../src/config.ts";
-import type { ProjectId } from "../../src/domain/ids.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { SqliteAccountStore } from "../../src/stores/sqlite/account-store.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { emptyDatabase } from "../stores/open-postgres.ts";
 import { expectDocumented } from "./documented-answers.ts";
@@ -178,24 +176,36 @@ function addKey(
   project?: string,
   { userId, expiresAt }: KeyOptions = {},
 ): string {
+  const secret = `ctx_${crypto.randomUUID().replaceAll("-", "")}`;
   const database = openDatabase(join(dataDir, "mneme.sqlite"));
   try {
-    const accounts = new SqliteAccountStore({ database, clock: systemClock });
-    const projectId = project === undefined ? accounts.defaultProject() : (project as ProjectId);
-    if (!accounts.projects().includes(projectId)) {
+    database.transaction(() => {
+      if (project !== undefined) {
+        database
+          .prepare<never, { project: string }>(
+            `INSERT OR IGNORE INTO projects (id, name, plan, secret, created_at)
+               VALUES ($project, 'another', 'enterprise', randomblob(16), 0)`,
+          )
+          .run({ project });
+      }
       database
-        .prepare<never, { id: string }>(
-          `INSERT INTO projects (id, name, plan, secret, created_at)
-             VALUES ($id, 'another', 'enterprise', randomblob(16), 0)`,
+        .prepare<never, Readonly<Record<string, string | number | null>>>(
+          `INSERT INTO api_keys (id, project_key, name, scopes, user_id, redacted, expires_at, created_at)
+             SELECT $id, project_key, 'a test''s', $scopes, $userId, 'ctx_…', $expiresAt, 0
+             FROM projects WHERE id = $project OR ($project IS NULL AND is_default = 1)`,
         )
-        .run({ id: projectId });
-    }
-    return accounts.issueKey(projectId, {
-      name: "a test's",
-      scopes,
-      userId: userId ?? null,
-      expiresAt: expiresAt ?? null,
-    }).secret;
+        .run({
+          id: `key_${secret.slice(4, 30)}`,
+          scopes: JSON.stringify(scopes),
+          ...{ userId: userId ?? null, expiresAt: expiresAt ?? null, project: project ?? null },
+        });
+      database
+        .prepare<never, { hash: Uint8Array }>(
+          "INSERT INTO key_secrets (sha256, key_key) SELECT $hash, max(key_key) FROM api_keys",
+        )
+        .run({ hash: new Bun.CryptoHasher("sha256").update(secret).digest() });
+    });
+    return secret;
   } finally {
     database.close();
   }

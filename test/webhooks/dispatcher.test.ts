@@ -11,10 +11,11 @@ import type { Delivery, Webhook } from "../../src/domain/webhook.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { OutboundAnswer, OutboundSender } from "../../src/ports/outbound.ts";
-import type { WebhookWithSecret } from "../../src/ports/webhook-store.ts";
+import type { Transactions } from "../../src/ports/transactions.ts";
+import type { WebhookStore, WebhookWithSecret } from "../../src/ports/webhook-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { SqliteWebhookStore } from "../../src/stores/sqlite/webhook-store.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
 import { type DispatcherDependencies, WebhookDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { nextAttempt, parseRetries, RETRIES_EXPECTED } from "../../src/webhooks/schedule.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -79,8 +80,9 @@ describe("the schedule", () => {
 
 let folder: ReturnType<typeof temporaryFolder>;
 let database: SqliteDatabase;
-let store: SqliteWebhookStore;
+let store: WebhookStore;
 let clock: ManualClock;
+let transactions: Transactions;
 let sender: FakeSender;
 let running: WebhookDispatcher[];
 beforeEach(() => {
@@ -103,7 +105,7 @@ function openStore(time: Clock): void {
       "INSERT OR IGNORE INTO projects (id, name, plan, created_at) VALUES ($id, 'some', 'free', 0)",
     )
     .run({ id: PROJECT });
-  store = new SqliteWebhookStore({ database, clock: time, newSecret: newWebhookSecret });
+  ({ webhooks: store, transactions } = connectStores(database, database, { clock: time, newWebhookSecret }));
 }
 
 function begin(parts: Partial<DispatcherDependencies> = {}): WebhookDispatcher {
@@ -113,24 +115,24 @@ function begin(parts: Partial<DispatcherDependencies> = {}): WebhookDispatcher {
   return dispatcher;
 }
 
-function webhook(url = "https://a.example/in"): WebhookWithSecret {
+async function webhook(url = "https://a.example/in"): Promise<WebhookWithSecret> {
   return store.create(PROJECT, { url, events: ["memory.completed"], description: null, isEnabled: true });
 }
 
-function add({ webhook: { id } }: WebhookWithSecret): Delivery {
-  const delivery = store.addTest(PROJECT, id);
+async function add({ webhook: { id } }: WebhookWithSecret): Promise<Delivery> {
+  const delivery = await store.addTest(PROJECT, id);
   if (delivery === null) throw new Error("there is no such webhook");
   return delivery;
 }
 
-function reread({ webhookId, id }: Delivery): Delivery {
-  const delivery = store.delivery(PROJECT, webhookId, id);
+async function reread({ webhookId, id }: Delivery): Promise<Delivery> {
+  const delivery = await store.delivery(PROJECT, webhookId, id);
   if (delivery === null) throw new Error("the delivery is gone");
   return delivery;
 }
 
-function isEnabled({ id }: Webhook): boolean | undefined {
-  return store.get(PROJECT, id)?.isEnabled;
+async function isEnabled({ id }: Webhook): Promise<boolean | undefined> {
+  return (await store.get(PROJECT, id))?.isEnabled;
 }
 
 /** Lets the dispatcher do everything that it can do before the clock advances. */
@@ -207,7 +209,7 @@ class FakeSender implements OutboundSender {
 describe("a delivery", () => {
   test("that fails is retried after exactly 5 s, 5 min and 30 min, then marked as failed", async () => {
     sender.answer = () => answerOf(500);
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     const startedAt = clock.now();
     begin();
     for (const delayMs of RETRY_DELAYS_MS) {
@@ -215,8 +217,8 @@ describe("a delivery", () => {
     }
     await pass(DAY_MS);
     expect(sender.calls.map(({ at }) => at - startedAt)).toEqual([0, 5_000, 305_000, 2_105_000]);
-    expect(reread(delivery)).toMatchObject({ status: "failed", nextAttemptAt: null });
-    expect(reread(delivery).attempts.map(({ at, statusCode }) => [at - startedAt, statusCode])).toEqual([
+    expect(await reread(delivery)).toMatchObject({ status: "failed", nextAttemptAt: null });
+    expect((await reread(delivery)).attempts.map(({ at, statusCode }) => [at - startedAt, statusCode])).toEqual([
       [0, 500],
       [5_000, 500],
       [305_000, 500],
@@ -226,8 +228,8 @@ describe("a delivery", () => {
 
   test("keeps its id and body in all attempts, and is signed for each attempt", async () => {
     sender.answer = () => answerOf(500);
-    const made = webhook();
-    const delivery = add(made);
+    const made = await webhook();
+    const delivery = await add(made);
     begin();
     await pass(5_000);
     const [first, second] = sender.calls;
@@ -245,21 +247,21 @@ describe("a delivery", () => {
 
   test("that succeeds at its second attempt is not sent again", async () => {
     sender.answer = () => answerOf(sender.calls.length === 1 ? 503 : 204);
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     begin();
     await pass(5_000);
     await pass(DAY_MS);
     expect(sender.calls).toHaveLength(2);
-    expect(reread(delivery)).toMatchObject({ status: "delivered", nextAttemptAt: null });
-    expect(reread(delivery).attempts.map(({ statusCode }) => statusCode)).toEqual([503, 204]);
+    expect(await reread(delivery)).toMatchObject({ status: "delivered", nextAttemptAt: null });
+    expect((await reread(delivery)).attempts.map(({ statusCode }) => statusCode)).toEqual([503, 204]);
   });
 
   test("stores why there was no answer", async () => {
     sender.answer = () => ({ statusCode: null, error: "timed out after 10 s", ms: 10_000 });
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     begin();
     await settle();
-    expect(reread(delivery).attempts).toEqual([
+    expect((await reread(delivery)).attempts).toEqual([
       { at: clock.now(), statusCode: null, error: "timed out after 10 s", ms: 10_000 },
     ]);
   });
@@ -269,12 +271,12 @@ describe("a delivery", () => {
       const { length } = sender.calls;
       return length === 1 ? answerOf(410) : "hangs";
     };
-    const made = webhook();
-    const [gone, ...waiting] = [add(made), add(made), add(made)];
+    const made = await webhook();
+    const [gone, ...waiting] = [await add(made), await add(made), await add(made)];
     begin();
-    await until("the webhook is off", () => isEnabled(made.webhook) === false);
-    expect(gone === undefined ? null : reread(gone)).toMatchObject({ status: "failed", nextAttemptAt: null });
-    for (const delivery of waiting) expect(reread(delivery).status).toBe("failed");
+    await until("the webhook is off", async () => (await isEnabled(made.webhook)) === false);
+    expect(gone === undefined ? null : await reread(gone)).toMatchObject({ status: "failed", nextAttemptAt: null });
+    for (const delivery of waiting) expect((await reread(delivery)).status).toBe("failed");
     // the delivery whose attempt ran at the same time was sent; the one that still waited was not
     expect(sender.calls).toHaveLength(2);
     await pass(DAY_MS);
@@ -283,42 +285,42 @@ describe("a delivery", () => {
 
   test("that a caller redelivers is sent once more with its id, without retries", async () => {
     sender.answer = () => answerOf(410);
-    const made = webhook();
-    const delivery = add(made);
+    const made = await webhook();
+    const delivery = await add(made);
     const dispatcher = begin();
-    await until("it has failed", () => reread(delivery).status === "failed");
+    await until("it has failed", async () => (await reread(delivery)).status === "failed");
     sender.answer = () => answerOf(500);
-    store.redeliver(PROJECT, made.webhook.id, delivery.id);
+    await store.redeliver(PROJECT, made.webhook.id, delivery.id);
     dispatcher.wake();
     await until("it was sent again", () => sender.calls.length === 2);
     await pass(DAY_MS);
     expect(sender.calls.map(({ headers }) => headers["webhook-id"])).toEqual([delivery.id, delivery.id]);
-    expect(reread(delivery).status).toBe("failed");
-    expect(reread(delivery).attempts.map(({ statusCode }) => statusCode)).toEqual([410, 500]);
+    expect((await reread(delivery)).status).toBe("failed");
+    expect((await reread(delivery)).attempts.map(({ statusCode }) => statusCode)).toEqual([410, 500]);
   });
 
   test("created while the dispatcher sleeps is sent as soon as it is woken", async () => {
     const dispatcher = begin();
     await settle();
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     await settle();
     expect(sender.calls).toEqual([]);
     dispatcher.wake();
     await settle();
-    expect(reread(delivery).status).toBe("delivered");
+    expect((await reread(delivery)).status).toBe("delivered");
   });
 
   test("that ended 30 days ago is removed", async () => {
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     begin();
     await settle();
-    expect(reread(delivery).status).toBe("delivered");
+    expect((await reread(delivery)).status).toBe("delivered");
     await pass(29 * DAY_MS);
-    expect(reread(delivery).status).toBe("delivered");
+    expect((await reread(delivery)).status).toBe("delivered");
     clock.advance(DAY_MS);
-    await until("it is gone", () => {
+    await until("it is gone", async () => {
       clock.advance(60_000);
-      return store.delivery(PROJECT, delivery.webhookId, delivery.id) === null;
+      return (await store.delivery(PROJECT, delivery.webhookId, delivery.id)) === null;
     });
   });
 });
@@ -327,7 +329,7 @@ describe("a restart", () => {
   test("between two attempts keeps the schedule", async () => {
     sender.answer = () => answerOf(500);
     const startedAt = clock.now();
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     const first = begin();
     await pass(5_000);
     await first.stop();
@@ -338,29 +340,29 @@ describe("a restart", () => {
     await pass(100_000);
     await pass(1_800_000);
     expect(sender.calls.map(({ at }) => at - startedAt)).toEqual([0, 5_000, 305_000, 2_105_000]);
-    expect(reread(delivery).status).toBe("failed");
+    expect((await reread(delivery)).status).toBe("failed");
   });
 
   test("sends at once the deliveries that became due while the server was down", async () => {
     sender.answer = () => answerOf(sender.calls.length === 1 ? 500 : 200);
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     const first = begin();
     await settle();
     await first.stop();
     clock.advance(DAY_MS);
     begin();
     await settle();
-    expect(reread(delivery).status).toBe("delivered");
+    expect((await reread(delivery)).status).toBe("delivered");
   });
 
   test("between sending and recording sends again", async () => {
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     const dying = begin({ store: failing({ record: Number.POSITIVE_INFINITY }) });
     await until("it was sent", () => sender.calls.length === 1);
     await dying.stop();
-    expect(reread(delivery)).toMatchObject({ status: "pending", attempts: [] });
+    expect(await reread(delivery)).toMatchObject({ status: "pending", attempts: [] });
     begin();
-    await until("it is delivered", () => reread(delivery).status === "delivered");
+    await until("it is delivered", async () => (await reread(delivery)).status === "delivered");
     expect(sender.calls.map(({ headers }) => headers["webhook-id"])).toEqual([delivery.id, delivery.id]);
   });
 });
@@ -368,28 +370,28 @@ describe("a restart", () => {
 describe("a stop", () => {
   test("aborts the running attempt at once and does not count it", async () => {
     sender.answer = () => "hangs";
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     const dispatcher = begin();
     await settle();
     expect(sender.calls).toHaveLength(1);
     await dispatcher.stop();
-    expect(reread(delivery)).toEqual(delivery);
+    expect(await reread(delivery)).toEqual(delivery);
   });
 
   test("still records an answer that arrived", async () => {
     sender.answer = () => "hangs";
     sender.whenStopped = answerOf(200);
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     const dispatcher = begin();
     await settle();
     await dispatcher.stop();
-    expect(reread(delivery).status).toBe("delivered");
+    expect((await reread(delivery)).status).toBe("delivered");
   });
 
   test("is final: nothing is sent afterwards, and a second stop does nothing", async () => {
     const dispatcher = begin();
     await dispatcher.stop();
-    add(webhook());
+    await add(await webhook());
     dispatcher.wake();
     dispatcher.start();
     await dispatcher.stop();
@@ -401,11 +403,11 @@ describe("a stop", () => {
 describe("a receiver that hangs", () => {
   test("does not delay another one: of 1,000 deliveries to both, all to the other arrive", async () => {
     sender.answer = (host) => (host === "hangs.example" ? "hangs" : answerOf(200));
-    const [slow, quick] = [webhook("https://hangs.example/in"), webhook("https://quick.example/in")];
-    database.transaction(() => {
+    const [slow, quick] = [await webhook("https://hangs.example/in"), await webhook("https://quick.example/in")];
+    await transactions.run(async ({ webhooks }) => {
       for (let count = 0; count < 500; count++) {
-        add(slow);
-        add(quick);
+        await webhooks.addTest(PROJECT, slow.webhook.id);
+        await webhooks.addTest(PROJECT, quick.webhook.id);
       }
     });
     begin();
@@ -421,21 +423,21 @@ describe("a receiver that hangs", () => {
   test("does not delay another one even if it has many webhooks", async () => {
     sender.answer = (host) => (host === "hangs.example" ? "hangs" : answerOf(200));
     for (let count = 0; count < 9; count++) {
-      const made = webhook(`https://hangs.example/${count}`);
-      for (let times = 0; times < 10; times++) add(made);
+      const made = await webhook(`https://hangs.example/${count}`);
+      for (let times = 0; times < 10; times++) await add(made);
     }
     clock.advance(1);
-    const delivery = add(webhook("https://quick.example/in"));
+    const delivery = await add(await webhook("https://quick.example/in"));
     begin();
-    await until("the other's has arrived", () => reread(delivery).status === "delivered");
+    await until("the other's has arrived", async () => (await reread(delivery)).status === "delivered");
     expect(sender.to("hangs.example")).toBe(2);
   });
 
   test("does not delay another one's retry by more than a second", async () => {
     sender.answer = (host) => (host === "hangs.example" ? "hangs" : answerOf(500));
-    const slow = webhook("https://hangs.example/in");
-    for (let count = 0; count < 5; count++) add(slow);
-    add(webhook("https://quick.example/in"));
+    const slow = await webhook("https://hangs.example/in");
+    for (let count = 0; count < 5; count++) await add(slow);
+    await add(await webhook("https://quick.example/in"));
     begin();
     await settle();
     for (let second = 0; second < 6; second++) await pass(1_000);
@@ -444,8 +446,9 @@ describe("a receiver that hangs", () => {
 
   test("frees its slot for the next delivery once it answers", async () => {
     sender.answer = () => "hangs";
-    const made = webhook();
-    const deliveries = Array.from({ length: 4 }, () => add(made));
+    const made = await webhook();
+    const deliveries: Delivery[] = [];
+    for (let count = 0; count < 4; count++) deliveries.push(await add(made));
     begin();
     await settle();
     expect(sender.calls).toHaveLength(2);
@@ -459,9 +462,9 @@ describe("a receiver that hangs", () => {
   test("among many leaves at most eight concurrent attempts, and all deliveries are tried", async () => {
     sender.answer = () => "hangs";
     for (let count = 0; count < 10; count++) {
-      const made = webhook(`https://host-${count}.example/in`);
-      add(made);
-      add(made);
+      const made = await webhook(`https://host-${count}.example/in`);
+      await add(made);
+      await add(made);
     }
     begin();
     await settle();
@@ -477,33 +480,33 @@ describe("a receiver that hangs", () => {
 
 describe("a store that fails", () => {
   test("to return due deliveries is tried again a second later", async () => {
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     begin({ store: failing({ due: 3, prune: 3 }) });
     await settle();
     expect(sender.calls).toEqual([]);
     for (let second = 0; second < 3; second++) await pass(1_000);
-    expect(reread(delivery).status).toBe("delivered");
+    expect((await reread(delivery)).status).toBe("delivered");
   });
 
   test("to record an attempt is tried again, and nothing is sent twice", async () => {
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     begin({ store: failing({ record: 3 }) });
     for (let second = 0; second < 2; second++) await pass(1_000);
-    expect(reread(delivery).status).toBe("pending");
+    expect((await reread(delivery)).status).toBe("pending");
     await pass(1_000);
-    expect(reread(delivery).status).toBe("delivered");
-    expect(reread(delivery).attempts).toHaveLength(1);
+    expect((await reread(delivery)).status).toBe("delivered");
+    expect((await reread(delivery)).attempts).toHaveLength(1);
     expect(sender.calls).toHaveLength(1);
   });
 
   test("to record an attempt for a minute, as during a failover, does not make another node send it again", async () => {
-    const delivery = add(webhook());
+    const delivery = await add(await webhook());
     begin({ store: failing({ record: 60 }) });
     await settle();
     expect(sender.calls).toHaveLength(1);
     begin();
     for (let second = 0; second < 61; second++) await pass(1_000);
-    expect(reread(delivery)).toMatchObject({ status: "delivered" });
+    expect(await reread(delivery)).toMatchObject({ status: "delivered" });
     expect(sender.calls).toHaveLength(1);
   });
 });
@@ -519,7 +522,7 @@ describe("a receiver that verifies with the standard's library", () => {
 
   let received: Received[];
   let secret: string;
-  let status: (count: number) => Response;
+  let status: (count: number) => Response | Promise<Response>;
   let server: ReturnType<typeof serve>;
   const serve = () =>
     Bun.serve({
@@ -549,42 +552,42 @@ describe("a receiver that verifies with the standard's library", () => {
   afterEach(() => server.stop(true));
 
   test("accepts deliveries, also with umlauts and emoji", async () => {
-    const made = webhook(`http://127.0.0.1:${server.port}/in`);
+    const made = await webhook(`http://127.0.0.1:${server.port}/in`);
     secret = made.secret;
-    const delivery = add(made);
+    const delivery = await add(made);
     const body = `{"type":"memory.completed","timestamp":"2027-01-15T08:00:00.000Z","data":{"title":"Grüße 😀 \\u0000"}}`;
     database
       .prepare<never, { body: string; id: DeliveryId }>("UPDATE deliveries SET body = $body WHERE id = $id")
       .run({ body, id: delivery.id });
     begin({ sender: realSender(), clock: systemClock });
-    await until("it is delivered", () => reread(delivery).status === "delivered");
+    await until("it is delivered", async () => (await reread(delivery)).status === "delivered");
     expect(received).toMatchObject([{ id: delivery.id, type: "application/json", verified: JSON.parse(body) }]);
-    expect(reread(delivery).attempts).toMatchObject([{ statusCode: 204, error: null }]);
+    expect((await reread(delivery)).attempts).toMatchObject([{ statusCode: 204, error: null }]);
   });
 
   test("accepts every attempt, and the new secret after a rotation", async () => {
-    const made = webhook(`http://127.0.0.1:${server.port}/in`);
+    const made = await webhook(`http://127.0.0.1:${server.port}/in`);
     secret = made.secret;
-    status = (count) => {
+    status = async (count) => {
       // the secret was rotated after the second attempt, so the third attempt is signed with the new one
-      if (count === 2) secret = store.rotateSecret(PROJECT, made.webhook.id)?.secret ?? "";
+      if (count === 2) secret = (await store.rotateSecret(PROJECT, made.webhook.id))?.secret ?? "";
       return new Response(null, { status: count < 3 ? 500 : 200 });
     };
-    const delivery = add(made);
+    const delivery = await add(made);
     begin({ sender: realSender(), clock: systemClock, retryDelaysMs: [50, 1_100, 50] });
-    await until("it is delivered", () => reread(delivery).status === "delivered");
+    await until("it is delivered", async () => (await reread(delivery)).status === "delivered");
     expect(received.map(({ id }) => id)).toEqual([delivery.id, delivery.id, delivery.id]);
     expect(received[2]?.timestamp).toBeGreaterThan(received[0]?.timestamp ?? 0);
   });
 
   test("that redirects is not followed: the attempt failed", async () => {
-    const made = webhook(`http://127.0.0.1:${server.port}/in`);
+    const made = await webhook(`http://127.0.0.1:${server.port}/in`);
     secret = made.secret;
     status = () => Response.redirect(`http://127.0.0.1:${server.port}/elsewhere`, 307);
-    const delivery = add(made);
+    const delivery = await add(made);
     begin({ sender: realSender(), clock: systemClock });
-    await until("it was tried", () => reread(delivery).attempts.length === 1);
-    expect(reread(delivery)).toMatchObject({ status: "pending", attempts: [{ statusCode: 307, error: null }] });
+    await until("it was tried", async () => (await reread(delivery)).attempts.length === 1);
+    expect(await reread(delivery)).toMatchObject({ status: "pending", attempts: [{ statusCode: 307, error: null }] });
     expect(received).toHaveLength(1);
   });
 });
@@ -605,13 +608,13 @@ function failing(times: { readonly due?: number; readonly record?: number; reado
     claim: (id, forMs) => real.claim(id, forMs),
     giveBack: (id) => real.giveBack(id),
     nextDueInMs: () => real.nextDueInMs(),
-    record: (id, outcome) => {
+    record: async (id, outcome) => {
       breaking("record");
-      real.record(id, outcome);
+      await real.record(id, outcome);
     },
-    prune: (beforeMs) => {
+    prune: async (beforeMs) => {
       breaking("prune");
-      real.prune(beforeMs);
+      await real.prune(beforeMs);
     },
   };
   return broken;

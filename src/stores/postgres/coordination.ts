@@ -18,10 +18,10 @@ import {
   type WindowState,
 } from "../../ports/coordination.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
+import { readUsage } from "../usage-rows.ts";
 import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
 import { ReadingSession, WritingSession } from "./session.ts";
-import { readUsage } from "./usage-rows.ts";
 
 /** How long a process holds something without renewing it, in milliseconds. */
 const HOLD_MS = 60_000;

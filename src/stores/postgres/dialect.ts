@@ -17,6 +17,8 @@ export const POSTGRES: Dialect = {
   indexedBy: () => "",
   forUpdate: (table) => `FOR NO KEY UPDATE${of(table)}`,
   forUpdateSkipLocked: (table) => `FOR NO KEY UPDATE${of(table)} SKIP LOCKED`,
+  forRemoval: "FOR UPDATE SKIP LOCKED",
+  onPostgres: (text) => text,
   nextKnownUser: "nextval('known_users')",
   advanceKnownUsers: null,
 };

@@ -10,35 +10,32 @@ import { systemRandom } from "../rows/random.ts";
 import type { EffectFailure, InTransaction, Session } from "../session.ts";
 import { sharedStoresOn } from "../stores.ts";
 import { routed, StoreTransactions } from "../transactions.ts";
-import { PostgresAccountStore } from "./account-store.ts";
 import { Client } from "./client.ts";
 import { PostgresCoordination } from "./coordination.ts";
 import { closingOf } from "./copies/closing.ts";
 import { refuseUnfinishedMove } from "./copies/move.ts";
 import { databaseError } from "./database-error.ts";
 import { PostgresDeletionStore } from "./deletion-store.ts";
-import { PostgresIdempotencyStore } from "./idempotency-store.ts";
+import { PostgresDeliveryQueue } from "./delivery-queue.ts";
 import { PostgresJobStore } from "./job-store.ts";
-import { PostgresLlmExtractionStore } from "./llm-extraction-store.ts";
+import { PostgresKeyAccess } from "./key-access.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 import { PostgresMemoryStore } from "./memory-store.ts";
 import { prepareDatabase } from "./opening.ts";
 import { PostgresOutbox } from "./outbox.ts";
-import { PostgresProjectModelStore } from "./project-model-store.ts";
 import { ProjectTurns } from "./project-turns.ts";
 import { PostgresRetirementStore } from "./retirement-store.ts";
 import { ReadingSession, WritingSession } from "./session.ts";
 import { PostgresFiles } from "./shared-files.ts";
 import { PostgresSharedIndex } from "./shared-index.ts";
 import { PostgresTexts } from "./texts.ts";
-import { PostgresUserStore } from "./user-store.ts";
-import { PostgresWebhookStore } from "./webhook-store.ts";
 
 /** Tables with content of memories, for `eraseTraces`. */
 const VACUUM = "VACUUM memories, waiting_contents, memory_tags, memory_findings, document_facts, message_sources";
 
 /** Options for opening the stores. */
-export interface PostgresStoreOptions extends Omit<StoreContext, "nodeId" | "random" | "lastUses" | "vacuum"> {
+export interface PostgresStoreOptions
+  extends Omit<StoreContext, "nodeId" | "random" | "lastUses" | "noteErasure" | "vacuum"> {
   /** `postgres://user:password@host:port/name`. The database must exist. */
   readonly url: string;
   /** Receives the error of a failed effect. */
@@ -94,6 +91,7 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     nodeId,
     random: systemRandom,
     lastUses: new Map(),
+    noteErasure: () => undefined,
     vacuum: () => client.executeAlone(VACUUM),
   };
   const turns = new ProjectTurns();
@@ -121,16 +119,14 @@ function storesOn(session: Session, context: StoreContext): Stores {
   const outbox = new PostgresOutbox(session, context);
   const expiry = new MemoryExpiry(session, context.clock, outbox);
   return {
-    ...sharedStoresOn(session, context),
+    ...sharedStoresOn(session, context, {
+      access: new PostgresKeyAccess(session, context),
+      deliveries: new PostgresDeliveryQueue(session),
+      expiry,
+    }),
     memories: new PostgresMemoryStore(session, context, expiry, outbox),
     jobs: new PostgresJobStore(session, context, outbox),
     retirement: new PostgresRetirementStore(session, context, expiry),
     deletions: new PostgresDeletionStore(session, context),
-    extractions: new PostgresLlmExtractionStore(session, context),
-    accounts: new PostgresAccountStore(session, context, expiry),
-    projectModels: new PostgresProjectModelStore(session, context),
-    users: new PostgresUserStore(session, context),
-    webhooks: new PostgresWebhookStore(session, context),
-    idempotency: new PostgresIdempotencyStore(session, context),
   };
 }

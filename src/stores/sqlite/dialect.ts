@@ -17,6 +17,8 @@ export const SQLITE: Dialect = {
   indexedBy: (index) => `INDEXED BY ${index}`,
   forUpdate: () => "",
   forUpdateSkipLocked: () => "",
+  forRemoval: "",
+  onPostgres: () => "",
   nextKnownUser: "(SELECT next FROM sequences WHERE name = 'known_user')",
   advanceKnownUsers: "UPDATE sequences SET next = next + 1 WHERE name = 'known_user'",
 };

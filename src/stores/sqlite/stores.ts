@@ -7,31 +7,25 @@ import type { Clock } from "../../kit/clock.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { Stores, Transactions } from "../../ports/transactions.ts";
 import type { StoreContext } from "../context.ts";
+import { HIDDEN } from "../project-rows.ts";
 import { type RandomBytes, systemRandom } from "../rows/random.ts";
 import type { EffectFailure, InTransaction, Session } from "../session.ts";
-import { StoreError } from "../store-error.ts";
 import { sharedStoresOn } from "../stores.ts";
 import { routed, StoreTransactions } from "../transactions.ts";
-import { SqliteAccountStore } from "./account-store.ts";
 import { closeRows, closingOf, reopenRows } from "./closing.ts";
 import { type SqliteDatabase, throwUncaught } from "./database.ts";
 import { SqliteDeletionStore } from "./deletion-store.ts";
-import { SqliteIdempotencyStore } from "./idempotency-store.ts";
+import { type DeliveryClaims, SqliteDeliveryQueue } from "./delivery-queue.ts";
 import { SqliteJobStore } from "./job-store.ts";
-import { SqliteLlmExtractionStore } from "./llm-extraction-store.ts";
+import { SqliteKeyAccess } from "./key-access.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
 import { SqliteMemoryStore } from "./memory-store.ts";
 import { openDatabase, openReader, openSnapshot } from "./open-database.ts";
 import type { Ownership } from "./opening.ts";
 import { SqliteOutbox } from "./outbox.ts";
-import { SqliteProjectModelStore } from "./project-model-store.ts";
-import { HIDDEN } from "./project-rows.ts";
 import { SqliteRetirementStore } from "./retirement-store.ts";
 import { SqliteSession, SqliteWriter } from "./session.ts";
-import { projectKeyOf } from "./user-rows.ts";
-import { SqliteUserStore } from "./user-store.ts";
-import { type DeliveryClaims, SqliteWebhookStore } from "./webhook-store.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** Number of pages that are compared before other work may run; about a millisecond. */
@@ -101,32 +95,10 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
   const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0 } = options;
   const writer = openDatabase(options.path, { onEffectFailure, ownership, textsCommits });
   const reader = openReader(writer);
-  const { clock, newWebhookSecret, describe, onDeliveries, random = systemRandom } = options;
-  const shared: Shared = {
-    options,
-    claims: new Map(),
-    context: {
-      ...{ clock, newWebhookSecret, random, nodeId: "", lastUses: new Map(), vacuum: async () => {} },
-      ...(describe !== undefined && { describe }),
-      ...(onDeliveries !== undefined && { onDeliveries }),
-    },
-  };
-  const queue = new WriteQueue();
-  const reading = new SqliteSession(reader);
-  const session = new SqliteWriter(writer, reading, queue);
-  const stores = storesOn(writer, session, shared);
-  const begin = async () => {
-    await session.begin();
-    return { session, stores };
-  };
-  const transactions = new StoreTransactions(begin, onEffectFailure);
+  const { queue, ...stores } = connectStores(writer, reader, { ...options, onEffectFailure });
   writer.onCheckpointDue = nextTurnOnce(() => queue.run(() => writer.checkpointIfFree()));
-  const routedStores = routed(storesOn(reader, reading, shared), transactions);
   return {
-    ...routedStores,
-    // the log cannot be emptied in a transaction
-    retirement: { ...routedStores.retirement, eraseTraces: () => queue.run(() => writer.emptyLog()) },
-    transactions,
+    ...stores,
     record: { storeId: writer.storeId, textsCommits: writer.textsCommits, commits: () => writer.commits },
     snapshot: (alongside) =>
       queue.hold(async () => {
@@ -143,7 +115,7 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
       const now = options.clock.now();
       writer.transaction(() => writer.prepare<never, { now: number }>(GIVE_UP_IMPORTS).run({ now }));
     },
-    inTransaction: transactions.onSession,
+    inTransaction: stores.transactions.onSession,
     closeToChanges: async () => {
       await queue.run(() => writer.transaction(() => closeRows(writer)));
       return `${writer.storeId}-${closingOf(writer)}`;
@@ -157,6 +129,45 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
       reader.close(); // before the writer, which holds the file open until its own checkpoint has ended
       writer.close();
     },
+  };
+}
+
+/**
+ * The stores on two connections to one file, or on one that does both: one writes, in the order of the queue, and one
+ * reads.
+ */
+export function connectStores(
+  writer: SqliteDatabase,
+  reader: SqliteDatabase,
+  options: Omit<SqliteStoreOptions, "path">,
+): Stores & { readonly transactions: StoreTransactions; readonly queue: WriteQueue } {
+  const { clock, newWebhookSecret, describe, onDeliveries, random = systemRandom } = options;
+  const shared: Shared = {
+    options,
+    claims: new Map(),
+    context: {
+      ...{ clock, newWebhookSecret, random, nodeId: "", lastUses: new Map() },
+      noteErasure: () => writer.noteErasure(),
+      vacuum: async () => {},
+      ...(describe !== undefined && { describe }),
+      ...(onDeliveries !== undefined && { onDeliveries }),
+    },
+  };
+  const queue = new WriteQueue();
+  const reading = new SqliteSession(reader);
+  const session = new SqliteWriter(writer, reading, queue);
+  const stores = storesOn(writer, session, shared);
+  const begin = async () => {
+    await session.begin();
+    return { session, stores };
+  };
+  const transactions = new StoreTransactions(begin, options.onEffectFailure ?? throwUncaught);
+  const own = routed(storesOn(reader, reading, shared), transactions);
+  return {
+    ...own,
+    // the log cannot be emptied in a transaction
+    retirement: { ...own.retirement, eraseTraces: () => queue.run(() => writer.emptyLog()) },
+    ...{ transactions, queue },
   };
 }
 
@@ -193,14 +204,13 @@ async function comparePages(
 
 /** What the stores of both connections share besides the file. */
 interface Shared {
-  readonly options: SqliteStoreOptions;
+  readonly options: Omit<SqliteStoreOptions, "path">;
   readonly claims: DeliveryClaims;
   readonly context: StoreContext;
 }
 
 function storesOn(database: SqliteDatabase, session: Session, { options, claims, context }: Shared): Stores {
-  const { clock, describe, onDeliveries, newWebhookSecret: newSecret } = options;
-  const { lastUses } = context;
+  const { clock, describe, onDeliveries } = options;
   const random = options.random === undefined ? {} : { random: options.random };
   const outbox: MemoryOutbox =
     describe === undefined
@@ -214,29 +224,14 @@ function storesOn(database: SqliteDatabase, session: Session, { options, claims,
         });
   const expiry = new MemoryExpiry(database, clock, outbox);
   return {
-    ...sharedStoresOn(session, context),
+    ...sharedStoresOn(session, context, {
+      access: new SqliteKeyAccess(database, session, context),
+      deliveries: new SqliteDeliveryQueue(session, claims),
+      expiry,
+    }),
     memories: new SqliteMemoryStore({ database, clock, ...random, outbox }),
     jobs: new SqliteJobStore({ database, clock, outbox }),
     retirement: new SqliteRetirementStore({ database, clock, outbox }),
     deletions: new SqliteDeletionStore({ database, clock, ...random }),
-    extractions: new SqliteLlmExtractionStore({ database, clock }),
-    accounts: new SqliteAccountStore({
-      database,
-      clock,
-      ...random,
-      lastUses,
-      expire: (projectId) => {
-        try {
-          expiry.recordDueOf(projectKeyOf(database, projectId));
-        } catch (error) {
-          // usage can be read while changes are refused
-          if (!(error instanceof StoreError) || error.code !== "closed") throw error;
-        }
-      },
-    }),
-    projectModels: new SqliteProjectModelStore({ database, clock }),
-    users: new SqliteUserStore({ database, clock, ...random }),
-    webhooks: new SqliteWebhookStore({ database, clock, ...random, newSecret, claims }),
-    idempotency: new SqliteIdempotencyStore({ database, clock }),
   };
 }

@@ -1,33 +1,36 @@
-// AccountStore on PostgreSQL: projects, API keys and usage. Each part is in a file of its own: project-rows.ts,
-// key-rows.ts, usage-rows.ts.
+// AccountStore: projects, API keys and usage. Each part is in a file of its own: project-rows.ts, key-rows.ts,
+// usage-rows.ts.
 
-import type { ChunkIds } from "../../domain/chunk-ids.ts";
-import type { KeyId, ProjectId } from "../../domain/ids.ts";
-import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../domain/key.ts";
-import type { Page } from "../../domain/page.ts";
-import type { Plan, Project, ProjectChange, ProjectSettings, Usage } from "../../domain/project.ts";
-import type { Principal } from "../../domain/scope.ts";
-import type { AccountStore } from "../../ports/account-store.ts";
-import type { Listing } from "../../ports/user-store.ts";
-import type { StoreContext } from "../context.ts";
-import { lockProjects, type Session } from "../session.ts";
-import { projectKeyOf } from "../user-rows.ts";
+import type { ChunkIds } from "../domain/chunk-ids.ts";
+import type { KeyId, ProjectId } from "../domain/ids.ts";
+import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
+import type { Page } from "../domain/page.ts";
+import type { Plan, Project, ProjectChange, ProjectSettings, Usage } from "../domain/project.ts";
+import type { Principal } from "../domain/scope.ts";
+import type { Eventually } from "../kit/eventually.ts";
+import type { AccountStore } from "../ports/account-store.ts";
+import type { Listing } from "../ports/user-store.ts";
+import type { StoreContext } from "./context.ts";
+import type { KeyAccess } from "./key-access.ts";
 import { KeyRows } from "./key-rows.ts";
-import type { MemoryExpiry } from "./memory-expiry.ts";
 import { FIND_DEFAULT, ProjectRows } from "./project-rows.ts";
+import { lockProjects, type Session } from "./session.ts";
+import { StoreError } from "./store-error.ts";
 import { countUsage, readUsage } from "./usage-rows.ts";
+import { projectKeyOf } from "./user-rows.ts";
 
 const END_RESERVATION = "DELETE FROM query_reservations WHERE id = $reservation";
 
-/** AccountStore on PostgreSQL. */
-export class PostgresAccountStore implements AccountStore {
+/** Projects, API keys and usage. */
+export class StoredAccounts implements AccountStore {
   readonly #projects: ProjectRows;
   readonly #keys: KeyRows;
 
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
-    private readonly expiry: MemoryExpiry,
+    private readonly access: KeyAccess,
+    private readonly expiry: { recordDueOf(projectKey: bigint): Eventually<number> },
   ) {
     this.#projects = new ProjectRows(session, context);
     this.#keys = new KeyRows(session, context);
@@ -119,16 +122,28 @@ export class PostgresAccountStore implements AccountStore {
     return this.#keys.remove(projectId, id);
   }
 
-  authenticate(secret: string): Promise<Principal | null> {
-    return this.#keys.authenticate(secret);
+  authenticate(secret: string): Eventually<Principal | null> {
+    return this.access.authenticate(secret);
   }
 
-  flush(): Promise<void> {
-    return this.#keys.flush();
+  async flush(): Promise<void> {
+    const { lastUses } = this.context;
+    const uses = new Map(lastUses);
+    if (uses.size === 0) return;
+    await this.access.storeUses(uses);
+    this.session.afterCommit(() => {
+      for (const [key, at] of uses) if (lastUses.get(key) === at) lastUses.delete(key);
+    });
   }
 
   async usage(projectId: ProjectId): Promise<Usage> {
-    await this.expiry.recordDueOf(await projectKeyOf(this.session, projectId));
+    const projectKey = await projectKeyOf(this.session, projectId);
+    try {
+      await this.expiry.recordDueOf(projectKey);
+    } catch (error) {
+      // usage can be read while changes are refused
+      if (!(error instanceof StoreError) || error.code !== "closed") throw error;
+    }
     return readUsage(this.session, projectId, this.context.clock.now());
   }
 

@@ -1,39 +1,33 @@
-// API keys, and authentication. Only the SHA-256 of a secret is stored. Every request reads its key from the database,
-// so that a key that was removed through any server is refused by all servers at once.
+// API keys. Only the SHA-256 of a secret is stored. key-access.ts authenticates.
 
-import { timingSafeEqual } from "node:crypto";
-import { Fault, invariant } from "../../domain/fault.ts";
-import type { KeyId, ProjectId } from "../../domain/ids.ts";
-import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../domain/key.ts";
-import type { Page } from "../../domain/page.ts";
-import type { KeyScope, Principal } from "../../domain/scope.ts";
-import type { Listing } from "../../ports/user-store.ts";
-import type { StoreContext } from "../context.ts";
-import { cursorBinding } from "../cursor-binding.ts";
-import { type PagedList, readPage } from "../pages.ts";
-import { hashOf, KEY_COLUMNS, type KeyRow, newSecret, OPERATOR, redact, secretTaken, toKey } from "../rows/key.ts";
-import { newId } from "../rows/random.ts";
-import { OPEN_PROJECT } from "../rows/sql.ts";
-import type { Session } from "../session.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import type { KeyId, ProjectId } from "../domain/ids.ts";
+import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
+import type { Page } from "../domain/page.ts";
+import type { Listing } from "../ports/user-store.ts";
+import type { StoreContext } from "./context.ts";
+import { cursorBinding } from "./cursor-binding.ts";
+import type { Dialect } from "./dialect.ts";
+import { type PagedList, readPage } from "./pages.ts";
+import { hashOf, KEY_COLUMNS, type KeyRow, newSecret, OPERATOR, redact, secretTaken, toKey } from "./rows/key.ts";
+import { newId } from "./rows/random.ts";
+import { OPEN_PROJECT } from "./rows/sql.ts";
+import type { Session } from "./session.ts";
 
-interface SecretRow {
-  readonly sha256: Uint8Array;
+/** Visible part of keys of the first schema of SQLite, which did not store the visible part of secrets. */
+const REDACTED_BEFORE = "ctx_…";
+
+interface KnownSecretRow {
   readonly key_key: bigint;
-  readonly id: string;
-  readonly project_id: string;
-  readonly scopes: string;
-  readonly user_id: string | null;
+  readonly redacted: string;
+  readonly is_operator: bigint;
+  readonly is_default: bigint;
 }
 
 const OF_PROJECT = `api_keys.project_key = ${OPEN_PROJECT}`;
 
-const FIND_SECRETS = `SELECT asked, sha256, key_secrets.key_key, api_keys.id, projects.id AS project_id, scopes, user_id
-  FROM unnest($keys::text[]) AS given (asked)
-  JOIN key_secrets ON sha256 = decode(asked, 'hex') JOIN api_keys USING (key_key) JOIN projects USING (project_key)
-  WHERE (valid_until IS NULL OR valid_until > $now) AND (expires_at IS NULL OR expires_at > $now)
-    AND projects.deleted_at IS NULL`;
-const HAS_ADMIN = `SELECT 1 AS found FROM api_keys WHERE ${OF_PROJECT} AND user_id IS NULL
-  AND (expires_at IS NULL OR expires_at > $now) AND scopes::jsonb ? 'admin' LIMIT 1`;
+const HAS_ADMIN = ({ hasElement }: Dialect) => `SELECT 1 AS found FROM api_keys WHERE ${OF_PROJECT}
+  AND user_id IS NULL AND (expires_at IS NULL OR expires_at > $now) AND ${hasElement("scopes", "'admin'")} LIMIT 1`;
 
 const FIND = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE api_keys.id = $id AND ${OF_PROJECT}`;
 const NEWEST = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE ${OF_PROJECT} ORDER BY key_key DESC LIMIT $rows`;
@@ -44,17 +38,10 @@ const INSERT = `INSERT INTO api_keys
   SELECT $id, project_key, $name, $scopes, $userId, $redacted, $isOperator, $expiresAt, $now
   FROM projects WHERE id = $project AND deleted_at IS NULL RETURNING ${KEY_COLUMNS}`;
 const CHANGE = `UPDATE api_keys SET name = coalesce($name, name), scopes = coalesce($scopes, scopes),
-  expires_at = CASE WHEN $setsExpiry::bigint = 1 THEN $expiresAt ELSE expires_at END
+  expires_at = CASE WHEN CAST($setsExpiry AS bigint) = 1 THEN $expiresAt ELSE expires_at END
   WHERE id = $id AND ${OF_PROJECT} RETURNING ${KEY_COLUMNS}`;
 const SHOW_OTHER_SECRET = `UPDATE api_keys SET redacted = $redacted WHERE key_key = $key RETURNING ${KEY_COLUMNS}`;
 const REMOVE = `DELETE FROM api_keys WHERE id = $id AND ${OF_PROJECT}`;
-// skips keys that another transaction changes; a later `flush` stores the time of their next use
-const WRITE_LAST_USED = `UPDATE api_keys SET last_used_at = greatest(last_used_at, used.at)
-  FROM (SELECT api_keys.key_key, given.at FROM api_keys
-    JOIN unnest($keys::bigint[], $times::bigint[]) AS given (key_key, at) ON given.key_key = api_keys.key_key
-    FOR NO KEY UPDATE OF api_keys SKIP LOCKED) AS used
-  WHERE api_keys.key_key = used.key_key`;
-
 const ADD_SECRET = "INSERT INTO key_secrets (sha256, key_key) VALUES ($hash, $key)";
 const END_SECRETS = `UPDATE key_secrets SET valid_until = $until
   WHERE key_key = $key AND (valid_until IS NULL OR valid_until > $until)`;
@@ -62,8 +49,8 @@ const REMOVE_ENDED_SECRETS = "DELETE FROM key_secrets WHERE key_key = $key AND v
 const REMOVE_OTHER_SECRETS = "DELETE FROM key_secrets WHERE key_key = $key AND sha256 <> $hash";
 const KEEP_SECRET = "UPDATE key_secrets SET valid_until = NULL WHERE sha256 = $hash";
 
-const KNOWN_SECRET = `SELECT key_secrets.key_key, is_operator
-  FROM key_secrets JOIN api_keys USING (key_key) WHERE sha256 = $hash`;
+const KNOWN_SECRET = `SELECT key_secrets.key_key, redacted, is_operator, is_default
+  FROM key_secrets JOIN api_keys USING (key_key) JOIN projects USING (project_key) WHERE sha256 = $hash`;
 const REMOVE_OPERATOR = "DELETE FROM api_keys WHERE is_operator = 1";
 const REMOVE_OTHER_OPERATORS = "DELETE FROM api_keys WHERE is_operator = 1 AND key_key <> $key";
 const MAKE_OPERATOR = `UPDATE api_keys SET name = $name, scopes = $scopes, user_id = NULL, redacted = $redacted,
@@ -71,49 +58,10 @@ const MAKE_OPERATOR = `UPDATE api_keys SET name = $name, scopes = $scopes, user_
 
 /** The methods of AccountStore for keys. They are documented there. */
 export class KeyRows {
-  /** The callers that share a row get the same object. */
-  readonly #principals = new WeakMap<SecretRow, Principal>();
-
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
   ) {}
-
-  /** See AccountStore.authenticate. */
-  async authenticate(secret: string): Promise<Principal | null> {
-    const now = this.context.clock.now();
-    const asked = Bun.SHA256.hash(secret, "hex");
-    const row = await this.session.getShared<SecretRow>(FIND_SECRETS, asked, { now });
-    if (row === null) return null;
-    const principal = this.#principalOf(row, asked);
-    if (principal !== null) this.context.lastUses.set(row.key_key, now);
-    return principal;
-  }
-
-  #principalOf(row: SecretRow, asked: string): Principal | null {
-    const known = this.#principals.get(row);
-    if (known !== undefined) return known;
-    if (!timingSafeEqual(row.sha256, Buffer.from(asked, "hex"))) return null;
-    const principal: Principal = {
-      keyId: row.id as KeyId,
-      projectId: row.project_id as ProjectId,
-      userId: row.user_id,
-      scopes: JSON.parse(row.scopes) as readonly KeyScope[],
-    };
-    this.#principals.set(row, principal);
-    return principal;
-  }
-
-  /** See AccountStore.flush. */
-  async flush(): Promise<void> {
-    const uses = [...this.context.lastUses];
-    if (uses.length === 0) return;
-    await this.session.run(WRITE_LAST_USED, {
-      keys: uses.map(([key]) => key),
-      times: uses.map(([, at]) => BigInt(at)),
-    });
-    for (const [key, at] of uses) if (this.context.lastUses.get(key) === at) this.context.lastUses.delete(key);
-  }
 
   /** See AccountStore.hasAdminKey. */
   async hasAdmin(projectId: ProjectId): Promise<boolean> {
@@ -129,13 +77,15 @@ export class KeyRows {
   /** See AccountStore.setOperatorKey. `projectId` is the default project, whose lock the transaction has. */
   async setOperator(projectId: ProjectId, secret: string): Promise<void> {
     const hash = hashOf(secret);
-    const known = await this.session.get<{ key_key: bigint; is_operator: bigint }>(KNOWN_SECRET, { hash });
+    const known = await this.session.get<KnownSecretRow>(KNOWN_SECRET, { hash });
     if (known === null) {
       await this.session.run(REMOVE_OPERATOR);
       await this.#insert(projectId, OPERATOR, secret, 1);
       return;
     }
-    if (known.is_operator === 0n) throw secretTaken();
+    // a secret that was stored before the column `is_operator` existed becomes the operator's key
+    const isTakenOver = known.is_default === 1n && known.redacted === REDACTED_BEFORE;
+    if (known.is_operator === 0n && !isTakenOver) throw secretTaken();
     // undoes all changes that callers made to the operator's key, because it is defined by the configuration
     const key = known.key_key;
     await this.session.run(REMOVE_OTHER_OPERATORS, { key });

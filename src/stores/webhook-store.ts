@@ -1,31 +1,29 @@
-// WebhookStore on PostgreSQL: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory
+// WebhookStore: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory
 // events; src/webhooks/ sends them.
 //
 // A webhook is switched off by a caller, or because its receiver answered that it no longer exists. In the same
 // transaction, its pending deliveries become failed, so that they are not sent after it is switched on again. Tests and
 // redeliveries are sent even while it is off.
 
-import { invariant } from "../../domain/fault.ts";
-import type { DeliveryId, ProjectId, WebhookId } from "../../domain/ids.ts";
-import { LIMITS } from "../../domain/limits.ts";
-import type { Page } from "../../domain/page.ts";
-import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../../domain/webhook.ts";
-import type { Listing } from "../../ports/user-store.ts";
-import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../ports/webhook-store.ts";
-import type { StoreContext } from "../context.ts";
-import { cursorBinding } from "../cursor-binding.ts";
-import { type PagedList, readPage } from "../pages.ts";
-import { newId } from "../rows/random.ts";
-import { PROJECT_KEY } from "../rows/sql.ts";
+import { invariant } from "../domain/fault.ts";
+import type { DeliveryId, ProjectId, WebhookId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { Page } from "../domain/page.ts";
+import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../domain/webhook.ts";
+import type { Listing } from "../ports/user-store.ts";
+import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../ports/webhook-store.ts";
+import type { StoreContext } from "./context.ts";
+import { cursorBinding } from "./cursor-binding.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
+import { type PagedList, readPage } from "./pages.ts";
+import { newId } from "./rows/random.ts";
+import { PROJECT_KEY } from "./rows/sql.ts";
 import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
-  DUE_PER_WEBHOOK,
-  type DueRow,
   draftColumns,
   eventBody,
   limitReached,
-  PRUNED_AT_ONCE,
   type StateRow,
   stateAfter,
   toDelivery,
@@ -34,9 +32,8 @@ import {
   WEBHOOK_COLUMNS,
   type WebhookRow,
   withAttempt,
-} from "../rows/webhook.ts";
-import { lockProjects, type Session } from "../session.ts";
-import { addDeliveries } from "./outbox.ts";
+} from "./rows/webhook.ts";
+import { lockProjects, type Session } from "./session.ts";
 
 const COUNT = `SELECT count(*) AS webhooks FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
 
@@ -67,6 +64,9 @@ const SWITCH_OFF = "UPDATE webhooks SET is_enabled = 0 WHERE webhook_key = $webh
 const FAIL_PENDING = `UPDATE deliveries SET status = 'failed', next_attempt_at = NULL
   WHERE webhook_key = $webhookKey AND status = 'pending'`;
 
+const ADD_TEST = `INSERT INTO deliveries (id, webhook_key, event, body, status, next_attempt_at, created_at)
+  VALUES ($id, $webhookKey, 'webhook.test', $body, 'pending', $now, $now)`;
+
 const OF_THIS_WEBHOOK = `deliveries.webhook_key = (SELECT webhook_key FROM webhooks WHERE ${THIS_WEBHOOK})`;
 
 const DELIVERY = `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId`;
@@ -85,54 +85,17 @@ const REDELIVER = `UPDATE deliveries SET status = 'pending', next_attempt_at = $
   WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId
   RETURNING ${DELIVERY_COLUMNS}`;
 
-// Finds each webhook with pending deliveries with one index look-up, then reads only the first few deliveries of each.
-// So a receiver with many waiting deliveries does not slow down the search for those of the others.
-const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
-    SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
-    UNION ALL
-    SELECT (SELECT min(deliveries.webhook_key) FROM deliveries
-      WHERE status = 'pending' AND deliveries.webhook_key > waiting.webhook_key)
-    FROM waiting WHERE waiting.webhook_key IS NOT NULL)
-  SELECT due.id, webhooks.url, webhooks.secret, due.body, due.attempts_counted, due.is_retried
-  FROM waiting
-    JOIN webhooks ON webhooks.webhook_key = waiting.webhook_key
-    CROSS JOIN LATERAL (
-      SELECT * FROM deliveries AS first
-      WHERE first.webhook_key = waiting.webhook_key AND first.status = 'pending' AND first.next_attempt_at <= $now
-        AND (first.claimed_until IS NULL OR first.claimed_until <= $now)
-      ORDER BY first.next_attempt_at, first.delivery_key LIMIT ${DUE_PER_WEBHOOK}) AS due
-  WHERE due.id <> ALL($except::text[])
-  ORDER BY due.next_attempt_at, due.delivery_key LIMIT $limit`;
-
-const NEXT_DUE_AT = `SELECT min(greatest(next_attempt_at, claimed_until)) AS at FROM deliveries
-  WHERE status = 'pending'`;
-
-const CLAIM = `UPDATE deliveries SET claimed_until = $until
-  WHERE id = $id AND status = 'pending' AND next_attempt_at <= $now AND (claimed_until IS NULL OR claimed_until <= $now)`;
-
-const GIVE_BACK = "UPDATE deliveries SET claimed_until = NULL WHERE id = $id";
-
 const PROJECT_OF = `SELECT projects.id FROM deliveries JOIN webhooks USING (webhook_key) JOIN projects USING (project_key)
   WHERE deliveries.id = $id`;
 
 const FIND_STATE = "SELECT webhook_key, status, attempts, next_attempt_at FROM deliveries WHERE id = $id";
 
-const RECORD = `UPDATE deliveries SET status = $status, next_attempt_at = $nextAttemptAt, attempts = $attempts,
-    last_attempt_at = $at, attempts_counted = attempts_counted + 1, claimed_until = NULL
-  WHERE id = $id`;
-
-// The time of the last attempt counts: an old delivery that was redelivered has ended later. Skips what another
-// transaction uses; a later call removes it.
-const PRUNE = `DELETE FROM deliveries WHERE delivery_key IN (
-    SELECT delivery_key FROM deliveries
-    WHERE status <> 'pending' AND created_at < $before AND coalesce(last_attempt_at, created_at) < $before
-    ORDER BY created_at LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
-
-/** WebhookStore on PostgreSQL. */
-export class PostgresWebhookStore implements WebhookStore {
+/** Webhooks and the state of their deliveries. */
+export class StoredWebhooks implements WebhookStore {
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
+    private readonly queue: DeliveryQueue,
   ) {}
 
   async create(projectId: ProjectId, draft: WebhookDraft): Promise<WebhookWithSecret> {
@@ -191,13 +154,8 @@ export class PostgresWebhookStore implements WebhookStore {
     if (webhook === null) return null;
     const now = this.context.clock.now();
     const body = eventBody("webhook.test", now, { webhook_id: id });
-    const [deliveryId] = await addDeliveries(this.session, {
-      event: "webhook.test",
-      deliveries: [{ webhookKey: webhook.webhook_key, memoryId: null, body }],
-      now,
-      random: this.context.random,
-    });
-    invariant(deliveryId !== undefined, "a delivery was added without an id");
+    const deliveryId = newId("dlv", now, this.context.random) as DeliveryId;
+    await this.session.run(ADD_TEST, { id: deliveryId, webhookKey: webhook.webhook_key, body, now });
     return this.delivery(projectId, id, deliveryId);
   }
 
@@ -228,22 +186,20 @@ export class PostgresWebhookStore implements WebhookStore {
    * among them.
    */
   async due(limit: number, except: ReadonlySet<DeliveryId>): Promise<readonly DueDelivery[]> {
-    const params = { now: this.context.clock.now(), except: [...except], limit };
-    return (await this.session.all<DueRow>(DUE, params)).map(toDueDelivery);
+    return (await this.queue.due(this.context.clock.now(), [...except], limit)).map(toDueDelivery);
   }
 
-  async claim(id: DeliveryId, forMs: number): Promise<boolean> {
-    const now = this.context.clock.now();
-    return (await this.session.run(CLAIM, { id, now, until: now + forMs })) > 0;
+  claim(id: DeliveryId, forMs: number): Promise<boolean> {
+    return this.queue.claim(id, this.context.clock.now(), forMs);
   }
 
-  async giveBack(id: DeliveryId): Promise<void> {
-    await this.session.run(GIVE_BACK, { id });
+  giveBack(id: DeliveryId): Promise<void> {
+    return this.queue.giveBack(id);
   }
 
   async nextDueInMs(): Promise<number | null> {
-    const next = await this.session.get<{ at: bigint | null }>(NEXT_DUE_AT);
-    return next === null || next.at === null ? null : Math.max(0, Number(next.at) - this.context.clock.now());
+    const next = await this.queue.nextDueAt();
+    return next === null ? null : Math.max(0, Number(next) - this.context.clock.now());
   }
 
   async record(id: DeliveryId, outcome: AttemptOutcome): Promise<void> {
@@ -251,20 +207,16 @@ export class PostgresWebhookStore implements WebhookStore {
     const stored = await this.session.get<StateRow>(FIND_STATE, { id });
     if (stored === null) return;
     const { attempt, disables } = outcome;
-    await this.session.run(RECORD, {
-      id,
-      at: attempt.at,
-      attempts: withAttempt(stored.attempts, attempt),
-      ...stateAfter(stored, outcome),
-    });
+    const attempts = withAttempt(stored.attempts, attempt);
+    await this.queue.record(id, { at: attempt.at, attempts, ...stateAfter(stored, outcome) });
     if (!disables) return;
     await this.session.run(SWITCH_OFF, { webhookKey: stored.webhook_key });
     await this.#failPending(stored.webhook_key);
   }
 
   /** Removes at most PRUNED_AT_ONCE deliveries, oldest first. Later calls remove the rest. */
-  async prune(beforeMs: number): Promise<void> {
-    await this.session.run(PRUNE, { before: beforeMs });
+  prune(beforeMs: number): Promise<void> {
+    return this.queue.prune(beforeMs);
   }
 
   #find(projectId: ProjectId, id: WebhookId): Promise<WebhookRow | null> {

@@ -1,13 +1,14 @@
-// ProjectModelStore on PostgreSQL: one row per project.
+// ProjectModelStore: one row per project.
 
-import { invariant } from "../../domain/fault.ts";
-import type { ProjectId } from "../../domain/ids.ts";
-import type { ModelChange, ProjectModel, ProjectModelStore } from "../../ports/project-model-store.ts";
-import type { StoreContext } from "../context.ts";
-import { PROJECT_MODEL_COLUMNS, type ProjectModelRow, toProjectModel } from "../rows/project-model.ts";
-import { OPEN_PROJECT } from "../rows/sql.ts";
-import type { Session } from "../session.ts";
-import { projectKeyOf } from "../user-rows.ts";
+import { invariant } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type { ModelChange, ProjectModel, ProjectModelStore } from "../ports/project-model-store.ts";
+import type { StoreContext } from "./context.ts";
+import type { Dialect } from "./dialect.ts";
+import { PROJECT_MODEL_COLUMNS, type ProjectModelRow, toProjectModel } from "./rows/project-model.ts";
+import { OPEN_PROJECT } from "./rows/sql.ts";
+import type { Session } from "./session.ts";
+import { projectKeyOf } from "./user-rows.ts";
 
 const OF_OPEN = "FROM project_models JOIN projects USING (project_key) WHERE projects.deleted_at IS NULL";
 const GET = `SELECT ${PROJECT_MODEL_COLUMNS} ${OF_OPEN} AND projects.id = $project`;
@@ -15,9 +16,11 @@ const LIST = `SELECT ${PROJECT_MODEL_COLUMNS} ${OF_OPEN} ORDER BY started_at NUL
 const OBSERVE = `INSERT INTO project_models (project_key, live, previous)
   SELECT project_key, $live, $previous FROM projects WHERE id = $project AND deleted_at IS NULL
   ON CONFLICT (project_key) DO UPDATE SET live = excluded.live`;
-const ASK = `INSERT INTO project_models AS known (project_key, is_chosen, change_number, model, state, started_at)
+const ASK = ({
+  greatest,
+}: Dialect) => `INSERT INTO project_models AS known (project_key, is_chosen, change_number, model, state, started_at)
   VALUES ($projectKey, $isChosen, 1, $model, 'building', $now)
-  ON CONFLICT (project_key) DO UPDATE SET is_chosen = greatest(known.is_chosen, excluded.is_chosen),
+  ON CONFLICT (project_key) DO UPDATE SET is_chosen = ${greatest("known.is_chosen", "excluded.is_chosen")},
     change_number = known.change_number + 1, model = excluded.model, state = 'building', error = NULL, chunks_done = 0,
     chunks_total = NULL, started_at = excluded.started_at, ended_at = NULL
     WHERE known.state IS DISTINCT FROM 'building' OR known.model <> excluded.model`;
@@ -32,8 +35,8 @@ const FAIL = `UPDATE project_models SET state = 'failed', ended_at = $now, error
 const CANCEL = `UPDATE project_models SET state = 'cancelled', ended_at = $now WHERE ${BUILDING}`;
 const FORGET = `UPDATE project_models SET previous = NULL WHERE project_key = ${OPEN_PROJECT} AND previous IS NOT NULL`;
 
-/** ProjectModelStore on PostgreSQL. */
-export class PostgresProjectModelStore implements ProjectModelStore {
+/** Embedding models of projects. */
+export class StoredProjectModels implements ProjectModelStore {
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,

@@ -1,16 +1,16 @@
-// UserStore on PostgreSQL: users and their events. user-rows.ts makes users known.
+// UserStore: users and their events. user-rows.ts makes users known.
 
-import { invariant } from "../../domain/fault.ts";
-import type { ProjectId } from "../../domain/ids.ts";
-import type { JsonObject } from "../../domain/memory.ts";
-import { decodeCursor, type Page, pageOf } from "../../domain/page.ts";
-import type { User, UserDraft, UserEvent } from "../../domain/user.ts";
-import type { Listing, UserStore } from "../../ports/user-store.ts";
-import type { StoreContext } from "../context.ts";
-import { cursorBinding } from "../cursor-binding.ts";
-import { type PagedList, readPage } from "../pages.ts";
-import { newId } from "../rows/random.ts";
-import { PROJECT_KEY } from "../rows/sql.ts";
+import { invariant } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type { JsonObject } from "../domain/memory.ts";
+import { decodeCursor, type Page, pageOf } from "../domain/page.ts";
+import type { User, UserDraft, UserEvent } from "../domain/user.ts";
+import type { Listing, UserStore } from "../ports/user-store.ts";
+import type { StoreContext } from "./context.ts";
+import { cursorBinding } from "./cursor-binding.ts";
+import { type PagedList, readPage } from "./pages.ts";
+import { newId } from "./rows/random.ts";
+import { PROJECT_KEY } from "./rows/sql.ts";
 import {
   EVENT_COLUMNS,
   type EventRow,
@@ -19,14 +19,15 @@ import {
   toUser,
   USER_COLUMNS,
   type UserRow,
-} from "../rows/user.ts";
-import type { Session } from "../session.ts";
-import { ensureKnownUser, projectKeyOf, USER_KEY } from "../user-rows.ts";
+} from "./rows/user.ts";
+import type { Session } from "./session.ts";
+import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
+// a flag per field tells whether the field was given, because null is a value that clears it
 const CHANGE_PROFILE = `UPDATE users SET
-    name = CASE WHEN $hasName::bigint = 1 THEN $name ELSE name END,
-    email = CASE WHEN $hasEmail::bigint = 1 THEN $email ELSE email END,
-    metadata = CASE WHEN $hasMetadata::bigint = 1 THEN $metadata ELSE metadata END
+    name = CASE WHEN CAST($hasName AS bigint) = 1 THEN $name ELSE name END,
+    email = CASE WHEN CAST($hasEmail AS bigint) = 1 THEN $email ELSE email END,
+    metadata = CASE WHEN CAST($hasMetadata AS bigint) = 1 THEN $metadata ELSE metadata END
   WHERE user_key = $userKey RETURNING ${USER_COLUMNS}`;
 
 const FIND_KNOWN = `SELECT ${USER_COLUMNS} FROM users
@@ -45,8 +46,8 @@ const ADD_EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at
 
 const REMOVE_EVENTS = `DELETE FROM user_events WHERE user_key = ${USER_KEY}`;
 
-/** UserStore on PostgreSQL. */
-export class PostgresUserStore implements UserStore {
+/** Users and events. */
+export class StoredUsers implements UserStore {
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,

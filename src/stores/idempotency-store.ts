@@ -1,18 +1,14 @@
-// IdempotencyStore on PostgreSQL. account/idempotency.ts decides when an answer is replayed and when a request is
+// IdempotencyStore. account/idempotency.ts decides when an answer is replayed and when a request is
 // refused.
 
-import type { ProjectId } from "../../domain/ids.ts";
-import { LIMITS } from "../../domain/limits.ts";
-import type {
-  IdempotencySlot,
-  IdempotencyStore,
-  RememberedAnswer,
-  WholeAnswer,
-} from "../../ports/idempotency-store.ts";
-import type { StoreContext } from "../context.ts";
-import { carriedOutMeanwhile, type RecordRow, slotColumns, toAnswer } from "../rows/idempotency.ts";
-import { PROJECT_KEY } from "../rows/sql.ts";
-import type { Session } from "../session.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { IdempotencySlot, IdempotencyStore, RememberedAnswer, WholeAnswer } from "../ports/idempotency-store.ts";
+import type { StoreContext } from "./context.ts";
+import type { Dialect } from "./dialect.ts";
+import { carriedOutMeanwhile, type RecordRow, slotColumns, toAnswer } from "./rows/idempotency.ts";
+import { PROJECT_KEY } from "./rows/sql.ts";
+import type { Session } from "./session.ts";
 
 const SLOT = `project_key = ${PROJECT_KEY} AND user_id = $userId AND route = $route AND idempotency_key = $key`;
 
@@ -26,22 +22,25 @@ const REMEMBER = `INSERT INTO idempotency_records
   ON CONFLICT (project_key, idempotency_key, route, user_id) DO NOTHING
   RETURNING record_key`;
 
-const ADD_SUBJECTS = `INSERT INTO idempotency_subjects (subject, record_key)
-  SELECT DISTINCT subject, $recordKey::bigint FROM unnest($subjects::text[]) AS given (subject)`;
+const ADD_SUBJECTS = ({ elements }: Dialect) => `INSERT INTO idempotency_subjects (subject, record_key)
+  SELECT DISTINCT value, CAST($recordKey AS bigint) FROM ${elements("subjects", "text")}`;
 
-// The record stays, so that a repeated request changes nothing. An empty body marks an erased answer.
-const FORGET = `UPDATE idempotency_records SET body = '' WHERE project_key = ${PROJECT_KEY} AND record_key IN
-  (SELECT record_key FROM idempotency_subjects WHERE subject = ANY($subjects::text[]))`;
+// The record stays, so that a repeated request changes nothing. An empty body marks an erased answer. The unary plus
+// keeps SQLite from using an index on project_key and scanning all answers of the project.
+const FORGET = ({ isIn }: Dialect) => `UPDATE idempotency_records SET body = ''
+  WHERE +project_key = ${PROJECT_KEY} AND record_key IN
+    (SELECT record_key FROM idempotency_subjects WHERE subject ${isIn("subjects", "text")})`;
 
-const FORGET_SUBJECTS = `DELETE FROM idempotency_subjects WHERE subject = ANY($subjects::text[])
+const FORGET_SUBJECTS = ({ isIn }: Dialect) => `DELETE FROM idempotency_subjects
+  WHERE subject ${isIn("subjects", "text")}
   AND record_key IN (SELECT record_key FROM idempotency_records WHERE project_key = ${PROJECT_KEY})`;
 
 // skips what another transaction uses; a later call removes it
-const PRUNE = `DELETE FROM idempotency_records WHERE record_key IN
-  (SELECT record_key FROM idempotency_records WHERE created_at < $oldest FOR UPDATE SKIP LOCKED)`;
+const PRUNE = ({ forRemoval }: Dialect) => `DELETE FROM idempotency_records WHERE record_key IN
+  (SELECT record_key FROM idempotency_records WHERE created_at < $oldest ${forRemoval})`;
 
-/** IdempotencyStore on PostgreSQL. */
-export class PostgresIdempotencyStore implements IdempotencyStore {
+/** Answers of requests with an idempotency key. */
+export class StoredAnswers implements IdempotencyStore {
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,

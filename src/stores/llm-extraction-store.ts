@@ -1,22 +1,23 @@
-// LlmExtractionStore on PostgreSQL: LLM extractions, and the tokens that ingestion used. In the table and its columns,
-// an extraction is called "finding", as in SQLite.
+// LlmExtractionStore: LLM extractions, and the tokens that ingestion used. In the table and its columns,
+// an extraction is still called by its earlier name, "finding".
 
-import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
-import type { Job } from "../../ports/job-store.ts";
-import type { LlmUsage } from "../../ports/language-model.ts";
-import type { Fact, LlmExtraction, LlmExtractionStore, PreviousExtraction } from "../../ports/llm-extraction-store.ts";
-import type { StoreContext } from "../context.ts";
-import { extractionFromJson, extractionToJson } from "../rows/llm-extraction.ts";
-import { OPEN_PROJECT } from "../rows/sql.ts";
-import type { Session } from "../session.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { Job } from "../ports/job-store.ts";
+import type { LlmUsage } from "../ports/language-model.ts";
+import type { Fact, LlmExtraction, LlmExtractionStore, PreviousExtraction } from "../ports/llm-extraction-store.ts";
+import type { StoreContext } from "./context.ts";
+import type { Dialect } from "./dialect.ts";
+import { extractionFromJson, extractionToJson } from "./rows/llm-extraction.ts";
+import { OPEN_PROJECT } from "./rows/sql.ts";
+import type { Session } from "./session.ts";
 import { countUsage } from "./usage-rows.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 // an extraction is valid for every version with the same content: indexing a memory again only gives it a new version
-const PREVIOUS = `SELECT memory_key AS asked, finding, memory_findings.version,
-    memory_findings.content_sha256 = memories.content_sha256 AS is_of_content
-  FROM memory_findings JOIN memories USING (memory_key) WHERE memory_key = ANY($keys::bigint[])`;
+const PREVIOUS = ({ isIn }: Dialect) => `SELECT memory_key AS asked, finding, memory_findings.version,
+    CAST(CASE WHEN memory_findings.content_sha256 = memories.content_sha256 THEN 1 ELSE 0 END AS bigint) AS is_of_content
+  FROM memory_findings JOIN memories USING (memory_key) WHERE memory_key ${isIn("keys")}`;
 const OF_CONTENT = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
   WHERE memory_key = $key AND finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256`;
 const KEEP = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
@@ -32,11 +33,11 @@ const COUNT_DAY = `INSERT INTO daily_ingestion_tokens AS known (project_key, day
 const TODAY = `SELECT prompt_tokens + completion_tokens AS tokens FROM daily_ingestion_tokens
   WHERE project_key = ${OPEN_PROJECT} AND day_start = $day`;
 
-type PreviousRow = { readonly finding: string | null; readonly version: bigint; readonly is_of_content: boolean };
+type PreviousRow = { readonly finding: string | null; readonly version: bigint; readonly is_of_content: bigint };
 type FindingRow = { readonly finding: string };
 
-/** LlmExtractionStore on PostgreSQL. */
-export class PostgresLlmExtractionStore implements LlmExtractionStore {
+/** Extractions of language models, and the tokens that ingestion used. */
+export class StoredExtractions implements LlmExtractionStore {
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
@@ -46,7 +47,7 @@ export class PostgresLlmExtractionStore implements LlmExtractionStore {
     const row = await this.session.getShared<PreviousRow>(PREVIOUS, key);
     if (row === null) return null;
     if (row.finding === null) return row.version === BigInt(version) ? { extraction: null } : null;
-    const isValid = row.is_of_content || row.version === BigInt(version);
+    const isValid = row.is_of_content === 1n || row.version === BigInt(version);
     return isValid ? { extraction: extractionFromJson(row.finding) } : null;
   }
 

@@ -1,10 +1,10 @@
 // Usage of projects. Triggers count memories (migrations.ts). Queries and tokens are counted here, one row per month.
 
-import { Fault } from "../../domain/fault.ts";
-import type { ProjectId } from "../../domain/ids.ts";
-import { monthOf, type Usage } from "../../domain/project.ts";
-import { toUsage, type UsageRow } from "../rows/project.ts";
-import type { Session } from "../session.ts";
+import { Fault } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import { monthOf, type Usage } from "../domain/project.ts";
+import { toUsage, type UsageRow } from "./rows/project.ts";
+import type { Session } from "./session.ts";
 
 const READ = `SELECT plan, documents, storage_bytes, queries, prompt_tokens, completion_tokens
   FROM projects LEFT JOIN monthly_usage

@@ -1,39 +1,49 @@
 // Projects. A project is removed in two steps: first it is marked as removed, and from then on counts as missing; its
 // rows are erased after its memories were purged.
 
-import { ChunkIds, PROJECT_SECRET_BYTES } from "../../domain/chunk-ids.ts";
-import { Fault, invariant } from "../../domain/fault.ts";
-import type { ProjectId } from "../../domain/ids.ts";
-import type { Page } from "../../domain/page.ts";
-import type { Plan, Project, ProjectChange, ProjectSettings } from "../../domain/project.ts";
-import type { Listing } from "../../ports/user-store.ts";
-import type { StoreContext } from "../context.ts";
-import { projectsCursorBinding } from "../cursor-binding.ts";
-import { projectErasure, REMOVED_KEY } from "../erasure.ts";
-import { type PagedList, readPage } from "../pages.ts";
-import type { MemoryRow } from "../rows/memory.ts";
-import { keptFileOf } from "../rows/memory-file.ts";
-import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "../rows/project.ts";
-import { newId } from "../rows/random.ts";
-import { PROJECT_KEY } from "../rows/sql.ts";
-import type { Session } from "../session.ts";
+import { ChunkIds, PROJECT_SECRET_BYTES } from "../domain/chunk-ids.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type { Page } from "../domain/page.ts";
+import type { Plan, Project, ProjectChange, ProjectSettings } from "../domain/project.ts";
+import type { Listing } from "../ports/user-store.ts";
+import type { StoreContext } from "./context.ts";
+import { projectsCursorBinding } from "./cursor-binding.ts";
+import type { Dialect } from "./dialect.ts";
+import { projectErasure, REMOVED_KEY } from "./erasure.ts";
+import { type PagedList, readPage } from "./pages.ts";
+import type { MemoryRow } from "./rows/memory.ts";
+import { keptFileOf } from "./rows/memory-file.ts";
+import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "./rows/project.ts";
+import { newId } from "./rows/random.ts";
+import { PROJECT_KEY } from "./rows/sql.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * Value of `deleted_at` of a project that an import still fills. It counts as missing like a removed project, but is
+ * not erased.
+ */
+export const HIDDEN = -1;
 
 /** Finds the default project. */
 export const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
 // if another process creates the default project at the same time, one of the two rows is inserted
-const INSERT = `INSERT INTO projects (id, name, plan, settings, retention_days, is_default, secret, created_at)
-  VALUES ($id, $name, $plan, $settings, $retentionDays, $isDefault, $secret, $now)
+const INSERT = ({ onPostgres }: Dialect) => `INSERT INTO projects
+    (id, name, plan, settings, is_default, secret, created_at${onPostgres(", retention_days")})
+  VALUES ($id, $name, $plan, $settings, $isDefault, $secret, $now${onPostgres(", $retentionDays")})
   ON CONFLICT (is_default) WHERE is_default = 1 DO NOTHING RETURNING ${PROJECT_COLUMNS}`;
+// how far a project was served; SQLite keeps it in memory
 const INSERT_SERVICE = "INSERT INTO project_service (project_key) VALUES ($projectKey)";
 const ALL_IDS = "SELECT id FROM projects WHERE deleted_at IS NULL ORDER BY project_key";
-const FIND = `SELECT id AS asked, ${PROJECT_COLUMNS} FROM projects
-  WHERE id = ANY($keys::text[]) AND deleted_at IS NULL`;
+const FIND = ({ isIn }: Dialect) => `SELECT id AS asked, ${PROJECT_COLUMNS} FROM projects
+  WHERE id ${isIn("keys", "text")} AND deleted_at IS NULL`;
 const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at IS NULL";
 const NEWEST = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
 const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
   ORDER BY project_key DESC LIMIT $rows`;
-const CHANGE = `UPDATE projects SET name = coalesce($name, name), plan = coalesce($plan, plan),
-  settings = coalesce($settings, settings), retention_days = coalesce($retentionDays, retention_days)
+const CHANGE = ({ onPostgres }: Dialect) => `UPDATE projects SET name = coalesce($name, name),
+    plan = coalesce($plan, plan), settings = coalesce($settings, settings)
+    ${onPostgres(", retention_days = coalesce($retentionDays, retention_days)")}
   WHERE id = $project AND deleted_at IS NULL RETURNING ${PROJECT_COLUMNS}`;
 
 const REMOVE = "UPDATE projects SET deleted_at = $now WHERE id = $project AND deleted_at IS NULL";
@@ -43,12 +53,16 @@ const VOID_LEASES = `UPDATE memories SET lease = NULL
 const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
 // a removed project sends no events
 const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
-// a negative time is that of an import that still fills the project
-const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at >= 0 ORDER BY project_key";
-const MEMORIES = `SELECT memory_key FROM memories WHERE project_key = ${REMOVED_KEY} LIMIT $limit`;
-const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${REMOVED_KEY}
-  RETURNING source`;
-const ERASE = projectErasure("postgres");
+const REMOVED_IDS = `SELECT id FROM projects WHERE deleted_at IS NOT NULL AND deleted_at <> ${HIDDEN}
+  ORDER BY project_key`;
+// two statements, because each can use an index and a statement for both could not
+const MEMORIES_LIVE = `SELECT memory_key FROM memories
+  WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NULL LIMIT $limit`;
+const MEMORIES_DELETED = `SELECT memory_key FROM memories
+  WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NOT NULL LIMIT $limit`;
+const ERASE_MEMORIES = ({ isIn }: Dialect) => `DELETE FROM memories
+  WHERE memory_key ${isIn("keys")} AND project_key = ${REMOVED_KEY} RETURNING source`;
+const ERASE = { sqlite: projectErasure("sqlite"), postgres: projectErasure("postgres") };
 
 type Draft = { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings };
 
@@ -90,8 +104,10 @@ export class ProjectRows {
 
   /** See AccountStore.chunkIds. */
   async chunkIds(id: ProjectId): Promise<ChunkIds | null> {
-    const row = await this.session.get<{ secret: Uint8Array }>(SECRET, { project: id });
-    return row === null ? null : new ChunkIds(row.secret);
+    const row = await this.session.get<{ secret: Uint8Array | null }>(SECRET, { project: id });
+    if (row === null) return null;
+    invariant(row.secret, `project ${id} has no secret`);
+    return new ChunkIds(row.secret);
   }
 
   /** See AccountStore.listProjects. */
@@ -136,12 +152,19 @@ export class ProjectRows {
 
   /** See AccountStore.memoriesOfRemoved. */
   async memoriesOfRemoved(id: ProjectId, limit: number): Promise<readonly bigint[]> {
-    const rows = await this.session.all<{ memory_key: bigint }>(MEMORIES, { project: id, limit });
+    const live = await this.#memories(MEMORIES_LIVE, id, limit);
+    if (live.length === limit) return live;
+    return [...live, ...(await this.#memories(MEMORIES_DELETED, id, limit - live.length))];
+  }
+
+  async #memories(sql: string, id: ProjectId, limit: number): Promise<readonly bigint[]> {
+    const rows = await this.session.all<{ memory_key: bigint }>(sql, { project: id, limit });
     return rows.map((row) => row.memory_key);
   }
 
   /** See AccountStore.eraseMemoriesOfRemoved. */
   async eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Promise<readonly string[]> {
+    this.context.noteErasure();
     const rows = await this.session.all<Pick<MemoryRow, "source">>(ERASE_MEMORIES, { project: id, keys });
     return rows.flatMap((row) => keptFileOf(row) ?? []);
   }
@@ -150,7 +173,7 @@ export class ProjectRows {
   async erase(id: ProjectId): Promise<void> {
     const left = await this.memoriesOfRemoved(id, 1);
     invariant(left.length === 0, `project ${id} still has memories and cannot be erased`);
-    for (const sql of ERASE) await this.session.run(sql, { project: id });
+    for (const sql of ERASE[this.session.dialect.name]) await this.session.run(sql, { project: id });
   }
 
   async #insert({ name, plan, settings }: Draft, isDefault: 0 | 1): Promise<Project | null> {
@@ -167,7 +190,8 @@ export class ProjectRows {
       now,
     });
     if (row === null) return null;
-    await this.session.run(INSERT_SERVICE, { projectKey: row.project_key });
+    if (this.session.dialect.name === "postgres")
+      await this.session.run(INSERT_SERVICE, { projectKey: row.project_key });
     return toProject(row);
   }
 }

@@ -1,0 +1,27 @@
+// Which deliveries are due and which are being sent. In PostgreSQL several nodes send, so claims are in the rows; with
+// SQLite one process sends, and claims need not survive it. sqlite/ and postgres/ implement it.
+
+import type { DeliveryId } from "../domain/ids.ts";
+import type { DueRow, NextState } from "./rows/webhook.ts";
+
+/** State of a delivery after an attempt. */
+export type RecordedAttempt = NextState & {
+  /** When the attempt was made, in Unix milliseconds. */
+  readonly at: number;
+  /** All attempts, as `withAttempt` makes them. */
+  readonly attempts: string;
+};
+
+/** The statements of WebhookStore that differ. */
+export interface DeliveryQueue {
+  /** Due deliveries that nobody has claimed, without `except`; see WebhookStore.due. */
+  due(now: number, except: readonly DeliveryId[], limit: number): Promise<readonly DueRow[]>;
+  /** Returns false if the delivery is not due or claimed already. */
+  claim(id: DeliveryId, now: number, forMs: number): Promise<boolean>;
+  giveBack(id: DeliveryId): Promise<void>;
+  nextDueAt(): Promise<bigint | null>;
+  /** Stores an attempt, and ends the claim. */
+  record(id: DeliveryId, attempt: RecordedAttempt): Promise<void>;
+  /** Removes up to PRUNED_AT_ONCE ended deliveries whose last attempt was before this time. */
+  prune(before: number): Promise<void>;
+}

@@ -1,0 +1,15 @@
+// How requests are authenticated and when keys were used last. SQLite answers at once from a cache, because one process
+// uses the file; PostgreSQL reads the key of every request, because any node may have removed it. sqlite/ and postgres/
+// implement it.
+
+import type { Principal } from "../domain/scope.ts";
+import type { Eventually } from "../kit/eventually.ts";
+import type { KeyLastUses } from "./rows/key.ts";
+
+/** The statements of AccountStore that differ. */
+export interface KeyAccess {
+  /** See AccountStore.authenticate. */
+  authenticate(secret: string): Eventually<Principal | null>;
+  /** Stores when keys were used last. */
+  storeUses(uses: KeyLastUses): Promise<void>;
+}
