@@ -20,6 +20,9 @@ import type { Closing } from "./storage.ts";
 /** Answers the requests of commands. Whoever can open the data directory may send any of them. */
 export type Control = (request: Request) => Promise<Response>;
 
+const NO_ERASURE = "Start the server first: only it can erase what its index holds.";
+const NO_SEARCH = "Start the server first: only it can search.";
+const NO_REINDEX = "Only a process with models can rebuild indexes.";
 const NO_VECTORS = "Start the server first: without it, the vectors of these stores cannot be read.";
 const NOT_MOVED = "This process cannot move data: run mneme migrate with the data directory or the database.";
 /** Length of the text that is sent at once. */
@@ -75,9 +78,12 @@ export function createControl(parts: ControlOptions): Control {
       if (copies === null) return refusal("These stores cannot be exported.", 501);
       switch (`${request.method} ${pathname}`) {
         case "GET /export":
-          if (!searchParams.has("vectors")) return await streamed(copies.export(searchParams.get("project"), null));
-          if (vectors === null) return refusal(NO_VECTORS, 400);
-          return await streamed(copies.export(searchParams.get("project"), vectors));
+          return await streamed(
+            copies.export(
+              searchParams.get("project"),
+              searchParams.has("vectors") ? needed(vectors, NO_VECTORS) : null,
+            ),
+          );
         case "GET /backup":
           return framesAnswer(framesOfCopy(await copies.copy(searchParams.get("index") === "1")));
         case "GET /verify":
@@ -85,27 +91,21 @@ export function createControl(parts: ControlOptions): Control {
         case "POST /verify":
           return ndjson(reporting((onProgress) => repaired(copies, parts, onProgress)));
         case "POST /close":
-          if (moving === null) return refusal(NOT_MOVED, 400);
-          return Response.json({ id: await moving.closing.closeToChanges() });
+          return Response.json({ id: await needed(moving, NOT_MOVED).closing.closeToChanges() });
         case "POST /reopen":
-          if (moving === null) return refusal(NOT_MOVED, 400);
-          await moving.closing.reopen();
+          await needed(moving, NOT_MOVED).closing.reopen();
           return Response.json({});
         case "GET /publications":
-          if (moving === null) return refusal(NOT_MOVED, 400);
-          return framesAnswer(moving.publications(searchParams.get("after") ?? ""));
+          return framesAnswer(needed(moving, NOT_MOVED).publications(searchParams.get("after") ?? ""));
         case "POST /import":
           return Response.json(await copies.import(recordsOf(request)).finally(() => server?.wakeIngest()));
         case "POST /forget":
-          if (server === null) return refusal("Start the server first: only it can erase what its index holds.", 400);
-          return Response.json(await server.forget((await request.json()) as ForgetRequest));
+          return Response.json(await needed(server, NO_ERASURE).forget((await request.json()) as ForgetRequest));
         case "POST /mcp":
-          if (server === null) return refusal("Start the server first: only it can search.", 400);
-          return await server.mcp(request);
+          return await needed(server, NO_SEARCH).mcp(request);
         case "POST /reindex": {
-          if (server === null) return refusal("Only a process with models can rebuild indexes.", 400);
-          const rate = searchParams.get("rate");
-          const events = await server.reindex(searchParams.get("project"), rate === null ? null : Number(rate));
+          const [project, rate] = [searchParams.get("project"), searchParams.get("rate")];
+          const events = await needed(server, NO_REINDEX).reindex(project, rate === null ? null : Number(rate));
           return ndjson(linesFor(events));
         }
         default:
@@ -119,6 +119,12 @@ export function createControl(parts: ControlOptions): Control {
       return refusal(messageOf(error), isForOperator(error) ? 400 : 500);
     }
   };
+}
+
+/** @throws Fault with the sentence if this process lacks what a request needs */
+function needed<T>(what: T | null, sentence: string): T {
+  if (what === null) throw new Fault("invalid_state", sentence);
+  return what;
 }
 
 /** The stores of record, and the indexes of all projects. */

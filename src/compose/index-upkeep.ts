@@ -4,7 +4,6 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { IndexDefect, OnVerifyProgress, Repair } from "../domain/verification.ts";
 import { untilIndexed } from "../ingest/until-indexed.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { Eventually } from "../kit/eventually.ts";
 import type { ChunkIndex, IndexFinding } from "../ports/chunk-index.ts";
 import type { Stores } from "../ports/transactions.ts";
 import { verifyEach, visiblePages } from "./storage.ts";
@@ -19,7 +18,7 @@ export interface IndexUpkeepOptions {
   readonly stores: Pick<Stores, "memories" | "jobs">;
   readonly index: Pick<ChunkIndex, "project" | "verify">;
   /** The projects whose indexes are on this machine. */
-  readonly projects: () => Eventually<readonly ProjectId[]>;
+  readonly projects: () => Promise<readonly ProjectId[]>;
   readonly wakeIngest: () => void;
   readonly clock: Clock;
 }

@@ -237,7 +237,7 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     isStopping: () => isStopping,
   });
   const indexes = new IndexUpkeep({
-    projects: storage.projectsHere ?? (() => stores.accounts.projects()),
+    projects: storage.projectsHere ?? (async () => stores.accounts.projects()),
     stores,
     index,
     wakeIngest: () => worker.wake(),

@@ -23,7 +23,6 @@ import type { IndexDefect, OnVerifyProgress } from "../domain/verification.ts";
 import { removeUnreferencedFiles } from "../erasure/erasure.ts";
 import type { Space } from "../ingest/model-space.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, IndexFinding, VisibleMemory } from "../ports/chunk-index.ts";
 import type { Coordination } from "../ports/coordination.ts";
@@ -164,7 +163,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
       return fault;
     },
     verifyIndexes: (onProgress) =>
-      verifyEach({ projects: () => stores.accounts.projects(), memories: stores.memories }, (id, completed) =>
+      verifyEach({ projects: async () => stores.accounts.projects(), memories: stores.memories }, (id, completed) =>
         verifyCopy({ ...parts, copies }, id, completed, (done, total) => onProgress("index", done, total)),
       ),
     closing: stores,
@@ -285,7 +284,7 @@ async function reconcile(projectId: ProjectId, stores: Stores, index: ChunkIndex
 
 /** Findings of all projects. */
 export async function verifyEach(
-  { projects, memories }: { readonly projects: () => Eventually<readonly ProjectId[]> } & Pick<Stores, "memories">,
+  { projects, memories }: { readonly projects: () => Promise<readonly ProjectId[]> } & Pick<Stores, "memories">,
   verify: (
     id: ProjectId,
     completed: AsyncGenerator<readonly VisibleMemory[]>,

@@ -3,7 +3,6 @@
 // services/forget.ts does not wait for the retention. stores/erasure.ts lists the tables.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
-import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
@@ -41,8 +40,8 @@ export async function sweep(stores: SweptStores, erasesNow = false): Promise<boo
   await retractRetired(stores);
   await purge(
     stores,
-    () => retirement.purgeable(SWEEP_MEMORIES),
-    (keys) => retirement.erase(keys),
+    async () => retirement.purgeable(SWEEP_MEMORIES),
+    async (keys) => retirement.erase(keys),
   );
   const isIndexErased = await index.compact(erasesNow);
   const areRowsErased = await retirement.eraseTraces();
@@ -59,7 +58,7 @@ export async function eraseProject(
   await purge(
     stores,
     async () => (await accounts.memoriesOfRemoved(id, PURGE_MEMORIES)) as readonly MemoryKey[],
-    (keys) => accounts.eraseMemoriesOfRemoved(id, keys),
+    async (keys) => accounts.eraseMemoriesOfRemoved(id, keys),
   );
   await accounts.eraseProject(id);
 }
@@ -67,8 +66,8 @@ export async function eraseProject(
 /** Erases memories that left the index, page by page: texts, then rows, then files, so that a crash leaves the row. */
 async function purge(
   { index, files }: Pick<SweptStores, "index" | "files">,
-  next: () => Eventually<readonly MemoryKey[]>,
-  eraseRows: (keys: readonly MemoryKey[]) => Eventually<readonly string[]>,
+  next: () => Promise<readonly MemoryKey[]>,
+  eraseRows: (keys: readonly MemoryKey[]) => Promise<readonly string[]>,
 ): Promise<void> {
   for (;;) {
     const keys = await next();

@@ -2,7 +2,6 @@
 // copied or is named as not copied.
 
 import { expect, test } from "bun:test";
-import { SQL } from "bun";
 import { storeLayout } from "../../src/compose/migration/layout.ts";
 import {
   COPIED_EXPRESSIONS,
@@ -10,23 +9,13 @@ import {
   NUMBERS,
   OWN_COLUMNS,
 } from "../../src/stores/postgres/copies/table-differences.ts";
-import { emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
+import { columnsOf, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
 
 withPostgres("the columns of copies", () => {
   test("every table and column of both stores is copied, computed, or named as not copied", async () => {
     const { url, giveBack } = await emptyDatabase();
-    const sql = new SQL({ url, max: 1 });
-    const columns: { table_name: string; column_name: string }[] = await sql.unsafe(
-      "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()",
-    );
-    await sql.close();
+    const inPostgres = await columnsOf(url);
     await giveBack();
-    const inPostgres = new Map(
-      [...Map.groupBy(columns, ({ table_name }) => table_name)].map(([table, own]) => [
-        table,
-        own.map(({ column_name }) => column_name),
-      ]),
-    );
     const { tables } = storeLayout();
     const copied = tables.filter(({ table }) => !NUMBERS.includes(table));
     expect(copied.length).toBeGreaterThan(15);

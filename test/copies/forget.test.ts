@@ -119,10 +119,16 @@ test("a project leaves no trace; the default one and unknown ones are refused", 
   const headers = { authorization: `Bearer ${made.key}` };
   const stored = await service.call("POST", "/v1/memories", { content: "All mimsy were the borogoves." }, headers);
   expect(stored.status).toBe(202);
-  await service.call("POST", "/v1/users", { id: "slithy" }, headers);
+  for (const of of [headers, {}]) {
+    await service.call("POST", "/v1/users", { id: "slithy" }, { ...of, "idempotency-key": "one-user" });
+  }
+  const ofUser = await forget("user", "slithy"); // the user of the default project alone
+  expect(ofUser.erased["mneme.sqlite"]).toMatchObject({ users: 1, idempotency_records: 1 });
   const receipt = await forget("project", "Borogoves");
   expect(receipt.subject).toEqual({ kind: "project", id: made.id, projectId: made.id });
-  expect(receipt.erased["mneme.sqlite"]).toMatchObject({ projects: 1, memories: 1, users: 1, api_keys: 1 });
+  expect(receipt.erased["mneme.sqlite"]).toMatchObject({
+    ...{ projects: 1, memories: 1, users: 1, api_keys: 1, key_secrets: 1, idempotency_records: 1 },
+  });
   expect(rowsWith("orogoves") + rowsWith("slithy") + rowsWith(made.id)).toBe(0);
   expect([...filesWith("orogoves"), ...filesWith("slithy")]).toEqual([]);
   expect(await failureOf("project", "Borogoves")).toContain('There is no project "Borogoves"');

@@ -2,11 +2,11 @@
 // a new table fails here until it has.
 
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { RECORD_ROWS } from "../../src/stores/copies/records.ts";
 import { ownedTables, projectErasure, userErasure } from "../../src/stores/erasure.ts";
 import { currentTables } from "../../src/stores/sqlite/layout.ts";
-import { emptyDatabase, withPostgres } from "./open-postgres.ts";
+import { execute } from "../support/postgres.ts";
+import { columnsOf, emptyDatabase, withPostgres } from "./open-postgres.ts";
 
 /** Tables without rows of a memory, user or project, or whose rows something else erases. */
 const NOT_OWNED: Readonly<Record<string, string>> = {
@@ -95,22 +95,11 @@ describe("the order of erasure", () => {
 withPostgres("the order of erasure on PostgreSQL", () => {
   test("names every table with rows of a memory, user or project, and its statements run", async () => {
     const { url, giveBack } = await emptyDatabase();
-    const sql = new SQL({ url, max: 1 });
-    const columns: { table_name: string; column_name: string }[] = await sql.unsafe(
-      "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()",
-    );
-    const tables = new Map(
-      [...Map.groupBy(columns, ({ table_name }) => table_name)].map(([table, of]) => [
-        table,
-        of.map(({ column_name }) => column_name),
-      ]),
-    );
+    const tables = await columnsOf(url);
     for (const { table } of owned) if (!tables.has(table)) throw new Error(`${table} does not exist`);
     expect(problemsOf(tables)).toEqual([]);
-    for (const statement of userErasure("postgres", { ...TERMS, project: "0", user: "0", userId: "''" }))
-      await sql.unsafe(statement);
-    for (const statement of projectErasure("postgres")) await sql.unsafe(statement.replaceAll("$project", "'prj_x'"));
-    await sql.close();
+    const ofUser = userErasure("postgres", { ...TERMS, project: "0", user: "0", userId: "''" });
+    await execute(url, ...ofUser, ...projectErasure("postgres").map((sql) => sql.replaceAll("$project", "'prj_x'")));
     await giveBack();
   });
 });

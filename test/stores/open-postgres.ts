@@ -35,6 +35,17 @@ export interface EmptyDatabase {
   giveBack(): Promise<void>;
 }
 
+/** The names of all tables of a database, with those of their columns. */
+export async function columnsOf(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const sql = new SQL({ url, max: 1 });
+  const columns: { table_name: string; column_name: string }[] = await sql.unsafe(
+    "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()",
+  );
+  await sql.close();
+  const tables = Map.groupBy(columns, ({ table_name }) => table_name);
+  return new Map([...tables].map(([table, of]) => [table, of.map(({ column_name }) => column_name)]));
+}
+
 /** Makes an empty database with all tables. */
 export async function emptyDatabase(): Promise<EmptyDatabase> {
   const url = unused.pop() ?? (await makeDatabase());
