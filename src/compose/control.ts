@@ -69,9 +69,9 @@ export interface ControlOptions {
   readonly log: Log;
 }
 
-/** Answers the requests of commands with these parts. */
-export function createControl(parts: ControlOptions): Control {
-  const { copies, server, log, moving = null, vectors = null } = parts;
+/** Answers the requests of commands. */
+export function createControl(options: ControlOptions): Control {
+  const { copies, server, log, moving = null, vectors = null } = options;
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);
     try {
@@ -87,9 +87,9 @@ export function createControl(parts: ControlOptions): Control {
         case "GET /backup":
           return framesAnswer(framesOfCopy(await copies.copy(searchParams.get("index") === "1")));
         case "GET /verify":
-          return ndjson(reporting((onProgress) => verification(copies, parts, onProgress)));
+          return ndjson(reporting((onProgress) => verification(copies, options, onProgress)));
         case "POST /verify":
-          return ndjson(reporting((onProgress) => repaired(copies, parts, onProgress)));
+          return ndjson(reporting((onProgress) => repaired(copies, options, onProgress)));
         case "POST /close":
           return Response.json({ id: await needed(moving, NOT_MOVED).closing.closeToChanges() });
         case "POST /reopen":

@@ -25,11 +25,11 @@ export interface IndexUpkeepOptions {
 
 /** The indexes of all projects of a server. */
 export class IndexUpkeep {
-  constructor(private readonly parts: IndexUpkeepOptions) {}
+  constructor(private readonly options: IndexUpkeepOptions) {}
 
   /** Defects of all projects. Publications of a project wait while its parts are compared. */
   verify(onProgress: OnVerifyProgress): Promise<readonly IndexDefect[]> {
-    const { stores, index, projects } = this.parts;
+    const { stores, index, projects } = this.options;
     return verifyEach({ projects, memories: stores.memories }, async (id, completed) => {
       const { findings } = await index.verify(id, completed, (done, total) => onProgress("index", done, total));
       return findings;
@@ -44,7 +44,7 @@ export class IndexUpkeep {
     failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>,
     onProgress: OnVerifyProgress,
   ): Promise<readonly Repair[]> {
-    const { stores, index, projects } = this.parts;
+    const { stores, index, projects } = this.options;
     for (const [id, keys] of failed) {
       using project = await index.project(id);
       await project.hide(keys);
@@ -61,7 +61,7 @@ export class IndexUpkeep {
   }
 
   async #indexAgain(id: ProjectId, keys: readonly MemoryKey[], onProgress: OnVerifyProgress): Promise<void> {
-    const { stores, index, wakeIngest, clock } = this.parts;
+    const { stores, index, wakeIngest, clock } = this.options;
     if (keys.length === 0) return;
     using project = await index.project(id);
     for (let first = 0; first < keys.length; first += STEP_MEMORIES) {

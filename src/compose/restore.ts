@@ -7,24 +7,20 @@ import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
 import { UsageError } from "../kit/flags.ts";
 import type { Log } from "../kit/log.ts";
 
-/** What may be in a data directory before a restore: its lock, and the program's own files. */
+/** What an empty data directory may have: its lock, the program's own files, and stores that are not complete. */
 const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
 
 /**
  * Restores into an empty data directory: all stores or none.
  * @throws UsageError if the directory is not empty; StoreError if the stores cannot be made, and any error of `parts`
  */
-export async function restoreInto(
+export function restoreInto(
   dataDir: string,
   summary: StoreSummary,
   parts: AsyncIterable<FilledPart>,
   log: Log,
 ): Promise<void> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  refuseData(dataDir); // also before the lock, which a running server has
-  const lock = lockDirectory(dataDir);
-  try {
-    refuseData(dataDir);
+  return inEmptyDirectory(dataDir, async () => {
     const writer = await DirectoryWriter.create(dataDir, summary, log);
     try {
       let number = 0;
@@ -34,6 +30,20 @@ export async function restoreInto(
       await writer.abandon();
       throw error;
     }
+  });
+}
+
+/**
+ * Runs `work` on a data directory that is empty, or in which a restore or a move did not end, and locks it meanwhile.
+ * @throws UsageError if the directory is not empty
+ */
+export async function inEmptyDirectory<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  refuseData(dataDir); // also before the lock, which a running server has
+  const lock = lockDirectory(dataDir);
+  try {
+    refuseData(dataDir);
+    return await work();
   } finally {
     lock.release();
   }
@@ -42,5 +52,5 @@ export async function restoreInto(
 function refuseData(dataDir: string): void {
   const found = readdirSync(dataDir).find((name) => !HARMLESS.test(name));
   if (found === undefined || existsSync(`${dataDir}/${RESTORING}`)) return;
-  throw new UsageError(`${dataDir} is not empty (it has ${found}): restore into a new folder.`);
+  throw new UsageError(`${dataDir} is not empty (it has ${found}): give an empty folder.`);
 }

@@ -40,7 +40,7 @@ export interface SkippedLine {
 /** A publication with the bytes of its parts, in the order of the line. */
 export type PackedPublication = Frame<PublicationLine | SkippedLine>;
 
-/** What reading needs. */
+/** Where publications are read. */
 export interface PublicationSource {
   readonly stores: Pick<Stores, "accounts" | "memories" | "jobs" | "extractions">;
   readonly index: Pick<ChunkIndex, "project" | "stored">;
@@ -48,17 +48,17 @@ export interface PublicationSource {
 }
 
 /** All publications in the order of their projects and keys. `after` is the place of the last one that is known. */
-export async function* packedPublications(parts: PublicationSource, after: string): AsyncGenerator<PackedPublication> {
-  const projects = [...(await parts.stores.accounts.projects())].sort();
+export async function* packedPublications(source: PublicationSource, after: string): AsyncGenerator<PackedPublication> {
+  const projects = [...(await source.stores.accounts.projects())].sort();
   const [lastProject = "", lastKey = "0"] = after.split("/");
   for (const id of projects) {
     if (id < lastProject) continue;
     let afterKey: MemoryKey | null = id === lastProject ? (BigInt(lastKey) as MemoryKey) : null;
     for (;;) {
-      const page = await parts.stores.memories.visible(id, { afterKey, limit: PAGE_MEMORIES });
+      const page = await source.stores.memories.visible(id, { afterKey, limit: PAGE_MEMORIES });
       const keys = page.map(({ memoryKey }) => memoryKey);
-      for (const batch of batchesOf(await parts.stores.jobs.published(id, keys))) {
-        yield* ofBatch(parts, id, batch);
+      for (const batch of batchesOf(await source.stores.jobs.published(id, keys))) {
+        yield* ofBatch(source, id, batch);
         await sleep(REST_MS);
       }
       if (page.length < PAGE_MEMORIES) break;

@@ -1,12 +1,12 @@
 // Moves the data of a database into an empty data directory. All nodes can read the source meanwhile, and none can
 // change it. If a move is interrupted, the next run continues it.
 
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { DirectoryWriter, RESTORING } from "../../adapters/embedded/copies/writer.ts";
+import { DirectoryWriter } from "../../adapters/embedded/copies/writer.ts";
 import { chunkKeysOf, loadedForNative, loadingGroups } from "../../adapters/embedded/publication.ts";
 import { fingerprintOf, readModels } from "../../adapters/inference/model-files.ts";
-import { lockDirectory, ProjectIndex as NativeIndex } from "../../adapters/native/core.ts";
+import { ProjectIndex as NativeIndex } from "../../adapters/native/core.ts";
 import type { Config } from "../../config.ts";
 import { UsageError } from "../../kit/flags.ts";
 import type { Log } from "../../kit/log.ts";
@@ -24,11 +24,10 @@ import {
 } from "../../stores/postgres/copies/publications.ts";
 import { DatabaseSnapshot } from "../../stores/postgres/copies/snapshot.ts";
 import { PostgresSharedIndex } from "../../stores/postgres/shared-index.ts";
+import { inEmptyDirectory } from "../restore.ts";
 import { storeLayout } from "./layout.ts";
 import { type Moved, type MoveOptions, type MovePace, move } from "./move.ts";
 
-/** What may be in a data directory before a move: its lock, and the program's own files. */
-const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
 /** Name under which the writer notes the last memory whose vectors are written, as `<project>/<memory key>`. */
 const LAST_PUBLICATION = "last publication";
 
@@ -37,26 +36,17 @@ const LAST_PUBLICATION = "last publication";
  * @throws UsageError, DatabaseError, StoreError or Error with a message for the operator; then the source stays closed
  *   to changes, and another call continues the move
  */
-export async function moveToDirectory(config: Config, url: string, log: Log, options: MoveOptions): Promise<Moved> {
+export function moveToDirectory(config: Config, url: string, log: Log, options: MoveOptions): Promise<Moved> {
   const { dataDir, modelsDir } = config;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const lock = lockDirectory(dataDir);
-  try {
-    const found = readdirSync(dataDir).find((name) => !HARMLESS.test(name));
-    if (found !== undefined && !existsSync(join(dataDir, RESTORING))) {
-      throw new UsageError(`${dataDir} is not empty (it has ${found}): give an empty folder.`);
-    }
-    const database = await openSource(url);
-    const { client, id } = database;
+  return inEmptyDirectory(dataDir, async () => {
+    const { client, id } = await openSource(url);
     try {
       const modelsOf = installedModels(modelsDir);
       const projects = await movedProjects(client);
       for (const project of projects) modelsOf(project); // refuses a model that is missing before anything is done
       const sourceId = `${id}-${await closeDatabase(client)}`;
-      const { summary, parts } = await copyOf(
-        await DatabaseSnapshot.take(client, id, storeLayout()),
-        options.clock.now(),
-      );
+      const snapshot = await DatabaseSnapshot.take(client, id, storeLayout());
+      const { summary, parts } = await copyOf(snapshot, options.clock.now());
       const writer = await DirectoryWriter.create(dataDir, { ...summary, has_index: true }, log, sourceId);
       return await move({ summary, parts }, writer, options, async (pace) => {
         const filling = new IndexFilling(client, writer, pace, await countPublications(client));
@@ -66,9 +56,7 @@ export async function moveToDirectory(config: Config, url: string, log: Log, opt
     } finally {
       await client.close();
     }
-  } finally {
-    lock.release();
-  }
+  });
 }
 
 /** Allows changes of a database again. @throws DatabaseError if it cannot be used */
