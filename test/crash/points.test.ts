@@ -31,7 +31,7 @@ describe.skipIf(reason !== null)(`killed at a crash point (seed ${seed})`, () =>
     test(`${point.work}: ${point.name}`, async () => {
       // A first start needs a directory of its own. A change of the model computes the vectors of all memories again,
       // so the first one begins with few memories.
-      const isFirstChange = point === points.find(({ work }) => work === "model change");
+      const isFirstChange = point === CRASH_POINTS.find(({ work }) => work === "model change");
       if (point.work === "first start" || isFirstChange || stage === null) {
         await stage?.close();
         stage = new Stage(seed);

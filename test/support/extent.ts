@@ -3,7 +3,8 @@
 
 import { seeded } from "./seeded.ts";
 
-const RUNS_ALL = process.env.MNEME_TEST_ALL === "1";
+/** Whether this is a run of all. */
+export const RUNS_ALL = process.env.MNEME_TEST_ALL === "1";
 
 /** Number of rounds: what the variable says, or what belongs to the extent of this run. */
 export function rounds(variable: string, { all, short }: { readonly all: number; readonly short: number }): number {
