@@ -9,44 +9,43 @@
 import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft } from "../domain/chat.ts";
 import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
-import type { Eventually } from "../kit/eventually.ts";
 import type { Listing } from "./user-store.ts";
 
 /** Chats and messages. */
 export interface ChatStore {
   /** Creates a chat. If a user is given, makes the user known (see UserStore). */
-  create(projectId: ProjectId, draft: ChatDraft): Eventually<Chat>;
-  get(projectId: ProjectId, id: ChatId): Eventually<Chat | null>;
+  create(projectId: ProjectId, draft: ChatDraft): Promise<Chat>;
+  get(projectId: ProjectId, id: ChatId): Promise<Chat | null>;
   /**
    * @param listing without conditions it selects every chat of the project
    * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
    */
-  list(projectId: ProjectId, listing: Listing & ChatConditions): Eventually<Page<Chat>>;
+  list(projectId: ProjectId, listing: Listing & ChatConditions): Promise<Page<Chat>>;
   /** Returns null if the chat does not exist. */
-  retitle(projectId: ProjectId, id: ChatId, title: string | null): Eventually<Chat | null>;
+  retitle(projectId: ProjectId, id: ChatId, title: string | null): Promise<Chat | null>;
   /** Removes a chat with its messages for good. Returns false if it does not exist. */
-  remove(projectId: ProjectId, id: ChatId): Eventually<boolean>;
+  remove(projectId: ProjectId, id: ChatId): Promise<boolean>;
   /** Removes all chats of a user for good. */
-  removeAllOf(projectId: ProjectId, userId: string): Eventually<void>;
+  removeAllOf(projectId: ProjectId, userId: string): Promise<void>;
 
   /**
    * Appends a message. Returns null if the chat does not exist (any more). If the chat has no title, it gets one from
    * the first message of the user.
    */
-  append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Eventually<Message | null>;
+  append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Promise<Message | null>;
   /** Returns null if the chat has no such message. */
-  message(projectId: ProjectId, id: ChatId, messageId: MessageId): Eventually<Message | null>;
+  message(projectId: ProjectId, id: ChatId, messageId: MessageId): Promise<Message | null>;
   /** All messages, oldest first. */
-  history(projectId: ProjectId, id: ChatId): Eventually<readonly Message[]>;
+  history(projectId: ProjectId, id: ChatId): Promise<readonly Message[]>;
   /**
    * The last `count` messages that may be given to the language model for the next answer, oldest first. All messages
    * of the user may be used. An answer may be used if all its sources, and those of all earlier answers, are still
    * live. Answers after one with a lost source are left out, because they may repeat what it said.
    */
-  turns(projectId: ProjectId, id: ChatId, count: number): Eventually<readonly Pick<Message, "role" | "content">[]>;
+  turns(projectId: ProjectId, id: ChatId, count: number): Promise<readonly Pick<Message, "role" | "content">[]>;
   /**
    * One page of messages, oldest first.
    * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
    */
-  messages(projectId: ProjectId, id: ChatId, listing: Listing): Eventually<Page<Message>>;
+  messages(projectId: ProjectId, id: ChatId, listing: Listing): Promise<Page<Message>>;
 }

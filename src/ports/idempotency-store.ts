@@ -6,7 +6,6 @@
 // never makes a second change. When a memory is erased, the bodies of answers about it are erased too.
 
 import type { ProjectId } from "../domain/ids.ts";
-import type { Eventually } from "../kit/eventually.ts";
 
 /** The slot of a request: identifies its remembered answer. */
 export interface IdempotencySlot {
@@ -45,21 +44,21 @@ export interface WholeAnswer extends RememberedAnswer {
 /** Remembered answers. */
 export interface IdempotencyStore {
   /** Returns null if there is no answer, or if it is older than LIMITS.idempotencyMs. */
-  recall(slot: IdempotencySlot): Eventually<RememberedAnswer | null>;
+  recall(slot: IdempotencySlot): Promise<RememberedAnswer | null>;
   /**
    * Stores an answer.
    * @param subjects ids of what the answer is about, for `forget`
    * @throws Fault `idempotency_conflict` if the slot has an answer, because another server has carried out the same
    *   request in the meantime; the change of this one must be undone
    */
-  remember(slot: IdempotencySlot, answer: WholeAnswer, subjects: readonly string[]): Eventually<void>;
+  remember(slot: IdempotencySlot, answer: WholeAnswer, subjects: readonly string[]): Promise<void>;
   /**
    * Erases the bodies of answers about these ids. The records stay, so that a repeated request is not carried out
    * again.
    */
-  forget(projectId: ProjectId, subjects: readonly string[]): Eventually<void>;
+  forget(projectId: ProjectId, subjects: readonly string[]): Promise<void>;
   /** Removes answers older than LIMITS.idempotencyMs. */
-  prune(): Eventually<void>;
+  prune(): Promise<void>;
 }
 
 /** The subject that stands for a user, and for all that belongs to the user, in `IdempotencyStore.forget`. */

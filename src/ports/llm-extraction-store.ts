@@ -6,7 +6,6 @@
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted } from "../domain/memory.ts";
-import type { Eventually } from "../kit/eventually.ts";
 import type { Job } from "./job-store.ts";
 import type { LlmUsage } from "./language-model.ts";
 
@@ -46,16 +45,16 @@ export interface LlmExtractionStore {
    * every version of the memory with the same content. The outcome null is valid only for the version of its job: if a
    * caller sends the memory again or retries it, the model is asked again.
    */
-  previous(job: Job): Eventually<PreviousExtraction | null>;
+  previous(job: Job): Promise<PreviousExtraction | null>;
   /**
    * Stores the outcome of a request, and replaces an earlier one. Does nothing if the memory no longer exists or has a
    * newer version.
    */
-  keep(job: Job, extraction: LlmExtraction | null): Eventually<void>;
+  keep(job: Job, extraction: LlmExtraction | null): Promise<void>;
   /** Facts that were extracted from the current content of a memory. Empty if no model was asked. */
-  facts(memoryKey: MemoryKey): Eventually<readonly Fact[]>;
+  facts(memoryKey: MemoryKey): Promise<readonly Fact[]>;
   /** Adds tokens to the counts of the job's memory, and of its project for the current day and month (UTC). */
-  countTokens(job: Job, usage: LlmUsage): Eventually<void>;
+  countTokens(job: Job, usage: LlmUsage): Promise<void>;
   /** Number of tokens, prompts and completions together, that ingestion has used for this project today (UTC). */
-  tokensToday(projectId: ProjectId): Eventually<number>;
+  tokensToday(projectId: ProjectId): Promise<number>;
 }

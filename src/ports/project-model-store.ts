@@ -9,7 +9,6 @@
 // - A removed project has no entry. `eraseProject` erases what is left of it.
 
 import type { ProjectId } from "../domain/ids.ts";
-import type { Eventually } from "../kit/eventually.ts";
 
 /** Every state of a change. */
 export const MODEL_CHANGE_STATES = ["building", "done", "failed", "cancelled"] as const;
@@ -50,28 +49,28 @@ export interface ProjectModel {
 /** Embedding models of all projects. */
 export interface ProjectModelStore {
   /** Returns null if the project does not exist, or if nothing is known about its model. */
-  get(projectId: ProjectId): Eventually<ProjectModel | null>;
+  get(projectId: ProjectId): Promise<ProjectModel | null>;
   /** All entries, in the order in which their changes began. */
-  list(): Eventually<readonly ProjectModel[]>;
+  list(): Promise<readonly ProjectModel[]>;
   /**
    * Stores which model a project's index uses. `previous` counts only if the project had no entry. Does nothing for a
    * project that does not exist.
    */
-  observe(projectId: ProjectId, live: string, previous: string | null): Eventually<void>;
+  observe(projectId: ProjectId, live: string, previous: string | null): Promise<void>;
   /**
    * Asks for a change to this model, in place of an earlier one. If this change is building already, it goes on.
    * @param isChosen whether a person asks, and not an upgrade
    * @throws Fault `project_not_found` if the project does not exist
    */
-  ask(projectId: ProjectId, model: string, isChosen: boolean): Eventually<ModelChange>;
+  ask(projectId: ProjectId, model: string, isChosen: boolean): Promise<ModelChange>;
   /** Stores how far a change is. Returns whether it is still the change that is wanted. */
-  progress(projectId: ProjectId, number: number, chunksDone: number, chunksTotal: number): Eventually<boolean>;
+  progress(projectId: ProjectId, number: number, chunksDone: number, chunksTotal: number): Promise<boolean>;
   /** Ends a change: its model is live, and the vectors of `previous` are kept. */
-  finish(projectId: ProjectId, number: number, previous: string | null): Eventually<void>;
+  finish(projectId: ProjectId, number: number, previous: string | null): Promise<void>;
   /** Ends a change with the reason why it failed. */
-  fail(projectId: ProjectId, number: number, error: string): Eventually<void>;
+  fail(projectId: ProjectId, number: number, error: string): Promise<void>;
   /** Cancels the change that is building. Returns false if there is none. */
-  cancel(projectId: ProjectId): Eventually<boolean>;
+  cancel(projectId: ProjectId): Promise<boolean>;
   /** Gives up the vectors that are kept for a rollback. Returns false if there are none. */
-  forget(projectId: ProjectId): Eventually<boolean>;
+  forget(projectId: ProjectId): Promise<boolean>;
 }

@@ -9,7 +9,6 @@ import type { ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
-import type { Eventually } from "../kit/eventually.ts";
 
 /** One page of a list. */
 export interface Listing {
@@ -20,32 +19,28 @@ export interface Listing {
 /** Users and events. */
 export interface UserStore {
   /** Makes the user known and sets the given fields (see UserDraft). */
-  upsert(projectId: ProjectId, draft: UserDraft): Eventually<User>;
+  upsert(projectId: ProjectId, draft: UserDraft): Promise<User>;
   /** Returns null if the user is not known. */
-  get(projectId: ProjectId, userId: string): Eventually<User | null>;
+  get(projectId: ProjectId, userId: string): Promise<User | null>;
   /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
-  list(projectId: ProjectId, listing: Listing): Eventually<Page<User>>;
+  list(projectId: ProjectId, listing: Listing): Promise<Page<User>>;
   /**
    * Erases the profile. The user is no longer known; the user's memories, chats and events stay. Returns false if the
    * user was not known.
    */
-  forget(projectId: ProjectId, userId: string): Eventually<boolean>;
+  forget(projectId: ProjectId, userId: string): Promise<boolean>;
 
   /** Stores an event. Makes the user known. */
   addEvent(
     projectId: ProjectId,
     userId: string,
     event: { readonly type: string; readonly data: JsonObject },
-  ): Eventually<UserEvent>;
+  ): Promise<UserEvent>;
   /**
    * Events of a user, newest first. Empty for a user without events.
    * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
    */
-  events(
-    projectId: ProjectId,
-    userId: string,
-    listing: Listing & { readonly type?: string },
-  ): Eventually<Page<UserEvent>>;
+  events(projectId: ProjectId, userId: string, listing: Listing & { readonly type?: string }): Promise<Page<UserEvent>>;
   /** Removes all events of a user for good. */
-  removeEvents(projectId: ProjectId, userId: string): Eventually<void>;
+  removeEvents(projectId: ProjectId, userId: string): Promise<void>;
 }

@@ -20,7 +20,7 @@ import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { Listing } from "../../src/ports/user-store.ts";
 import { eraseMemory, recordExpiry, stored, unrecordedExpiries, update } from "./memory-row.ts";
 import { cursorBinding, existingProject, NO_SECRET, openProject } from "./projects.ts";
-import { jsonCopy, type KeyRow, keyOf, type ProjectRow, type Session } from "./session.ts";
+import { jsonCopy, type KeyRow, keyOf, type ProjectRow, type Session, type Synchronous } from "./session.ts";
 import { removeWebhook } from "./webhooks.ts";
 
 const OPERATOR = { name: "operator", scopes: ["*", "admin"], userId: null, expiresAt: null } as const;
@@ -28,7 +28,7 @@ const OPERATOR = { name: "operator", scopes: ["*", "admin"], userId: null, expir
 type ProjectDraft = { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings };
 
 /** AccountStore in memory. */
-export class InMemoryAccounts implements AccountStore {
+export class InMemoryAccounts implements Synchronous<AccountStore> {
   constructor(private readonly session: Session) {}
 
   defaultProject(): ProjectId {

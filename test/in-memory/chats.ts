@@ -7,13 +7,13 @@ import type { ChatStore } from "../../src/ports/chat-store.ts";
 import type { Listing } from "../../src/ports/user-store.ts";
 import { isLive } from "./memory-row.ts";
 import { cursorBinding, existingProject, nameUser } from "./projects.ts";
-import { type ChatRow, jsonCopy, type MessageRow, type Session } from "./session.ts";
+import { type ChatRow, jsonCopy, type MessageRow, type Session, type Synchronous } from "./session.ts";
 
 /** Maximum length of a title made from a message, in code points including `…`. */
 const TITLE_CHARACTERS_MAX = 80;
 
 /** ChatStore in memory. */
-export class InMemoryChats implements ChatStore {
+export class InMemoryChats implements Synchronous<ChatStore> {
   constructor(private readonly session: Session) {}
 
   create(projectId: ProjectId, { userId, agentId = null, sessionId = null, title }: ChatDraft): Chat {

@@ -10,10 +10,10 @@ import type {
   WholeAnswer,
 } from "../../src/ports/idempotency-store.ts";
 import { answersAbout } from "./memory-row.ts";
-import type { AnswerRow, Session } from "./session.ts";
+import type { AnswerRow, Session, Synchronous } from "./session.ts";
 
 /** IdempotencyStore in memory. */
-export class InMemoryIdempotency implements IdempotencyStore {
+export class InMemoryIdempotency implements Synchronous<IdempotencyStore> {
   constructor(private readonly session: Session) {}
 
   recall(slot: IdempotencySlot): RememberedAnswer | null {

@@ -12,12 +12,12 @@ import type {
 import { countUsage } from "./accounts.ts";
 import { update } from "./memory-row.ts";
 import { openProject } from "./projects.ts";
-import { jsonCopy, keyOf, type Session } from "./session.ts";
+import { jsonCopy, keyOf, type Session, type Synchronous } from "./session.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** LlmExtractionStore in memory. */
-export class InMemoryLlmExtractions implements LlmExtractionStore {
+export class InMemoryLlmExtractions implements Synchronous<LlmExtractionStore> {
   constructor(private readonly session: Session) {}
 
   previous({ memory }: Job): PreviousExtraction | null {

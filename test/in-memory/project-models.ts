@@ -3,10 +3,10 @@
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { ModelChange, ProjectModel, ProjectModelStore } from "../../src/ports/project-model-store.ts";
 import { existingProject, openProject } from "./projects.ts";
-import type { Session } from "./session.ts";
+import type { Session, Synchronous } from "./session.ts";
 
 /** ProjectModelStore in memory. */
-export class InMemoryProjectModels implements ProjectModelStore {
+export class InMemoryProjectModels implements Synchronous<ProjectModelStore> {
   constructor(private readonly session: Session) {}
 
   get(projectId: ProjectId): ProjectModel | null {

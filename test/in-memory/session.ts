@@ -277,6 +277,13 @@ export interface Surroundings {
   readonly random?: (count: number) => Uint8Array;
 }
 
+/** A store whose methods answer at once; `asynchronous` (stores.ts) makes it one of the port. */
+export type Synchronous<Store> = {
+  readonly [Name in keyof Store]: Store[Name] extends (...parameters: infer Parameters) => Promise<infer Result>
+    ? (...parameters: Parameters) => Result
+    : Store[Name];
+};
+
 /** The tables that one transaction or one read works on, and the effects to run after the commit. */
 export class Session {
   tables: Tables;

@@ -6,10 +6,10 @@ import { decodeCursor, type Page, pageOf } from "../../src/domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../src/domain/user.ts";
 import type { Listing, UserStore } from "../../src/ports/user-store.ts";
 import { cursorBinding, existingProject, nameUser } from "./projects.ts";
-import { type EventRow, jsonCopy, keyOf, type Session, type UserRow } from "./session.ts";
+import { type EventRow, jsonCopy, keyOf, type Session, type Synchronous, type UserRow } from "./session.ts";
 
 /** UserStore in memory. */
-export class InMemoryUsers implements UserStore {
+export class InMemoryUsers implements Synchronous<UserStore> {
   constructor(private readonly session: Session) {}
 
   upsert(projectId: ProjectId, draft: UserDraft): User {

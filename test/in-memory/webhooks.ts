@@ -9,7 +9,7 @@ import type { Listing } from "../../src/ports/user-store.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../src/ports/webhook-store.ts";
 import { addDelivery } from "./outbox.ts";
 import { cursorBinding, openProject } from "./projects.ts";
-import { type DeliveryRow, jsonCopy, type Session, type WebhookRow } from "./session.ts";
+import { type DeliveryRow, jsonCopy, type Session, type Synchronous, type WebhookRow } from "./session.ts";
 
 /** Maximum number of attempts that are stored with a delivery. */
 const ATTEMPTS_KEPT = 20;
@@ -19,7 +19,7 @@ const DUE_PER_WEBHOOK = 2;
 const PRUNED_AT_ONCE = 500;
 
 /** WebhookStore in memory. */
-export class InMemoryWebhooks implements WebhookStore {
+export class InMemoryWebhooks implements Synchronous<WebhookStore> {
   constructor(private readonly session: Session) {}
 
   create(projectId: ProjectId, draft: WebhookDraft): WebhookWithSecret {

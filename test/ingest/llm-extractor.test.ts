@@ -13,11 +13,11 @@ import { SettableClock } from "../support/service.ts";
 const MIB = 1024 * 1024;
 const OPERATOR: OperatorLlm = { baseUrl: "http://127.0.0.1:1/v1", model: "m", apiKey: null };
 const extractions: LlmExtractionStore = {
-  previous: () => null,
-  facts: () => [],
-  keep: () => undefined,
-  countTokens: () => undefined,
-  tokensToday: () => 0,
+  previous: async () => null,
+  facts: async () => [],
+  keep: async () => undefined,
+  countTokens: async () => undefined,
+  tokensToday: async () => 0,
 };
 const SETTINGS = { llm: {}, smart_ingestion: { enabled: true, daily_token_limit: null } };
 const accounts = { project: () => ({ settings: SETTINGS }) } as unknown as Pick<AccountStore, "project">;
