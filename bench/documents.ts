@@ -10,9 +10,9 @@ import { processTree } from "../src/bench/processes.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { readLines } from "../src/kit/lines.ts";
 import { isRecord } from "../src/kit/record.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
+import { readDocuments } from "./lib/documents.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { peakBytes, uploadFile, waitForMemory } from "./lib/uploading.ts";
 
@@ -91,16 +91,13 @@ function filesOf(folder: string): readonly string[] {
 
 async function storeTexts(server: RunningServer, corpus: string, count: number): Promise<void> {
   let memories: object[] = [];
-  let stored = 0;
   const send = async () => {
     if (memories.length > 0) await server.call("POST", "/v1/memories/batch", { memories });
     memories = [];
   };
-  for await (const line of readLines(corpus)) {
-    const { title, text } = JSON.parse(line.text) as { readonly title?: string; readonly text?: string };
-    memories.push({ title, content: text });
+  for (const { title, content } of await readDocuments(corpus, count)) {
+    memories.push({ title, content });
     if (memories.length === 100) await send();
-    if (++stored === count) break;
   }
   await send();
   for (;;) {

@@ -8,12 +8,11 @@ import { join, resolve } from "node:path";
 import type { GpuOptions } from "../src/adapters/inference/gpu/gpu-plan.ts";
 import { toHalfPrecision } from "../src/adapters/inference/gpu/half-graph.ts";
 import { createLanes, type Lanes, type LanesOptions } from "../src/adapters/inference/lanes.ts";
-import { corpusFile, type JudgedQuery, readJudgedQueries } from "../src/bench/beir.ts";
+import { corpusFile, type JudgedQuery, readJudgedQueries, readPassages } from "../src/bench/beir.ts";
 import { mean, ndcgAt, percentile } from "../src/bench/metrics.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { parseConfig } from "../src/config.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { readLines } from "../src/kit/lines.ts";
 import { createLog } from "../src/kit/log.ts";
 import type { Purpose } from "../src/ports/models.ts";
 import { COLLECTIONS } from "./lib/collection.ts";
@@ -104,7 +103,7 @@ function convertedModel(folder: string): string {
 /** Embeds a collection twice, and prints how much vectors and rankings differ. */
 async function compare(collection: string, passagesMax: number, half: Partial<LanesOptions>): Promise<void> {
   const questions = await readJudgedQueries(collection, "test");
-  const { ids, texts } = await readPassages(collection, questions, passagesMax);
+  const { ids, texts } = await chosenPassages(collection, questions, passagesMax);
   const cpu = await embedAll("CPU", {}, texts, questions);
   const gpu = await embedAll("GPU", half, texts, questions);
   const mixed = {
@@ -135,15 +134,14 @@ async function compare(collection: string, passagesMax: number, half: Partial<La
   process.stdout.write(`${alignRows([header, ...rows]).join("\n")}\n`);
 }
 
-async function readPassages(collection: string, questions: readonly JudgedQuery[], passagesMax: number) {
+async function chosenPassages(collection: string, questions: readonly JudgedQuery[], passagesMax: number) {
   const relevant = new Set(questions.flatMap(({ judgements }) => [...judgements.keys()]));
   const [ids, texts]: [string[], string[]] = [[], []];
   let others = Math.max(0, passagesMax - relevant.size);
-  for await (const line of readLines(corpusFile(collection))) {
-    const { _id: id, title = "", text } = JSON.parse(line.text) as { _id: string; title?: string; text: string };
+  for await (const { id, title, content } of readPassages(corpusFile(collection))) {
     if (!relevant.has(id) && others-- <= 0) continue;
     ids.push(id);
-    texts.push(`${title}\n${text}`.trim());
+    texts.push(`${title ?? ""}\n${content}`.trim());
   }
   return { ids, texts };
 }

@@ -1,9 +1,9 @@
 // Documents of a BEIR corpus, and the time that a server takes to make them searchable.
 
+import { firstPassages } from "../../src/bench/beir.ts";
 import { Client } from "../../src/cli/client.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { systemClock } from "../../src/kit/clock.ts";
-import { readLines } from "../../src/kit/lines.ts";
 import type { RunningServer } from "../../test/support/server.ts";
 
 /** Interval between two looks whether all memories are completed. */
@@ -17,13 +17,8 @@ export interface Document {
 
 /** Reads the first documents of a corpus, JSONL (.gz), without those that have no text. */
 export async function readDocuments(file: string, count: number): Promise<readonly Document[]> {
-  const documents: Document[] = [];
-  for await (const line of readLines(file)) {
-    const { title = "", text = "" } = JSON.parse(line.text) as { readonly title?: string; readonly text?: string };
-    if (text.trim() !== "") documents.push({ title, content: text });
-    if (documents.length === count) break;
-  }
-  return documents;
+  const passages = await firstPassages(file, count);
+  return passages.map(({ title, content }) => ({ title: title ?? "", content }));
 }
 
 /** Seconds from the first request until no memory is processing any more. */

@@ -9,11 +9,10 @@ import {
   judgementsFile,
   queriesFile,
   readJudgedQueries,
+  readPassages,
   readQueries,
 } from "../../src/bench/beir.ts";
 import { UsageError } from "../../src/kit/flags.ts";
-import { readLines } from "../../src/kit/lines.ts";
-import { isRecord } from "../../src/kit/record.ts";
 
 /** A collection, ready for the steps. */
 export interface PeerCollection {
@@ -50,12 +49,10 @@ export async function prepareCollection(
     throw new UsageError(`The questions of ${folder} belong to users, which the other engines do not know.`);
   }
   const lines: string[] = [];
-  for await (const line of readLines(corpusFile(folder))) {
+  for await (const { id, title, content } of readPassages(corpusFile(folder))) {
     if (lines.length >= passagesMax) break;
-    const row: unknown = JSON.parse(line.text);
-    if (!isRecord(row)) throw new UsageError(`${corpusFile(folder)}: line ${line.number} is not a JSON object.`);
-    const [title, text] = [row.title ?? "", row.text ?? ""].map(String);
-    if (`${title}${text}`.trim() !== "") lines.push(JSON.stringify({ _id: String(row._id), title, text }));
+    const passage = { _id: id, title: title ?? "", text: content };
+    if (`${passage.title}${content}`.trim() !== "") lines.push(JSON.stringify(passage));
   }
   if (lines.length === 0) throw new UsageError(`${corpusFile(folder)} has no passages.`);
 

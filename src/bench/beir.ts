@@ -3,9 +3,11 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { UsageError } from "../kit/flags.ts";
 import { readLines } from "../kit/lines.ts";
 import { isRecord } from "../kit/record.ts";
 import type { Judgements } from "./metrics.ts";
+import type { Passage } from "./passages.ts";
 
 /** A question with its relevance judgements. */
 export interface JudgedQuery {
@@ -34,6 +36,46 @@ export function queriesFile(folder: string): string {
 function plainOrGzip(folder: string, name: string): string {
   const plain = join(folder, name);
   return existsSync(plain) ? plain : `${plain}.gz`;
+}
+
+/**
+ * The passages of a JSONL file (`_id`, `title`, `text`, `metadata.userId`), also those without text.
+ * @throws UsageError with the line that is none
+ */
+export async function* readPassages(path: string): AsyncGenerator<Passage> {
+  for await (const { text, number } of readLines(path)) yield passageOfLine(text, `${path}: line ${number}`);
+}
+
+/** The first `countMax` passages that have a text: some collections have documents without one. @throws UsageError */
+export async function firstPassages(path: string, countMax: number): Promise<readonly Passage[]> {
+  const passages: Passage[] = [];
+  for await (const passage of readPassages(path)) {
+    if (passages.length === countMax) break;
+    if (passage.content.trim() !== "") passages.push(passage);
+  }
+  return passages;
+}
+
+function passageOfLine(text: string, place: string): Passage {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new UsageError(`${place} is not valid JSON.`, { cause });
+  }
+  if (!isRecord(value)) throw new UsageError(`${place} is not a JSON object.`);
+  const content = value.text ?? value.content;
+  if (typeof content !== "string") throw new UsageError(`${place} has no text in "text" or "content".`);
+  const metadata = isRecord(value.metadata) ? value.metadata : {};
+  const id = value._id ?? value.id ?? value.externalId ?? place;
+  return {
+    id: String(id),
+    title: typeof value.title === "string" && value.title !== "" ? value.title : null,
+    content,
+    userId: typeof metadata.userId === "string" ? metadata.userId : null,
+    metadata,
+    type: null,
+  };
 }
 
 /**

@@ -3,9 +3,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { UsageError } from "../kit/flags.ts";
-import { readLines } from "../kit/lines.ts";
-import { isRecord } from "../kit/record.ts";
-import { corpusFile, judgementsFile, queriesFile, readJudgedQueries, readQueries } from "./beir.ts";
+import { corpusFile, firstPassages, judgementsFile, queriesFile, readJudgedQueries, readQueries } from "./beir.ts";
 import { generatedPassage, generatedQuestion } from "./generated-corpus.ts";
 import type { Passage, Question, Workload } from "./passages.ts";
 import { seeded } from "./seeded.ts";
@@ -51,44 +49,11 @@ export async function workloadFrom(path: string, size: WorkloadSize): Promise<Wo
   const isFolder = statSync(path).isDirectory();
   const file = isFolder ? corpusFile(path) : path;
   if (!existsSync(file)) throw new UsageError(`${path} has no corpus.jsonl or corpus.jsonl.gz.`);
-  const passages = await readPassages(file, size.passagesMax);
+  const passages = await firstPassages(file, size.passagesMax ?? Number.POSITIVE_INFINITY);
   if (passages.length === 0) throw new UsageError(`${file} has no passages.`);
   const questions = isFolder ? await questionsOf(path, passages, size) : openings(passages, size);
   if (questions.length === 0) throw new UsageError(`${path} has no questions.`);
   return { name: basename(path).replace(/\.jsonl(\.gz)?$/, ""), passages, questions };
-}
-
-/** Reads passages. @throws UsageError with the line that is none */
-async function readPassages(file: string, countMax: number | null): Promise<readonly Passage[]> {
-  const passages: Passage[] = [];
-  for await (const { text, number } of readLines(file)) {
-    if (passages.length === countMax) break;
-    const passage = passageOfLine(text, `${file}: line ${number}`);
-    if (passage.content.trim() !== "") passages.push(passage); // some collections have documents without text
-  }
-  return passages;
-}
-
-function passageOfLine(text: string, place: string): Passage {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new UsageError(`${place} is not valid JSON.`, { cause });
-  }
-  if (!isRecord(value)) throw new UsageError(`${place} is not a JSON object.`);
-  const content = value.text ?? value.content;
-  if (typeof content !== "string") throw new UsageError(`${place} has no text in "text" or "content".`);
-  const metadata = isRecord(value.metadata) ? value.metadata : {};
-  const id = value._id ?? value.id ?? value.externalId ?? place;
-  return {
-    id: String(id),
-    title: typeof value.title === "string" && value.title !== "" ? value.title : null,
-    content,
-    userId: typeof metadata.userId === "string" ? metadata.userId : null,
-    metadata,
-    type: null,
-  };
 }
 
 async function questionsOf(
