@@ -59,7 +59,7 @@ const PAGE = "page";
 export function createApp(uses: AppDependencies): App {
   const gate = new Gate(uses);
   const responses = new Responses(uses, conventionsByPath(uses.operations));
-  const router = createRouter(uses, gate, responses, (request, socketAddress) => answer(request, socketAddress));
+  const router = createRouter(uses, gate, responses);
   const endpoints = new Map(uses.endpoints.map((endpoint) => [endpoint.path, endpoint]));
   return answer;
 
@@ -109,14 +109,18 @@ function observe(metrics: RequestMetrics, admission: Admission, status: number, 
   else void admission.ended.then(count);
 }
 
-function createRouter(uses: AppDependencies, gate: Gate, responses: Responses, app: App) {
+function createRouter(uses: AppDependencies, gate: Gate, responses: Responses) {
   const router = new Elysia({
     normalize: false,
     strictPath: true,
     handler: { standardHostname: false }, // its shortcut misreads the path after host names of one to three letters
   });
   const runner = new OperationRunner({ ...uses, gate, responses });
-  const protocols = new ProtocolRunner({ gate, runner, responses }, app);
+  const operations = uses.operations.map((operation) => {
+    return { operation, bucket: uses.buckets.bucketOf(operation.method, operation.path) };
+  });
+  const byName = new Map(operations.map((limited) => [limited.operation.name, limited]));
+  const protocols = new ProtocolRunner({ gate, runner, responses }, byName);
   const routes: readonly Route[] = [
     ...Object.keys(uses.pages).map((path): Route => ({ method: "GET", path })),
     ...uses.endpoints,
@@ -179,8 +183,8 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses, a
     );
   }
 
-  for (const operation of uses.operations) {
-    const bucket = uses.buckets.bucketOf(operation.method, operation.path);
+  for (const limited of operations) {
+    const { operation } = limited;
     router.route(
       operation.method,
       operation.path,
@@ -188,7 +192,7 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses, a
         const admission = admissionOf(request);
         admission.countedAs = operation.name;
         return orElse(
-          () => runner.run({ operation, bucket, request, parameters, admission }),
+          () => runner.run({ ...limited, request, parameters, admission }),
           (error) => responses.ofFailure(request, admission, error),
         );
       },

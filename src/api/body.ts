@@ -198,7 +198,7 @@ function refusalOf(cause: JsonRefused): Fault {
  */
 export function parseStorable(text: string, param?: string): unknown {
   const value: unknown = JSON.parse(text);
-  refuseUnstorable(value, SUSPICIOUS_ESCAPE.test(text), param === undefined ? [] : [param]);
+  visitValues(value, SUSPICIOUS_ESCAPE.test(text), param === undefined ? [] : [param]);
   return value;
 }
 
@@ -223,10 +223,15 @@ function jsonProblem(cause: unknown): string {
  */
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|d[89a-f])/i;
 
+/** Refuses a value that was not read from JSON as `parseStorable` does. @throws Fault `invalid_request` */
+export function refuseUnstorable(value: unknown): void {
+  visitValues(value, true, []);
+}
+
 // Refuses values that the stores cannot keep: not every store accepts NUL and lone surrogates in a text, and a number
 // beyond the range of a double would be returned as null. A body can have millions of values, so the path of a value is
 // converted to a text only if there is an error.
-function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: readonly string[]): void {
+function visitValues(whole: unknown, isAnyTextSuspicious: boolean, at: readonly string[]): void {
   const path: (string | number)[] = [...at];
   const visit = (value: unknown): void => {
     if (typeof value === "string") {

@@ -12,11 +12,30 @@ import type { DiskSpace } from "../ports/disk-space.ts";
 import type { IdempotencySlot } from "../ports/idempotency-store.ts";
 import type { JsonBodies, LongText, ParsedJson } from "../ports/json-bodies.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
-import { BodyBudget, BodyReader, type BodyReservation, bodyBounds, NO_LONG_TEXTS, withoutLongTexts } from "./body.ts";
+import {
+  BodyBudget,
+  BodyReader,
+  type BodyReservation,
+  bodyBounds,
+  NO_LONG_TEXTS,
+  refuseUnstorable,
+  withoutLongTexts,
+} from "./body.ts";
 import { check, checkQuery } from "./check.ts";
+import { STATUS_OF } from "./errors.ts";
 import type { Admission, Gate, PendingAuthentication } from "./gate.ts";
 import { withLongTexts } from "./long-texts.ts";
-import { type Answer, type Call, EventBody, type Operation, Unchanged, type WrittenAnswer } from "./operation.ts";
+import type { RequestMetrics } from "./metrics.ts";
+import {
+  type Answer,
+  type Call,
+  EventBody,
+  JsonText,
+  type Operation,
+  Unchanged,
+  type WrittenAnswer,
+} from "./operation.ts";
+import type { Json, OperationInput } from "./operation-calls.ts";
 import type { Responses } from "./responses.ts";
 import { checkedParameters, type PathParameters } from "./routes.ts";
 import type { SseEvent } from "./sse.ts";
@@ -31,16 +50,24 @@ export interface RunnerDependencies {
   readonly uploads: Uploads;
   readonly disk: DiskSpace;
   readonly jsonBodies: JsonBodies;
+  readonly metrics: RequestMetrics;
+}
+
+/** An operation with its rate-limit bucket. */
+export interface LimitedOperation {
+  readonly operation: Operation;
+  readonly bucket: Bucket;
+}
+
+/** A request with a valid key. */
+interface AdmittedRequest {
+  readonly request: Request;
+  readonly admission: Admission;
 }
 
 /** A request that was routed to an operation. */
-export interface RoutedRequest {
-  readonly operation: Operation;
-  /** Rate-limit bucket of the operation. */
-  readonly bucket: Bucket;
-  readonly request: Request;
+export interface RoutedRequest extends LimitedOperation, AdmittedRequest {
   readonly parameters: PathParameters;
-  readonly admission: Admission;
 }
 
 /** Runs operations. */
@@ -95,8 +122,8 @@ export class OperationRunner {
     });
   }
 
-  #callOf({ request, admission }: RoutedRequest, received: Received): Call {
-    return new ReceivedCall(request, received, async () => {
+  #callOf({ request, admission }: AdmittedRequest, received: Received, aborts: Aborts = request): Call {
+    return new ReceivedCall(aborts, received, async () => {
       const now = await this.#uses.gate.confirm(request, admission);
       if (isSame(now, received.principal)) return;
       throw new Fault("invalid_api_key", "The rights of this API key were changed during the request.");
@@ -114,6 +141,42 @@ export class OperationRunner {
     return andThen(this.#perform(operation, call, key), (answer) =>
       this.#uses.responses.of(request, admission, answer),
     );
+  }
+
+  /**
+   * Runs an operation for a caller of a protocol, and returns the body of its answer. Its answer is not a stream.
+   * @throws Fault of the operation, or of a check before it
+   */
+  async call(
+    { operation, bucket }: LimitedOperation,
+    caller: AdmittedRequest,
+    { params = {}, query: parameters = {}, body: given, idempotencyKey }: OperationInput,
+    signal: AbortSignal,
+  ): Promise<Json> {
+    const { gate, metrics, responses } = this.#uses;
+    const { request, admission } = caller;
+    const startedAt = performance.now();
+    let status = 200;
+    try {
+      const principal = await gate.confirm(request, admission);
+      await gate.count({ ...admission }, principal, bucket);
+      this.#admit(operation, principal);
+      refuseUnstorable({ ...params, ...parameters });
+      refuseUnstorable(given);
+      const present = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
+      const query = check(operation.query, Object.fromEntries(present));
+      const body = operation.body === null ? null : checkBody(operation, operation.body, given);
+      const received = { principal, params, query, body, longTexts: NO_LONG_TEXTS, upload: null };
+      const answer = await this.#perform(operation, this.#callOf(caller, received, { signal }), idempotencyKey ?? null);
+      ({ status } = answer);
+      return (answer.body instanceof JsonText ? JSON.parse(answer.body.text) : (answer.body ?? {})) as Json;
+    } catch (error) {
+      const fault = responses.faultOf({ signal }, error, admission.requestId);
+      status = STATUS_OF[fault.code];
+      throw fault;
+    } finally {
+      metrics.observe(operation.name, status, performance.now() - startedAt);
+    }
   }
 
   /** Reads a small JSON body for `work`. The body's memory stays reserved until `work` ends. */
@@ -318,6 +381,7 @@ function storesData({ method, scope }: Operation): boolean {
   return method !== "GET" && method !== "DELETE" && !scope.endsWith(":read") && scope !== "query";
 }
 
+type Aborts = Pick<Request, "signal">;
 type Received = Omit<Call, "signal" | "confirm">;
 
 /** The input of an operation's steps, from a request. */
@@ -328,14 +392,14 @@ class ReceivedCall implements Call {
   readonly body: unknown;
   readonly longTexts: Call["longTexts"];
   readonly upload: Upload | null;
-  readonly #request: Request;
+  readonly #aborts: Aborts;
 
   constructor(
-    request: Request,
+    aborts: Aborts,
     { principal, params, query, body, longTexts, upload }: Received,
     readonly confirm: Call["confirm"],
   ) {
-    this.#request = request;
+    this.#aborts = aborts;
     this.principal = principal;
     this.params = params;
     this.query = query;
@@ -346,7 +410,7 @@ class ReceivedCall implements Call {
 
   // A getter, because creating a request's signal takes as long as reading a row.
   get signal(): AbortSignal {
-    return this.#request.signal;
+    return this.#aborts.signal;
   }
 }
 

@@ -7,9 +7,9 @@ import { invariant } from "../domain/fault.ts";
 import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { Principal, Viewer } from "../domain/scope.ts";
-import type { Eventually } from "../kit/eventually.ts";
-import { type Admission, type Gate, type SocketAddress, secretOf } from "./gate.ts";
-import type { OperationRunner } from "./operation-runner.ts";
+import type { Admission, Gate } from "./gate.ts";
+import type { Operations } from "./operation-calls.ts";
+import type { LimitedOperation, OperationRunner } from "./operation-runner.ts";
 import type { Responses } from "./responses.ts";
 import { checkedParameters, type PathParameters } from "./routes.ts";
 
@@ -33,12 +33,13 @@ export interface ProtocolEndpoint {
 /** A request to an endpoint, with a valid key. */
 export interface ProtocolCall {
   readonly request: Request;
+  readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   /** The parsed JSON body; null if the endpoint takes none. */
   readonly body: unknown;
   readonly principal: Principal;
-  /** Calls an operation with the caller's key and address. */
-  readonly send: SendToOperation;
+  /** The operations for this caller. @param signal aborts all calls */
+  readonly operations: (signal: AbortSignal) => Operations;
 }
 
 /**
@@ -47,54 +48,18 @@ export interface ProtocolCall {
  */
 export type Settled = (viewer: Viewer, id: MemoryId, timeoutMs: number, signal: AbortSignal) => Promise<Memory | null>;
 
-/** A request to an operation. */
-export interface OperationRequest {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Path and query, such as `/v1/memories?limit=10`. */
-  readonly target: string;
-  /** Sent as JSON; absent if the operation takes no body. */
-  readonly body?: unknown;
-  readonly idempotencyKey?: string;
-  /** Aborts the operation. */
-  readonly signal: AbortSignal;
-}
-
-/** Sends a request to an operation of this process; never rejects. */
-export type SendToOperation = (request: OperationRequest) => Eventually<Response>;
-
-/** Answers any request of the application. */
-type AnswerRequest = (request: Request, socketAddress?: SocketAddress) => Eventually<Response>;
-
-/** Sends requests to the operations of `app` with a key. `forwarded` are further headers, in lower case. */
-export function operationSender(
-  app: AnswerRequest,
-  origin: string,
-  forwarded: Readonly<Record<string, string>>,
-  socketAddress?: SocketAddress,
-): SendToOperation {
-  return ({ method, target, body, idempotencyKey, signal }) => {
-    const headers: Record<string, string> = { ...forwarded };
-    if (body !== undefined) headers["content-type"] = "application/json";
-    if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    return app(new Request(new URL(target, origin).href, { method, headers, signal, ...text }), socketAddress);
-  };
-}
-
-/** Header of a request to an endpoint that its requests to operations also have, besides the key. */
-const FORWARDED_HEADER = "x-forwarded-for";
-
 /** Answers requests to an endpoint: rate limit → body → protocol. */
 export class ProtocolRunner {
-  readonly #parts: { readonly gate: Gate; readonly runner: OperationRunner; readonly responses: Responses };
-  readonly #app: AnswerRequest;
+  readonly #uses: { readonly gate: Gate; readonly runner: OperationRunner; readonly responses: Responses };
+  readonly #operations: ReadonlyMap<string, LimitedOperation>;
 
+  /** @param operations by name */
   constructor(
-    parts: { readonly gate: Gate; readonly runner: OperationRunner; readonly responses: Responses },
-    app: AnswerRequest,
+    uses: { readonly gate: Gate; readonly runner: OperationRunner; readonly responses: Responses },
+    operations: ReadonlyMap<string, LimitedOperation>,
   ) {
-    this.#parts = parts;
-    this.#app = app;
+    this.#uses = uses;
+    this.#operations = operations;
   }
 
   /** @throws Fault `rate_limit_exceeded`, or of reading the body; the promise may reject instead */
@@ -105,24 +70,31 @@ export class ProtocolRunner {
     parameters: PathParameters,
     admission: Admission,
   ): Promise<Response> {
-    const { gate, runner, responses } = this.#parts;
+    const { gate, runner, responses } = this.#uses;
     await admission.pending?.ended;
     const { principal } = admission;
     invariant(principal, "a request reaches a protocol endpoint only with a valid key");
     await gate.count(admission, principal, bucket);
     const params = checkedParameters(parameters);
-    const address = request.headers.get(FORWARDED_HEADER);
-    const forwarded: Record<string, string> = {
-      "x-request-id": admission.requestId,
-      authorization: `Bearer ${secretOf(request, admission) ?? ""}`,
-      ...(address !== null && { [FORWARDED_HEADER]: address }),
-    };
-    const send = operationSender(this.#app, request.url, forwarded, admission.socketAddress);
+    const operations = (signal: AbortSignal): Operations => ({
+      call: (name, input = {}) => {
+        const called = this.#operations.get(name);
+        invariant(called, `there is no operation ${name}`);
+        return runner.call(called, { request, admission }, input, signal);
+      },
+    });
     const answer = async (body: unknown, confirmed: Principal) =>
       responses.adopted(
         request,
         admission,
-        await endpoint.answer({ request, params, body, principal: confirmed, send }),
+        await endpoint.answer({
+          request,
+          requestId: admission.requestId,
+          params,
+          body,
+          principal: confirmed,
+          operations,
+        }),
       );
     if (!endpoint.takesBody) return answer(null, principal);
     return runner.withJsonBody(request, async (body) => {

@@ -65,7 +65,7 @@ export class Responses {
 
   /** The response to a request that failed. */
   ofFailure(request: Request, admission: Admission, error: unknown): Response {
-    const fault = this.#faultOf(request, error, admission.requestId);
+    const fault = this.faultOf(request, error, admission.requestId);
     const status = STATUS_OF[fault.code];
     const body = this.#conventionsOf(admission.path).errorBody(fault, admission.requestId);
     return this.of(
@@ -93,7 +93,7 @@ export class Responses {
       clock,
       signal: request.signal,
       framing,
-      errorBody: (error) => errorBody(this.#faultOf(request, error, requestId), requestId),
+      errorBody: (error) => errorBody(this.faultOf(request, error, requestId), requestId),
       onEnd: (how) => {
         // Nothing awaits this promise, so its rejection is caught here; otherwise it would end the process.
         const stored = async () => onEnd(how);
@@ -105,8 +105,8 @@ export class Responses {
     });
   }
 
-  // Converts an error to a fault. Internal errors are logged with their cause.
-  #faultOf(request: Request, error: unknown, requestId: string): Fault {
+  /** Converts an error to a fault. Internal errors are logged with their cause. */
+  faultOf(request: Pick<Request, "signal">, error: unknown, requestId: string): Fault {
     const fault = this.#uses.explainFailure(error) ?? faultOf(error);
     if (fault.code === "internal_error") {
       // If a caller disconnects, the work can fail; that is not an error of the server.

@@ -24,11 +24,11 @@ export function createMcpEndpoint(parts: McpParts, hosts: HostRules): ProtocolEn
       const problem = hosts.problemOf(headers);
       return problem === null ? null : refusal(403, REFUSED, problem);
     },
-    answer: async ({ request, body, principal, send }: ProtocolCall) => {
+    answer: async ({ request, requestId, body, principal, operations }: ProtocolCall) => {
       // The revision 2025-06-18 removed batches, and one could hold thousands of messages.
       if (Array.isArray(body)) return refusal(400, INVALID_REQUEST, "Send one message per request, not a batch.");
       const [{ createMcpHandler }, { createMcpServer }] = await loaded();
-      const caller = { principal, send, origin: new URL(request.url).origin };
+      const caller = { principal, operations, requestId, origin: new URL(request.url).origin };
       const handler = createMcpHandler(() => createMcpServer(parts, caller), {
         maxSubscriptions: 0, // nothing that a client could subscribe to ever changes
         onerror: (err) => parts.log.debug({ err }, "an MCP request was refused"),

@@ -4,8 +4,7 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type Tool } from "@modelcontextprotocol/server";
 import { check } from "../api/check.ts";
 import { errorView, faultOf } from "../api/errors.ts";
-import { OperationRefused, Operations } from "../api/operation-calls.ts";
-import type { SendToOperation, Settled } from "../api/protocol-endpoint.ts";
+import type { ProtocolCall, Settled } from "../api/protocol-endpoint.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { Log } from "../kit/log.ts";
 import { INSTRUCTIONS, INTRODUCTION } from "./introduction.ts";
@@ -26,13 +25,14 @@ export interface McpParts {
 /** Who calls, and how their calls reach operations. */
 export interface Caller {
   readonly principal: Principal;
-  readonly send: SendToOperation;
+  readonly operations: ProtocolCall["operations"];
+  readonly requestId: string;
   /** Base address under which the caller reaches the server. */
   readonly origin: string;
 }
 
 /** Creates the MCP server of one caller. */
-export function createMcpServer(parts: McpParts, { principal, send, origin }: Caller): Server {
+export function createMcpServer(parts: McpParts, { principal, operations, requestId, origin }: Caller): Server {
   const { tools, settled, log, progressMs } = parts;
   const server = new Server(INTRODUCTION, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler("tools/list", () => ({ tools: visibleTo(tools, principal).map(listed) }));
@@ -43,7 +43,6 @@ export function createMcpServer(parts: McpParts, { principal, send, origin }: Ca
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool. The tools are ${names.join(", ")}.`);
     }
     const { signal, _meta: meta } = mcpReq;
-    const operations = new Operations(send, signal);
     const stopProgress = reportProgress(meta?.progressToken, (progress) => mcpReq.notify(progress), {
       intervalMs: progressMs,
       onError: (err) => log.debug({ err }, "the progress of a tool call could not be sent"),
@@ -51,13 +50,13 @@ export function createMcpServer(parts: McpParts, { principal, send, origin }: Ca
     try {
       const args = check(called.input, params.arguments ?? {});
       const result = await called.run(args, {
-        operations,
+        operations: operations(signal),
         settled: (id, timeoutMs) => settled(principal, id, timeoutMs, signal),
         origin,
       });
       return { structuredContent: { ...result }, content: [{ type: "text", text: JSON.stringify(result) }] };
     } catch (error) {
-      return failure(error, called.name, signal, log);
+      return failure(error, called.name, { signal, requestId, log });
     } finally {
       stopProgress();
     }
@@ -87,16 +86,19 @@ function listingOf({ name, title, description, annotations, input, output }: Mne
 }
 
 /** The result of a call that failed. It contains only what the API would have answered. */
-function failure(error: unknown, tool: string, signal: AbortSignal, log: Log): CallToolResult {
-  if (error instanceof OperationRefused) return refusal(error.message, error.detail);
+function failure(
+  error: unknown,
+  tool: string,
+  { signal, requestId, log }: { readonly signal: AbortSignal; readonly requestId: string; readonly log: Log },
+): CallToolResult {
   const fault = faultOf(error);
-  if (fault.code === "internal_error") {
+  if (fault !== error) {
     // If a caller disconnects, the work can fail; that is not an error of the server.
     log[signal.aborted ? "debug" : "error"]({ tool, err: error }, "a tool failed with an internal error");
     const message = `Something went wrong inside the server. Its log has the details under the name ${tool}.`;
-    return refusal(message, { ...errorView(fault), message });
+    return refusal(message, { ...errorView(fault, requestId), message });
   }
-  return refusal(fault.message, { ...errorView(fault) });
+  return refusal(fault.message, errorView(fault, requestId));
 }
 
 function refusal(message: string, detail: object): CallToolResult {

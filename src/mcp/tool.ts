@@ -39,7 +39,7 @@ interface Declared {
 export interface Tool extends Declared {
   /**
    * @param args checked against `input`
-   * @throws OperationRefused if an operation answers with an error; Fault if an argument is not valid
+   * @throws Fault if an operation refuses, or an argument is not valid
    */
   readonly run: (args: unknown, call: ToolCall) => Promise<Json>;
 }

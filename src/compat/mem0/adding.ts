@@ -62,7 +62,7 @@ interface Message {
 
 /**
  * Stores the messages of a request.
- * @throws Fault `invalid_request`; OperationRefused if the API refuses the only memory, or the whole batch
+ * @throws Fault `invalid_request`, and that of an operation that refuses the only memory, or the whole batch
  */
 export async function addMemories(body: unknown, principal: Principal, operations: Operations): Promise<Added> {
   const fields = fieldsOf(body, FIELDS, IGNORED);
@@ -76,9 +76,9 @@ export async function addMemories(body: unknown, principal: Principal, operation
       : [{ ...attributes, ...conversation(messages) }];
   const [only, ...others] = drafts;
   if (only !== undefined && others.length === 0) {
-    return { memories: [await operations.post("/v1/memories", only)], errors: [] };
+    return { memories: [await operations.call("createMemory", { body: only })], errors: [] };
   }
-  const { data } = await operations.post("/v1/memories/batch", { memories: drafts });
+  const { data } = await operations.call("batchCreate", { body: { memories: drafts } });
   const items = data as readonly { readonly index: number; readonly memory?: Json; readonly error?: Json }[];
   return {
     memories: items.flatMap(({ memory }) => (memory === undefined ? [] : [memory])),

@@ -1,10 +1,10 @@
 // The routes of mem0's API that its clients call, under /compat/mem0. Each calls operations of Mneme's API with the
 // caller's key.
 
-import { type Json, memoryPath, OperationRefused, Operations } from "../../api/operation-calls.ts";
+import { type Json, type Operations, ofMemory } from "../../api/operation-calls.ts";
 import type { ProtocolCall, ProtocolEndpoint, Settled } from "../../api/protocol-endpoint.ts";
 import { COMPATIBLE_PREFIX } from "../../api/routes.ts";
-import { Fault, type FaultCode } from "../../domain/fault.ts";
+import { Fault } from "../../domain/fault.ts";
 import type { MemoryId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Clock } from "../../kit/clock.ts";
@@ -36,7 +36,7 @@ export interface Mem0Parts {
 }
 
 /** What a route gets. */
-interface Mem0Call extends ProtocolCall {
+interface Mem0Call extends Omit<ProtocolCall, "operations"> {
   readonly operations: Operations;
   /** Query parameters. */
   readonly query: Fields;
@@ -82,7 +82,7 @@ export function mem0Endpoints(parts: Mem0Parts): readonly ProtocolEndpoint[] {
     endpoint("DELETE", "/v1/memories/", "deleteAll", false, (call) => deleteAll(call, parts)),
     reads("/v1/memories/:id/", "get", async ({ operations, params, query }) => {
       fieldsOf(query, EVERYWHERE);
-      return memoryView(await operations.get(memoryPath(params.id ?? "")));
+      return memoryView(await operations.call("getMemory", ofMemory(params.id ?? "")));
     }),
     endpoint("PUT", "/v1/memories/:id/", "update", true, ({ operations, params, body, query }) => {
       fieldsOf(query, EVERYWHERE);
@@ -91,12 +91,12 @@ export function mem0Endpoints(parts: Mem0Parts): readonly ProtocolEndpoint[] {
     endpoint("DELETE", "/v1/memories/:id/", "delete", false, async ({ operations, params, query }) => {
       // older versions of a memory, which `delete_linked` is about, do not exist here
       fieldsOf(query, ["delete_linked", ...EVERYWHERE]);
-      await operations.delete(memoryPath(params.id ?? ""));
+      await operations.call("deleteMemory", ofMemory(params.id ?? ""));
       return { message: "Memory deleted successfully!" };
     }),
     reads("/v1/memories/:id/history/", "history", async ({ operations, params, query }) => {
       fieldsOf(query, EVERYWHERE);
-      return historyView(await operations.get(memoryPath(params.id ?? "")));
+      return historyView(await operations.call("getMemory", ofMemory(params.id ?? "")));
     }),
     endpoint("PUT", "/v1/batch/", "batchUpdate", true, batchUpdate),
     endpoint("DELETE", "/v1/batch/", "batchDelete", true, batchDelete),
@@ -117,13 +117,8 @@ function endpoint(
   return {
     ...{ method, path: BASE + path, name: `mem0.${name}`, takesBody },
     answer: async (call) => {
-      const { request, send } = call;
-      try {
-        const query = queryOf(request);
-        return Response.json(await run({ ...call, query, operations: new Operations(send, request.signal) }));
-      } catch (error) {
-        throw error instanceof OperationRefused ? faultOf(error) : error;
-      }
+      const query = queryOf(call.request);
+      return Response.json(await run({ ...call, query, operations: call.operations(call.request.signal) }));
     },
   };
 }
@@ -138,14 +133,6 @@ function queryOf(request: Request): Fields {
     Object.defineProperty(query, name, { value, enumerable: true });
   }
   return query;
-}
-
-/** The refusal of an operation as a fault of this request. */
-function faultOf({ message, detail }: OperationRefused): Fault {
-  return new Fault(String(detail.code ?? "internal_error") as FaultCode, message, {
-    ...(typeof detail.param === "string" && { param: detail.param }),
-    ...(typeof detail.retry_after_seconds === "number" && { retryAfterSeconds: detail.retry_after_seconds }),
-  });
 }
 
 const ping: Run = async ({ principal, query }) => {
@@ -186,15 +173,17 @@ const search: RunList = async ({ body, principal, operations }) => {
   const threshold = numberField(fields, "threshold", 0, 1, false);
   const reference = given(fields, "reference_date");
   booleanField(fields, "latest_only"); // there are no older versions
-  const found = await operations.post("/v1/memories/search", {
-    query: textField(fields, "query") ?? "",
-    filters: selectionOf(fields, requiredFilters(fields, principal)).filter,
-    // several passages can be of one memory
-    limit: Math.min(LIMITS.searchResults, limit * 4),
-    ...(reranks !== undefined && { mode: reranks ? "balanced" : "hybrid" }),
-    ...(booleanField(fields, "keyword_search") === true && reranks !== true && { mode: "hybrid" }),
-    ...(threshold !== undefined && { min_score: threshold }),
-    ...(reference !== undefined && { asOf: occurredAt(reference) }),
+  const found = await operations.call("searchMemories", {
+    body: {
+      query: textField(fields, "query") ?? "",
+      filters: selectionOf(fields, requiredFilters(fields, principal)).filter,
+      // several passages can be of one memory
+      limit: Math.min(LIMITS.searchResults, limit * 4),
+      ...(reranks !== undefined && { mode: reranks ? "balanced" : "hybrid" }),
+      ...(booleanField(fields, "keyword_search") === true && reranks !== true && { mode: "hybrid" }),
+      ...(threshold !== undefined && { min_score: threshold }),
+      ...(reference !== undefined && { asOf: occurredAt(reference) }),
+    },
   });
   const best = new Map<unknown, Json>();
   for (const result of found.results as readonly Json[]) {
@@ -297,12 +286,13 @@ function countOf(query: Fields, name: string, byDefault: number, max: number): n
 
 async function update(operations: Operations, id: string, body: unknown, known: readonly string[]): Promise<Json> {
   const fields = fieldsOf(body, known);
-  const path = memoryPath(id);
+  const memory = ofMemory(id);
   const [text, metadata] = [textField(fields, "text"), ownMetadata(fields)];
   const timestamp = given(fields, "timestamp");
   const hasExpiry = Object.hasOwn(fields, "expiration_date");
   // mem0's metadata replaces the caller's part only
-  const details = metadata === undefined ? {} : metadataOf((await operations.get(path)).metadata).details;
+  const details =
+    metadata === undefined ? {} : metadataOf((await operations.call("getMemory", memory)).metadata).details;
   const change = {
     ...(text !== undefined && { content: text }),
     ...(metadata !== undefined && {
@@ -311,14 +301,14 @@ async function update(operations: Operations, id: string, body: unknown, known: 
     ...(timestamp !== undefined && { occurred_at: occurredAt(timestamp) }),
     ...(hasExpiry && { expires_at: fields.expiration_date === null ? null : expiryOf(fields.expiration_date) }),
   };
-  return memoryView(await operations.put(path, change));
+  return memoryView(await operations.call("updateMemory", { ...memory, body: change }));
 }
 
 const batchUpdate: Run = async ({ body, operations }) => {
   const items = batchOf(body);
   // all ids are checked before anything changes
   const ids = items.map((item) => textField(item, "memory_id") ?? "");
-  for (const id of ids) await operations.get(memoryPath(id));
+  for (const id of ids) await operations.call("getMemory", ofMemory(id));
   for (const [at, item] of items.entries()) {
     const { memory_id: _, ...change } = item;
     await update(operations, ids[at] ?? "", change, ["text", "metadata"]);
@@ -327,10 +317,10 @@ const batchUpdate: Run = async ({ body, operations }) => {
 };
 
 const batchDelete: Run = async ({ body, operations }) => {
-  const paths = batchOf(body).map((item) => memoryPath(textField(item, "memory_id") ?? ""));
-  for (const path of paths) await operations.get(path);
-  for (const path of new Set(paths)) await operations.delete(path);
-  return { message: `Successfully deleted ${paths.length} memories` };
+  const ids = batchOf(body).map((item) => textField(item, "memory_id") ?? "");
+  for (const id of ids) await operations.call("getMemory", ofMemory(id));
+  for (const id of new Set(ids)) await operations.call("deleteMemory", ofMemory(id));
+  return { message: `Successfully deleted ${ids.length} memories` };
 };
 
 function batchOf(body: unknown): readonly Fields[] {
@@ -357,11 +347,11 @@ async function deleteOf(
   signal: AbortSignal,
 ): Promise<{ readonly matched: number; readonly isDone: boolean }> {
   const asked = { ...(userId !== null && { userId }), ...(isEmpty(entities) ? {} : { filters: filterOf(entities) }) };
-  let job = await operations.deleteBy("/v1/memories", asked);
+  let job = await operations.call("deleteMemories", { body: asked });
   const deadline = clock.now() + DELETED_TIMEOUT_MS;
   while (job.status === "processing" && clock.now() < deadline) {
     await clock.sleep(JOB_POLL_MS, signal);
-    job = await operations.get(`/v1/jobs/${String(job.id)}`);
+    job = await operations.call("getJob", { params: { id: String(job.id) } });
   }
   if (job.status === "failed") {
     throw new Fault(
@@ -379,7 +369,7 @@ const entities: Run = async ({ query, operations, request }) => {
   const users: Json[] = [];
   let cursor: string | null = null;
   do {
-    const list: Json = await operations.get("/v1/users", { limit: LIMITS.pageItems, cursor });
+    const list: Json = await operations.call("listUsers", { query: { limit: LIMITS.pageItems, cursor } });
     users.push(...(list.data as readonly Json[]));
     cursor = list.has_more === true ? (list.cursor as string) : null;
     if (cursor !== null && users.length >= USERS_MAX) {
@@ -399,7 +389,7 @@ async function deleteEntity({ params, query, principal, operations, request }: M
   const name = ENTITY_NAMES.find((known) => known === `${type}_id`);
   if (name === undefined) throw wrong("type", "user, agent, app or run");
   if (name === "user_id") {
-    await operations.delete(`/v1/users/${encodeURIComponent(id)}`, { cascade: true });
+    await operations.call("deleteUser", { params: { userId: id }, query: { cascade: true } });
   } else {
     const { matched } = await deleteOf({ [name]: id }, principal, operations, clock, request.signal);
     if (matched === 0) throw new Fault("not_found", `No memory belongs to this ${type}.`, { param: "id" });

@@ -14,8 +14,7 @@ const READ_MAX = 10_000;
 
 /**
  * The memories that match, newest first.
- * @throws Fault `invalid_filter`; `invalid_request` if too many memories have to be read; OperationRefused if the list
- *   of the API answers with an error
+ * @throws Fault `invalid_filter`; `invalid_request` if too many memories have to be read; and those of listMemories
  */
 export async function* matching(selection: Selection, operations: Operations): AsyncGenerator<Json> {
   const filter = parseFilter(selection.filter);
@@ -23,7 +22,8 @@ export async function* matching(selection: Selection, operations: Operations): A
   let cursor: string | null = null;
   let read = 0;
   do {
-    const page: Json = await operations.get("/v1/memories", { ...scope, limit: LIMITS.pageItems, cursor });
+    const query = { ...scope, limit: LIMITS.pageItems, cursor };
+    const page: Json = await operations.call("listMemories", { query });
     const items = page.data as readonly Json[];
     read += items.length;
     for (const memory of items) if (matchesFilter(filter, filteredAttributes(memory))) yield memory;

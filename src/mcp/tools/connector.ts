@@ -3,7 +3,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { type Json, memoryPath } from "../../api/operation-calls.ts";
+import { type Json, memoryPath, ofMemory } from "../../api/operation-calls.ts";
 import { Body, JsonMap } from "../../api/schema/fields.ts";
 import { SearchMemories } from "../../api/schema/memories.ts";
 import { fitted } from "../budget.ts";
@@ -27,7 +27,7 @@ export const search: Tool = tool({
   input: Body({ query: SearchMemories.properties.query }),
   output: Type.Object({ results: Type.Array(Found) }),
   run: async ({ query }, { operations, origin }) => {
-    const answer = await operations.post("/v1/memories/search", { query });
+    const answer = await operations.call("searchMemories", { body: { query } });
     const passages = (answer.results as Json[]).map(passageResult);
     const best = new Map(passages.toReversed().map((passage) => [passage.memory_id, passage]));
     const results = [...best.values()].toReversed().map(({ memory_id, title, content }) => {
@@ -52,7 +52,7 @@ export const fetchMemory: Tool = tool({
     note: Type.Optional(Text({ description: "What is cut" })),
   }),
   run: async ({ id }, { operations, origin }) => {
-    const memory = memoryResult(await operations.get(memoryPath(id)));
+    const memory = memoryResult(await operations.call("getMemory", ofMemory(id)));
     const { memory_id, content, title, metadata } = memory;
     const { text, isCut } = fitted(content, FETCH_TOKENS);
     return {

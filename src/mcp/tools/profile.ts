@@ -3,9 +3,10 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { type Json, memoryPath, OperationRefused, type Operations } from "../../api/operation-calls.ts";
+import { type Json, type Operations, ofMemory } from "../../api/operation-calls.ts";
 import { scopeFields } from "../../api/schema/attributes.ts";
 import { Body, described, OneOf } from "../../api/schema/fields.ts";
+import { Fault } from "../../domain/fault.ts";
 import { type MemoryScope, scopeOf } from "../../domain/memory-attributes.ts";
 import { cutNote, ENVELOPE_TOKENS, firstFitting, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult } from "../memory-result.ts";
@@ -54,7 +55,9 @@ export const getProfile: Tool = tool({
   run: async ({ max_tokens, ...named }, { operations }) => {
     const scope = scopeOf(named);
     const tokensMax = max_tokens ?? PROFILE_TOKENS;
-    const page = await operations.get("/v1/memories", { ...scope, status: "completed", limit: NEWEST_MAX });
+    const page = await operations.call("listMemories", {
+      query: { ...scope, status: "completed", limit: NEWEST_MAX },
+    });
     const newest = (page.data as Json[]).map(memoryResult);
     const { ids, names } = await links(operations, newest);
     const linked = await readLinked(operations, ids, newest, scope);
@@ -92,7 +95,7 @@ async function links(operations: Operations, newest: readonly MemoryResult[]) {
   const names = new Map<string, number>();
   for (const { memory_id } of newest.slice(0, FOLLOWED_MAX)) {
     const graph = (await orNothing(
-      operations.get(`${memoryPath(memory_id)}/graph`, { limit: NEIGHBOURS_MAX }),
+      operations.call("getMemoryGraph", { ...ofMemory(memory_id), query: { limit: NEIGHBOURS_MAX } }),
     )) as Graph | null;
     if (graph === null) continue;
     for (const { memory_id, score } of graph.neighbours) scores.set(memory_id, (scores.get(memory_id) ?? 0) + score);
@@ -116,7 +119,7 @@ async function readLinked(
   const known = new Set(newest.map(({ memory_id }) => memory_id));
   const found: MemoryResult[] = [];
   for (const id of ids.filter((id) => !known.has(id)).slice(0, LINKED_MAX)) {
-    const memory = await orNothing(operations.get(memoryPath(id)));
+    const memory = await orNothing(operations.call("getMemory", ofMemory(id)));
     // the graph of an unconfined key spans all users, agents and sessions
     const isInScope = Object.entries(scope).every(([name, id]) => memory?.[name] === id);
     if (memory !== null && isInScope) found.push(memoryResult(memory));
@@ -129,7 +132,7 @@ async function orNothing(answer: Promise<Json>): Promise<Json | null> {
   try {
     return await answer;
   } catch (error) {
-    const code = error instanceof OperationRefused ? error.detail.code : null;
+    const code = error instanceof Fault ? error.code : null;
     if (code === "memory_not_found" || code === "rate_limit_exceeded") return null;
     throw error;
   }

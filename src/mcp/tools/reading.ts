@@ -2,7 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { type Json, memoryPath } from "../../api/operation-calls.ts";
+import { type Json, ofMemory } from "../../api/operation-calls.ts";
 import { Body, Optional } from "../../api/schema/fields.ts";
 import { ListMemories, QueryMemories, SearchMemories } from "../../api/schema/memories.ts";
 import { splitsPair } from "../../kit/text-cut.ts";
@@ -40,7 +40,7 @@ export const searchMemories: Tool = tool({
     note: Note,
   }),
   run: async ({ max_tokens, ...body }, { operations }) => {
-    const answer = await operations.post("/v1/memories/search", body);
+    const answer = await operations.call("searchMemories", { body });
     const found = (answer.results as Json[]).map(passageResult);
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
     const fitting = firstFitting(found, tokensMax - ENVELOPE_TOKENS, tokensMax);
@@ -67,7 +67,7 @@ export const askMemories: Tool = tool({
     note: Note,
   }),
   run: async ({ max_tokens, ...body }, { operations }) => {
-    const result = await operations.post("/v1/memories/query", body);
+    const result = await operations.call("queryMemories", { body });
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
     const room = tokensMax - ENVELOPE_TOKENS;
     const { text: answer, isCut } = fitted(String(result.answer), room);
@@ -104,7 +104,7 @@ export const getMemory: Tool = tool({
   }),
   run: async ({ memory_id, offset, max_tokens }, { operations }) => {
     const tokensMax = max_tokens ?? MEMORY_TOKENS;
-    const whole = memoryResult(await operations.get(memoryPath(memory_id)));
+    const whole = memoryResult(await operations.call("getMemory", ofMemory(memory_id)));
     const { item: memory, isLighter } = lightened(whole, tokensMax, MEMORY_ATTRIBUTES_SHARE);
     const lighterNote = isLighter ? `Because of max_tokens ${tokensMax}, ${LIGHTER}.` : null;
     const start = startOf(memory.content, offset ?? 0);
@@ -144,7 +144,7 @@ export const listMemories: Tool = tool({
   run: async ({ max_tokens, ...query }, { operations }) => {
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
     const page = async (limit: number | undefined) => {
-      const { data, has_more, cursor } = await operations.get("/v1/memories", { ...query, limit });
+      const { data, has_more, cursor } = await operations.call("listMemories", { query: { ...query, limit } });
       const lighter = (data as Json[]).map((memory) => lightened(memoryResult(memory), tokensMax));
       return {
         memories: lighter.map(({ item }) => item),

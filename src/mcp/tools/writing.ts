@@ -2,7 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { type Json, memoryPath } from "../../api/operation-calls.ts";
+import { type Json, ofMemory } from "../../api/operation-calls.ts";
 import { Body, described, OneOf, Optional } from "../../api/schema/fields.ts";
 import { CreateMemory, UpdateMemory } from "../../api/schema/memories.ts";
 import type { MemoryId } from "../../domain/ids.ts";
@@ -58,7 +58,7 @@ export const addMemory: Tool = tool({
   }),
   output: Stored,
   run: async ({ wait_seconds, idempotency_key, ...body }, call) => {
-    const memory = await call.operations.post("/v1/memories", body, idempotency_key ?? undefined);
+    const memory = await call.operations.call("createMemory", { body, idempotencyKey: idempotency_key ?? undefined });
     return stored(memory, wait_seconds, call);
   },
 });
@@ -80,7 +80,7 @@ export const updateMemory: Tool = tool({
   }),
   output: Stored,
   run: async ({ memory_id, wait_seconds, ...body }, call) => {
-    const memory = await call.operations.put(memoryPath(memory_id), body);
+    const memory = await call.operations.call("updateMemory", { ...ofMemory(memory_id), body });
     return stored(memory, wait_seconds, call);
   },
 });
@@ -100,7 +100,7 @@ export const deleteMemory: Tool = tool({
   }),
   output: Type.Object({ memory_id: Text(), deleted: Type.Boolean(), purged: Type.Boolean() }),
   run: async ({ memory_id, purge }, { operations }) => {
-    await operations.delete(memoryPath(memory_id), { purge });
+    await operations.call("deleteMemory", { ...ofMemory(memory_id), query: { purge } });
     return { memory_id, deleted: true, purged: purge ?? false };
   },
 });
