@@ -54,11 +54,8 @@ const UNCOUNTED_BYTES = 8 * 1024;
 
 /** A body without long texts, which is not large. */
 export function withoutLongTexts(value: unknown): ParsedJson {
-  return { value, longTexts: NO_LONG_TEXTS, release: () => undefined };
+  return { value, longTexts: [], release: () => undefined };
 }
-
-/** The long texts of a body that is not large. */
-export const NO_LONG_TEXTS: ParsedJson["longTexts"] = new Map();
 
 /** Reads JSON bodies. */
 export class BodyReader {

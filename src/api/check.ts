@@ -6,6 +6,7 @@ import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Fault } from "../domain/fault.ts";
 import { nearestName } from "../kit/nearest.ts";
+import { LongText } from "../ports/json-bodies.ts";
 import { refuseBadText } from "./body.ts";
 
 interface TextOptions {
@@ -18,7 +19,7 @@ interface TextOptions {
 // A string type of its own, because JSON Schema counts Unicode code points, but TypeBox's strings count UTF-16 code
 // units.
 TypeRegistry.Set<TextOptions>("Text", (schema, value) => {
-  if (typeof value !== "string") return false;
+  if (typeof value !== "string") return value instanceof LongText;
   const units = value.length;
   if (units < (schema.minLength ?? 0)) return false;
   const longest = schema.maxLength ?? Number.POSITIVE_INFINITY;
@@ -29,6 +30,11 @@ TypeRegistry.Set<TextOptions>("Text", (schema, value) => {
 /** A string whose length is bounded in Unicode code points. */
 export function Text(options: TextOptions = {}) {
   return Type.Unsafe<string>({ [Kind]: "Text", type: "string", ...options });
+}
+
+/** The content of a memory: a text without a limit, which can be a long one of a large body. */
+export function Content(options: Pick<TextOptions, "minLength" | "description"> = {}) {
+  return Type.Unsafe<string | LongText>({ [Kind]: "Text", type: "string", ...options });
 }
 
 /** Maximum number of schema errors that are read to find the one to report. No object of the API has so many fields. */

@@ -12,6 +12,8 @@ import {
   type GivenAttributes,
 } from "../domain/memory-attributes.ts";
 import { parseIsoTime } from "../kit/clock.ts";
+import type { LongText } from "../ports/json-bodies.ts";
+import type { Incoming } from "../services/intake.ts";
 import type { JsonValue } from "./schema/attributes.ts";
 import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
 
@@ -20,7 +22,7 @@ import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
  * @param at path of the body in the request (`memories[3]`), for the error's `param`
  * @throws Fault `invalid_request` if a field has an invalid value; `too_many_tags`; `metadata_too_large`
  */
-export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft {
+export function draftOf(body: CreateMemory, nowMs: number, at = ""): Incoming<MemoryDraft> {
   const { content, ...attributes } = body;
   checkContent(content, fieldAt(at, "content"));
   return { content, ...attributesOf(attributes, nowMs, at) };
@@ -36,7 +38,7 @@ export function attributesOf(body: Omit<CreateMemory, "content">, nowMs: number,
  * Converts an updateMemory body to a change; `null` clears a field.
  * @throws Fault `invalid_request` (also for a body without fields), `too_many_tags` or `metadata_too_large`.
  */
-export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
+export function changeOf(body: UpdateMemory, nowMs: number): Incoming<MemoryChange> {
   const { content, ...attributes } = body;
   refuseEmptyChange(body);
   if (content !== undefined) checkContent(content, "content");
@@ -142,8 +144,9 @@ export function checkTime(text: string, param: string): number {
   );
 }
 
-function checkContent(content: string, param: string): void {
-  checkNotBlank(content, param, "give the text to store");
+function checkContent(content: string | LongText, param: string): void {
+  // a long text is never blank
+  if (typeof content === "string") checkNotBlank(content, param, "give the text to store");
 }
 
 function checkTags(tags: readonly string[], param: string): readonly string[] {

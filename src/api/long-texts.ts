@@ -1,7 +1,14 @@
 // Sends answers that contain long texts of their request, piece by piece.
 
 import { TimeSlice } from "../kit/time-slice.ts";
-import type { LongText } from "../ports/json-bodies.ts";
+import { LongText } from "../ports/json-bodies.ts";
+
+/** The long texts in a body, in order. They are contents of memories, see `bodyBounds`. */
+export function longTextsIn(body: unknown): readonly LongText[] {
+  const { content, memories = [] } = (body ?? {}) as { readonly content?: unknown; readonly memories?: unknown };
+  if (content instanceof LongText) return [content];
+  return Array.isArray(memories) ? memories.flatMap(longTextsIn) : [];
+}
 
 /** Matches the key of a long text as JSON. */
 const KEY = /"(\\u0000text \d+)"/;
@@ -13,7 +20,7 @@ const KEY = /"(\\u0000text \d+)"/;
  */
 export async function withLongTexts(
   response: Response,
-  longTexts: ReadonlyMap<string, LongText>,
+  longTexts: readonly LongText[],
   onEnd: () => void,
 ): Promise<Response> {
   const pieces = piecesOf(await response.text(), longTexts);
@@ -41,10 +48,11 @@ export async function withLongTexts(
   return new Response(body, { status: response.status, headers: response.headers });
 }
 
-function* piecesOf(json: string, longTexts: ReadonlyMap<string, LongText>): Generator<Uint8Array> {
+function* piecesOf(json: string, longTexts: readonly LongText[]): Generator<Uint8Array> {
+  const byKey = new Map(longTexts.map((text) => [text.toJSON(), text]));
   // every second part is a key
   for (const [at, part] of json.split(KEY).entries()) {
-    const text = at % 2 === 0 ? undefined : longTexts.get(JSON.parse(`"${part}"`));
+    const text = at % 2 === 0 ? undefined : byKey.get(JSON.parse(`"${part}"`));
     if (text === undefined) yield Buffer.from(at % 2 === 0 ? part : `"${part}"`);
     else {
       yield QUOTE;

@@ -3,13 +3,14 @@
 import { Fault, invariant } from "../domain/fault.ts";
 import type { MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { Memory, MemoryDraft, Progress } from "../domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, Progress } from "../domain/memory.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { andThen } from "../kit/eventually.ts";
 import { shortened } from "../kit/shortened.ts";
+import type { LongText } from "../ports/json-bodies.ts";
 import type { Accepted } from "../ports/memory-store.ts";
-import type { Intake } from "../services/intake.ts";
+import type { Incoming, Intake } from "../services/intake.ts";
 import { isToProcess, type MemoryService } from "../services/memories.ts";
 import { check } from "./check.ts";
 import { changeOf, draftOf } from "./drafts.ts";
@@ -32,7 +33,10 @@ export interface MemoryDependencies {
 /** The operations on /v1/memories, except search, query, graph and upload. */
 export function memoryOperations({ memories, intake, progressOf, clock }: MemoryDependencies): readonly Operation[] {
   const json = new MemoryJsonCache(progressOf);
-  const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
+  const view = (memory: Memory, content: string | LongText) => ({
+    ...memoryView({ memory, content: "" }, progressOf),
+    content,
+  });
 
   return [
     changing({
@@ -48,8 +52,8 @@ export function memoryOperations({ memories, intake, progressOf, clock }: Memory
       answers: { 200: schema.Memory, 202: schema.Memory },
       faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
-      prepare: ({ body, longTexts }) => intake.texts([draftOf(body, clock.now())], longTexts),
-      change: async (tx, { principal }, { kept }) => only(await memories.create(tx, principal, kept)),
+      prepare: ({ body }) => intake.text<MemoryDraft>(draftOf(body, clock.now())),
+      change: async (tx, { principal }, { kept }) => only(await memories.create(tx, principal, [kept])),
       answer: (accepted, { body: { content } }) => {
         const shown = view(accepted.memory, content);
         return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
@@ -74,7 +78,7 @@ export function memoryOperations({ memories, intake, progressOf, clock }: Memory
       answers: { 202: schema.BatchResult },
       faults: ["batch_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
-      prepare: ({ body, longTexts }) => {
+      prepare: ({ body }) => {
         if (body.memories.length > LIMITS.memoriesPerBatch) {
           throw new Fault(
             "batch_too_large",
@@ -83,7 +87,7 @@ export function memoryOperations({ memories, intake, progressOf, clock }: Memory
           );
         }
         const items = body.memories.map((item, index) => checkItem(item, index, clock.now()));
-        return intake.texts(items, longTexts);
+        return intake.texts<MemoryDraft>(items);
       },
       change: async (tx, { principal }, { kept }) => {
         const outcomes = await memories.create(tx, principal, kept, (index) => `memories[${index}].userId`);
@@ -160,11 +164,11 @@ export function memoryOperations({ memories, intake, progressOf, clock }: Memory
         "metadata_too_large",
         "storage_quota_exceeded",
       ],
-      prepare: async ({ params, body, longTexts }) => {
+      prepare: async ({ params, body }) => {
         const id = memoryId(params.id);
-        return { id, ...(await intake.texts([changeOf(body, clock.now())], longTexts)) };
+        return { id, ...(await intake.text<MemoryChange>(changeOf(body, clock.now()))) };
       },
-      change: async (tx, { principal }, { id, kept: [change = {}] }) => {
+      change: async (tx, { principal }, { id, kept: change }) => {
         const changed = await memories.change(tx, principal, id, change);
         if (changed === null) throw absent(id);
         return changed;
@@ -240,7 +244,7 @@ export function statusOf({ outcome, memory }: Accepted): 200 | 202 {
   return !isToProcess(outcome) && memory.state.status === "completed" ? 200 : 202;
 }
 
-function checkItem(item: unknown, index: number, nowMs: number): MemoryDraft | Fault {
+function checkItem(item: unknown, index: number, nowMs: number): Incoming<MemoryDraft> | Fault {
   const at = `memories[${index}]`;
   try {
     return draftOf(check(schema.CreateMemory, item, at), nowMs, at);

@@ -10,21 +10,20 @@ import { allows, type Principal } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { IdempotencySlot } from "../ports/idempotency-store.ts";
-import type { JsonBodies, LongText, ParsedJson } from "../ports/json-bodies.ts";
+import type { JsonBodies, ParsedJson } from "../ports/json-bodies.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
 import {
   BodyBudget,
   BodyReader,
   type BodyReservation,
   bodyBounds,
-  NO_LONG_TEXTS,
   refuseUnstorable,
   withoutLongTexts,
 } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
 import { STATUS_OF } from "./errors.ts";
 import type { Admission, Gate, PendingAuthentication } from "./gate.ts";
-import { withLongTexts } from "./long-texts.ts";
+import { longTextsIn, withLongTexts } from "./long-texts.ts";
 import type { RequestMetrics } from "./metrics.ts";
 import {
   type Answer,
@@ -115,7 +114,7 @@ export class OperationRunner {
       this.#admit(operation, principal);
       const params = checkedParameters(parameters);
       const query = checkQuery(operation.query, admission.search);
-      const received = { principal, params, query, body: null, longTexts: NO_LONG_TEXTS, upload: null };
+      const received = { principal, params, query, body: null, upload: null };
       return operation.body === null
         ? this.#respond(routed, this.#callOf(routed, received))
         : this.#runWithBody(routed, operation.body, received);
@@ -166,7 +165,7 @@ export class OperationRunner {
       const present = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
       const query = check(operation.query, Object.fromEntries(present));
       const body = operation.body === null ? null : checkBody(operation, operation.body, given);
-      const received = { principal, params, query, body, longTexts: NO_LONG_TEXTS, upload: null };
+      const received = { principal, params, query, body, upload: null };
       const answer = await this.#perform(operation, this.#callOf(caller, received, { signal }), idempotencyKey ?? null);
       ({ status } = answer);
       return (answer.body instanceof JsonText ? JSON.parse(answer.body.text) : (answer.body ?? {})) as Json;
@@ -203,15 +202,14 @@ export class OperationRunner {
     try {
       if (operation.takesFile) upload = await this.#uses.uploads.receive(request);
       parsed = upload === null ? await this.#bodyOf(operation, request, reserved) : withoutLongTexts(upload.fields);
-      const { longTexts } = parsed;
       const body = checkBody(operation, schema, parsed.value);
       // Receiving a body can take minutes. The key is checked again, because it may have been revoked in the meantime.
       const principal = await this.#uses.gate.confirm(request, routed.admission);
       authorise(operation, principal);
-      const call = this.#callOf(routed, { ...beforeBody, principal, body, longTexts, upload });
+      const call = this.#callOf(routed, { ...beforeBody, principal, body, upload });
       const response = await this.#respond(routed, call);
-      if (longTexts.size === 0) return response;
-      const sent = await withLongTexts(response, longTexts, release);
+      if (parsed.longTexts.length === 0) return response;
+      const sent = await withLongTexts(response, parsed.longTexts, release);
       isSending = true;
       return sent;
     } finally {
@@ -390,13 +388,12 @@ class ReceivedCall implements Call {
   readonly params: Call["params"];
   readonly query: unknown;
   readonly body: unknown;
-  readonly longTexts: Call["longTexts"];
   readonly upload: Upload | null;
   readonly #aborts: Aborts;
 
   constructor(
     aborts: Aborts,
-    { principal, params, query, body, longTexts, upload }: Received,
+    { principal, params, query, body, upload }: Received,
     readonly confirm: Call["confirm"],
   ) {
     this.#aborts = aborts;
@@ -404,7 +401,6 @@ class ReceivedCall implements Call {
     this.params = params;
     this.query = query;
     this.body = body;
-    this.longTexts = longTexts;
     this.upload = upload;
   }
 
@@ -418,13 +414,8 @@ function slotOf({ method, path }: Operation, { principal: { projectId, userId } 
   return { projectId, userId, route: `${method} ${path}`, key: checkIdempotencyKey(key) };
 }
 
-function fingerprint({ params, query, body, longTexts, upload }: Call): Uint8Array {
+function fingerprint({ params, query, body, upload }: Call): Uint8Array {
   const file = upload === null ? null : { sha256: upload.sha256, filename: upload.file.filename };
-  return fingerprintOf({ params, query, body, file, ...hashesOf(longTexts) });
-}
-
-// Absent if there are none, so that requests without long texts keep the fingerprint that they always had.
-function hashesOf(longTexts: ReadonlyMap<string, LongText>): { readonly longTexts?: readonly string[] } {
-  const hashes = Array.from(longTexts.values(), ({ sha256 }) => Buffer.from(sha256).toString("hex"));
-  return hashes.length === 0 ? {} : { longTexts: hashes };
+  const longTexts = longTextsIn(body).map(({ sha256 }) => Buffer.from(sha256).toString("hex"));
+  return fingerprintOf({ params, query, body, file, longTexts: longTexts.length === 0 ? undefined : longTexts });
 }

@@ -5,7 +5,6 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { Fault, FaultCode } from "../domain/fault.ts";
 import type { KeyScope, Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
-import type { LongText } from "../ports/json-bodies.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { CarriedContent } from "./body.ts";
 import type { SseEvent, StreamEnd } from "./sse.ts";
@@ -59,11 +58,6 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
-  /**
-   * Long contents of the body. `body` has their keys in their place, and so may the answer: the keys are replaced when
-   * it is sent.
-   */
-  readonly longTexts: ReadonlyMap<string, LongText>;
   /** The uploaded file, if the operation takes one; otherwise null. */
   readonly upload: Upload | null;
   /** Aborts when the caller disconnects. */

@@ -60,26 +60,38 @@ export class JsonRefused extends Error {
   }
 }
 
-/** A long text of a body that was not made a string, because every use of such a string takes as long as reading it. */
-export interface LongText {
-  /** Length in UTF-8 bytes. */
-  readonly bytes: number;
-  /** SHA-256 of its UTF-8. */
-  readonly sha256: Uint8Array;
+/**
+ * A long text of a body that was not made a string, because every use of such a string takes as long as reading it. It
+ * stands in the value in place of the string.
+ */
+export abstract class LongText {
+  /**
+   * @param key begins with NUL, which no other text of the body contains
+   * @param bytes length in UTF-8 bytes
+   * @param sha256 SHA-256 of its UTF-8
+   */
+  constructor(
+    private readonly key: string,
+    readonly bytes: number,
+    readonly sha256: Uint8Array,
+  ) {}
+
   /** Its UTF-8 in pieces of at most 256 KiB. A piece is valid until the next one is taken. */
-  pieces(): Iterable<Uint8Array>;
+  abstract pieces(): Iterable<Uint8Array>;
   /** The text as JSON without the quotes, in pieces like those of `pieces`. */
-  jsonPieces(): Iterable<Uint8Array>;
+  abstract jsonPieces(): Iterable<Uint8Array>;
+
+  /** Its key. Whoever sends JSON with the text replaces the key with `jsonPieces`. */
+  toJSON(): string {
+    return this.key;
+  }
 }
 
 /** A parsed body. */
 export interface ParsedJson {
   readonly value: unknown;
-  /**
-   * The long texts that were set apart. In their place, the value has the key of this map. A key begins with NUL, which
-   * no other text of the body contains.
-   */
-  readonly longTexts: ReadonlyMap<string, LongText>;
+  /** The long texts in the value. */
+  readonly longTexts: readonly LongText[];
   /** Frees the memory of the long texts. They cannot be read any more. */
   readonly release: () => void;
 }

@@ -1,14 +1,19 @@
 // Keeps uploaded files and long texts on disk before the rows that refer to them are stored.
 
-import type { Fault } from "../domain/fault.ts";
+import { Fault } from "../domain/fault.ts";
 import type { MemoryChange, ReceivedFile } from "../domain/memory.ts";
 import type { Log } from "../kit/log.ts";
-import type { LongText } from "../ports/json-bodies.ts";
+import { LongText } from "../ports/json-bodies.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 
 /** A file on disk that becomes the content of a memory. */
 export type FileOnDisk = Omit<ReceivedFile, "file"> & { readonly path: string };
+
+type Contents = Pick<MemoryChange, "content" | "upload">;
+
+/** A draft or change as it is received: its content can be a long text. */
+export type Incoming<D extends Contents> = { [Name in keyof D]: Name extends "content" ? D[Name] | LongText : D[Name] };
 
 /** What was kept. Disposing of it removes the files that no row refers to in the end. */
 export interface Kept<T> extends AsyncDisposable {
@@ -37,21 +42,23 @@ export class Intake {
     return this.#keptAs({ ...rest, file }, [file]);
   }
 
-  /** Keeps the long texts of drafts or changes. In them, a file takes the place of the key of each long text. */
-  async texts<D extends Pick<MemoryChange, "content" | "upload"> | Fault>(
-    drafts: readonly D[],
-    longTexts: ReadonlyMap<string, LongText>,
-  ): Promise<Kept<readonly D[]>> {
+  /** Keeps the content of a draft or change, if it is a long text. */
+  async text<D extends Contents>(draft: Incoming<D>): Promise<Kept<D>> {
+    const { kept, ...rest } = await this.texts<D>([draft]);
+    return { ...rest, kept: kept[0] as D };
+  }
+
+  /** Keeps the contents of drafts that are long texts. Drafts that were refused stay in their places. */
+  async texts<D extends Contents>(drafts: readonly (Incoming<D> | Fault)[]): Promise<Kept<readonly (D | Fault)[]>> {
     const names: string[] = [];
-    const kept: D[] = [];
+    const kept: (D | Fault)[] = [];
     try {
       for (const draft of drafts) {
-        const text = "content" in draft && draft.content !== undefined ? longTexts.get(draft.content) : undefined;
-        if (text === undefined) kept.push(draft);
+        if (draft instanceof Fault || !(draft.content instanceof LongText)) kept.push(draft as D | Fault);
         else {
-          const upload = await this.#keep(text);
+          const upload = await this.#keep(draft.content);
           names.push(upload.file);
-          kept.push({ ...draft, content: "", upload });
+          kept.push({ ...draft, content: "", upload } as unknown as D);
         }
       }
     } catch (error) {
@@ -75,10 +82,11 @@ export class Intake {
     }
   }
 
-  async #keep({ bytes, sha256, pieces }: LongText): Promise<ReceivedFile> {
+  async #keep(text: LongText): Promise<ReceivedFile> {
+    const { bytes, sha256 } = text;
     const incoming = await this.#files.begin();
     try {
-      for (const piece of pieces()) await incoming.write(piece);
+      for (const piece of text.pieces()) await incoming.write(piece);
       await incoming.end();
       return { file: await this.#files.keep(incoming.path), bytes, sha256, source: null };
     } catch (error) {

@@ -8,7 +8,7 @@ import {
   type JsonLimits,
   JsonRefused,
   type JsonStep,
-  type LongText,
+  LongText,
   type ParsedJson,
 } from "../../src/ports/json-bodies.ts";
 
@@ -39,10 +39,10 @@ class ArrivingBody implements ArrivingJson {
       throw new JsonRefused("syntax", String(cause));
     }
     refuseUnstorable(value, []);
-    const longTexts = new Map<string, LongText>();
+    const longTexts: LongText[] = [];
     const root = { value };
     setApart(root, [], isSetApart, longTexts);
-    return { value: root.value, longTexts, release: () => longTexts.clear() };
+    return { value: root.value, longTexts, release: () => undefined };
   }
 
   release(): void {
@@ -50,32 +50,39 @@ class ArrivingBody implements ArrivingJson {
   }
 }
 
-/** Replaces long texts in the members of a container by their keys. @param path of the container, after the root */
+/** Sets the long texts in the members of a container apart. @param path of the container, after the root */
 function setApart(
   container: object,
   path: readonly JsonStep[],
   isSetApart: (path: readonly JsonStep[]) => boolean,
-  longTexts: Map<string, LongText>,
+  longTexts: LongText[],
 ): void {
   for (const [name, inner] of Object.entries(container)) {
     const at = [...path, Array.isArray(container) ? Number(name) : name];
     if (typeof inner === "object" && inner !== null) setApart(inner, at, isSetApart, longTexts);
     const isLong = typeof inner === "string" && Buffer.byteLength(JSON.stringify(inner)) > LONG_JSON_BYTES;
     if (!isLong || inner.trim() === "" || !isSetApart(at.slice(1))) continue;
-    const key = `\0text ${longTexts.size}`;
-    longTexts.set(key, longTextOf(inner));
-    Object.assign(container, { [name]: key });
+    const text = new TextInMemory(`\0text ${longTexts.length}`, inner);
+    longTexts.push(text);
+    Object.assign(container, { [name]: text });
   }
 }
 
-function longTextOf(text: string): LongText {
-  const bytes = Buffer.from(text);
-  return {
-    bytes: bytes.byteLength,
-    sha256: createHash("sha256").update(bytes).digest(),
-    pieces: () => [bytes],
-    jsonPieces: () => [Buffer.from(JSON.stringify(text).slice(1, -1))],
-  };
+class TextInMemory extends LongText {
+  constructor(
+    key: string,
+    private readonly text: string,
+  ) {
+    super(key, Buffer.byteLength(text), createHash("sha256").update(text).digest());
+  }
+
+  pieces(): Iterable<Uint8Array> {
+    return [Buffer.from(this.text)];
+  }
+
+  jsonPieces(): Iterable<Uint8Array> {
+    return [Buffer.from(JSON.stringify(this.text).slice(1, -1))];
+  }
 }
 
 /** Texts with a longer JSON are long. */

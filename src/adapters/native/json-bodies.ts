@@ -10,7 +10,7 @@ import {
   type JsonLimits,
   JsonRefused,
   type JsonStep,
-  type LongText,
+  LongText,
   type ParsedJson,
 } from "../../ports/json-bodies.ts";
 import { addon, translated, translatedAsync } from "./addon.ts";
@@ -68,37 +68,64 @@ class ArrivingBody implements ArrivingJson {
       }
       place.container[place.step] = items;
     }
-    const longTexts = new Map<string, LongText>();
+    const longTexts: LongText[] = [];
     for (const [index, pathJson] of texts.entries()) {
       await slice.next();
       const path = JSON.parse(pathJson) as readonly JsonStep[];
       const placeholder = `\0text ${index}`;
       const place = placeOf(root, path, placeholder);
       if (place === null) continue;
-      const text = isSetApart(path) ? await longTextOf(this.#native, index, slice) : null;
+      const text = isSetApart(path) ? await longTextOf(this.#native, index, placeholder, slice) : null;
       if (text === null) place.container[place.step] = await translatedAsync(() => this.#native.text(index));
-      else longTexts.set(placeholder, text);
+      else {
+        place.container[place.step] = text;
+        longTexts.push(text);
+      }
     }
     // all that is still needed of the body are the texts that were set apart
-    if (longTexts.size === 0) this.release();
+    if (longTexts.length === 0) this.release();
     return { value: root.value, longTexts, release: () => this.release() };
   }
 }
 
 /** A long text that stays in the native core; null if it is blank. */
-async function longTextOf(native: NativeJsonBody, index: number, slice: TimeSlice): Promise<LongText | null> {
-  const pieces = (isJson: boolean) => piecesOf(native, index, isJson);
+async function longTextOf(
+  native: NativeJsonBody,
+  index: number,
+  key: string,
+  slice: TimeSlice,
+): Promise<LongText | null> {
   const hash = createHash("sha256");
   const decoder = new TextDecoder();
   let [bytes, isBlank] = [0, true];
-  for (const piece of pieces(false)) {
+  for (const piece of piecesOf(native, index, false)) {
     hash.update(piece);
     bytes += piece.byteLength;
     isBlank &&= decoder.decode(piece, { stream: true }).trim() === "";
     await slice.next();
   }
   if (isBlank) return null;
-  return { bytes, sha256: hash.digest(), pieces: () => pieces(false), jsonPieces: () => pieces(true) };
+  return new NativeText(native, index, key, bytes, hash.digest());
+}
+
+class NativeText extends LongText {
+  constructor(
+    private readonly native: NativeJsonBody,
+    private readonly index: number,
+    key: string,
+    bytes: number,
+    sha256: Uint8Array,
+  ) {
+    super(key, bytes, sha256);
+  }
+
+  pieces(): Iterable<Uint8Array> {
+    return piecesOf(this.native, this.index, false);
+  }
+
+  jsonPieces(): Iterable<Uint8Array> {
+    return piecesOf(this.native, this.index, true);
+  }
 }
 
 /** The pieces of a long text. Each is valid until the next one is taken, because they share their memory. */

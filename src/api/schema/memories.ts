@@ -3,7 +3,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import type { JsonObject } from "../../domain/memory.ts";
-import { Text } from "../check.ts";
+import { Content, Text } from "../check.ts";
 import {
   formAttributes,
   givenAttributes,
@@ -35,7 +35,7 @@ const Status = OneOf(STATUSES);
 
 /** Body of createMemory, and an item of batchCreate; `null` counts as absent. */
 export const CreateMemory = Body({
-  content: Text({ minLength: 1, description: "the text to store" }),
+  content: Content({ minLength: 1, description: "the text to store" }),
   ...givenAttributes,
 });
 /** A checked body of createMemory. */
@@ -53,7 +53,7 @@ export const CreateMemoryFromUrl = Body({
 
 /** Body of updateMemory; `null` clears a field. */
 export const UpdateMemory = Body({
-  content: Type.Optional(Text({ minLength: 1, description: "a new text; the memory is processed again" })),
+  content: Type.Optional(Content({ minLength: 1, description: "a new text; the memory is processed again" })),
   ...givenAttributes,
 });
 /** A checked body of updateMemory. */
