@@ -12,7 +12,7 @@ import type { Transactions } from "../ports/transactions.ts";
 import { conventionsByPath } from "./conventions.ts";
 import { type Admission, Gate, type GateDependencies, type SocketAddress } from "./gate.ts";
 import type { RequestMetrics } from "./metrics.ts";
-import type { Answer, Operation } from "./operation.ts";
+import { type Answer, NO_CONTENT, type Operation } from "./operation.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { type ProtocolEndpoint, ProtocolRunner } from "./protocol-endpoint.ts";
 import { headOf, type ResponseDependencies, Responses } from "./responses.ts";
@@ -87,11 +87,7 @@ export function createApp(uses: AppDependencies): App {
    */
   function intercept(request: Request, admission: Admission): Eventually<Response | null> {
     const isVersioned = admission.path === "/v1" || admission.path.startsWith("/v1/");
-    if (uses.cors.isPreflight(request)) {
-      return andThen(isVersioned ? gate.showFailures(admission, request) : undefined, () =>
-        responses.of(request, admission, { status: 204, body: null }, { ...uses.cors.preflight(request) }),
-      );
-    }
+    if (uses.cors.isPreflight(request)) return preflight(request, admission, isVersioned);
     const needsKey = isVersioned || admission.path.startsWith(COMPATIBLE_PREFIX);
     if (needsKey) return andThen(gate.beginAuthentication(admission, request), () => null);
     const endpoint = endpoints.get(admission.path);
@@ -99,6 +95,11 @@ export function createApp(uses: AppDependencies): App {
     const refusal = endpoint.refuse?.(request) ?? null;
     if (refusal !== null) return responses.adopted(request, admission, refusal);
     return andThen(gate.authenticate(admission, request), () => null);
+  }
+
+  async function preflight(request: Request, admission: Admission, isVersioned: boolean): Promise<Response> {
+    if (isVersioned) await gate.showFailures(admission, request);
+    return responses.of(request, admission, NO_CONTENT, { ...uses.cors.preflight(request) });
   }
 }
 
@@ -127,29 +128,30 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses) {
     ...uses.operations,
   ];
 
-  router.onError(({ request, error, code }) => {
+  router.onError(async ({ request, error, code }) => {
     if (code === "NOT_FOUND") return refuseUnrouted(request);
     const admission = admissionOf(request);
-    const fail = (failure: unknown) => responses.ofFailure(request, admission, failure);
-    return orElse<Response>(() => andThen(admission.pending?.ended, () => fail(error)), fail);
+    try {
+      await admission.pending?.ended;
+      return responses.ofFailure(request, admission, error);
+    } catch (refused) {
+      return responses.ofFailure(request, admission, refused);
+    }
   });
 
   /** Answers a request whose path or method has no route. */
-  function refuseUnrouted(request: Request): Eventually<Response> {
+  async function refuseUnrouted(request: Request): Promise<Response> {
     const admission = admissionOf(request);
-    const count = () =>
-      andThen(admission.pending?.ended, () => {
-        const { principal } = admission;
-        if (principal === null) return undefined;
-        return gate.count(admission, principal, uses.buckets.bucketOf(request.method, null));
-      });
-    // HEAD gets the error of GET, so that both answers have the same length.
-    const method = request.method === "HEAD" ? "GET" : request.method;
-    return orElse<Response>(
-      () =>
-        andThen(count(), () => responses.ofFailure(request, admission, unroutedFault(method, admission.path, routes))),
-      (limited) => responses.ofFailure(request, admission, limited),
-    );
+    try {
+      await admission.pending?.ended;
+      const { principal } = admission;
+      const bucket = uses.buckets.bucketOf(request.method, null);
+      if (principal !== null) await gate.count(admission, principal, bucket);
+      // HEAD gets the error of GET, so that both answers have the same length.
+      throw unroutedFault(request.method === "HEAD" ? "GET" : request.method, admission.path, routes);
+    } catch (error) {
+      return responses.ofFailure(request, admission, error);
+    }
   }
 
   for (const { method, path } of hiddenRoutes(routes)) {
@@ -157,13 +159,14 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses) {
   }
 
   for (const [path, page] of Object.entries(uses.pages)) {
-    router.get(path, ({ request }) => {
+    router.get(path, async ({ request }) => {
       const admission = admissionOf(request);
       admission.countedAs = PAGE;
-      return orElse<Response>(
-        () => andThen(page(), (answer) => responses.of(request, admission, answer)),
-        (error) => responses.ofFailure(request, admission, error),
-      );
+      try {
+        return responses.of(request, admission, await page());
+      } catch (error) {
+        return responses.ofFailure(request, admission, error);
+      }
     });
   }
 

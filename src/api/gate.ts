@@ -154,21 +154,18 @@ export class Gate {
     });
   }
 
-  #refuse(admission: Admission, request: Request): Eventually<never> {
+  async #refuse(admission: Admission, request: Request): Promise<never> {
     const key = this.#failureKeyOf(admission, request);
-    return andThen(this.#uses.failures.admit(key, AUTH_FAILURES_PER_MINUTE), (window) => {
-      admission.window = window;
-      if (!window.isAdmitted) {
-        throw tooMany("Too many requests without a valid API key came from this address", window);
-      }
-      if (request.headers.get("authorization") === null) {
-        throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
-      }
-      throw new Fault(
-        "invalid_api_key",
-        "This API key is unknown, expired or revoked. Keys look like ctx_… and are shown only once, when they are created.",
-      );
-    });
+    const window = await this.#uses.failures.admit(key, AUTH_FAILURES_PER_MINUTE);
+    admission.window = window;
+    if (!window.isAdmitted) throw tooMany("Too many requests without a valid API key came from this address", window);
+    if (request.headers.get("authorization") === null) {
+      throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
+    }
+    throw new Fault(
+      "invalid_api_key",
+      "This API key is unknown, expired or revoked. Keys look like ctx_… and are shown only once, when they are created.",
+    );
   }
 
   /**
@@ -183,11 +180,9 @@ export class Gate {
   }
 
   /** Sets the rate-limit headers of an answer that needs no key, from the failure window of the client's address. */
-  showFailures(admission: Admission, request: Request): Eventually<void> {
+  async showFailures(admission: Admission, request: Request): Promise<void> {
     const key = this.#failureKeyOf(admission, request);
-    return andThen(this.#uses.failures.peek(key, AUTH_FAILURES_PER_MINUTE), (window) => {
-      admission.window = window;
-    });
+    admission.window = await this.#uses.failures.peek(key, AUTH_FAILURES_PER_MINUTE);
   }
 
   /**

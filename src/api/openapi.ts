@@ -29,7 +29,7 @@ import { OpenAiErrorAnswer } from "./schema/openai.ts";
 import { ChatCompletionEvent, StreamEvent } from "./schema/streams.ts";
 
 /** Input of the document. */
-export interface OpenApiParts {
+export interface DocumentSources {
   readonly operations: readonly Operation[];
   /** Version of the API, shown as `info.version`. */
   readonly version: string;
@@ -73,7 +73,7 @@ const PARAMETERS: Readonly<Record<string, ParameterObject>> = {
 };
 
 /** Everything that the description of an operation needs. */
-interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
+interface Context extends Pick<DocumentSources, "operations" | "buckets"> {
   readonly schemas: SchemaCollection;
   readonly components: Components;
   readonly errors: ErrorSchemas;
@@ -84,7 +84,7 @@ interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
  * Makes the document, an object that `JSON.stringify` converts to plain JSON.
  * @throws Error if an operation is outside of /v1, or two different schemas have the same name.
  */
-export function openApiDocument({ operations, version, buckets }: OpenApiParts): OpenApiDocument {
+export function openApiDocument({ operations, version, buckets }: DocumentSources): OpenApiDocument {
   const schemas = new SchemaCollection();
   const errors = { own: schemas.of(ErrorAnswer), openai: schemas.of(OpenAiErrorAnswer) };
   const streams = { own: schemas.of(StreamEvent), openai: schemas.of(ChatCompletionEvent) };

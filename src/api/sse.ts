@@ -42,8 +42,8 @@ export const DATA_ONLY: Framing = {
 /** How a stream ended: it was complete, producing an event failed, or the caller disconnected. */
 export type StreamEnd = "done" | "error" | "aborted";
 
-/** The parts of a stream. */
-export interface EventStreamParts {
+/** What a stream sends, and how. */
+export interface EventStreamOptions {
   /** The events. The next one is requested only when the reader wants it. */
   readonly events: AsyncIterable<SseEvent>;
   /**
@@ -81,8 +81,8 @@ const HEARTBEAT = encoder.encode(": keep-alive\n\n");
  * When the caller disconnects, `events.return()` is called in the same turn of the event loop. A generator that is
  * waiting notices this only after the wait. The function that it waits for must therefore observe the same signal.
  */
-export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array> {
-  return new EventStream(parts).stream();
+export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+  return new EventStream(options).stream();
 }
 
 /** A chunk of the stream and, if it is the last one, how the stream ends. */
@@ -93,7 +93,7 @@ interface Step {
 
 /** The state of one stream. */
 class EventStream {
-  readonly #parts: EventStreamParts;
+  readonly #options: EventStreamOptions;
   readonly #framing: Framing;
   readonly #iterator: AsyncIterator<SseEvent>;
   /** The event that was requested and has not arrived yet. Heartbeats in the meantime do not request another one. */
@@ -102,14 +102,14 @@ class EventStream {
   #hasEnded = false;
   #hangUp = () => {};
 
-  constructor(parts: EventStreamParts) {
-    this.#parts = parts;
-    this.#framing = parts.framing ?? NAMED_EVENTS;
-    this.#iterator = parts.events[Symbol.asyncIterator]();
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#framing = options.framing ?? NAMED_EVENTS;
+    this.#iterator = options.events[Symbol.asyncIterator]();
   }
 
   stream(): ReadableStream<Uint8Array> {
-    const { signal } = this.#parts;
+    const { signal } = this.#options;
     return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -148,13 +148,13 @@ class EventStream {
     } catch (error) {
       if (this.#hasEnded) return null;
       if (isIterating) this.#release();
-      return { chunk: encoder.encode(this.#framing.error(this.#parts.errorBody(error))), end: "error" };
+      return { chunk: encoder.encode(this.#framing.error(this.#options.errorBody(error))), end: "error" };
     }
   }
 
   /** The next event, or `"silence"` if there was none within `heartbeatMs`. */
   async #next(): Promise<IteratorResult<SseEvent> | "silence"> {
-    const { clock, heartbeatMs = HEARTBEAT_MS } = this.#parts;
+    const { clock, heartbeatMs = HEARTBEAT_MS } = this.#options;
     this.#pending ??= this.#iterator.next();
     const waiting = new AbortController();
     this.#waiting = waiting;
@@ -170,18 +170,18 @@ class EventStream {
 
   #end(how: StreamEnd): void {
     this.#hasEnded = true;
-    this.#parts.signal?.removeEventListener("abort", this.#hangUp);
-    this.#parts.onEnd(how);
+    this.#options.signal?.removeEventListener("abort", this.#hangUp);
+    this.#options.onEnd(how);
   }
 
   #release(): void {
-    this.#iterator.return?.().catch(this.#parts.onLateError);
+    this.#iterator.return?.().catch(this.#options.onLateError);
   }
 
   #abandon(): void {
     this.#end("aborted");
     this.#waiting.abort();
-    this.#pending?.catch(this.#parts.onLateError);
+    this.#pending?.catch(this.#options.onLateError);
     this.#release();
   }
 }

@@ -39,8 +39,8 @@ export interface Uploads {
   receive(request: Request): Promise<Upload>;
 }
 
-/** What receiving needs. */
-export interface UploadParts {
+/** What receiving calls. */
+export interface FormDependencies {
   readonly files: UploadFiles;
   readonly formats: FileFormats;
 }
@@ -63,7 +63,7 @@ const FORM_BYTES_MAX = LIMITS.uploadBytes + 1024 * 1024;
 const RECEIVING_MAX = 64;
 
 /** Creates the receiver of forms; one per process. */
-export function createUploads(parts: UploadParts): Uploads {
+export function createUploads(parts: FormDependencies): Uploads {
   let receiving = 0;
   return {
     receive: async (request) => {
@@ -82,7 +82,7 @@ export function createUploads(parts: UploadParts): Uploads {
   };
 }
 
-async function receive(request: Request, { files, formats }: UploadParts): Promise<Upload> {
+async function receive(request: Request, { files, formats }: FormDependencies): Promise<Upload> {
   const form = new Form(files);
   try {
     await readForm(request, { bytes: FORM_BYTES_MAX, parts: PARTS_MAX }, (part) => form.take(part));

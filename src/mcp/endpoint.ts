@@ -5,7 +5,7 @@ import type { ProtocolCall, ProtocolEndpoint } from "../api/protocol-endpoint.ts
 import { once } from "../kit/once.ts";
 import type { HostRules } from "./hosts.ts";
 import { MCP_PATH } from "./introduction.ts";
-import type { McpParts } from "./server.ts";
+import type { McpDependencies } from "./server.ts";
 
 /** Code of JSON-RPC for a message that is none. */
 const INVALID_REQUEST = -32_600;
@@ -13,7 +13,7 @@ const INVALID_REQUEST = -32_600;
 const REFUSED = -32_000;
 
 /** Creates the endpoint. The code of the protocol is loaded at the first request: it takes 35 MB of memory. */
-export function createMcpEndpoint(parts: McpParts, hosts: HostRules): ProtocolEndpoint {
+export function createMcpEndpoint(parts: McpDependencies, hosts: HostRules): ProtocolEndpoint {
   const loaded = once(() => Promise.all([import("@modelcontextprotocol/server"), import("./server.ts")]));
   return {
     method: "POST",

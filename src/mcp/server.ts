@@ -14,7 +14,7 @@ import type { Tool as MnemeTool } from "./tool.ts";
 import { visibleTo } from "./tools.ts";
 
 /** What all MCP servers of a process share. */
-export interface McpParts {
+export interface McpDependencies {
   readonly tools: readonly MnemeTool[];
   readonly settled: Settled;
   readonly log: Log;
@@ -32,7 +32,7 @@ export interface Caller {
 }
 
 /** Creates the MCP server of one caller. */
-export function createMcpServer(parts: McpParts, { principal, operations, requestId, origin }: Caller): Server {
+export function createMcpServer(parts: McpDependencies, { principal, operations, requestId, origin }: Caller): Server {
   const { tools, settled, log, progressMs } = parts;
   const server = new Server(INTRODUCTION, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler("tools/list", () => ({ tools: visibleTo(tools, principal).map(listed) }));

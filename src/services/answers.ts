@@ -26,7 +26,7 @@ import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import { MODES } from "../retrieval/modes.ts";
-import { Generation, type GenerationParts, type Sampling, usageOf } from "./generation.ts";
+import { Generation, type GenerationDependencies, type Sampling, usageOf } from "./generation.ts";
 import type { Asker, SearchService } from "./search.ts";
 
 /** A question as a caller asks it. */
@@ -66,11 +66,11 @@ export interface AnswerRun {
 }
 
 /** What the service needs. */
-export interface AnswerServiceParts {
+export interface AnswerServiceDependencies {
   readonly search: Pick<SearchService, "search" | "admits" | "stillShown" | "rerankerOf">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly quota: QueryQuotas;
-  readonly generation: GenerationParts;
+  readonly generation: GenerationDependencies;
   /** Scores sentences for an extractive answer if the mode reranks. */
   readonly reading: Omit<SentenceScorerDependencies, "reranker">;
 }
@@ -85,10 +85,10 @@ const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
 
 /** Answers the questions of one project. */
 export class AnswerService {
-  readonly #parts: AnswerServiceParts;
+  readonly #uses: AnswerServiceDependencies;
 
-  constructor(parts: AnswerServiceParts) {
-    this.#parts = parts;
+  constructor(uses: AnswerServiceDependencies) {
+    this.#uses = uses;
   }
 
   /**
@@ -111,7 +111,7 @@ export class AnswerService {
 
   /** Reserves a query in the project's monthly quota. @throws Fault `query_quota_exceeded` */
   reserveQuery(viewer: Viewer): Promise<QuotaReservation> {
-    return this.#parts.quota.reserve(viewer.projectId);
+    return this.#uses.quota.reserve(viewer.projectId);
   }
 
   /**
@@ -154,9 +154,9 @@ export class AnswerService {
     viewer: Viewer,
     { model, instructions, mode, sampling }: Pick<Question, "model" | "instructions" | "mode" | "sampling">,
   ): Promise<Answering> {
-    const project = await this.#parts.accounts.project(viewer.projectId);
+    const project = await this.#uses.accounts.project(viewer.projectId);
     const settings = project?.settings ?? DEFAULT_SETTINGS;
-    const generation = Generation.of(this.#parts.generation, viewer.projectId, settings, model, sampling);
+    const generation = Generation.of(this.#uses.generation, viewer.projectId, settings, model, sampling);
     generation?.checkInstructions(instructions);
     return { generation, evidenceMin: settings.min_evidence, mode: mode ?? settings.default_mode };
   }
@@ -167,12 +167,12 @@ export class AnswerService {
     const query = await this.#standaloneQuestion(viewer, question, terms);
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
-    const ranking = await this.#parts.search.search(viewer, request, terms);
+    const ranking = await this.#uses.search.search(viewer, request, terms);
     const passages = evidenceAmong(ranking.results, terms.evidenceMin ?? ranking.evidenceMin);
     const isEvident = passages.length > 0 && (generation !== null || this.#answersKind(text, query, passages, terms));
     if (!isEvident) return yield* this.#withoutEvidence(text, generation);
 
-    const live = (sources: readonly CitedPassage[]) => this.#parts.search.stillShown(viewer, request, sources);
+    const live = (sources: readonly CitedPassage[]) => this.#uses.search.stillShown(viewer, request, sources);
     for await (const event of this.#answered(viewer, question, query, passages, terms)) {
       // Sources whose memories were deleted in the meantime are left out.
       yield event.type === "sources" ? { ...event, sources: await live(event.sources) } : event;
@@ -195,7 +195,7 @@ export class AnswerService {
   }
 
   #sentenceScorer(projectId: ProjectId): ScoreSentences {
-    const { reading, search } = this.#parts;
+    const { reading, search } = this.#uses;
     return async (question, sentences, signal) => {
       const score = rerankerSentenceScorer({ ...reading, reranker: await search.rerankerOf(projectId, signal) });
       return score(question, sentences, signal);
@@ -213,7 +213,7 @@ export class AnswerService {
   }
 
   async *#withoutEvidence(text: string, generation: Generation | null): AsyncGenerator<AnswerEvent> {
-    const language = questionLanguage(text, await this.#parts.reading.languageOf(text));
+    const language = questionLanguage(text, await this.#uses.reading.languageOf(text));
     yield { type: "text", content: noEvidenceAnswer(language) };
     yield { type: "sources", sources: [] };
     yield usageOf(generation?.spent ?? NO_TOKENS);
@@ -224,7 +224,7 @@ export class AnswerService {
     const { generation, history, signal } = terms;
     if (history.length === 0) return question.text;
     const local = contextualQuestion(history, question.text);
-    if (generation === null || !(await this.#parts.search.admits(viewer, question))) return local;
+    if (generation === null || !(await this.#uses.search.admits(viewer, question))) return local;
     return generation.standalone(history, question.text, local, signal);
   }
 }

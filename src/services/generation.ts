@@ -26,7 +26,7 @@ import {
 } from "../ports/language-model.ts";
 
 /** What generation needs. */
-export interface GenerationParts {
+export interface GenerationDependencies {
   readonly model: LanguageModel;
   /** The operator's endpoint and key, for projects without their own. */
   readonly operator: OperatorLlm;
@@ -70,7 +70,7 @@ const STANDALONE_MS = 10_000;
 
 /** The language model that writes one answer, and the tokens used so far. */
 export class Generation {
-  readonly #parts: GenerationParts;
+  readonly #parts: GenerationDependencies;
   readonly #callParts: Pick<LlmRequest, "endpoint" | "projectId" | "purpose" | "temperature">;
   readonly #outputTokensMax: number;
   /** Number of tokens of the calls that have ended. */
@@ -79,7 +79,7 @@ export class Generation {
   #running: { readonly prompt: number; readonly output: string } | null = null;
 
   private constructor(
-    parts: GenerationParts,
+    parts: GenerationDependencies,
     projectId: ProjectId,
     endpoint: LlmEndpoint,
     { llm }: ProjectSettings,
@@ -99,7 +99,7 @@ export class Generation {
    * @throws Fault `invalid_request` if `model` is given and no endpoint is configured
    */
   static of(
-    parts: GenerationParts,
+    parts: GenerationDependencies,
     projectId: ProjectId,
     settings: ProjectSettings,
     model: string | null,

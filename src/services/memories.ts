@@ -119,8 +119,8 @@ export class MemoryService {
   }
 
   /** Whether the viewer can read a memory: whether `get` would find it. */
-  isVisible(viewer: Viewer, id: MemoryId): Eventually<boolean> {
-    return andThen(visibleMemory(this.#uses.memories, viewer, id), (memory) => memory !== null);
+  async isVisible(viewer: Viewer, id: MemoryId): Promise<boolean> {
+    return (await visibleMemory(this.#uses.memories, viewer, id)) !== null;
   }
 
   /**
@@ -172,7 +172,7 @@ export class MemoryService {
   }
 
   /** Whether a memory of a project that the caller has just read was made from this file. */
-  isMadeFrom(projectId: ProjectId, id: MemoryId, file: Omit<ReceivedFile, "file">): Eventually<boolean> {
+  async isMadeFrom(projectId: ProjectId, id: MemoryId, file: Omit<ReceivedFile, "file">): Promise<boolean> {
     return this.#uses.memories.isMadeFrom(projectId, id, { ...file, file: "" });
   }
 

@@ -2,7 +2,7 @@
 // hang-ups that end the work.
 
 import { describe, expect, test } from "bun:test";
-import { DATA_ONLY, type EventStreamParts, eventStream, type SseEvent, type StreamEnd } from "../../src/api/sse.ts";
+import { DATA_ONLY, type EventStreamOptions, eventStream, type SseEvent, type StreamEnd } from "../../src/api/sse.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { until } from "../support/until.ts";
@@ -26,7 +26,7 @@ interface Seen {
   readonly clock: CountingClock;
 }
 
-function open(events: AsyncIterable<SseEvent>, parts: Partial<EventStreamParts> = {}) {
+function open(events: AsyncIterable<SseEvent>, parts: Partial<EventStreamOptions> = {}) {
   const record: Seen = { ends: [], lateErrors: [], clock: new CountingClock() };
   const stream = eventStream({
     events,

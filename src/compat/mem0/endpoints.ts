@@ -30,7 +30,7 @@ import {
 import { entityView, historyView, memoryView, metadataOf, resultView } from "./views.ts";
 
 /** What the endpoints need besides operations. */
-export interface Mem0Parts {
+export interface Mem0Dependencies {
   readonly settled: Settled;
   readonly clock: Clock;
 }
@@ -63,7 +63,7 @@ const USERS_MAX = 10_000;
 const EVERYWHERE = ["org_id", "project_id", "org_name", "project_name"] as const;
 
 /** The endpoints of mem0's API. */
-export function mem0Endpoints(parts: Mem0Parts): readonly ProtocolEndpoint[] {
+export function mem0Endpoints(parts: Mem0Dependencies): readonly ProtocolEndpoint[] {
   const reads = (path: string, name: string, run: Run) => endpoint("GET", path, name, false, run);
   const posts = (path: string, name: string, run: Run) => endpoint("POST", path, name, true, run);
   return [
@@ -140,7 +140,7 @@ const ping: Run = async ({ principal, query }) => {
   return { status: "ok", org_id: "mneme", project_id: principal.projectId, user_email: null };
 };
 
-async function add({ body, principal, operations, request }: Mem0Call, { settled }: Mem0Parts) {
+async function add({ body, principal, operations, request }: Mem0Call, { settled }: Mem0Dependencies) {
   const { memories, errors } = await addMemories(body, principal, operations);
   const deadline = performance.now() + SEARCHABLE_TIMEOUT_MS;
   let isSearchable = true;
@@ -331,7 +331,10 @@ function batchOf(body: unknown): readonly Fields[] {
   return list.map((item: unknown) => fieldsOf(item, ["memory_id", "text", "metadata"]));
 }
 
-async function deleteAll({ query, principal, operations, request }: Mem0Call, { clock }: Mem0Parts): Promise<unknown> {
+async function deleteAll(
+  { query, principal, operations, request }: Mem0Call,
+  { clock }: Mem0Dependencies,
+): Promise<unknown> {
   const named = entitiesOf(fieldsOf(query, ENTITY_NAMES, EVERYWHERE));
   requireEntity(named, principal);
   const { isDone } = await deleteOf(named, principal, operations, clock, request.signal);
@@ -383,7 +386,7 @@ const entities: Run = async ({ query, operations, request }) => {
   return { ...paged(request, page, size, users.length), results };
 };
 
-async function deleteEntity({ params, query, principal, operations, request }: Mem0Call, { clock }: Mem0Parts) {
+async function deleteEntity({ params, query, principal, operations, request }: Mem0Call, { clock }: Mem0Dependencies) {
   fieldsOf(query, EVERYWHERE);
   const { type = "", id = "" } = params;
   const name = ENTITY_NAMES.find((known) => known === `${type}_id`);
