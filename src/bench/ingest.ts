@@ -9,8 +9,8 @@ import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from
 import { BackgroundIngest, bareIngestRate, percentiles, type Run } from "./run.ts";
 
 const ROUNDS = 3;
-/** Single memories whose time to searchable is measured, idle and while others are ingested. */
-const SINGLES = 40;
+/** Single memories whose time to searchable is measured, idle and while others are ingested; fewer in small runs. */
+const SINGLES_MAX = 40;
 /** Interval between two looks at a single memory: the resolution of its time. */
 const SINGLE_POLL_MS = 2;
 /** Chunks before the first measurement, so that all lanes have computed something. */
@@ -43,9 +43,10 @@ export async function benchIngest(run: Run): Promise<Findings> {
     throughput.push({ round, chunks: chunks.length, stored, limit, share: ratio(stored, limit) });
     progress(label, 1, `${stored} chunks/s, bare embedder ${limit}`);
   }
-  const idle = await singles(run, "idle");
+  const singlesCount = Math.min(SINGLES_MAX, perRound);
+  const idle = await singles(run, "idle", singlesCount);
   const background = new BackgroundIngest(run);
-  const busy = await singles(run, "under ingestion");
+  const busy = await singles(run, "under ingestion", singlesCount);
   await background.stop();
   return {
     tables: [
@@ -89,16 +90,16 @@ export async function benchIngest(run: Run): Promise<Findings> {
   };
 }
 
-async function singles({ target, bare, seed, progress }: Run, load: string): Promise<Row> {
+async function singles({ target, bare, seed, progress }: Run, load: string, count: number): Promise<Row> {
   const times: number[] = [];
   const limits: number[] = [];
-  for (let n = 0; n < SINGLES; n++) {
+  for (let n = 0; n < count; n++) {
     const passage = { ...generatedPassage(seed + 2, n), id: `single-${load}-${n}` };
     const [id = ""] = await target.store([passage]);
     const acceptedAt = performance.now();
     await target.untilSearchable(id, SINGLE_POLL_MS);
     times.push(performance.now() - acceptedAt);
-    progress(`single memories, ${load}`, n / SINGLES, `${n} of ${SINGLES}`);
+    progress(`single memories, ${load}`, n / count, `${n} of ${count}`);
     if (load !== "idle") continue;
     const [chunks = []] = await bare.chunkTexts([passage]);
     const startedAt = performance.now();
