@@ -39,7 +39,7 @@ const GENERATED = "src/adapters/native/addon-types.ts";
 const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli"],
   binary: ["cli", "console", "mcp", "adapters/native"],
-  cli: ["config.ts", "compose", "mcp", "local-accounts.ts", "children", "backup", "importers", "bench", "metrics.ts"],
+  cli: ["config.ts", "compose", "mcp", "children", "backup", "importers", "bench", "metrics.ts"],
   // compose/bare-models.ts has the models that figures are compared with
   bench: ["config.ts", "compose", "retrieval", "ports"],
   backup: [],
@@ -65,7 +65,6 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "tokenizers",
     "metrics.ts",
   ],
-  "local-accounts.ts": ["adapters/inference", "stores", "api", "webhooks", "ports"],
   mcp: ["api", "account"],
   compat: ["api"],
   api: ["services", "answer", "account", "ports", "metrics.ts"],

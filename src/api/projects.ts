@@ -1,7 +1,7 @@
 // The operations on projects and their usage.
 
 import { LIMITS } from "../domain/limits.ts";
-import type { ProjectService } from "../services/projects.ts";
+import { type ProjectService, removeProject } from "../services/projects.ts";
 import { namedProjectId, projectPathId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
@@ -132,7 +132,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 204: null },
       faults: ["project_not_found", "invalid_state"],
       prepare: ({ params }) => projectPathId(params.id),
-      change: (tx, { principal }, id) => projects.remove(tx, principal, id),
+      change: (tx, { principal }, id) => removeProject(tx, principal, id),
       answer: () => NO_CONTENT,
       finish: (answer) => {
         void projects.purgeRemoved();

@@ -1,10 +1,10 @@
 // What the actions of `mneme keys`, `mneme projects` and `mneme models` have in common: their form, the project that a
 // flag names, and tables of the API's JSON. accounts.ts runs them.
 
+import type { Accounts } from "../compose/local-accounts.ts";
 import { type CommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
-import type { Accounts } from "../local-accounts.ts";
 import { alignRows } from "./terminal.ts";
 
 /** An action of a command, such as `create` of `mneme keys`. */

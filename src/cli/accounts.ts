@@ -1,7 +1,8 @@
 // `mneme keys`, `mneme projects` and `mneme models`: manage API keys, plans and embedding models from a terminal, on a
-// data directory or through a server. The operations are implemented by local-accounts.ts and by the API; models.ts has
-// the actions on models.
+// data directory (compose/local-accounts.ts) or through a server (remote-accounts.ts). models.ts has the actions on
+// models.
 
+import type { Accounts, ModelsPlace } from "../compose/local-accounts.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { PLAN_NAMES, type Plan } from "../domain/project.ts";
 import { KEY_SCOPES } from "../domain/scope.ts";
@@ -9,7 +10,6 @@ import type { Clock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import type { JsonRecord } from "../kit/record.ts";
-import type { Accounts, ModelsPlace } from "../local-accounts.ts";
 import {
   type Action,
   type Call,

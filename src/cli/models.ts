@@ -1,10 +1,10 @@
 // `mneme models`: the installed embedding models, and changes of the model that projects use. A running server, or the
 // next one that starts, carries a change out (ingest/model-change.ts).
 
+import type { Accounts } from "../compose/local-accounts.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
-import type { Accounts } from "../local-accounts.ts";
 import { type Action, type Call, fieldsOf, itemsOf, json, projectNamed, shown, tableOf } from "./account-action.ts";
 import { Progress } from "./terminal.ts";
 

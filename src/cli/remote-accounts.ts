@@ -1,10 +1,10 @@
 // Accounts of a running server, for `mneme keys`, `mneme projects` and `mneme models`. Offers the same operations over
-// the API that local-accounts.ts offers on a data directory.
+// the API that compose/local-accounts.ts offers on a data directory.
 
+import type { Accounts, KeyBody } from "../compose/local-accounts.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Plan } from "../domain/project.ts";
 import type { JsonRecord } from "../kit/record.ts";
-import type { Accounts, KeyBody } from "../local-accounts.ts";
 import type { Client } from "./client.ts";
 
 /** Option for requests that return a secret. A repeated request would lose the secret of the first one. */

@@ -304,7 +304,7 @@ async function runAccountsCommand(
 ): Promise<number> {
   const [{ runAccounts }, { openLocalAccounts }] = await Promise.all([
     import("./accounts.ts"),
-    import("../local-accounts.ts"),
+    import("../compose/local-accounts.ts"),
   ]);
   const text = await runAccounts(command, argv, {
     ...startOf(distribution),

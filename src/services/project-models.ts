@@ -22,7 +22,7 @@ export interface InstalledModel {
 }
 
 /** What the service needs. */
-export interface ProjectModelServiceParts {
+export interface ProjectModelServiceDependencies {
   readonly accounts: AccountStore;
   readonly projectModels: ProjectModelStore;
   readonly index: Pick<ChunkIndex, "current">;
@@ -33,15 +33,15 @@ export interface ProjectModelServiceParts {
 
 /** Embedding models of the deployment's projects. */
 export class ProjectModelService {
-  readonly #parts: ProjectModelServiceParts;
+  readonly #uses: ProjectModelServiceDependencies;
 
-  constructor(parts: ProjectModelServiceParts) {
-    this.#parts = parts;
+  constructor(uses: ProjectModelServiceDependencies) {
+    this.#uses = uses;
   }
 
   /** The installed models, the default first. */
   installed(): readonly InstalledModel[] {
-    const { embedders } = this.#parts;
+    const { embedders } = this.#uses;
     const others = embedders.ids.filter((id) => id !== embedders.default.id).map((id) => embedders.get(id));
     return [embedders.default, ...others].map(({ id, dimensions, tokensMax, languages }) => {
       return { id, dimensions, tokensMax, languages, isDefault: id === embedders.default.id };
@@ -53,7 +53,7 @@ export class ProjectModelService {
    * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
    */
   async get(principal: Principal, named: ProjectId | null): Promise<ProjectModel> {
-    const { accounts, projectModels, index, embedders } = this.#parts;
+    const { accounts, projectModels, index, embedders } = this.#uses;
     const projectId = await projectFor(accounts, principal, named);
     using project = await index.current(projectId);
     const { live, previous } = await project.models();
@@ -67,7 +67,7 @@ export class ProjectModelService {
    * @throws Fault `project_not_found`; `invalid_request` if the model is not installed
    */
   async change(tx: Transaction, projectId: ProjectId, model: string): Promise<void> {
-    const { ids } = this.#parts.embedders;
+    const { ids } = this.#uses.embedders;
     if (!ids.includes(model)) {
       const installed = ids.join(", ");
       throw new Fault("invalid_request", `'model' must be one of the installed models: ${installed}.`, {
@@ -75,7 +75,7 @@ export class ProjectModelService {
       });
     }
     await tx.projectModels.ask(projectId, model, true);
-    tx.afterCommit(this.#parts.wakeChanges);
+    tx.afterCommit(this.#uses.wakeChanges);
   }
 
   /**
@@ -87,7 +87,7 @@ export class ProjectModelService {
     if (!(await tx.projectModels.cancel(projectId))) {
       throw new Fault("invalid_state", "The embedding model of this project is not being changed.");
     }
-    tx.afterCommit(this.#parts.wakeChanges);
+    tx.afterCommit(this.#uses.wakeChanges);
   }
 
   /**
@@ -99,7 +99,7 @@ export class ProjectModelService {
     if (!(await tx.projectModels.forget(projectId))) {
       throw new Fault("invalid_state", "This project has no vectors of an earlier embedding model.");
     }
-    tx.afterCommit(this.#parts.wakeChanges);
+    tx.afterCommit(this.#uses.wakeChanges);
   }
 }
 

@@ -41,8 +41,11 @@ export interface ProjectUpdate extends SettingsChange {
   readonly plan?: Plan;
 }
 
+/** A project to create. */
+export type NewProject = ProjectUpdate & { readonly name: string };
+
 /** What the service needs. */
-export interface ProjectServiceParts {
+export interface ProjectServiceDependencies {
   readonly accounts: AccountStore;
   readonly index: ChunkIndex;
   readonly files: Pick<UploadFiles, "remove" | "removeAgain">;
@@ -56,11 +59,11 @@ export interface ProjectServiceParts {
 
 /** Projects of the deployment. */
 export class ProjectService {
-  readonly #parts: ProjectServiceParts;
+  readonly #uses: ProjectServiceDependencies;
   #purge: Promise<void> = Promise.resolve();
 
-  constructor(parts: ProjectServiceParts) {
-    this.#parts = parts;
+  constructor(uses: ProjectServiceDependencies) {
+    this.#uses = uses;
   }
 
   /**
@@ -68,18 +71,18 @@ export class ProjectService {
    * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
    */
   async get(principal: Principal, named: ProjectId | null, param?: string): Promise<ProjectInForce> {
-    return this.#inForce(await readProject(this.#parts.accounts, principal, named, param));
+    return this.#inForce(await readProject(this.#uses.accounts, principal, named, param));
   }
 
   /** @throws Fault `invalid_cursor` */
   async list(listing: Listing): Promise<Page<ProjectInForce>> {
-    const { items, cursor } = await this.#parts.accounts.listProjects(listing);
+    const { items, cursor } = await this.#uses.accounts.listProjects(listing);
     return { items: await Promise.all(items.map((project) => this.#inForce(project))), cursor };
   }
 
   /** How much of its plan's quotas the project has used. */
   usage(principal: Principal): Eventually<Usage> {
-    return this.#parts.accounts.usage(principal.projectId);
+    return this.#uses.accounts.usage(principal.projectId);
   }
 
   /**
@@ -87,80 +90,48 @@ export class ProjectService {
    * @throws Fault `unsafe_url`
    */
   async checkAddress(principal: Principal, change: SettingsChange, named: ProjectId | null): Promise<void> {
-    const current = named === null ? null : await this.#parts.accounts.project(named);
+    const current = named === null ? null : await this.#uses.accounts.project(named);
     const address = change.llm?.base_url ?? null;
     if (address === null || address === current?.settings.llm.base_url) return;
-    if (!allows(principal, "admin")) return this.#parts.guard.check(address, "llm.base_url");
+    if (!allows(principal, "admin")) return this.#uses.guard.check(address, "llm.base_url");
     const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
     if (!isWeb)
       throw new Fault("unsafe_url", "'llm.base_url' must be an http or https address.", { param: "llm.base_url" });
   }
 
-  /** Creates a project and its first key. */
+  /** See `createProject`. */
   async create(
-    { accounts }: Transaction,
-    update: ProjectUpdate & { readonly name: string },
+    tx: Transaction,
+    update: NewProject,
   ): Promise<{ readonly project: ProjectInForce; readonly issued: IssuedKey }> {
-    const settings = merged(DEFAULT_SETTINGS, update, true);
-    const plan = update.plan ?? this.#parts.defaultPlan;
-    const project = await accounts.createProject({ name: update.name, plan, settings });
-    return { project: await this.#inForce(project), issued: await accounts.issueKey(project.id, FIRST_KEY) };
+    const { project, issued } = await createProject(tx, this.#uses.defaultPlan, update);
+    return { project: await this.#inForce(project), issued };
   }
 
-  /** @throws Fault `insufficient_scope` (only an admin sets plans), `project_not_found` */
-  async change(
-    { accounts }: Transaction,
-    principal: Principal,
-    named: ProjectId | null,
-    update: ProjectUpdate,
-    param?: string,
-  ): Promise<ProjectInForce> {
-    const { settings, plan, id } = await readProject(accounts, principal, named, param);
-    if (update.plan !== undefined && update.plan !== plan && !allows(principal, "admin")) {
-      throw new Fault("insufficient_scope", "Only a key with the scope 'admin' may change the plan.", {
-        param: "plan",
-      });
-    }
-    const changed = await accounts.changeProject(id, {
-      ...(update.name !== undefined && { name: update.name }),
-      ...(update.plan !== undefined && { plan: update.plan }),
-      settings: merged(settings, update, allows(principal, "admin")),
-    });
-    return this.#inForce(changed ?? missing(id));
+  /** See `changeProject`. */
+  async change(...change: Parameters<typeof changeProject>): Promise<ProjectInForce> {
+    return this.#inForce(await changeProject(...change));
   }
 
   async #inForce(project: Project): Promise<ProjectInForce> {
     const { settings } = project;
-    const evidenceMin = settings.min_evidence ?? (await this.#parts.evidenceMinOf(project.id))[settings.default_mode];
+    const evidenceMin = settings.min_evidence ?? (await this.#uses.evidenceMinOf(project.id))[settings.default_mode];
     return { ...project, settings: { ...settings, min_evidence: evidenceMin } };
-  }
-
-  /**
-   * Removes a project. Its keys stop working at once; `purgeRemoved` erases its data.
-   * @throws Fault `project_not_found`, `invalid_state` for the default project and for the caller's own project
-   */
-  async remove({ accounts }: Transaction, principal: Principal, id: ProjectId): Promise<void> {
-    const project = (await accounts.project(id)) ?? missing(id);
-    if (project.isDefault || id === principal.projectId) {
-      const which = project.isDefault ? "The default project" : "The project of the key that asks";
-      throw new Fault("invalid_state", `${which} cannot be deleted.`, { param: "id" });
-    }
-    await accounts.removeProject(id);
   }
 
   /** Erases the data of removed projects, one run at a time. Called at every start and each minute. Never rejects. */
   purgeRemoved(): Promise<void> {
     this.#purge = this.#purge
       .then(() => this.#purgeAll())
-      .catch((err: unknown) => this.#parts.log.warn({ err }, "removed projects could not be listed yet"));
+      .catch((err: unknown) => this.#uses.log.warn({ err }, "removed projects could not be listed yet"));
     return this.#purge;
   }
 
   async #purgeAll(): Promise<void> {
-    const { accounts, log } = this.#parts;
+    const { accounts, log } = this.#uses;
     for (const id of await accounts.removedProjects()) {
       try {
-        await eraseProject(this.#parts, id);
+        await eraseProject(this.#uses, id);
       } catch (err) {
         log.warn(
           { projectId: id, err },
@@ -169,6 +140,56 @@ export class ProjectService {
       }
     }
   }
+}
+
+/** Creates a project and its first key. */
+export async function createProject(
+  { accounts }: Transaction,
+  defaultPlan: Plan,
+  update: NewProject,
+): Promise<{ readonly project: Project; readonly issued: IssuedKey }> {
+  const settings = merged(DEFAULT_SETTINGS, update, true);
+  const project = await accounts.createProject({ name: update.name, plan: update.plan ?? defaultPlan, settings });
+  return { project, issued: await accounts.issueKey(project.id, FIRST_KEY) };
+}
+
+/**
+ * Changes a project.
+ * @param param where the request names the project.
+ * @throws Fault `insufficient_scope` (only an admin sets plans), `project_not_found`
+ */
+export async function changeProject(
+  { accounts }: Transaction,
+  principal: Principal,
+  named: ProjectId | null,
+  update: ProjectUpdate,
+  param?: string,
+): Promise<Project> {
+  const { settings, plan, id } = await readProject(accounts, principal, named, param);
+  if (update.plan !== undefined && update.plan !== plan && !allows(principal, "admin")) {
+    throw new Fault("insufficient_scope", "Only a key with the scope 'admin' may change the plan.", {
+      param: "plan",
+    });
+  }
+  const changed = await accounts.changeProject(id, {
+    ...(update.name !== undefined && { name: update.name }),
+    ...(update.plan !== undefined && { plan: update.plan }),
+    settings: merged(settings, update, allows(principal, "admin")),
+  });
+  return changed ?? missing(id);
+}
+
+/**
+ * Removes a project. Its keys stop working at once; `ProjectService.purgeRemoved` erases its data.
+ * @throws Fault `project_not_found`, `invalid_state` for the default project and for the caller's own project
+ */
+export async function removeProject({ accounts }: Transaction, principal: Principal, id: ProjectId): Promise<void> {
+  const project = (await accounts.project(id)) ?? missing(id);
+  if (project.isDefault || id === principal.projectId) {
+    const which = project.isDefault ? "The default project" : "The project of the key that asks";
+    throw new Fault("invalid_state", `${which} cannot be deleted.`, { param: "id" });
+  }
+  await accounts.removeProject(id);
 }
 
 async function readProject(

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AccountsCommand, accountsHelp, runAccounts } from "../../src/cli/accounts.ts";
 import { Client } from "../../src/cli/client.ts";
+import { openLocalAccounts } from "../../src/compose/local-accounts.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { UsageError } from "../../src/kit/flags.ts";
-import { openLocalAccounts } from "../../src/local-accounts.ts";
 import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
@@ -139,11 +139,11 @@ describe("on a data directory, while a server uses it", () => {
     const { id } = await accounts.createProject(ANOTHER);
     const { keyId } = await principalOf(await newKey("--scopes", "*", "--project", id));
     const elsewhere = ["--project", await accounts.defaultProject()];
-    expect(run("keys", ["revoke", keyId, ...elsewhere])).rejects.toThrow(`There is no key ${keyId}.`);
-    expect(run("keys", ["rotate", keyId, ...elsewhere])).rejects.toThrow(`There is no key ${keyId}.`);
+    expect(run("keys", ["revoke", keyId, ...elsewhere])).rejects.toThrow(`There is no key '${keyId}'`);
+    expect(run("keys", ["rotate", keyId, ...elsewhere])).rejects.toThrow(`There is no key '${keyId}'`);
     expect(await run("keys", ["revoke", keyId])).toBe(`${keyId} is deleted and no longer works.\n`);
     expect(await accounts.key(id, keyId)).toBeNull();
-    expect(run("keys", ["revoke", keyId])).rejects.toThrow(`There is no key ${keyId}.`);
+    expect(run("keys", ["revoke", keyId])).rejects.toThrow(`There is no key '${keyId}'`);
   });
 
   test("projects create makes a project with its first key, on the requested plan or the operator's", async () => {
@@ -195,9 +195,9 @@ describe("on a data directory, while a server uses it", () => {
     expect(await run("projects", ["delete", "acme"])).toStartWith(`${id} is deleted: `);
     expect(await accounts.project(id)).toBeNull();
     expect(await accounts.authenticate(secret)).toBeNull();
-    expect(run("projects", ["delete", id])).rejects.toThrow(`There is no project ${id}.`);
-    expect(run("projects", ["set-plan", id, "--plan", "pro"])).rejects.toThrow(`There is no project ${id}.`);
-    expect(run("keys", ["list", "--project", id])).rejects.toThrow(`There is no project ${id}.`);
+    expect(run("projects", ["delete", id])).rejects.toThrow(`There is no project '${id}'.`);
+    expect(run("projects", ["set-plan", id, "--plan", "pro"])).rejects.toThrow(`There is no project '${id}'.`);
+    expect(run("keys", ["list", "--project", id])).rejects.toThrow(`There is no project '${id}'.`);
     expect(run("projects", ["delete", "default"])).rejects.toThrow("The default project cannot be deleted.");
   });
 
@@ -424,7 +424,7 @@ describe("an invalid command line", () => {
     ],
     ["keys", ["rotate", "key_1", "--grace", "-1"], "--grace must be an integer from 0 to 2592000"],
     ["keys", ["rotate", "key_1", "--grace", "2592001"], "--grace must be an integer from 0 to 2592000"],
-    ["keys", ["rotate", "key_1"], "There is no key key_1."],
+    ["keys", ["rotate", "key_1"], "There is no key 'key_1'."],
     ["projects", ["create", "--plan", "pro"], "Missing --name."],
     [
       "projects",

@@ -3,9 +3,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { accountsHelp, runAccounts } from "../../src/cli/accounts.ts";
+import { openLocalAccounts } from "../../src/compose/local-accounts.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
-import { openLocalAccounts } from "../../src/local-accounts.ts";
 import type { ProjectModelStore } from "../../src/ports/project-model-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";

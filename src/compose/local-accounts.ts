@@ -3,24 +3,27 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type ModelCatalogue, readModels } from "./adapters/inference/model-files.ts";
-import { checkFuture } from "./api/drafts.ts";
-import { embedderView, keyView, listView, projectEmbedderView, projectView } from "./api/views.ts";
-import { Fault } from "./domain/fault.ts";
-import type { KeyId, ProjectId } from "./domain/ids.ts";
-import { FIRST_KEY } from "./domain/key.ts";
-import { LIMITS } from "./domain/limits.ts";
-import type { Page } from "./domain/page.ts";
-import { DEFAULT_SETTINGS, type Plan, type Project } from "./domain/project.ts";
-import type { KeyScope } from "./domain/scope.ts";
-import type { Clock } from "./kit/clock.ts";
-import type { Eventually } from "./kit/eventually.ts";
-import { UsageError } from "./kit/flags.ts";
-import { didYouMean } from "./kit/nearest.ts";
-import type { AccountStore } from "./ports/account-store.ts";
-import type { Listing } from "./ports/user-store.ts";
-import { openStores, type SqliteStores } from "./stores/sqlite/stores.ts";
-import { newWebhookSecret } from "./webhooks/signature.ts";
+import { type ModelCatalogue, readModels } from "../adapters/inference/model-files.ts";
+import { checkFuture } from "../api/drafts.ts";
+import { embedderView, keyView, listView, projectEmbedderView, projectView } from "../api/views.ts";
+import { Fault } from "../domain/fault.ts";
+import type { KeyId, ProjectId } from "../domain/ids.ts";
+import type { IssuedKey } from "../domain/key.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { Page } from "../domain/page.ts";
+import type { Plan, Project } from "../domain/project.ts";
+import type { KeyScope, Principal } from "../domain/scope.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Eventually } from "../kit/eventually.ts";
+import { UsageError } from "../kit/flags.ts";
+import { didYouMean } from "../kit/nearest.ts";
+import type { AccountStore } from "../ports/account-store.ts";
+import type { Transaction } from "../ports/transactions.ts";
+import type { Listing } from "../ports/user-store.ts";
+import { KeyService, projectFor } from "../services/keys.ts";
+import { changeProject, createProject, removeProject } from "../services/projects.ts";
+import { openStores, type SqliteStores } from "../stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../webhooks/signature.ts";
 
 /** Body of createKey with all optional fields. */
 export interface KeyBody {
@@ -84,6 +87,7 @@ export function openLocalAccounts(dataDir: string, clock: Clock, models: ModelsP
 
 class LocalAccounts implements Accounts {
   readonly #accounts: AccountStore;
+  readonly #keys: KeyService;
 
   constructor(
     private readonly stores: SqliteStores,
@@ -92,52 +96,48 @@ class LocalAccounts implements Accounts {
     private readonly defaultPlan: Plan,
   ) {
     this.#accounts = stores.accounts;
+    this.#keys = new KeyService(stores.accounts);
   }
 
   async listKeys(projectId: string | null): Promise<object> {
-    const project = await this.#projectOf(projectId);
-    return listView(await everyPage((listing) => this.#accounts.listKeys(project, listing)), keyView);
+    const admin = await this.#admin();
+    const keys = await everyPage((listing) => this.#keys.list(admin, projectId as ProjectId | null, listing));
+    return listView(keys, keyView);
   }
 
   async createKey(projectId: string | null, { name, scopes, userId, expires_at }: KeyBody): Promise<object> {
     const expiresAt = expires_at === null ? null : checkFuture(expires_at, this.clock.now(), "expires_at");
     const draft = { name, scopes, userId, expiresAt };
-    const { key, secret } = await this.#accounts.issueKey(await this.#projectOf(projectId), draft);
-    return { ...keyView(key), key: secret };
+    return issuedView(await this.#change((tx, admin) => this.#keys.create(tx, admin, projectId as ProjectId, draft)));
   }
 
   async rotateKey(projectId: string | null, id: string, graceSeconds: number): Promise<object> {
     const project = await this.#projectOfKey(projectId, id);
-    const rotated = await this.#accounts.rotateKey(project, id as KeyId, graceSeconds * 1000);
-    if (rotated === null) throw keyNotFound(id);
-    return { ...keyView(rotated.key), key: rotated.secret };
+    const graceMs = graceSeconds * 1000;
+    return issuedView(await this.#change((tx, admin) => this.#keys.rotate(tx, admin, project, id as KeyId, graceMs)));
   }
 
   async removeKey(projectId: string | null, id: string): Promise<void> {
     const project = await this.#projectOfKey(projectId, id);
-    if (!(await this.#accounts.removeKey(project, id as KeyId))) throw keyNotFound(id);
+    await this.#change((tx, admin) => this.#keys.remove(tx, admin, project, id as KeyId));
   }
 
   async listProjects(): Promise<object> {
     return listView(await everyPage((listing) => this.#accounts.listProjects(listing)), storedProjectView);
   }
 
-  async createProject({ name, plan }: { readonly name: string; readonly plan?: Plan }): Promise<object> {
-    return this.stores.transactions.run(async ({ accounts }) => {
-      const settings = DEFAULT_SETTINGS;
-      const project = await accounts.createProject({ name, plan: plan ?? this.defaultPlan, settings });
-      return { ...storedProjectView(project), key: (await accounts.issueKey(project.id, FIRST_KEY)).secret };
-    });
+  async createProject(body: { readonly name: string; readonly plan?: Plan }): Promise<object> {
+    const { project, issued } = await this.#change((tx) => createProject(tx, this.defaultPlan, body));
+    return { ...storedProjectView(project), key: issued.secret };
   }
 
   async changePlan(projectId: string, plan: Plan): Promise<object> {
-    const changed = await this.#accounts.changeProject(projectId as ProjectId, { plan });
-    if (changed === null) throw projectNotFound(projectId);
-    return storedProjectView(changed);
+    const change = (tx: Transaction, admin: Principal) => changeProject(tx, admin, projectId as ProjectId, { plan });
+    return storedProjectView(await this.#change(change));
   }
 
   async removeProject(projectId: string): Promise<void> {
-    if (!(await this.#accounts.removeProject(projectId as ProjectId))) throw projectNotFound(projectId);
+    await this.#change((tx, admin) => removeProject(tx, admin, projectId as ProjectId));
   }
 
   async listEmbedders(): Promise<object> {
@@ -180,21 +180,28 @@ class LocalAccounts implements Accounts {
     return readModels(this.models.directory).embedders;
   }
 
-  async #projectOf(projectId: string | null): Promise<ProjectId> {
-    if (projectId === null) return this.#accounts.defaultProject();
-    const project = await this.#accounts.project(projectId as ProjectId);
-    if (project === null) throw projectNotFound(projectId);
-    return project.id;
+  /** A person with access to the file may do everything, and acts in the default project unless another is named. */
+  async #admin(): Promise<Principal> {
+    const projectId = await this.#accounts.defaultProject();
+    return { projectId, userId: null, keyId: "key_local" as KeyId, scopes: ["admin"] };
   }
 
-  // The project of a key. A person with access to the file may change every project, so without a project id the key is
-  // searched in all projects.
+  async #change<Result>(change: (tx: Transaction, admin: Principal) => Promise<Result>): Promise<Result> {
+    const admin = await this.#admin();
+    return this.stores.transactions.run((tx) => change(tx, admin));
+  }
+
+  async #projectOf(projectId: string | null): Promise<ProjectId> {
+    return projectFor(this.#accounts, await this.#admin(), projectId as ProjectId | null);
+  }
+
+  // Without a project id, the key is searched in all projects.
   async #projectOfKey(projectId: string | null, id: string): Promise<ProjectId> {
     const projects = projectId === null ? await this.#accounts.projects() : [await this.#projectOf(projectId)];
     for (const project of projects) {
       if ((await this.#accounts.key(project, id as KeyId)) !== null) return project;
     }
-    throw keyNotFound(id);
+    throw new Fault("key_not_found", `There is no key '${id}'.`);
   }
 }
 
@@ -209,12 +216,8 @@ async function everyPage<Item>(list: (listing: Listing) => Eventually<Page<Item>
   return { items, cursor: null };
 }
 
-function keyNotFound(id: string): Fault {
-  return new Fault("key_not_found", `There is no key ${id}.`);
-}
-
-function projectNotFound(id: string): Fault {
-  return new Fault("project_not_found", `There is no project ${id}.`);
+function issuedView({ key, secret }: IssuedKey): object {
+  return { ...keyView(key), key: secret };
 }
 
 // Without a server, the model of a project's index is unknown. `min_evidence` is then as stored: null for its default.
