@@ -29,8 +29,8 @@ const TAGS = ["red", "blue"];
 /** Answers contain at most this many passages: more than a run stores, so that every memory is found. */
 const RESULTS_MAX = 150;
 
-/** What requests need. */
-export interface ClientParts {
+/** What clients act on and report to. */
+export interface World {
   readonly oracle: Oracle;
   readonly projects: readonly ProjectId[];
   /** Draws what clients do: numbers in 0..1. */
@@ -48,11 +48,11 @@ export interface ClientRequest {
 
 /** Draws requests. */
 export class Clients {
-  readonly #parts: ClientParts;
+  readonly #world: World;
   #words = 0;
 
-  constructor(parts: ClientParts) {
-    this.#parts = parts;
+  constructor(world: World) {
+    this.#world = world;
   }
 
   next(): ClientRequest {
@@ -69,7 +69,7 @@ export class Clients {
       [4, () => this.search()],
       [1, () => this.#changeModel()],
     ];
-    let left = this.#parts.random() * kinds.reduce((sum, [weight]) => sum + weight, 0);
+    let left = this.#world.random() * kinds.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, make] of kinds) {
       left -= weight;
       if (left < 0) return make();
@@ -78,20 +78,20 @@ export class Clients {
   }
 
   #pick<T>(values: readonly T[]): T {
-    return values[Math.floor(this.#parts.random() * values.length)] as T;
+    return values[Math.floor(this.#world.random() * values.length)] as T;
   }
 
   #chance(probability: number): boolean {
-    return this.#parts.random() < probability;
+    return this.#world.random() < probability;
   }
 
-  #viewer(projectId = this.#pick(this.#parts.projects)): Viewer {
+  #viewer(projectId = this.#pick(this.#world.projects)): Viewer {
     return { projectId, userId: this.#chance(0.25) ? this.#pick(USERS) : null };
   }
 
   /** A text of one to three lines, each with a word of its own. Some texts cannot be prepared, some are large. */
   #content(): string {
-    const lines = 1 + Math.floor(this.#parts.random() * 3);
+    const lines = 1 + Math.floor(this.#world.random() * 3);
     const line = () => `word${++this.#words} of a note about ${this.#pick(["apples", "pears", "plums"])}`;
     const text = Array.from({ length: lines }, line).join("\n");
     if (this.#chance(0.06)) return `${text} ${UNREADABLE}`;
@@ -100,7 +100,7 @@ export class Clients {
 
   /** A memory of any state; a recent one is more probable, so that requests meet. */
   #target(): KnownMemory | null {
-    const all = [...this.#parts.oracle.memories.values()];
+    const all = [...this.#world.oracle.memories.values()];
     const recent = this.#chance(0.6) ? all.slice(-4) : all;
     return recent.length === 0 ? null : this.#pick(recent);
   }
@@ -110,7 +110,7 @@ export class Clients {
     const externalId = this.#chance(0.2) ? this.#pick(["x1", "x2"]) : null;
     const tag = this.#chance(0.5) ? this.#pick(TAGS) : null;
     const expiresAt = this.#chance(0.15)
-      ? this.#parts.now() + 1_000 + Math.floor(this.#parts.random() * 200_000)
+      ? this.#world.now() + 1_000 + Math.floor(this.#world.random() * 200_000)
       : null;
     const draft = {
       content,
@@ -177,12 +177,12 @@ export class Clients {
   }
 
   #holderOf({ projectId }: Viewer, { userId, externalId }: Given): readonly KnownMemory[] {
-    const holder = this.#parts.oracle.holder(projectId, userId, externalId, this.#parts.now());
+    const holder = this.#world.oracle.holder(projectId, userId, externalId, this.#world.now());
     return holder === null ? [] : [holder];
   }
 
   #applyCreated({ projectId }: Viewer, given: Given, result: Accepted | Fault | undefined, beganMs: number): void {
-    const { oracle, now, onProblem } = this.#parts;
+    const { oracle, now, onProblem } = this.#world;
     const holderAt = (nowMs: number) => oracle.holder(projectId, given.userId, given.externalId, nowMs);
     // The holder may expire while the transaction runs.
     const wasCreated = result !== undefined && !(result instanceof Fault) && result.outcome === "created";
@@ -217,12 +217,12 @@ export class Clients {
   }
 
   #changeAttributes(): ClientRequest {
-    const kind = this.#parts.random();
+    const kind = this.#world.random();
     if (kind < 0.5) return this.#change({ tags: [this.#pick(TAGS)] });
     if (kind < 0.7) return this.#change({ userId: this.#pick([...USERS, null]) });
     if (kind < 0.8) return this.#change({ externalId: this.#pick(["x1", "x2", null]) });
     return this.#change({
-      expiresAt: this.#chance(0.5) ? null : this.#parts.now() + Math.floor(this.#parts.random() * 300_000),
+      expiresAt: this.#chance(0.5) ? null : this.#world.now() + Math.floor(this.#world.random() * 300_000),
     });
   }
 
@@ -252,7 +252,7 @@ export class Clients {
 
   #applyChange(target: KnownMemory, { content, tags, userId, externalId, expiresAt }: MemoryChange): void {
     const tag = tags?.[0];
-    this.#parts.oracle.set(target.id, target.projectId, {
+    this.#world.oracle.set(target.id, target.projectId, {
       ...(content !== undefined && { content, isFile: false }),
       ...(tag !== undefined && { tag }),
       ...(userId !== undefined && { userId }),
@@ -267,8 +267,8 @@ export class Clients {
     const isInScope =
       target.projectId === viewer.projectId && (viewer.userId === null || viewer.userId === state.userId);
     const isLiveAt = (nowMs: number) => isInScope && isLive(state, nowMs);
-    if (isLiveAt(beganMs) === wasFound || isLiveAt(this.#parts.now()) === wasFound) return;
-    this.#parts.onProblem(`${target.id} ${wasFound ? "was changed by somebody who must not see it" : "was not found"}`);
+    if (isLiveAt(beganMs) === wasFound || isLiveAt(this.#world.now()) === wasFound) return;
+    this.#world.onProblem(`${target.id} ${wasFound ? "was changed by somebody who must not see it" : "was not found"}`);
   }
 
   #remove(): ClientRequest {
@@ -286,7 +286,7 @@ export class Clients {
             (tx) => memories.remove(tx, viewer, target.id, { purges }),
             (memory, beganMs) => {
               this.#checkAllowed(viewer, target, memory !== null, beganMs);
-              if (memory !== null) this.#parts.oracle.set(target.id, target.projectId, { isDeleted: true });
+              if (memory !== null) this.#world.oracle.set(target.id, target.projectId, { isDeleted: true });
             },
           );
           if (removed !== null && purges) await memories.purgeNow(viewer.projectId, [removed.key]);
@@ -298,9 +298,9 @@ export class Clients {
   }
 
   #removeUser(): ClientRequest {
-    const viewer = { projectId: this.#pick(this.#parts.projects), userId: null };
+    const viewer = { projectId: this.#pick(this.#world.projects), userId: null };
     const userId = this.#pick(USERS);
-    const { oracle, now } = this.#parts;
+    const { oracle, now } = this.#world;
     const owned = () => oracle.live(viewer.projectId, now()).filter((memory) => newest(memory).userId === userId);
     return {
       description: `delete user ${userId} of ${viewer.projectId}`,
@@ -322,7 +322,7 @@ export class Clients {
   }
 
   #retry(): ClientRequest {
-    const { oracle } = this.#parts;
+    const { oracle } = this.#world;
     const failed = [...oracle.memories.values()].filter((memory) => newest(memory).status === "failed");
     const target = failed.length === 0 ? this.#target() : this.#pick(failed);
     if (target === null) return this.#create();
@@ -354,7 +354,7 @@ export class Clients {
     const begin = this.#now();
     const shown = await server.memories.get(viewer, id);
     const span = this.#since(begin);
-    const memory = this.#parts.oracle.get(id);
+    const memory = this.#world.oracle.get(id);
     if (memory === null) return;
     const isVisible = (state: State) =>
       memory.projectId === viewer.projectId && (viewer.userId === null || state.userId === viewer.userId);
@@ -364,7 +364,7 @@ export class Clients {
     }
     const state = stateThroughout(memory, span);
     if (state !== null && isVisible(state) && isLive(state, span.fromMs)) {
-      this.#parts.onProblem(`get does not find ${id}, although it is live`);
+      this.#world.onProblem(`get does not find ${id}, although it is live`);
     }
   }
 
@@ -377,13 +377,13 @@ export class Clients {
   ): void {
     const states = statesWithin(memory, span).filter((state) => isVisible(state) && isLive(state, span.fromMs));
     if (states.length === 0) {
-      this.#parts.onProblem(`${where} shows ${memory.id}, which it must not`);
+      this.#world.onProblem(`${where} shows ${memory.id}, which it must not`);
       return;
     }
     const hasContent = ({ content, isFile, status }: State) =>
       shown.content === content || (isFile && status !== "completed" && shown.content === "");
     if (!states.some(hasContent)) {
-      this.#parts.onProblem(
+      this.#world.onProblem(
         `${where} shows ${memory.id} (${shown.memory.state.status}) with ${JSON.stringify(shown.content)}`,
       );
     }
@@ -391,7 +391,7 @@ export class Clients {
 
   /** A list of a project's memories. */
   list(viewer = this.#viewer()): ClientRequest {
-    const { oracle, onProblem } = this.#parts;
+    const { oracle, onProblem } = this.#world;
     return {
       description: `list ${JSON.stringify(viewer)}`,
       send: async ({ memories }) => {
@@ -426,7 +426,7 @@ export class Clients {
     const contents = target?.states.map(({ content }) => content) ?? [];
     const query = contents.length > 0 && this.#chance(0.7) ? this.#pick(this.#pick(contents).split("\n")) : "apples";
     const mode = this.#pick(MODE_NAMES);
-    const { oracle, onProblem } = this.#parts;
+    const { oracle, onProblem } = this.#world;
     const userId = viewer.userId ?? named;
     return {
       description: `search ${JSON.stringify({ ...viewer, named, tag, query, mode })}`,
@@ -468,7 +468,7 @@ export class Clients {
   }
 
   #changeModel(): ClientRequest {
-    const projectId = this.#pick(this.#parts.projects);
+    const projectId = this.#pick(this.#world.projects);
     const kind = this.#pick(["embedder-a", "embedder-b", "embedder-b", "cancel", "forget"]);
     return {
       description: `model of ${projectId}: ${kind}`,
@@ -486,14 +486,14 @@ export class Clients {
   }
 
   #begin(memories: readonly KnownMemory[]): () => void {
-    return this.#parts.oracle.begin(memories);
+    return this.#world.oracle.begin(memories);
   }
 
   #now(): { readonly moment: number; readonly ms: number } {
-    return { moment: this.#parts.oracle.moment, ms: this.#parts.now() };
+    return { moment: this.#world.oracle.moment, ms: this.#world.now() };
   }
 
   #since({ moment, ms }: { readonly moment: number; readonly ms: number }): Span {
-    return { from: moment, to: this.#parts.oracle.moment, fromMs: ms, toMs: this.#parts.now() };
+    return { from: moment, to: this.#world.oracle.moment, fromMs: ms, toMs: this.#world.now() };
   }
 }
