@@ -1,6 +1,6 @@
-// `bun run test`: runs the tests of the project, the native core's first, and prints one summary line at the end:
-// `N passed, N failed, N skipped`. `--all` runs all cases of the long ones (support/extent.ts). With other arguments,
-// only `bun test` runs, with these arguments.
+// `bun run test`: runs the tests of the project, the native core's first. Its last line is `N passed, N failed`; the
+// line before says how many were skipped, if any. `--all` runs all cases of the long ones (support/extent.ts). With
+// other arguments, only `bun test` runs, with these arguments.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir, totalmem } from "node:os";
@@ -30,8 +30,8 @@ async function main(): Promise<number> {
   const patterns = process.argv.slice(2).filter((argument) => argument !== "--all");
   const tallies = [...(patterns.length === 0 ? [await testNative()] : []), await testTypeScript(patterns)];
   const sum = (field: keyof Tally) => tallies.reduce((total, tally) => total + tally[field], 0);
-  const skipped = sum("skipped") === 0 ? "" : `, ${sum("skipped")} skipped`;
-  process.stdout.write(`\n${sum("passed")} passed, ${sum("failed")} failed${skipped}\n`);
+  const skipped = sum("skipped") === 0 ? "" : `${sum("skipped")} skipped\n`;
+  process.stdout.write(`\n${skipped}${sum("passed")} passed, ${sum("failed")} failed\n`);
   return sum("failed") === 0 ? 0 : 1;
 }
 
