@@ -9,7 +9,6 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Flight, Flights } from "../ports/coordination.ts";
 import { type IdempotencySlot, type IdempotencyStore, userSubject } from "../ports/idempotency-store.ts";
-import { LongText } from "../ports/json-bodies.ts";
 import type { Transaction } from "../ports/transactions.ts";
 
 /** The result of a request that made a change, as it is stored under the Idempotency-Key. */
@@ -141,7 +140,7 @@ export function checkIdempotencyKey(text: string): string {
 
 /**
  * SHA-256 of a JSON value. The order of object keys makes no difference; any other difference does. Members that are
- * undefined count as absent. Of a LongText, only its place counts: give the hashes of all beside it. Texts must be
+ * undefined count as absent. Of a long text, only its place counts: the caller adds the hashes of all. Texts must be
  * well-formed (api/body.ts guarantees it). The recursion is as deep as the value. Takes linear time and does not copy
  * the texts.
  */
@@ -207,8 +206,8 @@ class CanonicalHash {
 
   add(value: unknown): void {
     if (typeof value === "string") this.#addText(value);
-    else if (value instanceof LongText) this.#addText(value.toJSON());
     else if (typeof value !== "object" || value === null) this.#addScalar(value);
+    else if ("toJSON" in value && typeof value.toJSON === "function") this.add(value.toJSON());
     else if (Array.isArray(value)) {
       this.#write("[");
       for (const item of value) {

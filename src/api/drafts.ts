@@ -12,7 +12,6 @@ import {
   type GivenAttributes,
 } from "../domain/memory-attributes.ts";
 import { parseIsoTime } from "../kit/clock.ts";
-import type { LongText } from "../ports/json-bodies.ts";
 import type { Incoming } from "../services/intake.ts";
 import type { JsonValue } from "./schema/attributes.ts";
 import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
@@ -144,7 +143,7 @@ export function checkTime(text: string, param: string): number {
   );
 }
 
-function checkContent(content: string | LongText, param: string): void {
+function checkContent(content: CreateMemory["content"], param: string): void {
   // a long text is never blank
   if (typeof content === "string") checkNotBlank(content, param, "give the text to store");
 }

@@ -8,7 +8,6 @@ import type { Principal } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { andThen } from "../kit/eventually.ts";
 import { shortened } from "../kit/shortened.ts";
-import type { LongText } from "../ports/json-bodies.ts";
 import type { Accepted } from "../ports/memory-store.ts";
 import type { Incoming, Intake } from "../services/intake.ts";
 import { isToProcess, type MemoryService } from "../services/memories.ts";
@@ -33,7 +32,7 @@ export interface MemoryDependencies {
 /** The operations on /v1/memories, except search, query, graph and upload. */
 export function memoryOperations({ memories, intake, progressOf, clock }: MemoryDependencies): readonly Operation[] {
   const json = new MemoryJsonCache(progressOf);
-  const view = (memory: Memory, content: string | LongText) => ({
+  const view = (memory: Memory, content: schema.CreateMemory["content"]) => ({
     ...memoryView({ memory, content: "" }, progressOf),
     content,
   });
