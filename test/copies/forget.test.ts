@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { forgetCommand } from "../../src/cli/forget.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
-import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { storedRows } from "../support/stored-rows.ts";
 
 let service: TestService;
 let stop: () => Promise<void>;
@@ -29,15 +29,10 @@ const forget = async (...argv: string[]) =>
 const failureOf = async (...argv: string[]) => String(await forget(...argv).catch(String));
 
 /** Number of rows of any table with a column whose text contains `word`. */
-const rowsWith = (word: string): number => {
-  const database = openDatabase(join(service.dataDir, "mneme.sqlite"));
-  const tables = database
-    .prepare<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    .all({});
-  const rows = tables.flatMap(({ name }) => database.prepare<Record<string, unknown>>(`SELECT * FROM ${name}`).all({}));
-  database.close();
-  return rows.filter((row) => Object.values(row).some((value) => String(value).includes(word))).length;
-};
+const rowsWith = (word: string): number =>
+  [...storedRows(service).values()]
+    .flat()
+    .filter((row) => Object.values(row).some((value) => String(value).includes(word))).length;
 /**
  * Files of the data directory whose bytes contain `word`. Rows are left out (`rowsWith`): SQLite may keep a copy of an
  * erased row in the unused bytes of a page that it rebuilt.

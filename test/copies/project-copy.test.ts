@@ -9,8 +9,8 @@ import { gunzipSync } from "node:zlib";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { exportProject, importProject } from "../../src/cli/project-copy.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
-import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { storedRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-copy-"));
@@ -94,14 +94,10 @@ async function fill(service: TestService, site: URL): Promise<void> {
 }
 
 /** Rows that refer to a project which is not visible. */
-const hidden = (dataDir: string) => {
-  const database = openDatabase(join(dataDir, "mneme.sqlite"));
-  const rows = database
-    .prepare<{ n: bigint }>("SELECT count(*) AS n FROM projects WHERE deleted_at IS NOT NULL")
-    .get({});
-  database.close();
-  return Number(rows?.n);
-};
+const hidden = (dataDir: string) =>
+  storedRows({ dataDir, database: null })
+    .get("projects")
+    ?.filter((row) => row.deleted_at !== null).length;
 
 /** Records of an export with changes, as a file. */
 function rewritten(name: string, records: readonly object[]): string {
@@ -242,9 +238,7 @@ describe("an exported project", () => {
         await importProject([file, "--data-dir", target.dataDir], start);
         const { id } = of("project")[0];
         await settled(target, target.addKey(["*"], id));
-        const left = openDatabase(join(target.dataDir, "mneme.sqlite"));
-        expect(left.prepare<{ n: bigint }>("SELECT count(*) AS n FROM imported_vectors").get({})?.n).toBe(0n);
-        left.close();
+        expect(storedRows(target).get("imported_vectors")).toEqual([]);
         return await exported(target.dataDir, "back.jsonl", "--project", id, "--vectors", "--force");
       } finally {
         await stopTarget();
