@@ -45,8 +45,9 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   backup: [],
   // the list of files in a ZIP archive
   importers: ["documents"],
-  // config.ts imports these modules because each setting is parsed by the module that it belongs to
-  "config.ts": ["account", "api", "mcp", "webhooks", "adapters/inference", "adapters/outbound"],
+  "config.ts": ["settings"],
+  // each setting is parsed by the module that it belongs to
+  settings: ["account", "api", "mcp", "webhooks", "adapters/inference", "adapters/outbound"],
   compose: [
     "config.ts",
     "api",

@@ -1,4 +1,4 @@
-// What a setting is, and functions that define one. config.ts has the settings.
+// What a setting is, and functions that define one. src/settings/ has the settings.
 
 import { resolve } from "node:path";
 
