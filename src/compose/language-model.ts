@@ -28,3 +28,8 @@ function llmTimeouts({ llmFirstByteTimeoutMs, llmIdleTimeoutMs, llmTimeoutMs }: 
     totalMs: llmTimeoutMs,
   };
 }
+
+/** The endpoint that the operator has configured. */
+export function operatorLlm({ llmBaseUrl, llmModel, llmApiKey }: Config) {
+  return { baseUrl: llmBaseUrl, model: llmModel, apiKey: llmApiKey };
+}

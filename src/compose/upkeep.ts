@@ -1,14 +1,39 @@
 // Runs tasks that may be up to a minute late, such as storing when keys were last used.
 
-import type { Clock } from "../kit/clock.ts";
-import type { Eventually } from "../kit/eventually.ts";
-import type { Log } from "../kit/log.ts";
+import { releaseFreeMemory } from "../adapters/native/core.ts";
+import type { NodeTasks } from "../ports/coordination.ts";
+import type { DeletionService } from "../services/deletions.ts";
+import type { ProjectService } from "../services/projects.ts";
+import type { Closers } from "./closers.ts";
+import { flushAccounts, type Storage } from "./storage.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** Milliseconds between two runs of the tasks. */
 const UPKEEP_MS = 60_000;
 
-/** Runs the tasks every minute. Returns a function that stops this and waits for a task that is running. */
-export function startUpkeep(clock: Clock, log: Log, chores: readonly (() => Eventually<void>)[]): () => Promise<void> {
+/** Purges removed projects now, and runs all tasks every minute until `closers` stop it. */
+export async function startUpkeep(
+  { clock, log }: Surroundings,
+  uses: {
+    readonly storage: Storage;
+    readonly tasks: NodeTasks;
+    readonly deletions: DeletionService;
+    readonly projects: ProjectService;
+  },
+  closers: Closers,
+): Promise<void> {
+  const { storage, tasks, deletions, projects } = uses;
+  const isMine = async () => tasks.isMine("upkeep");
+  if (await isMine()) void projects.purgeRemoved();
+  const ofOneNode = [
+    () => storage.stores.idempotency.prune(),
+    () => deletions.prune(),
+    () => void projects.purgeRemoved(), // a command may have removed a project while the server runs
+    ...storage.upkeep,
+  ].map((chore) => async () => {
+    if (await isMine()) await chore();
+  });
+  const chores = [() => flushAccounts(storage), ...ofOneNode, releaseFreeMemory];
   const stop = new AbortController();
   const loop = async () => {
     while (!stop.signal.aborted) {
@@ -24,8 +49,8 @@ export function startUpkeep(clock: Clock, log: Log, chores: readonly (() => Even
     }
   };
   const ended = loop();
-  return () => {
+  closers.add(() => {
     stop.abort();
     return ended;
-  };
+  });
 }

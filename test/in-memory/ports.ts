@@ -7,7 +7,7 @@ import { createDocumentReader } from "../../src/adapters/documents/document-read
 import { embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
 import { createPreparationProcess } from "../../src/adapters/preparation/preparation-process.ts";
 import { memoryAttributes } from "../../src/api/views.ts";
-import type { PortParts } from "../../src/compose/service.ts";
+import type { PortOpeners } from "../../src/compose/service.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { InstalledEmbedders } from "../../src/ports/models.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -22,7 +22,7 @@ import { InMemoryUploadFiles } from "./upload-files.ts";
  * Ports for `compose`. Each service that is composed with them starts with empty stores.
  * @param delays of the models; default: random ones
  */
-export function inMemoryPorts(script: Script, delays: Delay = new Delays()): PortParts {
+export function inMemoryPorts(script: Script, delays: Delay = new Delays()): PortOpeners {
   return {
     openStorage: async ({ config, onDeliveries, clock, log }, closers) => {
       const { transactions, committed, occupy, close, ...stores } = openInMemoryStores({

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compose, type PortParts, type Service } from "../../src/compose/service.ts";
+import { compose, type PortOpeners, type Service } from "../../src/compose/service.ts";
 import { type Config, parseConfig } from "../../src/config.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
@@ -81,7 +81,7 @@ export interface ServiceOptions {
   readonly config?: Partial<Config>;
   readonly clock?: Clock;
   /** Implementations of ports in place of the embedded ones. `addKey` works with the embedded ones only. */
-  readonly ports?: PortParts;
+  readonly ports?: PortOpeners;
   /** Whether `startService` waits until the models are ready. Default: yes. */
   readonly waitsForModels?: boolean;
 }

@@ -1,0 +1,83 @@
+// The HTTP application of a server: which operations, endpoints and pages it has, and what guards them.
+
+import { Idempotency } from "../account/idempotency.ts";
+import { RateBuckets } from "../account/rate-limits.ts";
+import { fileFormats } from "../adapters/documents/formats.ts";
+import { nativeJsonBodies } from "../adapters/native/json-bodies.ts";
+import { type App, createApp } from "../api/app.ts";
+import { createCors } from "../api/cors.ts";
+import { RequestMetrics } from "../api/metrics.ts";
+import type { Operation } from "../api/operation.ts";
+import { createUploads } from "../api/upload.ts";
+import { mem0Endpoints } from "../compat/mem0/endpoints.ts";
+import { Fault } from "../domain/fault.ts";
+import { createMcpEndpoint } from "../mcp/endpoint.ts";
+import { createHostRules } from "../mcp/hosts.ts";
+import { toolsOf } from "../mcp/tools.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Coordination } from "../ports/coordination.ts";
+import { settling } from "../services/settling.ts";
+import type { LocalCaller } from "./local-caller.ts";
+import type { Models } from "./models.ts";
+import { createPages } from "./pages.ts";
+import type { Storage } from "./storage.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** Seconds until a client that was sent to a node without an API may try again, elsewhere. */
+const OTHER_NODE_SECONDS = 1;
+
+function answersNoRequests(): Fault {
+  const message = "This node only processes memories (MNEME_ROLE=ingest). Send requests to another node.";
+  return new Fault("unavailable", message, { retryAfterSeconds: OTHER_NODE_SECONDS });
+}
+
+/** Creates the HTTP application: operations and pages, with rate limits and idempotency. */
+export function createHandle(
+  { config, log, clock }: Surroundings,
+  uses: {
+    readonly storage: Storage;
+    readonly coordination: Coordination;
+    readonly models: Models;
+    readonly metrics: Metrics;
+    readonly operations: readonly Operation[];
+    readonly local: LocalCaller;
+    readonly isStopping: () => boolean;
+  },
+): App {
+  const { storage, coordination, models, metrics, operations, local, isStopping } = uses;
+  const { callers, failures, flights } = coordination;
+  const { stores, transactions, files } = storage;
+  const settled = settling(stores.memories, clock);
+  const mcp = { tools: toolsOf(config.mcpConnector), settled, log };
+  const endpoints = [
+    createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins)),
+    ...mem0Endpoints({ settled, clock }),
+  ];
+  const buckets = new RateBuckets(config.rateLimits, [...operations, ...endpoints]);
+  const pages = createPages({
+    ...{ operations, buckets, metrics, laneStatus: models.laneStatus, disk: storage.disk },
+    isStopping,
+  });
+  return createApp({
+    operations,
+    endpoints,
+    pages: config.role === "ingest" ? pages.ofOperator : { ...pages.ofOperator, ...pages.ofUsers },
+    ...(config.role === "ingest" && { refusal: answersNoRequests() }),
+    buckets,
+    cors: createCors(config.corsOrigins),
+    callers,
+    failures,
+    trustedProxies: config.trustedProxies,
+    idempotency: new Idempotency(stores.idempotency, flights),
+    transactions,
+    uploads: createUploads({ files, formats: fileFormats }),
+    jsonBodies: nativeJsonBodies,
+    metrics: new RequestMetrics(metrics),
+    explainFailure: storage.explainFailure,
+    disk: storage.disk,
+    authenticate: (secret) => local.authenticate(secret) ?? stores.accounts.authenticate(secret),
+    newRequestId: () => Bun.randomUUIDv7(),
+    clock,
+    log,
+  });
+}

@@ -1,0 +1,138 @@
+// The use cases of a server: its services, and the operations of the API that call them.
+
+import { fileFormats } from "../adapters/documents/formats.ts";
+import { nativeJsonBodies } from "../adapters/native/json-bodies.ts";
+import { createOutboundFetcher } from "../adapters/outbound/fetcher.ts";
+import { queryLanguage } from "../adapters/preparation/query-language.ts";
+import type { Operation } from "../api/operation.ts";
+import { allOperations } from "../api/operations.ts";
+import { createUrlFiles } from "../api/url-file.ts";
+import { sourceView } from "../api/views.ts";
+import type { IngestWorker } from "../ingest/worker.ts";
+import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { Coordination } from "../ports/coordination.ts";
+import type { LanguageModel } from "../ports/language-model.ts";
+import type { Embedder, Embedders } from "../ports/models.ts";
+import type { AddressGuard } from "../ports/outbound.ts";
+import { AnswerService } from "../services/answers.ts";
+import { ChatService } from "../services/chats.ts";
+import { DeletionService } from "../services/deletions.ts";
+import { EmbeddingService } from "../services/embeddings.ts";
+import { GraphService } from "../services/graph.ts";
+import { Intake } from "../services/intake.ts";
+import { KeyService } from "../services/keys.ts";
+import { MemoryService } from "../services/memories.ts";
+import { ProjectModelService } from "../services/project-models.ts";
+import { ProjectService } from "../services/projects.ts";
+import { SearchService } from "../services/search.ts";
+import type { SearchQueue } from "../services/search-queue.ts";
+import { UserService } from "../services/users.ts";
+import { WebhookService } from "../services/webhooks.ts";
+import type { Closers } from "./closers.ts";
+import { operatorLlm } from "./language-model.ts";
+import type { Models } from "./models.ts";
+import type { Storage } from "./storage.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** Starts the service that deletes many memories at once. `closers` stop it. */
+export function startDeletions(
+  { log, clock }: Surroundings,
+  uses: { readonly storage: Storage; readonly index: ChunkIndex; readonly wakeIngest: () => void },
+  closers: Closers,
+): DeletionService {
+  const { stores, transactions } = uses.storage;
+  const { memories, deletions: store } = stores;
+  const { index, wakeIngest } = uses;
+  const deletions = new DeletionService({ memories, deletions: store, transactions, index, wakeIngest, clock, log });
+  closers.add(() => deletions.stop());
+  deletions.start();
+  return deletions;
+}
+
+/** Creates the service of projects. */
+export function createProjects(
+  { config, log }: Surroundings,
+  uses: {
+    readonly storage: Storage;
+    readonly index: ChunkIndex;
+    readonly models: Models;
+    readonly guard: AddressGuard;
+  },
+): ProjectService {
+  const { stores, files } = uses.storage;
+  const { accounts, projectModels } = stores;
+  return new ProjectService({
+    ...{ accounts, index: uses.index, files, guard: uses.guard },
+    defaultPlan: config.defaultPlan,
+    evidenceMinOf: async (id) => {
+      const live = (await projectModels.get(id))?.live ?? null;
+      return installedOrDefault(uses.models.embedders, live).tuning.evidenceMin;
+    },
+    log,
+  });
+}
+
+/** Creates all operations of the API, with the services behind them. */
+export function createOperations(
+  { config, log, clock }: Surroundings,
+  uses: {
+    readonly storage: Storage;
+    readonly coordination: Coordination;
+    readonly index: ChunkIndex;
+    readonly models: Models;
+    readonly model: LanguageModel;
+    readonly guard: AddressGuard;
+    readonly projects: ProjectService;
+    readonly deletions: DeletionService;
+    readonly worker: IngestWorker;
+    readonly wakeChanges: () => void;
+    readonly wakeDispatcher: () => void;
+    readonly countDamagedTexts: (texts: number) => void;
+    readonly queue: SearchQueue;
+  },
+): readonly Operation[] {
+  const { index, models, model, guard, worker, wakeChanges, wakeDispatcher, queue } = uses;
+  const { stores, transactions, files } = uses.storage;
+  const { memories, retirement, accounts, projectModels, users, chats, webhooks, extractions } = stores;
+  const { embedders, rerankers } = models;
+  const wakeIngest = () => worker.wake();
+  const reading = { languageOf: queryLanguage, rerankDeadlineMs: config.rerankDeadline };
+  const searching = { index, memories, accounts, embedders, rerankers, ...reading, clock };
+  const search = new SearchService({ ...searching, queue });
+  const answers = new AnswerService({
+    search,
+    accounts,
+    quota: uses.coordination.quotas,
+    generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
+    reading,
+  });
+  return allOperations({
+    jsonBodies: nativeJsonBodies,
+    memories: new MemoryService({
+      ...{ memories, retirement, files, index, log, wakeIngest },
+      countDamaged: uses.countDamagedTexts,
+    }),
+    intake: new Intake({ memories, files, log }),
+    deletions: uses.deletions,
+    urlFiles: createUrlFiles({
+      fetcher: config.fetchUrls ? createOutboundFetcher({ allow: config.webhookAllow }) : null,
+      files,
+      formats: fileFormats,
+    }),
+    graph: new GraphService({ memories, accounts, index, extractions, clock }),
+    ...{ search, answers, clock },
+    embeddings: new EmbeddingService(embedders, queue),
+    chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),
+    users: new UserService({ users, index, wakeIngest }),
+    keys: new KeyService(accounts),
+    projects: uses.projects,
+    projectModels: new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges }),
+    webhooks: new WebhookService({ webhooks, guard, wakeDispatcher }),
+    progressOf: (memory) => worker.progressOf(memory.key),
+  });
+}
+
+/** The embedder with this id; the default one if it is not installed, or if no server has opened the index yet. */
+function installedOrDefault(embedders: Embedders, id: string | null): Embedder {
+  return id !== null && embedders.ids.includes(id) ? embedders.get(id) : embedders.default;
+}
