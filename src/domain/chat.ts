@@ -2,7 +2,7 @@
 
 import type { ChatId, MemoryKey, MessageId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
-import type { MemoryScope, ScopeName } from "./memory-attributes.ts";
+import type { ScopeName } from "./memory-attributes.ts";
 
 /**
  * A chat without its messages. It belongs to its user. Its messages search the memories of its user, agent and session;
@@ -20,9 +20,6 @@ export interface ChatDraft extends Partial<Readonly<Record<ScopeName, string | n
   readonly userId: string | null;
   readonly title: string | null;
 }
-
-/** Selects chats for a list. A chat is listed if it meets all conditions that are given. */
-export type ChatConditions = MemoryScope;
 
 /** A passage as it was shown with an answer. It disappears from every answer when its memory is deleted. */
 export interface MessageSource {

@@ -6,8 +6,9 @@
 // has expired, or has another user, agent or session than the chat, as far as the chat has them. Erasing a memory also
 // erases its sources in all messages.
 
-import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft } from "../domain/chat.ts";
+import type { Chat, ChatDraft, Message, MessageDraft } from "../domain/chat.ts";
 import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
+import type { MemoryScope } from "../domain/memory-attributes.ts";
 import type { Page } from "../domain/page.ts";
 import type { Listing } from "./user-store.ts";
 
@@ -20,7 +21,7 @@ export interface ChatStore {
    * @param listing without conditions it selects every chat of the project
    * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
    */
-  list(projectId: ProjectId, listing: Listing & ChatConditions): Promise<Page<Chat>>;
+  list(projectId: ProjectId, listing: Listing & MemoryScope): Promise<Page<Chat>>;
   /** Returns null if the chat does not exist. */
   retitle(projectId: ProjectId, id: ChatId, title: string | null): Promise<Chat | null>;
   /** Removes a chat with its messages for good. Returns false if it does not exist. */

@@ -2,11 +2,12 @@
 // session; of the whole project if it has none of them.
 
 import { AnswerSoFar, type CitedPassage } from "../answer/events.ts";
-import type { Chat, ChatConditions, ChatDraft, Message, MessageSource } from "../domain/chat.ts";
+import type { Chat, ChatDraft, Message, MessageSource } from "../domain/chat.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { ChatId, MessageId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { JsonObject } from "../domain/memory.ts";
+import { type MemoryScope, type ScopeName, scopeOf } from "../domain/memory-attributes.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import { shortened } from "../kit/shortened.ts";
@@ -27,7 +28,7 @@ export interface ChatServiceDependencies {
 }
 
 /** A question to a chat. Its user, agent and session are those of the chat. */
-export type ChatQuestion = Omit<Question, "userId" | "agentId" | "sessionId" | "includeGraph" | "model">;
+export type ChatQuestion = Omit<Question, ScopeName | "includeGraph" | "model">;
 
 /** A message that is being answered. */
 export interface MessageRun {
@@ -54,13 +55,9 @@ export class ChatService {
   }
 
   /** @throws Fault `insufficient_scope` if a confined key names another user */
-  async create(
-    { chats }: Transaction,
-    viewer: Viewer,
-    { userId: named, agentId = null, sessionId = null, title = null }: Partial<ChatDraft>,
-  ): Promise<Chat> {
-    const userId = userOf(viewer, named) ?? null;
-    return chats.create(viewer.projectId, { userId, agentId, sessionId, title });
+  async create({ chats }: Transaction, viewer: Viewer, draft: Partial<ChatDraft>): Promise<Chat> {
+    const userId = userOf(viewer, draft.userId) ?? null;
+    return chats.create(viewer.projectId, { title: null, ...draft, userId });
   }
 
   /** @throws Fault `chat_not_found` */
@@ -69,7 +66,7 @@ export class ChatService {
   }
 
   /** @throws Fault `invalid_cursor`; `insufficient_scope` if a confined key names another user */
-  async list(viewer: Viewer, listing: Listing & ChatConditions): Promise<Page<Chat>> {
+  async list(viewer: Viewer, listing: Listing & MemoryScope): Promise<Page<Chat>> {
     const { userId: named, ...rest } = listing;
     const userId = userOf(viewer, named);
     return this.#uses.chats.list(viewer.projectId, { ...rest, ...(userId !== undefined && { userId }) });
@@ -217,15 +214,10 @@ export class ChatService {
     terms: Asker & { readonly reservation: QuotaReservation },
   ): Promise<AnswerRun> {
     const { chats, answers } = this.#uses;
-    const { userId, agentId, sessionId } = await this.get(viewer, id);
+    const scope = scopeOf(await this.get(viewer, id));
     const history = await chats.turns(viewer.projectId, id, LIMITS.chatTurns);
     const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
     if ((await chats.append(viewer.projectId, id, asked)) === null) throw unknownChat(id);
-    const scope = {
-      ...(userId !== null && { userId }),
-      ...(agentId !== null && { agentId }),
-      ...(sessionId !== null && { sessionId }),
-    };
     return answers.answer(viewer, { ...question, ...scope, includeGraph: false, model: null }, { ...terms, history });
   }
 

@@ -1,9 +1,10 @@
 // ChatStore: chats, messages and their sources. The answer service decides which memories may be sources;
 // this store returns a source as long as its memory is live.
 
-import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft, MessageRole } from "../domain/chat.ts";
+import type { Chat, ChatDraft, Message, MessageDraft, MessageRole } from "../domain/chat.ts";
 import { invariant } from "../domain/fault.ts";
 import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
+import type { MemoryScope } from "../domain/memory-attributes.ts";
 import { decodeCursor, type Page, pageOf } from "../domain/page.ts";
 import type { ChatStore } from "../ports/chat-store.ts";
 import type { Listing } from "../ports/user-store.ts";
@@ -113,7 +114,7 @@ export class StoredChats implements ChatStore {
     return row === null ? null : toChat(row);
   }
 
-  async list(projectId: ProjectId, listing: Listing & ChatConditions): Promise<Page<Chat>> {
+  async list(projectId: ProjectId, listing: Listing & MemoryScope): Promise<Page<Chat>> {
     const { userId = null, agentId = null, sessionId = null, limit, cursor } = listing;
     const binding = await cursorBinding(this.session, projectId, ["chats", userId, agentId, sessionId]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);

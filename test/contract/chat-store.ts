@@ -1,9 +1,10 @@
 // Contract of ChatStore (src/ports/chat-store.ts). Every implementation must pass it; `open` creates the one to test.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
+import type { Chat, ChatDraft, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { type ChatId, isId, type MemoryId, type MemoryKey, type ProjectId } from "../../src/domain/ids.ts";
+import type { MemoryScope } from "../../src/domain/memory-attributes.ts";
 import type { Page } from "../../src/domain/page.ts";
 import type { Clock } from "../../src/kit/clock.ts";
 import type { Eventually } from "../../src/kit/eventually.ts";
@@ -93,7 +94,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         const b = await create({ agentId: "a" });
         const c = await create({ userId: "u", agentId: "A", sessionId: "s" });
         await store.create(other, { userId: "u", agentId: "a", sessionId: "s", title: null });
-        const items = async (conditions: ChatConditions) =>
+        const items = async (conditions: MemoryScope) =>
           (await store.list(project, { limit: 10, ...conditions })).items;
         expect(await items({ agentId: "a" })).toEqual([b, a]);
         expect(await items({ sessionId: "s" })).toEqual([c, a]);
@@ -429,7 +430,7 @@ class ChatMemories {
     project: ProjectId,
     expiresAt: number | null,
     userId?: string,
-    more: Pick<ChatConditions, "agentId" | "sessionId"> = {},
+    more: Pick<MemoryScope, "agentId" | "sessionId"> = {},
   ): Promise<MemoryKey> {
     const times = expiresAt === null ? {} : { expiresAt };
     const draft = { content: "a", ...times, ...(userId !== undefined && { userId }), ...more };

@@ -1,7 +1,8 @@
 // ChatStore in memory.
 
-import type { Chat, ChatConditions, ChatDraft, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
+import type { Chat, ChatDraft, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
 import type { ChatId, MessageId, ProjectId } from "../../src/domain/ids.ts";
+import type { MemoryScope } from "../../src/domain/memory-attributes.ts";
 import { decodeCursor, type Page, pageOf } from "../../src/domain/page.ts";
 import type { ChatStore } from "../../src/ports/chat-store.ts";
 import type { Listing } from "../../src/ports/user-store.ts";
@@ -30,7 +31,7 @@ export class InMemoryChats implements Synchronous<ChatStore> {
     return row === null ? null : toChat(row);
   }
 
-  list(projectId: ProjectId, { limit, cursor, userId, agentId, sessionId }: Listing & ChatConditions): Page<Chat> {
+  list(projectId: ProjectId, { limit, cursor, userId, agentId, sessionId }: Listing & MemoryScope): Page<Chat> {
     const list = ["chats", userId ?? null, agentId ?? null, sessionId ?? null] as const;
     const binding = cursorBinding(this.session, projectId, list);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
