@@ -43,7 +43,7 @@ const READERS = Object.fromEntries<Reader>([
   ["source.media_type", (memory) => memory.source?.media_type ?? null],
 ]) as { readonly [Name in FilteredAttribute]: Reader };
 /** Names of the filterable attributes; filters also know paths in `metadata`. */
-export const FILTERED_ATTRIBUTES = Object.keys(READERS) as readonly FilteredAttribute[];
+export const FILTERABLE_NAMES = Object.keys(READERS) as readonly FilteredAttribute[];
 const DATE_ATTRIBUTES: readonly string[] = COMPARABLE.filter(({ type }) => type === "time").map(({ name }) => name);
 const METADATA_PREFIX = "metadata.";
 
@@ -242,13 +242,13 @@ function fieldNamed(name: string, at: string): FilterField {
 
 function fieldCure(name: string): string {
   if (name === "metadata" || name === METADATA_PREFIX) return "Add a metadata key, as in 'metadata.color'.";
-  const near = nearestName(name, FILTERED_ATTRIBUTES);
+  const near = nearestName(name, FILTERABLE_NAMES);
   if (near !== null) return `Did you mean '${near}'?`;
   const [head = "", ...path] = name.split(".");
   if (path.length > 0 && nearestName(head, ["metadata"]) !== null) {
     return `Did you mean '${METADATA_PREFIX}${path.join(".")}'?`;
   }
-  return `Known fields: ${FILTERED_ATTRIBUTES.join(", ")}, and metadata paths such as '${METADATA_PREFIX}${name}'.`;
+  return `Known fields: ${FILTERABLE_NAMES.join(", ")}, and metadata paths such as '${METADATA_PREFIX}${name}'.`;
 }
 
 function operandsOf(field: FilterField, operands: unknown, at: string): readonly Json[] {

@@ -1,13 +1,12 @@
 // Decides whether a JSON object is a chat message, and extracts its speaker, text and time. Used for stored
 // conversations (preparation/conversation/json.ts) and for JSON files (documents/json/json-turns.ts).
 
+import type { JsonRecord } from "../kit/record.ts";
+
 /** Keys of a message's speaker, text and time, the most specific first: `name` is more specific than `role`. */
 const SPEAKER_KEYS = ["speaker", "name", "role"] as const;
 const TEXT_KEYS = ["content", "text"] as const;
 const TIME_KEYS = ["timestamp", "created_at", "createdAt", "datetime", "time", "date"] as const;
-
-/** A JSON object. */
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** An object with a speaker and a text. */
 export interface Message {
@@ -25,7 +24,7 @@ export interface Message {
  * Reads an object as a message; null if it is none. A message has a speaker (`speaker`, `name` or `role`) and a text
  * (`content` or `text`: a string, null, or a list of parts with texts).
  */
-export function messageOf(fields: Fields): Message | null {
+export function messageOf(fields: JsonRecord): Message | null {
   const speakerKey = SPEAKER_KEYS.find((key) => visible(own(fields, key)) !== null);
   const texts = TEXT_KEYS.flatMap((key) => {
     const content = Object.hasOwn(fields, key) ? messageText(own(fields, key)) : null;
@@ -41,7 +40,7 @@ export function messageOf(fields: Fields): Message | null {
  * there is none.
  */
 export function timeOf(
-  fields: Fields,
+  fields: JsonRecord,
   read: (value: unknown) => string | null,
 ): { readonly timeKey: string; readonly time: string } | null {
   for (const timeKey of TIME_KEYS) {
@@ -51,7 +50,7 @@ export function timeOf(
   return null;
 }
 
-function own(fields: Fields, key: string): unknown {
+function own(fields: JsonRecord, key: string): unknown {
   return Object.hasOwn(fields, key) ? fields[key] : undefined;
 }
 

@@ -2,7 +2,7 @@
 // archive or unpacked. Of the tree of messages, the branch that ChatGPT shows becomes the conversation.
 
 import { isRecord, type JsonRecord } from "../kit/record.ts";
-import { conversationContent, type Turn, textOfParts } from "./conversation.ts";
+import { conversationContent, type SpokenTurn, textOfParts } from "./conversation.ts";
 import type { Found, Importer } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
@@ -40,7 +40,7 @@ function* conversationOf(value: unknown, place: string): Generator<Found> {
 }
 
 /** The turns from the root to the current message. @param notes gets what is left out */
-function shownTurns(nodes: JsonRecord, current: unknown, notes: Set<string>): readonly Turn[] {
+function shownTurns(nodes: JsonRecord, current: unknown, notes: Set<string>): readonly SpokenTurn[] {
   const branch: JsonRecord[] = [];
   const seen = new Set<string>();
   let id = typeof current === "string" && Object.hasOwn(nodes, current) ? current : newestLeaf(nodes);
@@ -58,7 +58,7 @@ function shownTurns(nodes: JsonRecord, current: unknown, notes: Set<string>): re
   return branch.flatMap((node) => turnOf(node.message, notes));
 }
 
-function turnOf(message: unknown, notes: Set<string>): readonly Turn[] {
+function turnOf(message: unknown, notes: Set<string>): readonly SpokenTurn[] {
   if (!isRecord(message) || !isRecord(message.content)) return [];
   if (!isShown(message)) {
     notes.add("mapping: messages of tools, thoughts and hidden messages");

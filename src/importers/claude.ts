@@ -2,7 +2,7 @@
 // `memories.json`, in its ZIP archive or unpacked.
 
 import { isRecord, type JsonRecord } from "../kit/record.ts";
-import { conversationContent, type Turn, textOfParts } from "./conversation.ts";
+import { conversationContent, type SpokenTurn, textOfParts } from "./conversation.ts";
 import type { Found, Importer } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
@@ -41,7 +41,7 @@ function* conversationOf(value: JsonRecord, messages: readonly unknown[], place:
   yield* mapping.found("claude", value.uuid);
 }
 
-function turnOf(message: unknown, notes: Set<string>): readonly Turn[] {
+function turnOf(message: unknown, notes: Set<string>): readonly SpokenTurn[] {
   if (!isRecord(message)) return [];
   const parts = Array.isArray(message.content) ? message.content : [];
   const { text, otherParts } = textOfParts(parts);

@@ -1,22 +1,22 @@
 // Makes one memory of a conversation: a JSON list of messages, which Mneme reads turn by turn. In plain text, a message
 // that contains something like the beginning of another one would be split.
 
-import { storable, timeOf } from "./mapping.ts";
+import { isoTimeIn, storable } from "./mapping.ts";
 
 /** A message of a conversation. */
-export interface Turn {
+export interface SpokenTurn {
   readonly role: string;
   readonly content: string;
-  /** When it was written, in any form that `timeOf` reads. */
+  /** When it was written, in any form that `isoTimeIn` reads. */
   readonly time: unknown;
 }
 
 /** The content of a memory with these turns, one per line; null if none has a text. */
-export function conversationContent(turns: readonly Turn[]): string | null {
+export function conversationContent(turns: readonly SpokenTurn[]): string | null {
   const lines = turns.flatMap(({ role, content, time }) => {
     const text = storable(content).trim();
     if (text === "") return [];
-    const at = timeOf(time);
+    const at = isoTimeIn(time);
     return [JSON.stringify({ role: storable(role), content: text, ...(at !== null && { created_at: at }) })];
   });
   return lines.length === 0 ? null : `[\n${lines.join(",\n")}\n]`;

@@ -58,12 +58,12 @@ export class Mapping {
 
   /** Maps the first of some fields that is a time. */
   time(target: string, ...fields: readonly string[]): void {
-    this.#setFirst(target, fields, timeOf);
+    this.#setFirst(target, fields, isoTimeIn);
   }
 
   /** Maps the first of some fields that has a text as the title, cut to the longest one that is stored. */
   title(...fields: readonly string[]): void {
-    this.#setFirst("title", fields, (value) => (isText(value) ? shortTitle(value) : null));
+    this.#setFirst("title", fields, (value) => (isText(value) ? fittingTitle(value) : null));
   }
 
   /** Maps tags: a list of texts, or texts separated by commas. Those beyond the limit have no place. */
@@ -206,7 +206,7 @@ export function idOf(value: unknown): string | null {
 }
 
 /** A time as the API takes it, from ISO 8601 or a Unix time in seconds or milliseconds; null if it is none. */
-export function timeOf(value: unknown): string | null {
+export function isoTimeIn(value: unknown): string | null {
   if (typeof value === "number" && Number.isFinite(value) && value > 0) {
     const date = new Date(value < MILLISECONDS_MIN ? value * 1000 : value);
     return Number.isNaN(date.getTime()) ? null : date.toISOString();
@@ -232,7 +232,7 @@ export function tagsOf(value: unknown): readonly string[] {
 }
 
 /** A title without line breaks, cut to the longest that is stored. */
-export function shortTitle(text: string): string {
+export function fittingTitle(text: string): string {
   return [...storable(text).replace(/\s+/g, " ").trim()].slice(0, LIMITS.titleCharacters).join("").trim();
 }
 

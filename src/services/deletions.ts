@@ -33,7 +33,7 @@ const PAUSE_FIRST_MS = 500;
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** What the service needs. */
-export interface DeletionServiceParts {
+export interface DeletionServiceDependencies {
   readonly memories: Pick<MemoryStore, "list">;
   readonly deletions: Pick<DeletionStore, "get" | "open" | "openOf" | "fail" | "prune">;
   readonly transactions: Transactions;
@@ -45,15 +45,15 @@ export interface DeletionServiceParts {
 
 /** Deletions of all projects. */
 export class DeletionService {
-  readonly #parts: DeletionServiceParts;
+  readonly #uses: DeletionServiceDependencies;
   readonly #stop = new AbortController();
   /** Failed attempts in a row, and when the next one is due in Unix milliseconds, by deletion. */
   readonly #failures = new Map<DeletionId, { readonly count: number; readonly dueAt: number }>();
   #wake = new AbortController();
   #running: Promise<void> | null = null;
 
-  constructor(parts: DeletionServiceParts) {
-    this.#parts = parts;
+  constructor(uses: DeletionServiceDependencies) {
+    this.#uses = uses;
   }
 
   /** Starts to continue the deletions in progress. */
@@ -78,7 +78,7 @@ export class DeletionService {
     const matches = matcherOf(conditions);
     let [matched, cursor]: [number, string | null] = [0, null];
     do {
-      const page = await this.#parts.memories.list(viewer.projectId, listingOf(conditions, cursor));
+      const page = await this.#uses.memories.list(viewer.projectId, listingOf(conditions, cursor));
       matched += page.items.filter(matches).length;
       cursor = page.cursor;
       signal.throwIfAborted();
@@ -119,7 +119,7 @@ export class DeletionService {
 
   /** @throws Fault `job_not_found`, also for a deletion that is not limited to the user of a confined viewer */
   async get(viewer: Viewer, id: DeletionId): Promise<Deletion> {
-    const deletion = await this.#parts.deletions.get(viewer.projectId, id);
+    const deletion = await this.#uses.deletions.get(viewer.projectId, id);
     if (deletion === null || (viewer.userId !== null && deletion.userId !== viewer.userId)) {
       throw new Fault("job_not_found", `There is no job '${shortened(id)}' in this project.`, { param: "id" });
     }
@@ -128,11 +128,11 @@ export class DeletionService {
 
   /** Removes deletions that ended long ago. */
   async prune(): Promise<void> {
-    await this.#parts.deletions.prune(this.#parts.clock.now() - KEPT_MS);
+    await this.#uses.deletions.prune(this.#uses.clock.now() - KEPT_MS);
   }
 
   async #loop(): Promise<void> {
-    const { deletions, clock, log } = this.#parts;
+    const { deletions, clock, log } = this.#uses;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       this.#wake = new AbortController();
@@ -151,7 +151,7 @@ export class DeletionService {
 
   /** Does one step. Returns the time until the next one, in milliseconds. */
   async #advance(projectId: ProjectId, id: DeletionId): Promise<number> {
-    const { transactions, deletions, clock, log } = this.#parts;
+    const { transactions, deletions, clock, log } = this.#uses;
     const failed = this.#failures.get(id) ?? { count: 0, dueAt: 0 };
     const pauseMs = failed.dueAt - clock.now();
     if (pauseMs > 0) return pauseMs;
@@ -181,8 +181,8 @@ export class DeletionService {
     const keys = page.items.filter(matcherOf(work.conditions)).map(({ key }) => key);
     const removed = keys.length === 0 ? [] : await memories.removeMany(projectId, keys);
     if (removed.length > 0) {
-      hideAfterCommit(transaction, this.#parts.index, projectId, removed);
-      transaction.afterCommit(this.#parts.wakeIngest);
+      hideAfterCommit(transaction, this.#uses.index, projectId, removed);
+      transaction.afterCommit(this.#uses.wakeIngest);
     }
     return deletions.advance(projectId, id, { deleted: removed.length, cursor: page.cursor });
   }

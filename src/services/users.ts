@@ -14,7 +14,7 @@ import type { Listing, UserStore } from "../ports/user-store.ts";
 import { hideAfterCommit } from "./memories.ts";
 
 /** What the service needs. */
-export interface UserServiceParts {
+export interface UserServiceDependencies {
   readonly users: UserStore;
   readonly index: ChunkIndex;
   readonly wakeIngest: () => void;
@@ -22,10 +22,10 @@ export interface UserServiceParts {
 
 /** Users and events of one project. */
 export class UserService {
-  readonly #parts: UserServiceParts;
+  readonly #uses: UserServiceDependencies;
 
-  constructor(parts: UserServiceParts) {
-    this.#parts = parts;
+  constructor(uses: UserServiceDependencies) {
+    this.#uses = uses;
   }
 
   /** @throws Fault `insufficient_scope` if a confined key names another user */
@@ -37,18 +37,18 @@ export class UserService {
   /** @throws Fault `user_not_found`; `insufficient_scope` if a confined key names another user */
   async get(viewer: Viewer, userId: string): Promise<User> {
     userOf(viewer, userId);
-    const user = await this.#parts.users.get(viewer.projectId, userId);
+    const user = await this.#uses.users.get(viewer.projectId, userId);
     if (user === null) throw unknownUser(userId);
     return user;
   }
 
   /** One page of users, newest first. A confined key sees only its own user. @throws Fault `invalid_cursor` */
   async list(viewer: Viewer, listing: Listing): Promise<Page<User>> {
-    if (viewer.userId === null) return this.#parts.users.list(viewer.projectId, listing);
+    if (viewer.userId === null) return this.#uses.users.list(viewer.projectId, listing);
     if (listing.cursor !== undefined) {
       throw new Fault("invalid_cursor", "This list has one page only. Start without a cursor.", { param: "cursor" });
     }
-    const own = await this.#parts.users.get(viewer.projectId, viewer.userId);
+    const own = await this.#uses.users.get(viewer.projectId, viewer.userId);
     return { items: own === null ? [] : [own], cursor: null };
   }
 
@@ -60,7 +60,7 @@ export class UserService {
     userOf(viewer, userId);
     const { users } = transaction;
     if (cascade && (await users.get(viewer.projectId, userId)) !== null) {
-      const { index, wakeIngest } = this.#parts;
+      const { index, wakeIngest } = this.#uses;
       const removed = await removeOwned(transaction, viewer.projectId, userId);
       hideAfterCommit(transaction, index, viewer.projectId, removed);
       transaction.afterCommit(wakeIngest);
@@ -87,7 +87,7 @@ export class UserService {
     listing: Listing & { readonly type?: string },
   ): Promise<Page<UserEvent>> {
     await this.get(viewer, userId);
-    return this.#parts.users.events(viewer.projectId, userId, listing);
+    return this.#uses.users.events(viewer.projectId, userId, listing);
   }
 }
 

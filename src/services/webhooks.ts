@@ -11,7 +11,7 @@ import type { Listing } from "../ports/user-store.ts";
 import type { WebhookStore, WebhookWithSecret } from "../ports/webhook-store.ts";
 
 /** What the service needs. */
-export interface WebhookServiceParts {
+export interface WebhookServiceDependencies {
   readonly webhooks: WebhookStore;
   readonly guard: AddressGuard;
   /** Tells the dispatcher that there may be deliveries. */
@@ -20,15 +20,15 @@ export interface WebhookServiceParts {
 
 /** Webhooks of one project. */
 export class WebhookService {
-  readonly #parts: WebhookServiceParts;
+  readonly #uses: WebhookServiceDependencies;
 
-  constructor(parts: WebhookServiceParts) {
-    this.#parts = parts;
+  constructor(uses: WebhookServiceDependencies) {
+    this.#uses = uses;
   }
 
   /** Checks an address before it is stored in a webhook. @throws Fault `unsafe_url` */
   async checkAddress(url: string | undefined): Promise<void> {
-    if (url !== undefined) await this.#parts.guard.check(url, "url");
+    if (url !== undefined) await this.#uses.guard.check(url, "url");
   }
 
   /** @throws Fault `webhook_limit_reached` if the project has the maximum number of webhooks already */
@@ -38,12 +38,12 @@ export class WebhookService {
 
   /** @throws Fault `webhook_not_found` */
   async get(projectId: ProjectId, id: WebhookId): Promise<Webhook> {
-    return (await this.#parts.webhooks.get(projectId, id)) ?? unknownWebhook(id);
+    return (await this.#uses.webhooks.get(projectId, id)) ?? unknownWebhook(id);
   }
 
   /** @throws Fault `invalid_cursor` */
   async list(projectId: ProjectId, listing: Listing): Promise<Page<Webhook>> {
-    return this.#parts.webhooks.list(projectId, listing);
+    return this.#uses.webhooks.list(projectId, listing);
   }
 
   /** @throws Fault `webhook_not_found` */
@@ -69,14 +69,14 @@ export class WebhookService {
   /** Sends a `webhook.test` event. @throws Fault `webhook_not_found` */
   async test(transaction: Transaction, projectId: ProjectId, id: WebhookId): Promise<Delivery> {
     const delivery = (await transaction.webhooks.addTest(projectId, id)) ?? unknownWebhook(id);
-    transaction.afterCommit(this.#parts.wakeDispatcher);
+    transaction.afterCommit(this.#uses.wakeDispatcher);
     return delivery;
   }
 
   /** @throws Fault `webhook_not_found`, `invalid_cursor` */
   async deliveries(projectId: ProjectId, id: WebhookId, listing: Listing): Promise<Page<Delivery>> {
     await this.get(projectId, id);
-    return this.#parts.webhooks.deliveries(projectId, id, listing);
+    return this.#uses.webhooks.deliveries(projectId, id, listing);
   }
 
   /** Makes another attempt of the same delivery. @throws Fault `webhook_not_found`, `delivery_not_found` */
@@ -94,7 +94,7 @@ export class WebhookService {
         param: "deliveryId",
       });
     }
-    transaction.afterCommit(this.#parts.wakeDispatcher);
+    transaction.afterCommit(this.#uses.wakeDispatcher);
     return delivery;
   }
 }

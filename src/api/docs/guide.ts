@@ -1,7 +1,7 @@
 // The guide at the start of the reference: everything that applies to all operations. Tables come from the catalogue
 // and the OpenAPI document; test/api/docs.test.ts runs the examples.
 
-import { FILTERED_ATTRIBUTES } from "../../domain/filter.ts";
+import { FILTERABLE_NAMES } from "../../domain/filter.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import { FAULT_CODES, FAULTS } from "../catalogue.ts";
 import { planRows, requestBoundRows } from "../limits-table.ts";
@@ -208,7 +208,7 @@ ${requestBoundRows().map(
 
 function filters(): Html {
   return html`<p><code>filters</code> limit search, query and chat messages to memories with certain attributes: 
-${FILTERED_ATTRIBUTES.map((name) => html`<code>${name}</code> `)} <code>metadata.…</code>. A memory without <code>occurred_at</code> counts as having none: <code>created_at</code> does not
+${FILTERABLE_NAMES.map((name) => html`<code>${name}</code> `)} <code>metadata.…</code>. A memory without <code>occurred_at</code> counts as having none: <code>created_at</code> does not
 stand in for it. Filters apply
 before ranking, so they never reduce the number of results below <code>limit</code> while enough memories match. Types must match:
 <code>1</code> is not <code>"1"</code>.</p>

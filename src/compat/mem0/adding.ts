@@ -6,14 +6,13 @@ import type { Json, Operations } from "../../api/operation-calls.ts";
 import { Fault } from "../../domain/fault.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Principal } from "../../domain/scope.ts";
-import { isRecord } from "../../kit/record.ts";
+import { isRecord, type JsonRecord } from "../../kit/record.ts";
 import {
   booleanField,
   DETAILS,
   ENTITY_NAMES,
   type Entities,
   type EntityName,
-  type Fields,
   fieldsOf,
   given,
   objectField,
@@ -32,7 +31,7 @@ const FIELDS = [
   "expiration_date",
   "categories",
 ] as const;
-/** Fields without effect: they shape what mem0's language model extracts, or choose a form of the answer. */
+/** JsonRecord without effect: they shape what mem0's language model extracts, or choose a form of the answer. */
 const IGNORED = [
   "custom_categories",
   "custom_instructions",
@@ -51,7 +50,7 @@ const IGNORED = [
   "source",
 ] as const;
 
-/** Fields of a memory, as createMemory takes them. */
+/** JsonRecord of a memory, as createMemory takes them. */
 export type Drafted = Readonly<Record<string, unknown>>;
 
 interface Message {
@@ -100,7 +99,7 @@ export interface Added {
  * The entities that a request names, at its top level or in `filters`.
  * @throws Fault `invalid_request` if one is named twice with different values, or is no text
  */
-export function entitiesOf(...places: readonly Fields[]): Entities {
+export function entitiesOf(...places: readonly JsonRecord[]): Entities {
   const entities: Partial<Record<EntityName, string>> = {};
   for (const fields of places) {
     for (const name of ENTITY_NAMES) {
@@ -138,14 +137,14 @@ export function occurredAt(value: unknown): string {
 }
 
 /** A memory with details in its metadata. @throws Fault `invalid_request` if the caller's metadata uses the name */
-export function withDetails(memory: Drafted, details: Fields): Drafted {
+export function withDetails(memory: Drafted, details: JsonRecord): Drafted {
   const metadata = isRecord(memory.metadata) ? memory.metadata : {};
   const before = isRecord(metadata[DETAILS]) ? metadata[DETAILS] : {};
   return { ...memory, metadata: { ...metadata, [DETAILS]: { ...before, ...details } } };
 }
 
 /** The caller's metadata. @throws Fault `invalid_request` */
-export function ownMetadata(fields: Fields): Fields | undefined {
+export function ownMetadata(fields: JsonRecord): JsonRecord | undefined {
   const metadata = objectField(fields, "metadata");
   if (metadata !== undefined && Object.hasOwn(metadata, DETAILS)) {
     throw new Fault("invalid_request", `'metadata.${DETAILS}' is a name that Mneme uses. Choose another one.`, {
@@ -155,7 +154,7 @@ export function ownMetadata(fields: Fields): Fields | undefined {
   return metadata;
 }
 
-function attributesOf(fields: Fields, entities: Entities): Drafted {
+function attributesOf(fields: JsonRecord, entities: Entities): Drafted {
   const metadata = ownMetadata(fields);
   const [timestamp, expiry, categories] = ["timestamp", "expiration_date", "categories"].map((name) =>
     given(fields, name),
@@ -180,7 +179,7 @@ function conversation(messages: readonly Message[]): Drafted {
   return { content: `[\n${turns.join(",\n")}\n]`, type: "conversation" };
 }
 
-function messagesOf(fields: Fields): readonly Message[] {
+function messagesOf(fields: JsonRecord): readonly Message[] {
   const value = given(fields, "messages");
   const list = typeof value === "string" ? [{ role: "user", content: value }] : value;
   if (!Array.isArray(list) || list.length === 0 || list.length > LIMITS.memoriesPerBatch) {

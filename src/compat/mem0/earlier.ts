@@ -1,11 +1,11 @@
 // Converts requests of mem0's earlier clients (2.x for JavaScript) to those of current clients. The earlier ones name
 // entities beside the filters or in the query.
 
-import { isRecord } from "../../kit/record.ts";
+import { isRecord, type JsonRecord } from "../../kit/record.ts";
 import { entitiesOf } from "./adding.ts";
-import { ENTITY_NAMES, type Fields, objectField } from "./names.ts";
+import { ENTITY_NAMES, objectField } from "./names.ts";
 
-/** Fields that chose between the forms of these requests. */
+/** JsonRecord that chose between the forms of these requests. */
 const VERSION_FIELDS: readonly string[] = ["api_version", "version"];
 
 /** The body of a search or list, with its entities in `filters`. @throws Fault `invalid_request` */
@@ -19,7 +19,7 @@ export function withEntitiesInFilters(body: unknown): unknown {
 }
 
 /** The query of a list without its page, as a body. @throws Fault `invalid_request` */
-export function bodyOfQuery({ page: _, page_size: __, ...query }: Fields): unknown {
+export function bodyOfQuery({ page: _, page_size: __, ...query }: JsonRecord): unknown {
   const categories = query.categories;
   return withEntitiesInFilters({
     ...query,

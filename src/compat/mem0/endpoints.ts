@@ -8,17 +8,17 @@ import { Fault } from "../../domain/fault.ts";
 import type { MemoryId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Clock } from "../../kit/clock.ts";
+import type { JsonRecord } from "../../kit/record.ts";
 import { shortened } from "../../kit/shortened.ts";
 import { addMemories, entitiesOf, expiryOf, occurredAt, ownMetadata, requireEntity } from "./adding.ts";
 import { bodyOfQuery, withEntitiesInFilters } from "./earlier.ts";
-import { entitiesIn, filterOf, type Selection } from "./filters.ts";
+import { entitiesIn, mnemeFilterOf, type Selection } from "./filters.ts";
 import { matching } from "./listing.ts";
 import {
   booleanField,
   DETAILS,
   ENTITY_NAMES,
   type Entities,
-  type Fields,
   fieldsOf,
   given,
   numberField,
@@ -27,7 +27,7 @@ import {
   textsField,
   wrong,
 } from "./names.ts";
-import { entityView, historyView, memoryView, metadataOf, resultView } from "./views.ts";
+import { entityView, historyView, mem0Memory, metadataOf, resultView } from "./views.ts";
 
 /** What the endpoints need besides operations. */
 export interface Mem0Dependencies {
@@ -39,7 +39,7 @@ export interface Mem0Dependencies {
 interface Mem0Call extends Omit<ProtocolCall, "operations"> {
   readonly operations: Operations;
   /** Query parameters. */
-  readonly query: Fields;
+  readonly query: JsonRecord;
 }
 
 type Run = (call: Mem0Call) => Promise<unknown>;
@@ -82,7 +82,7 @@ export function mem0Endpoints(parts: Mem0Dependencies): readonly ProtocolEndpoin
     endpoint("DELETE", "/v1/memories/", "deleteAll", false, (call) => deleteAll(call, parts)),
     reads("/v1/memories/:id/", "get", async ({ operations, params, query }) => {
       fieldsOf(query, EVERYWHERE);
-      return memoryView(await operations.call("getMemory", ofMemory(params.id ?? "")));
+      return mem0Memory(await operations.call("getMemory", ofMemory(params.id ?? "")));
     }),
     endpoint("PUT", "/v1/memories/:id/", "update", true, ({ operations, params, body, query }) => {
       fieldsOf(query, EVERYWHERE);
@@ -124,7 +124,7 @@ function endpoint(
 }
 
 /** The query parameters. @throws Fault `invalid_request` if one is given twice: only one of the values would count */
-function queryOf(request: Request): Fields {
+function queryOf(request: Request): JsonRecord {
   const query: Record<string, string> = {};
   for (const [name, value] of new URL(request.url).searchParams) {
     if (Object.hasOwn(query, name)) {
@@ -212,7 +212,7 @@ const getAll: RunList = async ({ body, principal, operations, query, request }) 
   const results: Json[] = [];
   let count = 0;
   for await (const memory of matching(selection, operations)) {
-    if (count >= (page - 1) * size && results.length < size) results.push(memoryView(memory));
+    if (count >= (page - 1) * size && results.length < size) results.push(mem0Memory(memory));
     count++;
   }
   return { ...paged(request, page, size, count), results: picked(results, fields) };
@@ -227,14 +227,14 @@ const earlierList: Run = async (call) => {
 };
 
 /** Filters as mem0 requires them: without any, a request would see everybody's memories. */
-function requiredFilters(fields: Fields, principal: Mem0Call["principal"]): Fields {
+function requiredFilters(fields: JsonRecord, principal: Mem0Call["principal"]): JsonRecord {
   const filters = objectField(fields, "filters") ?? {};
   if (Object.keys(filters).length > 0 || principal.userId !== null) return filters;
   throw new Fault("invalid_request", `'filters' is required, such as {"user_id": "ada"}.`, { param: "filters" });
 }
 
 /** What a request asks for: its filters, and the conditions that it has beside them. */
-function selectionOf(fields: Fields, filters: Fields): Selection {
+function selectionOf(fields: JsonRecord, filters: JsonRecord): Selection {
   if (booleanField(fields, "show_expired") === true) {
     throw new Fault("invalid_request", "Expired memories are deleted: 'show_expired' cannot be true.", {
       param: "show_expired",
@@ -243,17 +243,17 @@ function selectionOf(fields: Fields, filters: Fields): Selection {
   const [from, to] = [textField(fields, "start_date"), textField(fields, "end_date")];
   const [categories, metadata] = [textsField(fields, "categories"), objectField(fields, "metadata")];
   const parts = [
-    filterOf(filters),
+    mnemeFilterOf(filters),
     ...(from === undefined ? [] : [{ created_at: { $gte: from } }]),
     ...(to === undefined ? [] : [{ created_at: { $lte: to } }]),
     ...(categories === undefined ? [] : [{ tags: { $in: categories } }]),
-    ...(metadata === undefined ? [] : [filterOf({ metadata }, "body")]),
+    ...(metadata === undefined ? [] : [mnemeFilterOf({ metadata }, "body")]),
   ];
   return { filter: { $and: parts }, entities: entitiesIn(filters) };
 }
 
 /** Only the asked fields of each item; the id always. */
-function picked(items: readonly Json[], fields: Fields): readonly Json[] {
+function picked(items: readonly Json[], fields: JsonRecord): readonly Json[] {
   const names = textsField(fields, "fields");
   if (names === undefined) return items;
   return items.map((item) =>
@@ -276,7 +276,7 @@ function paged(request: Request, page: number, size: number, count: number) {
 }
 
 /** A positive whole number in the query. */
-function countOf(query: Fields, name: string, byDefault: number, max: number): number {
+function countOf(query: JsonRecord, name: string, byDefault: number, max: number): number {
   const text = given(query, name);
   if (text === undefined) return byDefault;
   const value = typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : 0;
@@ -301,7 +301,7 @@ async function update(operations: Operations, id: string, body: unknown, known: 
     ...(timestamp !== undefined && { occurred_at: occurredAt(timestamp) }),
     ...(hasExpiry && { expires_at: fields.expiration_date === null ? null : expiryOf(fields.expiration_date) }),
   };
-  return memoryView(await operations.call("updateMemory", { ...memory, body: change }));
+  return mem0Memory(await operations.call("updateMemory", { ...memory, body: change }));
 }
 
 const batchUpdate: Run = async ({ body, operations }) => {
@@ -323,7 +323,7 @@ const batchDelete: Run = async ({ body, operations }) => {
   return { message: `Successfully deleted ${ids.length} memories` };
 };
 
-function batchOf(body: unknown): readonly Fields[] {
+function batchOf(body: unknown): readonly JsonRecord[] {
   const list = given(fieldsOf(body, ["memories"]), "memories");
   if (!Array.isArray(list) || list.length === 0 || list.length > BATCH_MAX) {
     throw wrong("memories", `a list of 1 to ${BATCH_MAX} memories`);
@@ -349,7 +349,10 @@ async function deleteOf(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<{ readonly matched: number; readonly isDone: boolean }> {
-  const asked = { ...(userId !== null && { userId }), ...(isEmpty(entities) ? {} : { filters: filterOf(entities) }) };
+  const asked = {
+    ...(userId !== null && { userId }),
+    ...(isEmpty(entities) ? {} : { filters: mnemeFilterOf(entities) }),
+  };
   let job = await operations.call("deleteMemories", { body: asked });
   const deadline = clock.now() + DELETED_TIMEOUT_MS;
   while (job.status === "processing" && clock.now() < deadline) {

@@ -2,8 +2,8 @@
 // Mneme. What has no counterpart is refused: a filter that is ignored would show what it should hide.
 
 import { Fault } from "../../domain/fault.ts";
-import { isRecord } from "../../kit/record.ts";
-import { DETAILS, ENTITY_FIELDS, ENTITY_NAMES, type Entities, type EntityName, type Fields, wrong } from "./names.ts";
+import { isRecord, type JsonRecord } from "../../kit/record.ts";
+import { DETAILS, ENTITY_FIELDS, ENTITY_NAMES, type Entities, type EntityName, wrong } from "./names.ts";
 
 /** mem0's fields of a memory, and the fields of Mneme's filters. */
 const FILTER_FIELDS: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ export type MnemeFilter = Readonly<Record<string, unknown>>;
  * The filter of Mneme for one of mem0.
  * @throws Fault `invalid_filter` whose `param` is the path of the part
  */
-export function filterOf(filters: unknown, path = "filters", depth = 0): MnemeFilter {
+export function mnemeFilterOf(filters: unknown, path = "filters", depth = 0): MnemeFilter {
   if (!isRecord(filters)) throw wrong(path, "an object");
   if (depth > DEPTH_MAX) throw refused(path, "is nested too deeply");
   const parts = Object.entries(filters).map(([name, value]) => partOf(name, value, `${path}.${name}`, depth));
@@ -57,14 +57,16 @@ function partOf(name: string, value: unknown, path: string, depth: number): Mnem
   if (name === "AND") return { $and: listOf(value, path, depth) };
   if (name === "OR") return { $or: listOf(value, path, depth) };
   if (name === "NOT")
-    return { $not: { $or: Array.isArray(value) ? listOf(value, path, depth) : [filterOf(value, path, depth + 1)] } };
+    return {
+      $not: { $or: Array.isArray(value) ? listOf(value, path, depth) : [mnemeFilterOf(value, path, depth + 1)] },
+    };
   if (name === "metadata") return metadataFilter(value, path);
   const field = Object.hasOwn(FILTER_FIELDS, name) ? FILTER_FIELDS[name] : undefined;
   if (field === undefined) {
     const known = [...Object.keys(FILTER_FIELDS), "metadata", "AND", "OR", "NOT"].join(", ");
     throw refused(
       path,
-      `is not known. Known: ${known}. Fields of your own are in metadata: {"metadata": {"${name}": …}}`,
+      `is not known. Known: ${known}. JsonRecord of your own are in metadata: {"metadata": {"${name}": …}}`,
     );
   }
   return { [field]: conditionOf(value, path) };
@@ -72,7 +74,7 @@ function partOf(name: string, value: unknown, path: string, depth: number): Mnem
 
 function listOf(value: unknown, path: string, depth: number): readonly MnemeFilter[] {
   if (!Array.isArray(value)) throw wrong(path, "a list of filters");
-  return value.map((part, at) => filterOf(part, `${path}[${at}]`, depth + 1));
+  return value.map((part, at) => mnemeFilterOf(part, `${path}[${at}]`, depth + 1));
 }
 
 function metadataFilter(value: unknown, path: string): MnemeFilter {
@@ -109,7 +111,7 @@ function refused(path: string, what: string): Fault {
  * The entities that every match of a filter has: those that it names outside of OR and NOT. A list of the API can be
  * narrowed by them.
  */
-export function entitiesIn(filters: Fields): Entities {
+export function entitiesIn(filters: JsonRecord): Entities {
   const found: Partial<Record<EntityName, string>> = {};
   for (const [name, value] of Object.entries(filters)) {
     if (name === "AND" && Array.isArray(value)) {

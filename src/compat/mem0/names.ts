@@ -4,7 +4,7 @@
 import { Fault } from "../../domain/fault.ts";
 import { type MemoryScope, type ScopeName, scopeOf } from "../../domain/memory-attributes.ts";
 import { nearestName } from "../../kit/nearest.ts";
-import { isRecord } from "../../kit/record.ts";
+import { isRecord, type JsonRecord } from "../../kit/record.ts";
 
 /** Member of the metadata that holds mem0's fields without a counterpart. The importer of mem0 uses the same name. */
 export const DETAILS = "mem0";
@@ -34,15 +34,12 @@ export function scopeOfEntities(entities: Entities): MemoryScope {
 }
 
 /** The entities of a memory of the API by mem0's names; null for those that it does not belong to. */
-export function entitiesOfMemory(memory: Fields): Readonly<Partial<Record<EntityName, unknown>>> {
+export function entitiesOfMemory(memory: JsonRecord): Readonly<Partial<Record<EntityName, unknown>>> {
   return Object.fromEntries(PAIRS.map(([theirs, ours]) => [theirs, memory[ours] ?? null]));
 }
 
-/** A JSON object from a request, not validated. */
-export type Fields = Readonly<Record<string, unknown>>;
-
 /** A field of a request; undefined if it is absent or null. */
-export function given(fields: Fields, name: string): unknown {
+export function given(fields: JsonRecord, name: string): unknown {
   return Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined;
 }
 
@@ -52,28 +49,28 @@ export function wrong(param: string, what: string): Fault {
 }
 
 /** A text field; undefined if it is absent. @throws Fault `invalid_request` */
-export function textField(fields: Fields, name: string): string | undefined {
+export function textField(fields: JsonRecord, name: string): string | undefined {
   const value = given(fields, name);
   if (value === undefined || typeof value === "string") return value;
   throw wrong(name, "a string");
 }
 
 /** A field that is true or false; undefined if it is absent. @throws Fault `invalid_request` */
-export function booleanField(fields: Fields, name: string): boolean | undefined {
+export function booleanField(fields: JsonRecord, name: string): boolean | undefined {
   const value = given(fields, name);
   if (value === undefined || typeof value === "boolean") return value;
   throw wrong(name, "true or false");
 }
 
 /** An object field; undefined if it is absent. @throws Fault `invalid_request` */
-export function objectField(fields: Fields, name: string): Fields | undefined {
+export function objectField(fields: JsonRecord, name: string): JsonRecord | undefined {
   const value = given(fields, name);
   if (value === undefined || isRecord(value)) return value;
   throw wrong(name, "an object");
 }
 
 /** A number field in a range; undefined if it is absent. @throws Fault `invalid_request` */
-export function numberField(fields: Fields, name: string, min: number, max: number, isInteger: boolean) {
+export function numberField(fields: JsonRecord, name: string, min: number, max: number, isInteger: boolean) {
   const value = given(fields, name);
   if (value === undefined) return undefined;
   const isInRange = typeof value === "number" && value >= min && value <= max;
@@ -82,7 +79,7 @@ export function numberField(fields: Fields, name: string, min: number, max: numb
 }
 
 /** A list of texts; undefined if it is absent. @throws Fault `invalid_request` */
-export function textsField(fields: Fields, name: string): readonly string[] | undefined {
+export function textsField(fields: JsonRecord, name: string): readonly string[] | undefined {
   const value = given(fields, name);
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value as readonly string[];
@@ -94,7 +91,7 @@ export function textsField(fields: Fields, name: string): readonly string[] | un
  * @param ignored fields of mem0 that only shape what its language model does
  * @throws Fault `invalid_request`
  */
-export function fieldsOf(body: unknown, known: readonly string[], ignored: readonly string[] = []): Fields {
+export function fieldsOf(body: unknown, known: readonly string[], ignored: readonly string[] = []): JsonRecord {
   if (!isRecord(body)) throw new Fault("invalid_request", "The body must be a JSON object.");
   for (const name of Object.keys(body)) {
     if (known.includes(name) || ignored.includes(name)) continue;

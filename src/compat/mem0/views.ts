@@ -5,7 +5,7 @@ import { isRecord } from "../../kit/record.ts";
 import { DETAILS, entitiesOfMemory } from "./names.ts";
 
 /** A memory of the API as one of mem0. */
-export function memoryView(memory: Json): Json {
+export function mem0Memory(memory: Json): Json {
   return {
     id: memory.id,
     memory: memory.content,

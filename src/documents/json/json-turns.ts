@@ -2,7 +2,8 @@
 // conversations in plain text, which preparation/conversation reads. domain/json-message.ts knows the fields of a
 // message.
 
-import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
+import { messageOf, timeOf } from "../../domain/json-message.ts";
+import type { JsonRecord } from "../../kit/record.ts";
 
 /** Keys of a turn whose values are not written to its line. */
 const OMITTED_KEYS: ReadonlySet<string> = new Set(["id", "uuid", "index", "type"]);
@@ -17,7 +18,7 @@ const SECONDS_FROM = 315_532_800;
 
 /** The line of a turn; null if the object is not a turn. @param json one valid object, not deeply nested */
 export function turnLine(json: string): string | null {
-  const fields = JSON.parse(json) as Fields;
+  const fields = JSON.parse(json) as JsonRecord;
   const message = messageOf(fields);
   if (message === null || message.text === "" || message.hasOtherParts) return null;
   const { speakerKey, speaker, textKey, text } = message;

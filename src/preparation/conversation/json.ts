@@ -1,6 +1,7 @@
 // Reads the turns of a JSON array of messages, with the range of each message in the text.
 
-import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
+import { messageOf, timeOf } from "../../domain/json-message.ts";
+import type { JsonRecord } from "../../kit/record.ts";
 import { dayOf } from "./day.ts";
 import { type Conversation, type ParsedTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from "./turns.ts";
 
@@ -38,7 +39,7 @@ interface ParsedMessage {
 function parseMessage(json: string): ParsedMessage | null {
   const value = parseJson(json);
   if (typeof value !== "object" || value === null) return null;
-  const fields = value as Fields;
+  const fields = value as JsonRecord;
   const message = messageOf(fields);
   if (message === null) return null;
   const day = timeOf(fields, dayOf)?.time ?? null;
