@@ -348,13 +348,14 @@ describe("house rules", () => {
     expect(problems).toEqual([]);
   });
 
+  // a guard against files that nobody reads to the end, not a length to aim for
   test("no source file is too long", () => {
     const problems = [
       ...[...src, ...clients]
-        .filter(({ path, lines }) => path !== GENERATED && lines.length > 500)
+        .filter(({ path, lines }) => path !== GENERATED && lines.length > 800)
         .map(({ path, lines }) => [path, lines.length]),
-      ...rust.filter(({ lines }) => lines.length > 900).map(({ path, lines }) => [path, lines.length]),
-    ].map(([path, length]) => `${path}: ${length} lines; split it by responsibility`);
+      ...rust.filter(({ lines }) => lines.length > 1_200).map(({ path, lines }) => [path, lines.length]),
+    ].map(([path, length]) => `${path}: ${length} lines; it probably has several subjects: give each a file`);
     expect(problems).toEqual([]);
   });
 });
