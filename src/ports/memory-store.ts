@@ -94,12 +94,12 @@ export interface MemoryStore {
   userKey(projectId: ProjectId, userId: string): Eventually<UserKey | null>;
 
   /**
-   * Completed memories, which searches may see, in ascending order of their keys. Without `page`, returns all of the
-   * project; with it, up to `limit` memories with keys above `afterKey`.
+   * Completed memories, which searches may see, in ascending order of their keys: up to `limit` of them with keys above
+   * `afterKey`.
    */
   visible(
     projectId: ProjectId,
-    page?: { readonly afterKey: MemoryKey | null; readonly limit: number },
+    page: { readonly afterKey: MemoryKey | null; readonly limit: number },
   ): Eventually<readonly VisibleMemory[]>;
   /** Returns the files of this list that no row refers to. */
   unreferencedFiles(files: readonly string[]): Eventually<readonly string[]>;

@@ -78,7 +78,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
     "counts",
   ],
   jobs: ["nextJobInMs", "published"],
-  retirement: ["purgeable"],
+  retirement: ["purgeable", "eraseTraces"], // changes no row, and cannot be part of a transaction
   deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "facts", "tokensToday"],
   accounts: [

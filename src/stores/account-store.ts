@@ -13,6 +13,7 @@ import type { Listing } from "../ports/user-store.ts";
 import type { StoreContext } from "./context.ts";
 import type { KeyAccess } from "./key-access.ts";
 import { KeyRows } from "./key-rows.ts";
+import { MemoryExpiry } from "./memories/memory-expiry.ts";
 import { FIND_DEFAULT, ProjectRows } from "./project-rows.ts";
 import { lockProjects, type Session } from "./session.ts";
 import { StoreError } from "./store-error.ts";
@@ -30,7 +31,6 @@ export class StoredAccounts implements AccountStore {
     private readonly session: Session,
     private readonly context: StoreContext,
     private readonly access: KeyAccess,
-    private readonly expiry: { recordDueOf(projectKey: bigint): Eventually<number> },
   ) {
     this.#projects = new ProjectRows(session, context);
     this.#keys = new KeyRows(session, context);
@@ -139,7 +139,7 @@ export class StoredAccounts implements AccountStore {
   async usage(projectId: ProjectId): Promise<Usage> {
     const projectKey = await projectKeyOf(this.session, projectId);
     try {
-      await this.expiry.recordDueOf(projectKey);
+      await new MemoryExpiry(this.session, this.context).recordDueOf(projectKey);
     } catch (error) {
       // usage can be read while changes are refused
       if (!(error instanceof StoreError) || error.code !== "closed") throw error;

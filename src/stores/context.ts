@@ -2,6 +2,7 @@
 
 import type { JsonObject, Memory } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { StoreEngine } from "./engine.ts";
 import type { KeyLastUses } from "./rows/key.ts";
 import type { RandomBytes } from "./rows/random.ts";
 
@@ -21,6 +22,5 @@ export interface StoreContext {
   readonly lastUses: KeyLastUses;
   /** Called in each transaction that erases rows for good. */
   readonly noteErasure: () => void;
-  /** Removes what erased rows left in the tables. Not part of a transaction. */
-  readonly vacuum: () => Promise<void>;
+  readonly engine: StoreEngine;
 }

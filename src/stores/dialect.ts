@@ -24,6 +24,11 @@ export interface Dialect {
   readonly isNotIn: OfList;
   /** Table with the elements of the list in the column `value`, for FROM. */
   readonly elements: OfList;
+  /**
+   * Table `given` for FROM with these lists as columns, and with the `position` from 1. The lists have the same length.
+   * SQLite finds an element by counting, so this is for few short lists.
+   */
+  rows(lists: Readonly<Record<string, ElementType>>): string;
   /** The largest of these values. NULL is allowed for none of them. */
   readonly greatest: OfValues;
   /** The smallest of these values. NULL is allowed for none of them. */
@@ -32,6 +37,10 @@ export interface Dialect {
   readonly json: OfValue;
   /** Condition: the JSON array in this column has the text `value`. */
   readonly hasElement: OfElement;
+  /** Condition: a text has this part. */
+  contains(text: string, part: string): string;
+  /** A key or 0 instead of NULL, as an index has it. */
+  keyOrZero(column: string): string;
   /** Bytes as text of hexadecimal digits in lower case. */
   readonly toHex: OfValue;
   /** Text of hexadecimal digits as bytes. */
@@ -46,6 +55,18 @@ export interface Dialect {
   readonly forRemoval: string;
   /** A text that only PostgreSQL gets, for columns that only it has. */
   readonly onPostgres: OfValue;
+  /** Name of the kept file of a memory. PostgreSQL has it, and the next one, in columns of their own. */
+  readonly keptFile: string;
+  /** Media type of the uploaded file of a memory. */
+  readonly mediaType: string;
+  /** Assignments of an UPDATE to the columns for `sourceColumns` (rows/memory-file.ts). */
+  readonly setSource: string;
+  /** The setting `retention_days` of a project. */
+  readonly retentionDays: string;
+  /** Condition for memories: their lease was taken by this node, `$node`. */
+  readonly leasedHere: string;
+  /** Table `project_service`, whose `served_lease` says when a project was served last. */
+  readonly projectService: string;
   /** The next place in the list of known users. `advanceKnownUsers` follows in the same transaction. */
   readonly nextKnownUser: string;
   /** Moves on to the next place; null if reading `nextKnownUser` did so. */

@@ -4,11 +4,15 @@ import type { Stores } from "../ports/transactions.ts";
 import { StoredAccounts } from "./account-store.ts";
 import { StoredChats } from "./chat-store.ts";
 import type { StoreContext } from "./context.ts";
+import { StoredDeletions } from "./deletion-store.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import { StoredAnswers } from "./idempotency-store.ts";
+import { StoredJobs } from "./job-store.ts";
 import type { KeyAccess } from "./key-access.ts";
 import { StoredExtractions } from "./llm-extraction-store.ts";
+import { StoredMemories } from "./memories/memory-store.ts";
 import { StoredProjectModels } from "./project-model-store.ts";
+import { StoredRetirement } from "./retirement-store.ts";
 import type { Session } from "./session.ts";
 import { StoredUsers } from "./user-store.ts";
 import { StoredWebhooks } from "./webhook-store.ts";
@@ -17,18 +21,17 @@ import { StoredWebhooks } from "./webhook-store.ts";
 export interface Differing {
   readonly access: KeyAccess;
   readonly deliveries: DeliveryQueue;
-  readonly expiry: ConstructorParameters<typeof StoredAccounts>[3];
 }
 
-/** The stores that run the same statements on all databases. */
-export function sharedStoresOn(
-  session: Session,
-  context: StoreContext,
-  { access, deliveries, expiry }: Differing,
-): Omit<Stores, "memories" | "jobs" | "retirement" | "deletions"> {
+/** The stores on a session. */
+export function storesOn(session: Session, context: StoreContext, { access, deliveries }: Differing): Stores {
   return {
+    memories: new StoredMemories(session, context),
+    jobs: new StoredJobs(session, context),
+    retirement: new StoredRetirement(session, context),
+    deletions: new StoredDeletions(session, context),
     extractions: new StoredExtractions(session, context),
-    accounts: new StoredAccounts(session, context, access, expiry),
+    accounts: new StoredAccounts(session, context, access),
     projectModels: new StoredProjectModels(session, context),
     users: new StoredUsers(session, context),
     chats: new StoredChats(session, context),

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
-import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
+import { connectStores } from "../../src/stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { executeNow } from "../support/postgres.ts";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -496,7 +497,8 @@ async function storeDoomed(project: ProjectId): Promise<string> {
   if (mneme.database !== null) return storeDoomedIn(mneme.database, project);
   const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
   try {
-    const [accepted] = new SqliteMemoryStore({ database, clock }).accept(project, [{ content: "Doomed." }]);
+    const stores = connectStores(database, database, { clock, newWebhookSecret });
+    const [accepted] = await stores.memories.accept(project, [{ content: "Doomed." }]);
     if (accepted === undefined || accepted instanceof Error) throw new Error("the doomed memory was not stored");
     const { id } = accepted.memory;
     database.prepare<never, { id: string }>("UPDATE memories SET attempts = 1000 WHERE id = $id").run({ id });

@@ -8,7 +8,15 @@ import type { JobStore } from "../../src/ports/job-store.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { EXTRACTED, LEASE_MS, memoryActions, uploadDraft } from "./memory-actions.ts";
-import { addTwoProjects, inTurn, messageOf, type OpenedStores, type OpenStores, openEmpty } from "./stores.ts";
+import {
+  ALL_VISIBLE,
+  addTwoProjects,
+  inTurn,
+  messageOf,
+  type OpenedStores,
+  type OpenStores,
+  openEmpty,
+} from "./stores.ts";
 
 /** Runs the contract against the stores that `open` makes. */
 export function jobStoreContract(implementation: string, open: OpenStores): void {
@@ -204,7 +212,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(visible).toEqual([
           { memoryKey: memory.key, userKey: await store.userKey(project, "u"), expiresAt, attributes },
         ]);
-        expect(await store.visible(project)).toEqual(visible);
+        expect(await store.visible(project, ALL_VISIBLE)).toEqual(visible);
         expect(await reread(memory)).toMatchObject({
           state: { status: "completed", chunkCount: 3, extraction: "local" },
           title: "Extracted",
@@ -329,7 +337,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         const failed = (await accept({ content: "fails" })).memory;
         await jobStore.fail(await claimOne(), "processing_error", "x");
         await jobStore.reopen([memory.key, failed.key, 4_711n as MemoryKey]);
-        expect(await store.visible(project)).toEqual([]);
+        expect(await store.visible(project, ALL_VISIBLE)).toEqual([]);
         const jobs = await claim();
         expect(jobs).toMatchObject([{ content: null, attempt: 1, memory: { key: memory.key } }]);
         for (const job of jobs) await complete(job);

@@ -16,6 +16,7 @@ import { ManualClock } from "./manual-clock.ts";
 import { LEASE_MS, memoryActions, uploadDraft } from "./memory-actions.ts";
 import { RandomWalk } from "./memory-walk.ts";
 import {
+  ALL_VISIBLE,
   addTwoProjects,
   codeOf,
   EventReader,
@@ -355,7 +356,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await store.getMany(other, [memory.key])).size).toBe(0);
         expect(await keysOf({}, other)).toEqual([]);
         expect(await keysOf({ userId: "u" }, other)).toEqual([]);
-        expect(await store.visible(other)).toEqual([]);
+        expect(await store.visible(other, ALL_VISIBLE)).toEqual([]);
         expect(await store.remove(other, memory.id)).toBeNull();
       });
 
@@ -397,12 +398,12 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         const memory = await completed({ externalId: "e", expiresAt: clock.now() + 100 });
         clock.advance(99);
         expect(await reread(memory)).toEqual(memory);
-        expect(await store.visible(project)).toHaveLength(1);
+        expect(await store.visible(project, ALL_VISIBLE)).toHaveLength(1);
         clock.advance(1);
         expect(await store.get(project, memory.id)).toBeNull();
         expect((await store.getMany(project, [memory.key])).size).toBe(0);
         expect(await keysOf()).toEqual([]);
-        expect(await store.visible(project)).toEqual([]);
+        expect(await store.visible(project, ALL_VISIBLE)).toEqual([]);
         expect(await store.counts()).toEqual({ processing: 0, completed: 0, failed: 0 });
         expect(await store.remove(project, memory.id)).toBeNull();
       });
@@ -586,7 +587,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           }
           expect(seen).toEqual(keys);
         }
-        expect((await store.visible(project)).map(({ memoryKey }) => memoryKey)).toEqual(keys);
+        expect((await store.visible(project, ALL_VISIBLE)).map(({ memoryKey }) => memoryKey)).toEqual(keys);
         expect(await store.visible(other, { afterKey: null, limit: 5 })).toEqual([]);
       });
 
@@ -602,7 +603,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
           await completed({ metadata: JSON.parse('{"__proto__": {"": 9007199254740993}}') }),
           await completed(),
         ];
-        expect((await store.visible(project)).map(({ attributes }) => attributes)).toEqual(
+        expect((await store.visible(project, ALL_VISIBLE)).map(({ attributes }) => attributes)).toEqual(
           await inTurn(memories, async (memory) => filteredAttributesJson(await reread(memory))),
         );
       });
@@ -616,7 +617,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await store.get(project, memory.id)).toBeNull();
         expect((await store.getMany(project, [memory.key])).size).toBe(0);
         expect(await keysOf()).toEqual([]);
-        expect(await store.visible(project)).toEqual([]);
+        expect(await store.visible(project, ALL_VISIBLE)).toEqual([]);
         expect((await store.counts()).completed).toBe(0);
       });
 
@@ -749,7 +750,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await keysOf({ userId: "u" })).toEqual([]);
         expect(await keysOf({ userId: "v" })).toEqual([memory.key]);
         const attributes = filteredAttributesJson(moved);
-        expect(await store.visible(project)).toEqual([
+        expect(await store.visible(project, ALL_VISIBLE)).toEqual([
           { memoryKey: memory.key, userKey: moved.userKey, expiresAt: null, attributes },
         ]);
       });

@@ -11,7 +11,7 @@ import type { Job } from "../../src/ports/job-store.ts";
 import type { Accepted } from "../../src/ports/memory-store.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { MemoryOracle, type OracleFilter, type OracleMemory, type OracleOutcome } from "./memory-oracle.ts";
-import type { EventReader, OpenedStores } from "./stores.ts";
+import { ALL_VISIBLE, type EventReader, type OpenedStores } from "./stores.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const EXTRACTED: Extracted = { title: "Extracted", type: "note", tags: ["found"], language: "en" };
@@ -298,7 +298,7 @@ export class RandomWalk {
       this.#oracle.live(project, now, filter).map(({ key }) => key),
     );
     const completed = expected.filter(({ status }) => status === "completed").toReversed();
-    expect((await this.stores.memories.visible(id)).map(({ memoryKey }) => memoryKey).sort()).toEqual(
+    expect((await this.stores.memories.visible(id, ALL_VISIBLE)).map(({ memoryKey }) => memoryKey).sort()).toEqual(
       completed.map(({ key }) => key).sort(),
     );
     const from = completed[this.#integer(completed.length + 1)]?.key ?? null;

@@ -41,6 +41,9 @@ export function openEmpty(open: OpenStores, clock: Clock): Eventually<OpenedStor
   return open({ clock, describe: describeWhole });
 }
 
+/** The page of `MemoryStore.visible` that has all memories of a test. */
+export const ALL_VISIBLE = { afterKey: null, limit: 100_000 } as const;
+
 /** Adds a project to the stores. */
 export async function addProject({ accounts }: Stores, plan: Plan = "enterprise"): Promise<ProjectId> {
   return (await accounts.createProject({ name: "some project", plan, settings: DEFAULT_SETTINGS })).id;

@@ -28,12 +28,13 @@ function logBytes(): number {
 }
 
 test("a sweep frees the space of deleted vectors and keeps the others searchable", async () => {
-  const memories = harness.accept(...Array.from({ length: MEMORIES }, (_, at) => ({ content: `Kettle ${at} boils.` })));
-  await until("all are completed", () => harness.memories.counts().completed === MEMORIES);
+  const memories = await harness.accept(
+    ...Array.from({ length: MEMORIES }, (_, at) => ({ content: `Kettle ${at} boils.` })),
+  );
+  await until("all are completed", async () => (await harness.memories.counts()).completed === MEMORIES);
   const before = logBytes();
-  harness.database.transaction(() => {
-    for (const { id } of memories.slice(0, 1_400)) harness.memories.remove(harness.projectId, id);
-  });
+  const removed = memories.slice(0, 1_400).map(({ key }) => key);
+  await harness.memories.removeMany(harness.projectId, removed);
   await until("the log has shrunk", () => {
     harness.clock.advance(30_000);
     return logBytes() < before / 4;

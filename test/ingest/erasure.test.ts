@@ -82,9 +82,9 @@ function vectorsOf({ key }: Memory): Buffer[] {
 async function published(): Promise<{ readonly secret: Memory; readonly traces: readonly (string | Buffer)[] }> {
   const others = (from: number) =>
     Array.from({ length: 40 }, (_, at) => ({ content: `Kettle ${from + at} boils near the harbour of Lisbon.` }));
-  const before = harness.accept(...others(0));
-  const [secret] = harness.accept(SECRET);
-  const after = harness.accept(...others(100));
+  const before = await harness.accept(...others(0));
+  const [secret] = await harness.accept(SECRET);
+  const after = await harness.accept(...others(100));
   for (const memory of [...before, secret, ...after]) await harness.settled(memory);
   const traces = [...TRACES, ...vectorsOf(secret)];
   expect(traces.length).toBeGreaterThan(TRACES.length);
@@ -113,14 +113,14 @@ async function expectErased(memory: Memory, traces: readonly (string | Buffer)[]
 
 test("deleted with purge: one sweep later no file has anything of it, and the others are found", async () => {
   const { secret, traces } = await published();
-  harness.database.transaction(() => harness.memories.remove(harness.projectId, secret.id, { purges: true }));
+  await harness.memories.remove(harness.projectId, secret.id, { purges: true });
   await expectErased(secret, traces);
   expect(await harness.searchable()).toHaveLength(80);
 });
 
 test("at the end of the retention: one sweep later no file has anything of it", async () => {
   const { secret, traces } = await published();
-  harness.database.transaction(() => harness.memories.remove(harness.projectId, secret.id));
+  await harness.memories.remove(harness.projectId, secret.id);
   harness.clock.advance(40 * DAY_MS);
   await expectErased(secret, traces);
 });
@@ -143,27 +143,27 @@ test(`${PURGED} short memories purged in random order beside others: one sweep l
     ...(next() < 0.5 && { metadata: { note: own }, externalId: own }),
   });
   const remaining = new Map<string, Memory>();
-  const accept = () => {
+  const accept = async () => {
     const words = Array.from({ length: PER_REQUEST }, word);
-    const accepted = harness.accept(...words.map(draft));
+    const accepted = await harness.accept(...words.map(draft));
     for (const [at, own] of words.entries()) remaining.set(own, accepted[at] as Memory);
     return accepted;
   };
   const purged = new Set<string>();
   const purgeSome = (count: number) =>
-    harness.database.transaction(() => {
+    harness.transactions.run(async ({ memories }) => {
       for (let at = 0; at < count; at++) {
         const [own, memory] = [...remaining][Math.floor(next() * remaining.size)] ?? [];
         if (own === undefined || memory === undefined) return;
         remaining.delete(own);
         purged.add(own);
-        harness.memories.remove(harness.projectId, memory.id, { purges: true });
+        await memories.remove(harness.projectId, memory.id, { purges: true });
       }
     });
   while (purged.size < PURGED) {
-    const accepted = accept();
+    const accepted = await accept();
     if (next() < 0.7) for (const memory of accepted) await harness.settled(memory);
-    purgeSome(Math.floor(next() * PER_REQUEST * 1.5));
+    await purgeSome(Math.floor(next() * PER_REQUEST * 1.5));
     if (next() < 0.3) harness.clock.advance(SWEEP_MS);
   }
   for (const memory of remaining.values()) await harness.settled(memory);
@@ -189,19 +189,18 @@ const OWN_WORD = new RegExp(`[a-z]{12}${MARK}`, "g");
 describe("a large memory that is deleted with purge while it is published in parts", () => {
   const large: MemoryDraft = { ...SECRET, content: `${SECRET.content} `.repeat(25) };
   const NOTE = "Kettle boils near the harbour.";
-  const remove = (memory: Memory) =>
-    harness.database.transaction(() => harness.memories.remove(harness.projectId, memory.id, { purges: true }));
+  const remove = (memory: Memory) => harness.memories.remove(harness.projectId, memory.id, { purges: true });
   const isEnded = ({ key }: Memory) => harness.worker.progressOf(key).stage === "queued";
 
   /** Publishes a note and the first parts of the large memory. The next part, whose lease is checked, waits. */
   async function partlyPublished(parts: number) {
     harness.preparer.chunkTokens = 16;
-    const [note] = harness.accept({ content: NOTE });
+    const [note] = await harness.accept({ content: NOTE });
     await harness.settled(note);
     const gate = new Gate();
     let begun = 0;
     harness.index.beforePart = () => (begun++ === parts ? gate.pass() : undefined);
-    const [secret] = harness.accept(large);
+    const [secret] = await harness.accept(large);
     await until("some parts are published", () => gate.waiting > 0);
     const traces = [...TRACES, ...vectorsOf(secret)];
     if (parts > 0) expect(traces.length).toBeGreaterThan(TRACES.length + 512);
@@ -241,7 +240,7 @@ describe("a large memory that is deleted with purge while it is published in par
   test("deleted after the last part: nothing is found, and no file has anything of it", async () => {
     harness.preparer.chunkTokens = 16;
     const removed = Promise.withResolvers<void>();
-    const [secret] = harness.accept(large);
+    const [secret] = await harness.accept(large);
     harness.index.after = () => {
       remove(secret);
       removed.resolve();

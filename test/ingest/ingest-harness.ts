@@ -34,18 +34,18 @@ import {
   type DocumentText,
   ReadFailure,
 } from "../../src/ports/document-reader.ts";
+import type { JobStore } from "../../src/ports/job-store.ts";
 import type { LlmExtractionStore } from "../../src/ports/llm-extraction-store.ts";
+import type { MemoryStore } from "../../src/ports/memory-store.ts";
 import type { Embedder, Embedders, EmbedOptions } from "../../src/ports/models.ts";
 import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
 import type { ProjectModelStore } from "../../src/ports/project-model-store.ts";
+import type { RetirementStore } from "../../src/ports/retirement-store.ts";
 import type { Transactions } from "../../src/ports/transactions.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
-import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";
-import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
-import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { SqliteRetirementStore } from "../../src/stores/sqlite/retirement-store.ts";
+import { openDatabase, openReader } from "../../src/stores/sqlite/open-database.ts";
 import { connectStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -273,9 +273,9 @@ export interface IngestHarness {
   readonly database: SqliteDatabase;
   readonly accounts: AccountStore;
   readonly extractions: LlmExtractionStore;
-  readonly memories: SqliteMemoryStore;
-  readonly jobs: SqliteJobStore;
-  readonly retirement: SqliteRetirementStore;
+  readonly memories: MemoryStore;
+  readonly jobs: JobStore;
+  readonly retirement: RetirementStore;
   readonly projectModels: ProjectModelStore;
   readonly transactions: Transactions;
   readonly index: WatchedIndex;
@@ -291,8 +291,8 @@ export interface IngestHarness {
   worker: IngestWorker;
   startWorker(): void;
   /** Stores drafts as accepted memories and wakes the worker. */
-  accept<Drafts extends readonly MemoryDraft[]>(...drafts: Drafts): { [At in keyof Drafts]: Memory };
-  read(memory: Memory): Memory | null;
+  accept<Drafts extends readonly MemoryDraft[]>(...drafts: Drafts): Promise<{ [At in keyof Drafts]: Memory }>;
+  read(memory: Memory): Promise<Memory | null>;
   /** Waits until a memory has this status. Advances the clock meanwhile, so that retries become due. */
   settled(memory: Memory, status?: "completed" | "failed"): Promise<Memory>;
   /** All passages that an unlimited search finds, sorted. */
@@ -325,11 +325,10 @@ export async function openIngestHarness(
   const quarantine = new StoreQuarantine(folder, clock.now());
   const database = openDatabase(join(folder, "mneme.sqlite"), { ownership: { log, quarantine, acceptsLoss: false } });
   const files = openSpool(join(folder, "uploads"), { clock, log });
-  const memories = new SqliteMemoryStore({ database, clock });
-  const jobs = new SqliteJobStore({ database, clock });
-  const retirement = new SqliteRetirementStore({ database, clock });
   // Tests call the stores while the worker uses the same connection.
-  const { transactions, ...stores } = connectStores(database, database, { clock, newWebhookSecret });
+  const reader = openReader(database);
+  const { transactions, ...stores } = connectStores(database, reader, { clock, newWebhookSecret });
+  const { memories, jobs, retirement } = stores;
   const { accounts, extractions, projectModels } = stores;
   const projectId = await accounts.defaultProject();
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
@@ -346,7 +345,7 @@ export async function openIngestHarness(
         quarantine: new Quarantine(join(folder, "quarantine"), clock),
         log,
         models: [embedder, otherEmbedder],
-        reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),
+        reserveChunkKeys: async (count) => jobs.reserveChunkKeys(count),
       }),
   );
   const operator = { baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's", apiKey: null };
@@ -377,8 +376,8 @@ export async function openIngestHarness(
       harness.worker = newWorker();
       harness.worker.start();
     },
-    accept: <Drafts extends readonly MemoryDraft[]>(...drafts: Drafts) => {
-      const accepted = memories.accept(projectId, drafts).map((result) => {
+    accept: async <Drafts extends readonly MemoryDraft[]>(...drafts: Drafts) => {
+      const accepted = (await memories.accept(projectId, drafts)).map((result) => {
         if (result instanceof Fault) throw result;
         if (result.releasedFile !== null) void files.remove(result.releasedFile); // as the service does
         return result.memory;
@@ -386,10 +385,10 @@ export async function openIngestHarness(
       harness.worker.wake();
       return accepted as { [At in keyof Drafts]: Memory };
     },
-    read: (memory) => memories.get(projectId, memory.id),
+    read: async (memory) => memories.get(projectId, memory.id),
     settled: (memory, status = "completed") =>
-      until(`${memory.id} is ${status}`, () => {
-        const found = memories.get(projectId, memory.id);
+      until(`${memory.id} is ${status}`, async () => {
+        const found = await memories.get(projectId, memory.id);
         if (found?.state.status === status) return found;
         clock.advance(1_000);
         return null;
@@ -425,11 +424,12 @@ export async function openIngestHarness(
       await harness.worker.stop();
       await index.close();
       await archive.close();
+      reader.close();
       database.close();
       if (kept === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
-  jobs.voidLeases(); // as a server's start does
+  await jobs.voidLeases(); // as a server's start does
   harness.worker.start();
   return harness;
 }

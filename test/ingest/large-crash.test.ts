@@ -16,13 +16,12 @@ for (const [position, point] of ["embedding", "publishing", "published"].entries
     const folder = mkdtempSync(join(tmpdir(), "mneme-large-"));
     expect((await killMidway(FIXTURE, folder, position + 1, 0)).at(position)).toBe(point);
     const harness = await openIngestHarness(null, { folder, largeTextBytes: 40_000 });
-    await until("all are completed", () => {
+    await until("all are completed", async () => {
       harness.clock.advance(1_000);
-      return harness.memories.counts().completed === 3;
+      return (await harness.memories.counts()).completed === 3;
     });
-    const chunks = harness.memories
-      .list(harness.projectId, { limit: 10 })
-      .items.map(({ state }) => (state.status === "completed" ? state.chunkCount : 0));
+    const { items } = await harness.memories.list(harness.projectId, { limit: 10 });
+    const chunks = items.map(({ state }) => (state.status === "completed" ? state.chunkCount : 0));
     expect(await harness.storedChunks()).toBe(chunks.reduce((sum, count) => sum + count, 0));
     await harness.close();
     rmSync(folder, { recursive: true });

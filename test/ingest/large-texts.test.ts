@@ -22,7 +22,7 @@ function textOf(word: string, bytes = LARGE_TEXT_BYTES + 1): string {
   return `${line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes - 1)}.`;
 }
 
-const statusOf = (memory: Memory) => harness.read(memory)?.state.status;
+const statusOf = async (memory: Memory) => (await harness.read(memory))?.state.status;
 
 /** Stops the embedding of one text at a gate. `seen` contains the word of each text whose embedding began. */
 function holdEmbedding(word: string): { gate: Gate; seen: Set<string> } {
@@ -38,12 +38,12 @@ function holdEmbedding(word: string): { gate: Gate; seen: Set<string> } {
 describe("while a large text is processed", () => {
   test("another one waits, shorter texts overtake both (also one at the limit), and all are completed", async () => {
     const { gate, seen } = holdEmbedding("Kettle");
-    const [first, second] = harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
+    const [first, second] = await harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
     await until("the first is being embedded", () => gate.waiting > 0);
-    const [note, edge] = harness.accept({ content: "A note." }, { content: textOf("Teapot", LARGE_TEXT_BYTES) });
+    const [note, edge] = await harness.accept({ content: "A note." }, { content: textOf("Teapot", LARGE_TEXT_BYTES) });
     await harness.settled(note);
     await harness.settled(edge);
-    expect([statusOf(first), statusOf(second)]).toEqual(["processing", "processing"]);
+    expect([await statusOf(first), await statusOf(second)]).toEqual(["processing", "processing"]);
     expect(harness.worker.progressOf(second.key).stage).toBe("queued");
     expect(seen.has("Saucepan")).toBeFalse();
     gate.open();
@@ -54,11 +54,11 @@ describe("while a large text is processed", () => {
   test("its preparation does not hold up a text that comes later", async () => {
     const gate = new Gate();
     harness.preparer.before = ([first]) => (first?.content.slice(0).startsWith("Kettle") ? gate.pass() : undefined);
-    const [large] = harness.accept({ content: textOf("Kettle") });
+    const [large] = await harness.accept({ content: textOf("Kettle") });
     await until("the large text is being prepared", () => gate.waiting > 0);
-    const [note] = harness.accept({ content: "A note." });
+    const [note] = await harness.accept({ content: "A note." });
     await harness.settled(note);
-    expect(statusOf(large)).toBe("processing");
+    expect(await statusOf(large)).toBe("processing");
     gate.open();
     await harness.settled(large);
   });
@@ -76,9 +76,9 @@ describe("while a large text is processed", () => {
         });
       });
     };
-    const [first, second] = harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
+    const [first, second] = await harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
     await started.promise;
-    harness.memories.remove(harness.projectId, first.id);
+    await harness.memories.remove(harness.projectId, first.id);
     await harness.settled(second);
     expect(isAborted).toBeTrue();
   });
@@ -102,9 +102,9 @@ describe("while a large text is processed", () => {
     const source = { filename: "pans.csv", media_type: "text/csv", bytes: bytes.byteLength };
     const sha256 = createHash("sha256").update(bytes).digest();
     const upload = { file: await harness.files.keep(file.path), bytes: source.bytes, sha256, source };
-    const [read] = harness.accept({ content: "", upload });
+    const [read] = await harness.accept({ content: "", upload });
     await started.promise;
-    harness.memories.remove(harness.projectId, read.id);
+    await harness.memories.remove(harness.projectId, read.id);
     await until("reading was aborted", () => {
       harness.clock.advance(1_000);
       return isAborted;
@@ -113,9 +113,9 @@ describe("while a large text is processed", () => {
 
   test("its deletion lets the next one start", async () => {
     const { gate } = holdEmbedding("Kettle");
-    const [first, second] = harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
+    const [first, second] = await harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
     await until("the first is being embedded", () => gate.waiting > 0);
-    harness.memories.remove(harness.projectId, first.id);
+    await harness.memories.remove(harness.projectId, first.id);
     gate.open();
     await harness.settled(second);
     expect((await harness.searchable()).some((passage) => passage.includes("Kettle"))).toBeFalse();
@@ -123,26 +123,26 @@ describe("while a large text is processed", () => {
 
   test("one that is deleted while it waits is never processed", async () => {
     const { gate, seen } = holdEmbedding("Kettle");
-    const [first, second] = harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
+    const [first, second] = await harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
     await until("the first is being embedded", () => gate.waiting > 0);
-    harness.memories.remove(harness.projectId, second.id);
+    await harness.memories.remove(harness.projectId, second.id);
     gate.open();
     await harness.settled(first);
-    const [note] = harness.accept({ content: "A note." });
+    const [note] = await harness.accept({ content: "A note." });
     await harness.settled(note);
     expect(seen.has("Saucepan")).toBeFalse();
   });
 
   test("its failure lets the next one start", async () => {
     harness.preparer.refuse = (content) => (content.startsWith("Kettle") ? new PrepareFailure("No.") : null);
-    const [first, second] = harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
+    const [first, second] = await harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
     await harness.settled(first, "failed");
     await harness.settled(second);
   });
 
   test("a stop loses no text: the next worker completes both", async () => {
     const { gate } = holdEmbedding("Kettle");
-    const [first, second] = harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
+    const [first, second] = await harness.accept({ content: textOf("Kettle") }, { content: textOf("Saucepan") });
     await until("the first is being embedded", () => gate.waiting > 0);
     const stopping = harness.worker.stop();
     gate.open();
@@ -176,7 +176,7 @@ describe("while a large text is published", () => {
     const found: (readonly string[])[] = [];
     beforeParts(
       async () => {
-        const [note] = harness.accept({ content: "A note." });
+        const [note] = await harness.accept({ content: "A note." });
         notes.push(note);
         await until("the note waits", () => harness.worker.progressOf(note.key).stage === "publishing");
         found.push(await harness.searchable());
@@ -184,31 +184,31 @@ describe("while a large text is published", () => {
       () => undefined, // the step of this part ends with the round of the note
       async () => found.push(await harness.searchable()),
     );
-    const [large] = harness.accept({ content });
+    const [large] = await harness.accept({ content });
     const chunks = chunkCountOf(await harness.settled(large));
     expect(found).toEqual([[], ["A note."]]);
     expect(chunks).toBeGreaterThan(768);
     expect(await harness.storedChunks()).toBe(chunks + 1);
-    expect(notes.map(statusOf)).toEqual(["completed"]);
+    expect(await Promise.all(notes.map(statusOf))).toEqual(["completed"]);
   });
 
   test("its deletion ends that, and nothing of it stays in the index", async () => {
     const chunks: number[] = [];
-    const [large] = harness.accept({ content });
+    const [large] = await harness.accept({ content });
     beforeParts(async () => {
       chunks.push(await harness.storedChunks());
-      harness.memories.remove(harness.projectId, large.id);
+      await harness.memories.remove(harness.projectId, large.id);
     });
     await until("its job ends", () => chunks.length > 0 && harness.worker.progressOf(large.key).stage === "queued");
     expect(chunks[0]).toBeGreaterThan(768);
     expect(await harness.storedChunks()).toBe(0);
-    expect(statusOf(large)).toBeUndefined();
+    expect(await statusOf(large)).toBeUndefined();
   });
 
   test("a rewrite replaces it: only the new text is searchable", async () => {
-    const [large] = harness.accept({ content });
+    const [large] = await harness.accept({ content });
     beforeParts(async () => {
-      harness.memories.change(harness.projectId, large.id, { content: "Rewritten." });
+      await harness.memories.change(harness.projectId, large.id, { content: "Rewritten." });
       harness.worker.wake();
       await until("the new text waits", () => harness.worker.progressOf(large.key).chunksTotal === 1);
     });
@@ -218,9 +218,9 @@ describe("while a large text is published", () => {
   });
 
   test("a large rewrite replaces it, too", async () => {
-    const [large] = harness.accept({ content });
+    const [large] = await harness.accept({ content });
     beforeParts(async () => {
-      harness.memories.change(harness.projectId, large.id, { content: content.replaceAll("Kettle", "Violin") });
+      await harness.memories.change(harness.projectId, large.id, { content: content.replaceAll("Kettle", "Violin") });
       harness.worker.wake();
       await until("the new text waits", () => harness.worker.progressOf(large.key).stage === "publishing");
     });
@@ -234,7 +234,7 @@ describe("while a large text is published", () => {
     beforeParts(() => {
       throw new Error("the disk is full");
     });
-    const [large] = harness.accept({ content });
+    const [large] = await harness.accept({ content });
     const chunks = chunkCountOf(await harness.settled(large));
     expect(await harness.storedChunks()).toBe(chunks);
     expect(await harness.searchable()).toHaveLength(chunks);
@@ -243,12 +243,12 @@ describe("while a large text is published", () => {
   test("a stop between two parts loses nothing: the next worker publishes all of it once", async () => {
     const gate = new Gate();
     beforeParts(() => gate.pass());
-    const [large] = harness.accept({ content });
+    const [large] = await harness.accept({ content });
     await until("a part is published", () => gate.waiting > 0);
     const stopping = harness.worker.stop();
     gate.open();
     await stopping;
-    expect(statusOf(large)).toBe("processing");
+    expect(await statusOf(large)).toBe("processing");
     expect(await harness.searchable()).toEqual([]);
     harness.startWorker();
     const chunks = chunkCountOf(await harness.settled(large));
@@ -267,7 +267,7 @@ describe("a file whose text turns out to be large", () => {
       reads += 1;
     };
     const { gate, seen } = holdEmbedding("Kettle");
-    const [first] = harness.accept({ content: textOf("Kettle") });
+    const [first] = await harness.accept({ content: textOf("Kettle") });
     await until("the first is being embedded", () => gate.waiting > 0);
     const bytes = Buffer.from(table);
     const file = await harness.files.begin();
@@ -275,7 +275,7 @@ describe("a file whose text turns out to be large", () => {
     await file.end();
     const source = { filename: "pans.csv", media_type: "text/csv", bytes: bytes.byteLength };
     const sha256 = createHash("sha256").update(bytes).digest();
-    const [read] = harness.accept({
+    const [read] = await harness.accept({
       content: "",
       upload: { file: await harness.files.keep(file.path), bytes: source.bytes, sha256, source },
     });
@@ -283,7 +283,7 @@ describe("a file whose text turns out to be large", () => {
       "it was read and postponed",
       () => reads === 1 && harness.worker.progressOf(read.key).stage === "queued",
     );
-    const [later] = harness.accept({ content: textOf("Teapot") });
+    const [later] = await harness.accept({ content: textOf("Teapot") });
     gate.open();
     await harness.settled(first);
     await harness.settled(read);

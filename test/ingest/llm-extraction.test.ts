@@ -6,6 +6,7 @@ import type { MemoryDraft } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS, type ProjectSettings } from "../../src/domain/project.ts";
 import { CALLS_MAX } from "../../src/ingest/llm-extraction/semaphore.ts";
 import { type LlmAnswer, LlmError, type LlmRequest, type LlmUsage } from "../../src/ports/language-model.ts";
+import { ALL_VISIBLE } from "../contract/stores.ts";
 import { DESCRIPTION } from "../support/llm.ts";
 import { until } from "../support/until.ts";
 import { Gate, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
@@ -42,7 +43,7 @@ async function change(settings: Partial<ProjectSettings>): Promise<void> {
 const limit = (tokens: number | null) => change({ smart_ingestion: { enabled: true, daily_token_limit: tokens } });
 
 async function stored(draft: MemoryDraft) {
-  const [memory] = harness.accept(draft);
+  const [memory] = await harness.accept(draft);
   return harness.settled(memory);
 }
 
@@ -127,9 +128,9 @@ describe("a memory", () => {
       await gate.pass();
       return JSON.stringify(DESCRIPTION);
     };
-    const [memory] = harness.accept({ content: "Some text." });
+    const [memory] = await harness.accept({ content: "Some text." });
     await until("the model is called", () => gate.waiting === 1);
-    harness.memories.change(harness.projectId, memory.id, { title: "Given" });
+    await harness.memories.change(harness.projectId, memory.id, { title: "Given" });
     gate.open();
     expect(await harness.settled(memory)).toMatchObject({ ...EXTRACTED, title: "Given" });
   });
@@ -176,7 +177,7 @@ describe("a text is sent to the model once", () => {
 
   test("although it is indexed again", async () => {
     const memory = await stored({ content: "Some text." });
-    harness.jobs.reopen([memory.key]);
+    await harness.jobs.reopen([memory.key]);
     harness.worker.wake();
     expect(await harness.settled(memory)).toMatchObject({ ...EXTRACTED, version: 2, state: { extraction: "llm" } });
     expect(requests.length).toBe(1);
@@ -185,7 +186,7 @@ describe("a text is sent to the model once", () => {
   test("although the server stops while it is processed", async () => {
     const gate = new Gate();
     harness.embedder.before = () => gate.pass();
-    const [memory] = harness.accept({ content: "Some text." });
+    const [memory] = await harness.accept({ content: "Some text." });
     await until("it is being embedded", () => gate.waiting > 0);
     const stopping = harness.worker.stop();
     gate.open();
@@ -197,7 +198,7 @@ describe("a text is sent to the model once", () => {
 
   test("but a new text is sent again", async () => {
     const memory = await stored({ content: "Some text." });
-    harness.memories.change(harness.projectId, memory.id, { content: "Another text." });
+    await harness.memories.change(harness.projectId, memory.id, { content: "Another text." });
     harness.worker.wake();
     await harness.settled(memory);
     expect(requests.map(({ messages }) => messages[1]?.content)).toEqual([
@@ -243,10 +244,10 @@ describe("tokens", () => {
   test("of a removed project are deleted with it", async () => {
     await stored({ content: "Some text." });
     const other = await harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
-    harness.memories.accept(other.id, [{ content: "Theirs." }]);
+    await harness.memories.accept(other.id, [{ content: "Theirs." }]);
     harness.worker.wake();
     await until("the other project has used tokens", async () => (await harness.extractions.tokensToday(other.id)) > 0);
-    await until("it is done", () => harness.memories.visible(other.id).length === 1);
+    await until("it is done", async () => (await harness.memories.visible(other.id, ALL_VISIBLE)).length === 1);
     await harness.accounts.removeProject(other.id);
     await harness.accounts.eraseMemoriesOfRemoved(other.id, await harness.accounts.memoriesOfRemoved(other.id, 9));
     await harness.accounts.eraseProject(other.id);
@@ -259,7 +260,7 @@ describe("tokens", () => {
 describe("a daily limit", () => {
   test("is exact for memories that arrive together: the model is called up to the limit and not beyond", async () => {
     await limit(360); // three calls of 120
-    const accepted = harness.accept(...Array.from({ length: 8 }, (_, at) => ({ content: `Text number ${at}.` })));
+    const accepted = await harness.accept(...Array.from({ length: 8 }, (_, at) => ({ content: `Text number ${at}.` })));
     const done = await Promise.all(accepted.map((memory) => harness.settled(memory)));
     const byModel = done.filter(({ state }) => state.status === "completed" && state.extraction === "llm");
     expect([requests.length, byModel.length]).toEqual([3, 3]);
@@ -267,7 +268,7 @@ describe("a daily limit", () => {
 
   test("is exceeded by less than one call", async () => {
     await limit(361);
-    const accepted = harness.accept(...Array.from({ length: 8 }, (_, at) => ({ content: `Text number ${at}.` })));
+    const accepted = await harness.accept(...Array.from({ length: 8 }, (_, at) => ({ content: `Text number ${at}.` })));
     await Promise.all(accepted.map((memory) => harness.settled(memory)));
     expect(requests.length).toBe(4);
     expect(await harness.extractions.tokensToday(harness.projectId)).toBe(480);
@@ -301,7 +302,7 @@ describe("a daily limit", () => {
     await limit(0);
     const gate = new Gate();
     harness.embedder.before = () => gate.pass();
-    const [memory] = harness.accept({ content: "Some text." });
+    const [memory] = await harness.accept({ content: "Some text." });
     await until("it is being embedded", () => gate.waiting > 0);
     expect(harness.worker.progressOf(memory.key)).toMatchObject({
       stage: "embedding",
@@ -309,7 +310,7 @@ describe("a daily limit", () => {
     });
     gate.open();
     const other = await harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
-    harness.memories.accept(other.id, [{ content: "Theirs." }]);
+    await harness.memories.accept(other.id, [{ content: "Theirs." }]);
     harness.worker.wake();
     await until("the other project's memory is sent to the model", () => requests.length === 1);
   });
@@ -365,7 +366,7 @@ describe("a model that fails", () => {
     for (let at = 0; at < 4; at++) await extractionOf({ content: `Text ${at}.` });
     expect(requests.length).toBe(6);
     const other = await harness.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
-    harness.memories.accept(other.id, [{ content: "Theirs." }]);
+    await harness.memories.accept(other.id, [{ content: "Theirs." }]);
     harness.worker.wake();
     await until("the other project's memory is sent to the model", () => requests.length === 7);
   });
@@ -394,16 +395,19 @@ describe("a slow model", () => {
   const projectWithoutModel = async () => {
     const settings = { ...DEFAULT_SETTINGS, smart_ingestion: { enabled: false, daily_token_limit: null } };
     const { id } = await harness.accounts.createProject({ name: "other", plan: "enterprise", settings });
-    return (content: string) => {
-      const [accepted] = harness.memories.accept(id, [{ content }]);
+    return async (content: string) => {
+      const [accepted] = await harness.memories.accept(id, [{ content }]);
       if (accepted === undefined || !("memory" in accepted)) throw new Error("nothing was accepted");
       harness.worker.wake();
-      return until("it is completed", () => harness.memories.get(id, accepted.memory.id)?.state.status === "completed");
+      return until(
+        "it is completed",
+        async () => (await harness.memories.get(id, accepted.memory.id))?.state.status === "completed",
+      );
     };
   };
 
   test("has a limited number of concurrent calls", async () => {
-    const accepted = harness.accept(...Array.from({ length: 10 }, (_, at) => ({ content: `Text ${at}.` })));
+    const accepted = await harness.accept(...Array.from({ length: 10 }, (_, at) => ({ content: `Text ${at}.` })));
     await until("it is called", () => gate.waiting === CALLS_MAX);
     await stored({ content: "Needs none.", ...GIVEN });
     expect(requests.length).toBe(CALLS_MAX);
@@ -414,7 +418,7 @@ describe("a slow model", () => {
 
   test("delays no memory that does not need it, however many wait", async () => {
     const waiting = Array.from({ length: 300 }, (_, at) => ({ content: `Text ${at}.` }));
-    const accepted = harness.accept(...waiting);
+    const accepted = await harness.accept(...waiting);
     await until("it is called", () => gate.waiting === CALLS_MAX);
     const store = await projectWithoutModel();
     for (let at = 0; at < 3; at++) await store(`Somebody else's ${at}.`);
@@ -427,14 +431,14 @@ describe("a slow model", () => {
 
   test("receives no text that was deleted or rewritten before its call", async () => {
     const waiting = Array.from({ length: CALLS_MAX }, (_, at) => ({ content: `Text ${at}.` }));
-    harness.accept(...waiting);
+    await harness.accept(...waiting);
     await until("it is called", () => gate.waiting === CALLS_MAX);
-    const [gone, rewritten] = harness.accept({ content: "To be deleted." }, { content: "To be rewritten." });
+    const [gone, rewritten] = await harness.accept({ content: "To be deleted." }, { content: "To be rewritten." });
     await until("both are being processed", () =>
       [gone, rewritten].every(({ key }) => harness.worker.progressOf(key).stage === "preparing"),
     );
-    harness.memories.remove(harness.projectId, gone.id);
-    harness.memories.change(harness.projectId, rewritten.id, { content: "Rewritten." });
+    await harness.memories.remove(harness.projectId, gone.id);
+    await harness.memories.change(harness.projectId, rewritten.id, { content: "Rewritten." });
     harness.worker.wake();
     gate.open();
     await harness.settled(rewritten);
@@ -444,10 +448,10 @@ describe("a slow model", () => {
   });
 
   test("does not delay a stop, and receives its memories again after the next start", async () => {
-    const [memory] = harness.accept({ content: "Some text." });
+    const [memory] = await harness.accept({ content: "Some text." });
     await until("it is called", () => gate.waiting === 1);
     await harness.worker.stop();
-    expect(harness.read(memory)?.state).toEqual({ status: "processing", attempts: 0 });
+    expect((await harness.read(memory))?.state).toEqual({ status: "processing", attempts: 0 });
     gate.open();
     harness.startWorker();
     expect((await harness.settled(memory)).title).toBe(title);

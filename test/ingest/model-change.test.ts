@@ -208,10 +208,10 @@ describe("while the model changes", () => {
     expect(await firstFor("A kept kite.")).toBe("A kept kite.");
     harness.otherEmbedder.before = () => undefined; // only the batch that waits already is held up
     await storeIn(harness, { content: "A new kite." });
-    harness.memories.change(harness.projectId, (rewritten as Memory).id, { content: "A rewritten kite." });
+    await harness.memories.change(harness.projectId, (rewritten as Memory).id, { content: "A rewritten kite." });
     harness.worker.wake();
     await harness.settled(rewritten as Memory);
-    harness.memories.remove(harness.projectId, (deleted as Memory).id);
+    await harness.memories.remove(harness.projectId, (deleted as Memory).id);
     expect(await modelsOfIndex()).toEqual(["hash", "other", null]);
     for (const text of ["A new kite.", "A rewritten kite."]) expect(await firstFor(text)).toBe(text);
     gate.open();
@@ -219,7 +219,7 @@ describe("while the model changes", () => {
     for (const text of ["A kept kite.", "A new kite.", "A rewritten kite."]) expect(await firstFor(text)).toBe(text);
     const texts = (await searchIn(harness, { query: "kite", mode: "fast", limit: 10 })).results.map(({ text }) => text);
     expect(texts.toSorted()).toEqual(["A kept kite.", "A new kite.", "A rewritten kite."]);
-    expect(harness.read(kept as Memory)?.state.status).toBe("completed");
+    expect((await harness.read(kept as Memory))?.state.status).toBe("completed");
   });
 
   test("a search whose question was embedded before the swap is repeated with the new model", async () => {
@@ -240,7 +240,7 @@ describe("while the model changes", () => {
     await storeIn(harness, { content: "A red kite." });
     const gate = new Gate();
     harness.embedder.before = () => gate.pass();
-    const [late] = harness.accept({ content: "A late kite." });
+    const [late] = await harness.accept({ content: "A late kite." });
     await until("the late memory is embedded", () => gate.waiting > 0);
     startChanger();
     expect((await changed()).state).toBe("done");

@@ -7,6 +7,7 @@ import type { ReindexEvent, ReindexResult } from "../../src/domain/reindex-event
 import { Reindexer } from "../../src/ingest/reindexer.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { Rebuild } from "../../src/ports/chunk-index.ts";
+import { ALL_VISIBLE } from "../contract/stores.ts";
 import { searchIn, storeIn } from "../retrieval/search-fixtures.ts";
 import { until } from "../support/until.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
@@ -104,7 +105,7 @@ test("damaged vectors, postings and entities are as before again, also after a r
   const counts = { memories: 4, rebuilt: 4, changed: 0, ingested: 0, kept: 0 };
   expect(await reindexed()).toMatchObject(counts);
   expect(await searches()).toEqual(before);
-  await harness.index.restart(harness.projectId, harness.memories.visible(harness.projectId));
+  await harness.index.restart(harness.projectId, await harness.memories.visible(harness.projectId, ALL_VISIBLE));
   expect(await searches()).toEqual(before);
   expect(await reindexed()).toMatchObject(counts);
   expect(await searches()).toEqual(before);
@@ -123,10 +124,10 @@ test("while it runs, searches find every memory, and changes and deletions win",
   await until("the batch is embedded", () => gate.waiting > 0);
   harness.embedder.before = () => undefined; // only the batch that waits already is held up
   expect((await textsFor("kite")).toSorted()).toEqual(["A doomed kite.", "A kept kite.", "An old kite."]);
-  harness.memories.change(harness.projectId, (rewritten as Memory).id, { content: "A rewritten kite." });
+  await harness.memories.change(harness.projectId, (rewritten as Memory).id, { content: "A rewritten kite." });
   harness.worker.wake();
   await harness.settled(rewritten as Memory);
-  harness.memories.remove(harness.projectId, (deleted as Memory).id, { purges: true });
+  await harness.memories.remove(harness.projectId, (deleted as Memory).id, { purges: true });
   await storeIn(harness, { content: "A new kite." });
   const project = await harness.index.project(harness.projectId);
   await project.retract([(deleted as Memory).key]); // as the sweep does
@@ -134,7 +135,7 @@ test("while it runs, searches find every memory, and changes and deletions win",
   gate.open();
   expect(await result).toMatchObject({ memories: 3, rebuilt: 1, changed: 2, ingested: 0, kept: 0 });
   expect((await textsFor("kite")).toSorted()).toEqual(["A kept kite.", "A new kite.", "A rewritten kite."]);
-  expect(harness.read(kept as Memory)?.state.status).toBe("completed");
+  expect((await harness.read(kept as Memory))?.state.status).toBe("completed");
 });
 
 test("a memory that lacks its parts is indexed by ingestion before the run ends", async () => {
@@ -144,7 +145,7 @@ test("a memory that lacks its parts is indexed by ingestion before the run ends"
   expect(await textsFor("kite")).toEqual(["A blue kite."]);
   expect(await reindexed()).toMatchObject({ memories: 2, rebuilt: 1, changed: 0, ingested: 1, kept: 0 });
   expect((await textsFor("kite")).toSorted()).toEqual(["A blue kite.", "A red kite."]);
-  expect(harness.read(second as Memory)?.version).toBe((second as Memory).version);
+  expect((await harness.read(second as Memory))?.version).toBe((second as Memory).version);
 });
 
 test("a memory that would be cut into other chunks today keeps its parts", async () => {

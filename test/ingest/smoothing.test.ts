@@ -113,7 +113,7 @@ describe("a stored conversation", () => {
       conversation,
       { ...conversation, occurredAt: Date.UTC(2022, 2, 9), metadata: { date: "2023-05-08T10:00:00Z" } },
     ];
-    const memories = harness.accept(...drafts);
+    const memories = await harness.accept(...drafts);
     for (const memory of memories) await harness.settled(memory);
     const createdAt = new Date(memories[3]?.createdAt ?? 0);
     const today = `${createdAt.getUTCDate()} ${createdAt.toLocaleString("en", { month: "long", timeZone: "UTC" })} ${createdAt.getUTCFullYear()}`;

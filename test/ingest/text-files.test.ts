@@ -29,7 +29,7 @@ async function draftInFile(damage: (path: string) => void): Promise<MemoryDraft 
 }
 
 async function accept(damage: (path: string) => void): Promise<Memory> {
-  const [memory] = harness.accept(await draftInFile(damage));
+  const [memory] = await harness.accept(await draftInFile(damage));
   return memory;
 }
 

@@ -9,9 +9,8 @@ import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { removeUnreferencedFiles } from "../../src/erasure/erasure.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";
-import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
-import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
+import { openStores } from "../../src/stores/sqlite/stores.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { killMidway } from "../support/kill-midway.ts";
 
 const FIXTURE = join(import.meta.dir, "fixtures/accept-uploads.ts");
@@ -26,18 +25,16 @@ for (const [point, lines] of [
     const ids = printed.filter((line) => line.startsWith("mem_"));
     writeFileSync(join(folder, "uploads/incoming/half"), "half of a file");
 
-    const database = openDatabase(join(folder, "mneme.sqlite"));
+    const stores = openStores({ path: join(folder, "mneme.sqlite"), clock: systemClock, newWebhookSecret });
     const files = openSpool(join(folder, "uploads"), { clock: systemClock, log: createLog("silent") });
-    const memories = new SqliteMemoryStore({ database, clock: systemClock });
-    const jobStore = new SqliteJobStore({ database, clock: systemClock });
     const moved = (await files.names(0)).length;
     expect(readdirSync(join(folder, "uploads/incoming"))).toEqual([]);
-    const removed = await removeUnreferencedFiles(files, memories, 0);
+    const removed = await removeUnreferencedFiles(files, stores.memories, 0);
     expect(await files.names(0)).toHaveLength(moved - removed);
     if (printed.includes("moved")) expect(removed).toBe(1);
 
-    jobStore.voidLeases();
-    const jobs = jobStore.claim({ jobs: 1_000, contentBytes: 1_000_000, leaseMs: 1_000 });
+    await stores.jobs.voidLeases();
+    const jobs = await stores.jobs.claim({ jobs: 1_000, contentBytes: 1_000_000, leaseMs: 1_000 });
     // `stored` may include one memory whose id was not printed, if the process was killed between the commit and the
     // output.
     const stored = jobs.map((job) => job.memory.id as string);
@@ -46,7 +43,7 @@ for (const [point, lines] of [
     for (const [at, { upload }] of jobs.entries()) {
       expect(readFileSync(files.pathOf(upload?.name ?? ""), "utf8")).toBe(`upload ${at}`);
     }
-    database.close();
+    stores.close();
     rmSync(folder, { recursive: true });
   });
 }

@@ -39,7 +39,7 @@ async function received(filename: string, content: string | Uint8Array): Promise
 }
 
 async function upload(filename: string, content: string | Uint8Array, more: Partial<MemoryDraft> = {}) {
-  const [memory] = harness.accept({ content: "", upload: await received(filename, content), ...more });
+  const [memory] = await harness.accept({ content: "", upload: await received(filename, content), ...more });
   return memory;
 }
 
@@ -60,22 +60,19 @@ const delayReading = () => {
 
 test("a file is kept until its memory is completed, even if its job lost the lease to a later one", async () => {
   let later: readonly Job[] = [];
-  harness.index.before = () => {
+  harness.index.before = async () => {
     harness.index.before = () => undefined;
-    harness.jobs.voidLeases(); // as if the lease had expired while the machine was suspended
-    later = harness.jobs.claim({ jobs: 1, contentBytes: 1, leaseMs: 60_000 });
+    await harness.jobs.voidLeases(); // as if the lease had expired while the machine was suspended
+    later = await harness.jobs.claim({ jobs: 1, contentBytes: 1, leaseMs: 60_000 });
   };
   const memory = await upload("plan.txt", "Buy milk.");
-  const { promise: refused, resolve: onRefused } = Promise.withResolvers<void>();
-  const complete = harness.jobs.complete.bind(harness.jobs);
-  harness.jobs.complete = (completions) => {
-    const completed = complete(completions);
-    if (completed.length === 0) onRefused();
-    return completed;
-  };
-  await refused;
+  const { promise: published, resolve: onPublished } = Promise.withResolvers<void>();
+  harness.index.after = () => onPublished();
+  await published;
   await harness.worker.stop();
-  for (const job of later) harness.jobs.retryLater(job, 0);
+  expect((await harness.read(memory))?.state.status).toBe("processing"); // its completion was refused
+  harness.index.after = () => undefined;
+  for (const job of later) await harness.jobs.retryLater(job, 0);
   harness.startWorker();
   const done = await harness.settled(memory);
   expect(await contentOf(done)).toBe("Buy milk.");
@@ -150,15 +147,15 @@ describe("a file that can be read", () => {
     const before = await pages();
     expect(new Set(before)).toEqual(new Set([1, 2]));
 
-    harness.jobs.reopen([memory.key]);
+    await harness.jobs.reopen([memory.key]);
     harness.worker.wake();
     expect((await harness.settled(memory)).title).toBe("Metals of the town");
     expect(await pages()).toEqual(before);
 
-    harness.memories.change(harness.projectId, memory.id, { content: "Only this is left." });
+    await harness.memories.change(harness.projectId, memory.id, { content: "Only this is left." });
     harness.worker.wake();
     expect((await harness.settled(memory)).title).toBe("Only this is left.");
-    harness.jobs.reopen([memory.key]);
+    await harness.jobs.reopen([memory.key]);
     harness.worker.wake();
     expect((await harness.settled(memory)).title).toBe("Only this is left.");
     expect(await pages()).toEqual([undefined]);
@@ -171,7 +168,7 @@ describe("a file that can be read", () => {
     test(`${filename} is ${isSkipped ? "skipped by a claim without long texts" : "claimed, because the length of its text is not known"}`, async () => {
       await harness.worker.stop();
       const memory = await upload(filename, isSkipped ? "Hello there." : buildPdf({ pages: [[]] }));
-      const claimed = harness.jobs.claim({ jobs: 9, contentBytes: 9, leaseMs: 1_000, textBytesMax: 9 });
+      const claimed = await harness.jobs.claim({ jobs: 9, contentBytes: 9, leaseMs: 1_000, textBytesMax: 9 });
       expect(claimed.map((job) => job.memory.key)).toEqual(isSkipped ? [] : [memory.key]);
     });
   }
@@ -197,7 +194,7 @@ describe("a file that can be read", () => {
     const memory = await upload("a.txt", "Hello.");
     await until("it is about to be read", () => gate.waiting > 0);
     expect(harness.worker.progressOf(memory.key).stage).toBe("reading");
-    expect(harness.memories.waitingContents([memory.key]).get(memory.key)).toBe("");
+    expect((await harness.memories.waitingContents([memory.key])).get(memory.key)).toBe("");
     gate.open();
     await harness.settled(memory);
   });
@@ -232,7 +229,7 @@ describe("a file that cannot be read", () => {
       tries += 1;
       expect(readFileSync(path, "utf8")).toBe("%PDF-1.7\n");
     };
-    expect(harness.memories.retry(harness.projectId, memory.id)?.state.status).toBe("processing");
+    expect((await harness.memories.retry(harness.projectId, memory.id))?.state.status).toBe("processing");
     harness.worker.wake();
     await until("it was read again", () => tries === 1);
     await harness.settled(memory, "failed");
@@ -290,9 +287,9 @@ describe("a file that cannot be read", () => {
   test("does not delay the texts of its claim", async () => {
     const gate = delayReading();
     const file = await upload("a.txt", "A file.");
-    const [text] = harness.accept({ content: "A text." });
+    const [text] = await harness.accept({ content: "A text." });
     await harness.settled(text);
-    expect(harness.read(file)?.state.status).toBe("processing");
+    expect((await harness.read(file))?.state.status).toBe("processing");
     gate.open();
     await harness.settled(file);
   });
@@ -305,13 +302,13 @@ describe("a known externalId", () => {
     const memory = await upload("a.txt", "Hello.", named);
     await harness.settled(memory);
     const again = await received("a.txt", "Hello.");
-    const [result] = harness.memories.accept(harness.projectId, [
+    const [result] = await harness.memories.accept(harness.projectId, [
       { content: "", upload: again, ...named, title: "New" },
     ]);
     expect(result).toMatchObject({ outcome: "updated", memory: { id: memory.id, title: "New" } });
     // This test calls the store directly. The memory service would remove the file, because no row refers to it.
     expect(await harness.files.names(0)).toEqual([again.file]);
-    expect(harness.memories.unreferencedFiles([again.file])).toEqual([again.file]);
+    expect(await harness.memories.unreferencedFiles([again.file])).toEqual([again.file]);
   });
 
   test("with another file replaces the first one, even while that is being read", async () => {
@@ -341,7 +338,7 @@ describe("a known externalId", () => {
   test("with a text replaces the file, and the memory has no source any more", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n", named);
     await harness.settled(memory, "failed");
-    harness.accept({ content: "Typed by hand.", ...named });
+    await harness.accept({ content: "Typed by hand.", ...named });
     const done = await harness.settled(memory);
     expect(done.source).toBeNull();
     await until("the file is gone", async () => (await harness.files.names(0)).length === 0);
@@ -351,7 +348,7 @@ describe("a known externalId", () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n", named);
     await harness.settled(memory, "failed");
     const names = await harness.files.names(0);
-    const [result] = harness.memories.accept(harness.projectId, [
+    const [result] = await harness.memories.accept(harness.projectId, [
       { content: "", upload: await received("scan.pdf", "%PDF-1.7\n"), ...named },
     ]);
     const [before] = names;
@@ -360,7 +357,7 @@ describe("a known externalId", () => {
     await harness.settled(memory, "failed");
     const kept = (await harness.files.names(0)).filter((name) => name !== before);
     expect(kept).toHaveLength(1);
-    expect(harness.memories.unreferencedFiles(kept)).toEqual([]);
+    expect(await harness.memories.unreferencedFiles(kept)).toEqual([]);
   });
 });
 
@@ -368,18 +365,18 @@ describe("a deletion", () => {
   test("keeps the file as long as the row", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n");
     await harness.settled(memory, "failed");
-    harness.memories.remove(harness.projectId, memory.id);
+    await harness.memories.remove(harness.projectId, memory.id);
     expect(await removeUnreferencedFiles(harness.files, harness.memories, 0)).toBe(0);
-    harness.memories.remove(harness.projectId, memory.id, { purges: true });
+    await harness.memories.remove(harness.projectId, memory.id, { purges: true });
     expect(await harness.files.names(0)).toHaveLength(1);
   });
 
   test("with a purge removes the file with the row", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n");
     await harness.settled(memory, "failed");
-    harness.memories.remove(harness.projectId, memory.id, { purges: true });
-    harness.retirement.markRetracted([memory.key]);
-    for (const file of harness.retirement.erase([memory.key])) await harness.files.remove(file);
+    await harness.memories.remove(harness.projectId, memory.id, { purges: true });
+    await harness.retirement.markRetracted([memory.key]);
+    for (const file of await harness.retirement.erase([memory.key])) await harness.files.remove(file);
     await until("the file is gone", async () => (await harness.files.names(0)).length === 0);
   });
 
@@ -387,7 +384,7 @@ describe("a deletion", () => {
     const gate = delayReading();
     const memory = await upload("a.txt", "Hello.");
     await until("it is about to be read", () => gate.waiting > 0);
-    harness.memories.remove(harness.projectId, memory.id, { purges: true });
+    await harness.memories.remove(harness.projectId, memory.id, { purges: true });
     gate.open();
     await until("the file is gone", async () => {
       harness.clock.advance(30_000);
@@ -414,9 +411,9 @@ describe("an upload that is rolled back", () => {
     harness.database.prepare("UPDATE projects SET plan = 'free'").run({});
     const source = { filename: "a.txt", media_type: "text/plain", bytes: 51 * 1024 * 1024 };
     const file = { ...(await received("a.txt", "Hello.")), bytes: source.bytes, source };
-    const [refused] = harness.memories.accept(harness.projectId, [{ content: "", upload: file }]);
+    const [refused] = await harness.memories.accept(harness.projectId, [{ content: "", upload: file }]);
     expect(refused).toMatchObject({ code: "storage_quota_exceeded" });
     // This test calls the store directly. The memory service would remove the file, because no row refers to it.
-    expect(harness.memories.unreferencedFiles([file.file])).toEqual([file.file]);
+    expect(await harness.memories.unreferencedFiles([file.file])).toEqual([file.file]);
   });
 });

@@ -34,19 +34,19 @@ test("a note is completed while another project's import fills the models, and n
   };
   const words = Array.from({ length: 200 }, (_, at) => `harbour ${at}`).join(" ");
   const entries = Array.from({ length: 400 }, (_, at) => ({ content: `entry ${at} ${words}` }));
-  const last = harness.accept(...entries).at(-1);
+  const last = (await harness.accept(...entries)).at(-1);
   const { id } = await harness.accounts.createProject({
     name: "other",
     plan: "enterprise",
     settings: DEFAULT_SETTINGS,
   });
   const store = async (content: string) => {
-    const [accepted] = harness.memories.accept(id, [{ content }]);
+    const [accepted] = await harness.memories.accept(id, [{ content }]);
     if (accepted === undefined || !("memory" in accepted)) throw new Error("nothing was accepted");
     harness.worker.wake();
-    await until("it is completed", () => {
+    await until("it is completed", async () => {
       harness.clock.advance(100); // a round waits for more memories
-      return harness.memories.get(id, accepted.memory.id)?.state.status === "completed";
+      return (await harness.memories.get(id, accepted.memory.id))?.state.status === "completed";
     });
   };
   await until("much of the import is being embedded", () => held > 100);
@@ -74,11 +74,11 @@ test("the model reads the same texts of a memory that is indexed again, whether 
     { content: long, title: "Kettles" },
     { content: "user: Where is the key?\nassistant: Behind the barometer.\nuser: Thanks." },
   ];
-  const memories = harness.accept(...drafts);
+  const memories = await harness.accept(...drafts);
   for (const memory of memories) await harness.settled(memory);
   const first = read.sort();
   read = [];
-  harness.jobs.reopen(memories.map(({ key }) => key));
+  await harness.jobs.reopen(memories.map(({ key }) => key));
   harness.worker.wake();
   for (const memory of memories) expect((await harness.settled(memory)).version).toBe(2);
   expect(read.sort()).toEqual(first);
@@ -94,7 +94,7 @@ test("a memory stays searchable after a commit whose outcome is unknown, and it 
     if (commits === 1) throw new UnknownOutcome(new Error("the connection was lost"));
     return result;
   };
-  const [memory] = harness.accept({ content: "Committed, but nobody was told." });
+  const [memory] = await harness.accept({ content: "Committed, but nobody was told." });
   await harness.settled(memory);
   await harness.worker.stop();
   expect(await harness.searchable()).toEqual(["Committed, but nobody was told."]);
@@ -121,22 +121,22 @@ describe("a text of many chunks", () => {
 
   test("does not delay others until all of it is embedded", async () => {
     const { gate } = gateAfterFirstSlice();
-    const [book] = harness.accept({ content: BOOK });
+    const [book] = await harness.accept({ content: BOOK });
     await until("the book's second slice waits", () => gate.waiting > 0);
-    const [note] = harness.accept({ content: "A note." });
+    const [note] = await harness.accept({ content: "A note." });
     await harness.settled(note);
-    expect(harness.read(book)?.state.status).toBe("processing");
+    expect((await harness.read(book))?.state.status).toBe("processing");
     gate.open();
     await harness.settled(book);
   });
 
   test("is not embedded further after it was deleted", async () => {
     const { gate, slices } = gateAfterFirstSlice();
-    const [book] = harness.accept({ content: BOOK });
+    const [book] = await harness.accept({ content: BOOK });
     await until("the book's second slice waits", () => gate.waiting > 0);
-    harness.memories.remove(harness.projectId, book.id);
+    await harness.memories.remove(harness.projectId, book.id);
     gate.open();
-    const [note] = harness.accept({ content: "A note." });
+    const [note] = await harness.accept({ content: "A note." });
     await harness.settled(note);
     await until("the worker has released it", () => harness.worker.progressOf(book.key).stage === "queued");
     expect(slices()).toBe(2);
@@ -155,11 +155,11 @@ describe("while texts are being prepared", () => {
 
   test("the next ones are claimed, but not more than one claim ahead", async () => {
     const gate = gateFor("kettle");
-    const [first] = harness.accept({ content: "The first kettle." });
+    const [first] = await harness.accept({ content: "The first kettle." });
     await until("it is being prepared", () => gate.waiting === 1);
-    const next = harness.accept(...Array.from({ length: 64 }, (_, n) => ({ content: `Of kettle ${n}.` })));
+    const next = await harness.accept(...Array.from({ length: 64 }, (_, n) => ({ content: `Of kettle ${n}.` })));
     await until("the next ones are claimed", () => gate.waiting === 2);
-    const [last] = harness.accept({ content: "The last kettle." });
+    const [last] = await harness.accept({ content: "The last kettle." });
     expect(next.map(({ key }) => harness.worker.progressOf(key).stage)).toEqual(next.map(() => "preparing"));
     expect(harness.worker.progressOf(last.key).stage).toBe("queued");
     gate.open();
@@ -169,9 +169,9 @@ describe("while texts are being prepared", () => {
 
   test("a memory that is ready waits for them, but not longer than a round waits", async () => {
     const gate = gateFor("kettle");
-    harness.accept({ content: "A kettle." });
+    await harness.accept({ content: "A kettle." });
     await until("it is being prepared", () => gate.waiting === 1);
-    const [ready] = harness.accept({ content: "Bread." });
+    const [ready] = await harness.accept({ content: "Bread." });
     await until("the other one is ready", () => harness.worker.progressOf(ready.key).stage === "publishing");
     expect(await harness.searchable()).toEqual([]);
     await harness.settled(ready);
@@ -182,13 +182,16 @@ describe("while texts are being prepared", () => {
   test("a memory that is ready is published at once if one of them fails", async () => {
     const gate = gateFor("kettle");
     harness.preparer.refuse = (content) => (content.includes("kettle") ? new PrepareFailure("It boils.") : null);
-    const [kettle] = harness.accept({ content: "A kettle." });
+    const [kettle] = await harness.accept({ content: "A kettle." });
     await until("it is being prepared", () => gate.waiting === 1);
-    const [ready] = harness.accept({ content: "Bread." });
+    const [ready] = await harness.accept({ content: "Bread." });
     await until("the other one is ready", () => harness.worker.progressOf(ready.key).stage === "publishing");
     gate.open();
-    await until("it is published, although no time passes", () => harness.read(ready)?.state.status === "completed");
-    expect(harness.read(kettle)?.state.status).toBe("failed");
+    await until(
+      "it is published, although no time passes",
+      async () => (await harness.read(ready))?.state.status === "completed",
+    );
+    expect((await harness.read(kettle))?.state.status).toBe("failed");
   });
 });
 
@@ -203,28 +206,28 @@ describe("a transient failure", () => {
 
   test("of the models: the memory is retried until it succeeds", async () => {
     harness.embedder.before = failingTimes(3);
-    const [memory] = harness.accept({ content: "Tried four times." });
+    const [memory] = await harness.accept({ content: "Tried four times." });
     await harness.settled(memory);
     expect(await harness.searchable()).toEqual(["Tried four times."]);
   });
 
   test("of the preparation process: all memories of the claim are retried", async () => {
     harness.preparer.before = failingTimes(2);
-    const accepted = harness.accept({ content: "One." }, { content: "Two." }, { content: "Three." });
+    const accepted = await harness.accept({ content: "One." }, { content: "Two." }, { content: "Three." });
     for (const memory of accepted) await harness.settled(memory);
     expect(await harness.searchable()).toEqual(["One.", "Three.", "Two."]);
   });
 
   test("of the index: publishing is repeated", async () => {
     harness.index.before = failingTimes(2);
-    const [memory] = harness.accept({ content: "Published at the third try." });
+    const [memory] = await harness.accept({ content: "Published at the third try." });
     await harness.settled(memory);
     expect(await chunksInIndex()).toBe(1);
   });
 
   test("between writing the index and the row: the repeated round leaves one set of chunks", async () => {
     harness.index.after = failingTimes(1);
-    const [memory] = harness.accept({ content: "Written twice, there once." });
+    const [memory] = await harness.accept({ content: "Written twice, there once." });
     await harness.settled(memory);
     expect(await harness.searchable()).toEqual(["Written twice, there once."]);
     expect(await chunksInIndex()).toBe(1);
@@ -236,7 +239,7 @@ describe("a transient failure", () => {
       tries.push(harness.clock.now());
       if (tries.length < 5) throw new Error("still loading");
     };
-    const [memory] = harness.accept({ content: "Patience." });
+    const [memory] = await harness.accept({ content: "Patience." });
     await harness.settled(memory);
     const waits = tries.slice(1).map((at, position) => at - (tries[position] ?? 0));
     for (const [position, waitMs] of waits.entries()) expect(waitMs).toBeGreaterThanOrEqual(1_000 * 2 ** position);
@@ -248,10 +251,10 @@ describe("a permanent failure", () => {
     harness.embedder.before = () => {
       throw new Error("SELECT secret FROM /var/lib");
     };
-    const [memory] = harness.accept({ content: "Never embedded.", externalId: "e" });
-    const failing = until("the memory has failed", () => {
+    const [memory] = await harness.accept({ content: "Never embedded.", externalId: "e" });
+    const failing = until("the memory has failed", async () => {
       harness.clock.advance(300_000);
-      const found = harness.read(memory);
+      const found = await harness.read(memory);
       return found?.state.status === "failed" ? found.state : null;
     });
     const { error } = await failing;
@@ -259,7 +262,7 @@ describe("a permanent failure", () => {
     expect(error.message).not.toMatch(/SELECT|var\/lib/);
 
     harness.embedder.before = () => undefined;
-    harness.accept({ content: "Never embedded.", externalId: "e" });
+    await harness.accept({ content: "Never embedded.", externalId: "e" });
     await harness.settled(memory);
     expect(await harness.searchable()).toEqual(["Never embedded."]);
   });
@@ -267,7 +270,11 @@ describe("a permanent failure", () => {
   test("of one text: it fails with the reason, and the others of its claim are completed", async () => {
     harness.preparer.refuse = (content) =>
       content.includes("bomb") ? new PrepareFailure("This text is a bomb.") : null;
-    const [first, bomb, last] = harness.accept({ content: "First." }, { content: "A bomb." }, { content: "Last." });
+    const [first, bomb, last] = await harness.accept(
+      { content: "First." },
+      { content: "A bomb." },
+      { content: "Last." },
+    );
     await harness.settled(first);
     await harness.settled(last);
     const failed = await harness.settled(bomb, "failed");
@@ -283,14 +290,14 @@ describe("a permanent failure", () => {
       const vector = hashVector(text);
       return text.includes("poison") ? vector.fill(Number.NaN) : vector;
     };
-    const [first, poison, last] = harness.accept(
+    const [first, poison, last] = await harness.accept(
       { content: "Bread." },
       { content: "A poison." },
       { content: "Butter." },
     );
     await harness.settled(first);
     await harness.settled(last);
-    expect(harness.read(poison)?.state.status).toBe("processing");
+    expect((await harness.read(poison))?.state.status).toBe("processing");
     expect(await harness.searchable()).toEqual(["Bread.", "Butter."]);
   });
 });
@@ -299,9 +306,9 @@ describe("a deletion", () => {
   const removeMidway = async (delayStep: (gate: Gate) => void) => {
     const gate = new Gate();
     delayStep(gate);
-    const [doomed, other] = harness.accept({ content: "Doomed." }, { content: "Stays." });
+    const [doomed, other] = await harness.accept({ content: "Doomed." }, { content: "Stays." });
     await until("the step is waiting", () => gate.waiting > 0);
-    harness.memories.remove(harness.projectId, doomed.id);
+    await harness.memories.remove(harness.projectId, doomed.id);
     gate.open();
     await harness.settled(other);
     expect(await harness.searchable()).toEqual(["Stays."]);
@@ -324,9 +331,9 @@ describe("a deletion", () => {
     }));
 
   test("removes vectors and postings at once, and the text when its retention has ended", async () => {
-    const [doomed, other] = harness.accept({ content: "Forget me." }, { content: "Keep me." });
+    const [doomed, other] = await harness.accept({ content: "Forget me." }, { content: "Keep me." });
     for (const memory of [doomed, other]) await harness.settled(memory);
-    harness.memories.remove(harness.projectId, doomed.id);
+    await harness.memories.remove(harness.projectId, doomed.id);
     await until("the index has no more chunks of it", async () => {
       harness.clock.advance(30_000);
       return (await chunksInIndex()) === 1;
@@ -338,25 +345,25 @@ describe("a deletion", () => {
       harness.clock.advance(30_000);
       return (await contentOf(doomed)) === undefined;
     });
-    await until("its row is gone", () => harness.retirement.purgeable(10).length === 0);
+    await until("its row is gone", async () => (await harness.retirement.purgeable(10)).length === 0);
     expect(await contentOf(other)).toBe("Keep me.");
   });
 
   test("with a purge removes the text with the next sweep", async () => {
-    const [doomed, other] = harness.accept({ content: "Forget me now." }, { content: "Keep me." });
+    const [doomed, other] = await harness.accept({ content: "Forget me now." }, { content: "Keep me." });
     for (const memory of [doomed, other]) await harness.settled(memory);
-    harness.memories.remove(harness.projectId, doomed.id, { purges: true });
+    await harness.memories.remove(harness.projectId, doomed.id, { purges: true });
     await until("its text is gone", async () => {
       harness.clock.advance(30_000);
       return (await contentOf(doomed)) === undefined;
     });
-    await until("its row is gone", () => harness.retirement.purgeable(10).length === 0);
+    await until("its row is gone", async () => (await harness.retirement.purgeable(10)).length === 0);
     expect(await contentOf(other)).toBe("Keep me.");
     expect(await harness.searchable()).toEqual(["Keep me."]);
   });
 
   test("by expiry removes vectors and postings too", async () => {
-    const [memory] = harness.accept({ content: "Best before.", expiresAt: harness.clock.now() + 600_000 });
+    const [memory] = await harness.accept({ content: "Best before.", expiresAt: harness.clock.now() + 600_000 });
     await harness.settled(memory);
     expect(await chunksInIndex()).toBe(1);
     harness.clock.advance(600_000);
@@ -371,24 +378,21 @@ describe("a deletion", () => {
 describe("a sweep", () => {
   // one transaction, because a thousand single ones may take longer than a test may on a busy disk
   const removeAll = (projectId: ProjectId, memories: readonly Memory[], options?: { readonly purges: boolean }) =>
-    harness.database.transaction(() => {
-      for (const { id } of memories) harness.memories.remove(projectId, id, options);
+    harness.transactions.run(async (transaction) => {
+      for (const { id } of memories) await transaction.memories.remove(projectId, id, options);
     });
   const secondProject = async () =>
     (await harness.accounts.createProject({ name: "Second", plan: "enterprise", settings: DEFAULT_SETTINGS })).id;
-  const acceptIn = (projectId: ProjectId, contents: readonly string[]) =>
-    harness.memories
-      .accept(
-        projectId,
-        contents.map((content) => ({ content })),
-      )
-      .map((accepted) => {
-        if (accepted instanceof Fault) throw accepted;
-        return accepted.memory;
-      });
+  const acceptIn = async (projectId: ProjectId, contents: readonly string[]) => {
+    const drafts = contents.map((content) => ({ content }));
+    return (await harness.memories.accept(projectId, drafts)).map((accepted) => {
+      if (accepted instanceof Fault) throw accepted;
+      return accepted.memory;
+    });
+  };
   const sweepOnce = () =>
     sweep({ retirement: harness.retirement, index: harness.index, files: harness.files, log: createLog("silent") });
-  const stillToGo = () => harness.retirement.retired(10_000).map(({ memoryKey }) => memoryKey);
+  const stillToGo = async () => (await harness.retirement.retired(10_000)).map(({ memoryKey }) => memoryKey);
   const damaged = async (): Promise<never> => {
     throw new Error("the index is damaged");
   };
@@ -415,35 +419,35 @@ describe("a sweep", () => {
     test(`skips a project whose index cannot be ${what}, continues with other projects and the purge, and retries it later`, async () => {
       await harness.worker.stop();
       const healthy = await secondProject();
-      const broken = acceptIn(harness.projectId, ["Stays for now."]);
-      const others = acceptIn(healthy, ["Goes at once."]);
-      removeAll(harness.projectId, broken, { purges: true });
-      removeAll(healthy, others, { purges: true });
+      const broken = await acceptIn(harness.projectId, ["Stays for now."]);
+      const others = await acceptIn(healthy, ["Goes at once."]);
+      await removeAll(harness.projectId, broken, { purges: true });
+      await removeAll(healthy, others, { purges: true });
       const repair = breakIndex(harness.projectId);
       await sweepOnce();
-      expect(stillToGo()).toEqual(broken.map(({ key }) => key));
-      expect(harness.retirement.purgeable(10)).toEqual([]);
-      expect([...harness.memories.waitingContents(others.map(({ key }) => key)).values()]).toEqual([]);
+      expect(await stillToGo()).toEqual(broken.map(({ key }) => key));
+      expect(await harness.retirement.purgeable(10)).toEqual([]);
+      expect([...(await harness.memories.waitingContents(others.map(({ key }) => key))).values()]).toEqual([]);
 
       repair();
       await sweepOnce();
-      expect(stillToGo()).toEqual([]);
+      expect(await stillToGo()).toEqual([]);
     });
   }
 
   test("reaches other projects although a broken one has more deletions than a batch", async () => {
     await harness.worker.stop();
     const healthy = await secondProject();
-    const broken = acceptIn(
+    const broken = await acceptIn(
       harness.projectId,
       Array.from({ length: 1_001 }, (_, at) => `Stays ${at}.`),
     );
-    removeAll(harness.projectId, broken);
+    await removeAll(harness.projectId, broken);
     harness.clock.advance(1); // so that the broken project's deletions are older
-    removeAll(healthy, acceptIn(healthy, ["Goes at once."]));
+    await removeAll(healthy, await acceptIn(healthy, ["Goes at once."]));
     breaking.opened(harness.projectId);
     await sweepOnce();
-    expect(stillToGo().sort()).toEqual(broken.map(({ key }) => key).sort());
+    expect((await stillToGo()).sort()).toEqual(broken.map(({ key }) => key).sort());
   });
 
   test("removes the file of a request again that a failing disk kept", async () => {
@@ -461,9 +465,9 @@ describe("a sweep", () => {
     const lost = await harness.files.begin();
     await lost.end();
     const name = await harness.files.keep(lost.path);
-    const [doomed] = harness.accept({ content: "Swept before." });
+    const [doomed] = await harness.accept({ content: "Swept before." });
     await harness.settled(doomed);
-    harness.memories.remove(harness.projectId, doomed.id);
+    await harness.memories.remove(harness.projectId, doomed.id);
     await until("a sweep has run", async () => {
       if ((await chunksInIndex()) === 0) return true;
       harness.clock.advance(30_000);
@@ -490,16 +494,16 @@ describe("a rewrite while the old content is being processed", () => {
 
   test("publishes only the newest, even if the old one is ready after it", async () => {
     const gate = delayOldText();
-    const [memory] = harness.accept({ content: old, externalId: "e" });
+    const [memory] = await harness.accept({ content: old, externalId: "e" });
     await until("the old text is being embedded", () => gate.waiting > 0);
-    harness.accept({ content: fresh, externalId: "e" });
+    await harness.accept({ content: fresh, externalId: "e" });
     await harness.settled(memory);
     expect(await harness.searchable()).toEqual([fresh]);
 
     gate.open();
-    const [later] = harness.accept({ content: "Something later." });
+    const [later] = await harness.accept({ content: "Something later." });
     await harness.settled(later);
-    expect(harness.read(memory)?.state.status).toBe("completed");
+    expect((await harness.read(memory))?.state.status).toBe("completed");
     expect(await contentOf(memory)).toBe(fresh);
     expect(await harness.searchable()).toEqual(["Something later.", fresh]);
     expect(await chunksInIndex()).toBe(2);
@@ -508,9 +512,9 @@ describe("a rewrite while the old content is being processed", () => {
   test("publishes only the newest if both are ready for the same round", async () => {
     const gate = new Gate();
     harness.embedder.before = () => gate.pass();
-    const [memory] = harness.accept({ content: old, externalId: "e" });
+    const [memory] = await harness.accept({ content: old, externalId: "e" });
     await until("the old text is being embedded", () => gate.waiting === 1);
-    harness.accept({ content: fresh, externalId: "e" });
+    await harness.accept({ content: fresh, externalId: "e" });
     await until("the new text is being embedded", () => gate.waiting === 2);
     gate.open();
     await harness.settled(memory);
@@ -522,9 +526,9 @@ describe("a rewrite while the old content is being processed", () => {
   test("publishes only the newest if the old one is being published already", async () => {
     const gate = new Gate();
     harness.index.before = () => gate.pass();
-    const [memory] = harness.accept({ content: old, externalId: "e" });
+    const [memory] = await harness.accept({ content: old, externalId: "e" });
     await until("the old text is being published", () => gate.waiting > 0);
-    harness.accept({ content: fresh, externalId: "e" });
+    await harness.accept({ content: fresh, externalId: "e" });
     gate.open();
     await harness.settled(memory);
     expect(await harness.searchable()).toEqual([fresh]);
@@ -540,13 +544,13 @@ describe("stopping", () => {
       if (stage === "prepared") harness.preparer.before = hold;
       else if (stage === "embedded") harness.embedder.before = hold;
       else harness.index.after = hold;
-      const accepted = harness.accept({ content: "Half done." }, { content: "Half done too." });
+      const accepted = await harness.accept({ content: "Half done." }, { content: "Half done too." });
       await until("the step is waiting", () => gate.waiting > 0);
       const stopped = harness.worker.stop();
       gate.open();
       await stopped;
 
-      harness.jobs.voidLeases();
+      await harness.jobs.voidLeases();
       harness.startWorker();
       for (const memory of accepted) await harness.settled(memory);
       expect(await harness.searchable()).toEqual(["Half done too.", "Half done."]);
@@ -556,8 +560,8 @@ describe("stopping", () => {
 
   test("ends the claiming of jobs", async () => {
     await harness.worker.stop();
-    const [memory] = harness.accept({ content: "Too late." });
+    const [memory] = await harness.accept({ content: "Too late." });
     harness.clock.advance(600_000);
-    expect(harness.jobs.claim({ jobs: 1, contentBytes: 1, leaseMs: 1 })[0]?.memory.id).toBe(memory.id);
+    expect((await harness.jobs.claim({ jobs: 1, contentBytes: 1, leaseMs: 1 }))[0]?.memory.id).toBe(memory.id);
   });
 });

@@ -50,7 +50,8 @@ describe("in every mode", () => {
         ...(userId !== undefined && { userId }),
       };
     });
-    const stored = (await storeIn(harness, ...drafts)).map((memory) => harness.read(memory) as Memory);
+    const accepted = await storeIn(harness, ...drafts);
+    const stored = (await Promise.all(accepted.map(harness.read))) as Memory[];
     const leaf = () =>
       one([
         { type: one(["note", "mail"]) },
@@ -61,7 +62,7 @@ describe("in every mode", () => {
     for (let round = 0; round < 60; round++) {
       const asked = filter(one([leaf(), { $or: [leaf(), leaf()] }, { $and: [leaf(), { $not: leaf() }] }]));
       const userId = one([null, "ada"]);
-      const scope = userId === null ? { projectId: harness.projectId, user: null } : userScope(harness, userId);
+      const scope = userId === null ? { projectId: harness.projectId, user: null } : await userScope(harness, userId);
       const expected = stored.filter(
         (memory) => (userId === null || memory.userId === userId) && matchesFilter(asked, memory),
       );
@@ -81,7 +82,7 @@ describe("a filter", () => {
   test("cannot show memories of another user", async () => {
     await storeIn(harness, { content: "Ada's kite.", userId: "ada" }, { content: "Bob's kite.", userId: "bob" });
     for (const of of [{ userId: "bob" }, { $or: [{ userId: "bob" }, {}] }, { $not: { userId: "ada" } }]) {
-      const found = texts(await searchIn(harness, { scope: userScope(harness, "ada"), filter: filter(of) }));
+      const found = texts(await searchIn(harness, { scope: await userScope(harness, "ada"), filter: filter(of) }));
       expect(found.filter((text) => text !== "Ada's kite.")).toEqual([]);
     }
     expect(texts(await searchIn(harness, { filter: filter({ userId: "bob" }) }))).toEqual(["Bob's kite."]);
@@ -109,15 +110,15 @@ describe("a change while a search runs", () => {
       harness,
       ...["left", "moved", "stays"].map((name) => ({ content: `The ${name} kite.`, type: "note", userId: "ada" })),
     )) as [Memory, Memory, Memory];
-    harness.embedder.before = () => {
-      harness.memories.change(harness.projectId, left.id, { type: "mail" });
-      harness.memories.change(harness.projectId, moved.id, { userId: "bob" });
+    harness.embedder.before = async () => {
+      await harness.memories.change(harness.projectId, left.id, { type: "mail" });
+      await harness.memories.change(harness.projectId, moved.id, { userId: "bob" });
     };
     for (const mode of MODE_NAMES) {
-      const request = { mode, scope: userScope(harness, "ada"), filter: filter({ type: "note" }) };
+      const request = { mode, scope: await userScope(harness, "ada"), filter: filter({ type: "note" }) };
       expect(texts(await searchIn(harness, request))).toEqual(["The stays kite."]);
-      harness.memories.change(harness.projectId, left.id, { type: "note" });
-      harness.memories.change(harness.projectId, moved.id, { userId: "ada" });
+      await harness.memories.change(harness.projectId, left.id, { type: "note" });
+      await harness.memories.change(harness.projectId, moved.id, { userId: "ada" });
     }
   });
 });

@@ -53,7 +53,7 @@ describe("a question that needs two hops", () => {
     const { results } = await searchIn(harness, {
       query: QUESTION,
       mode: "precise",
-      scope: userScope(harness, "ada"),
+      scope: await userScope(harness, "ada"),
       limit: 100,
     });
     expect(results).toHaveLength(13);
@@ -72,7 +72,7 @@ describe("a question that needs two hops", () => {
       ...fillers(12, "ada"),
     );
     for (const change of changes) {
-      const request = { query: QUESTION, mode: "precise", scope: userScope(harness, "ada"), limit: 20 } as const;
+      const request = { query: QUESTION, mode: "precise", scope: await userScope(harness, "ada"), limit: 20 } as const;
       const { results } = await searchIn(harness, request, {
         score: async (_, passages) => {
           change(daughter?.id as MemoryId);
@@ -82,13 +82,13 @@ describe("a question that needs two hops", () => {
       expect(byTitle(results)).not.toContain("Mabel Thorne");
       const father = results.find(({ memory }) => memory.title === "Edmund Vale") as RankedPassage;
       expect(father.signals.graph?.path).toEqual([father.chunkId]);
-      harness.memories.change(harness.projectId, daughter?.id as MemoryId, { userId: "ada" });
+      await harness.memories.change(harness.projectId, daughter?.id as MemoryId, { userId: "ada" });
     }
   });
 
   test("has no path through a deleted memory", async () => {
     const [daughter] = await storeIn(harness, DAUGHTER, FATHER, ...fillers(12));
-    harness.memories.remove(harness.projectId, daughter?.id as never);
+    await harness.memories.remove(harness.projectId, daughter?.id as never);
     const index = await harness.index.project(harness.projectId);
     index.hide([daughter?.key as never]);
     const { results } = await searchIn(harness, { query: QUESTION, mode: "precise", limit: 100 });

@@ -42,13 +42,13 @@ export function searchIn(
 }
 
 /** Scope of a user in the project of a harness. */
-export function userScope(harness: IngestHarness, id: string): SearchScope {
-  return { projectId: harness.projectId, user: { id, key: harness.memories.userKey(harness.projectId, id) } };
+export async function userScope(harness: IngestHarness, id: string): Promise<SearchScope> {
+  return { projectId: harness.projectId, user: { id, key: await harness.memories.userKey(harness.projectId, id) } };
 }
 
 /** Stores memories and waits until they are searchable. */
 export async function storeIn(harness: IngestHarness, ...drafts: readonly MemoryDraft[]): Promise<readonly Memory[]> {
-  const accepted = harness.accept(...drafts);
+  const accepted = await harness.accept(...drafts);
   for (const memory of accepted) await harness.settled(memory);
   return accepted;
 }

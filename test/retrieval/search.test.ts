@@ -39,7 +39,7 @@ describe("the scope is applied first", () => {
     expect(await ask()).toMatchObject({ results: [], admissible: 0 });
     await store({ content: "A red kite.", userId: "ada" });
     embedded = 0;
-    expect(await ask({ scope: userScope(harness, "nobody") })).toMatchObject({ results: [], admissible: 0 });
+    expect(await ask({ scope: await userScope(harness, "nobody") })).toMatchObject({ results: [], admissible: 0 });
     expect(embedded).toBe(0);
   });
 
@@ -49,7 +49,7 @@ describe("the scope is applied first", () => {
       userId: "few",
     });
     for (const mode of MODE_NAMES) {
-      const { results, admissible } = await ask({ mode, scope: userScope(harness, "few") });
+      const { results, admissible } = await ask({ mode, scope: await userScope(harness, "few") });
       expect([results.map(({ text }) => text), admissible]).toEqual([["Unlike anything."], 1]);
     }
   });
@@ -196,8 +196,8 @@ describe("the reranker reads", () => {
 describe("changes while a search runs", () => {
   test("a memory deleted after the admissible set was computed is not shown", async () => {
     const [doomed] = await store({ content: "A red kite." }, { content: "A blue kite." });
-    harness.embedder.before = () => {
-      harness.memories.remove(harness.projectId, (doomed as Memory).id);
+    harness.embedder.before = async () => {
+      await harness.memories.remove(harness.projectId, (doomed as Memory).id);
     };
     const { results } = await ask();
     expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
@@ -210,12 +210,15 @@ describe("changes while a search runs", () => {
     expired: () => harness.clock.advance(60_000),
     rewritten: ({ id }) => harness.memories.change(harness.projectId, id, { content: "A green kite." }),
     "rewritten and published again": async (doomed) => {
-      harness.memories.change(harness.projectId, doomed.id, { content: "A green kite." });
+      await harness.memories.change(harness.projectId, doomed.id, { content: "A green kite." });
       harness.worker.wake();
       await harness.settled(doomed);
     },
   };
-  const ofAdaAndPublic = () => ({ scope: userScope(harness, "ada"), filter: parseFilter({ tags: ["public"] }) });
+  const ofAdaAndPublic = async () => ({
+    scope: await userScope(harness, "ada"),
+    filter: parseFilter({ tags: ["public"] }),
+  });
   const storeTwo = (expiresAt: number) => {
     const ofAda = { userId: "ada", tags: ["public"] };
     return store({ content: "A red kite.", expiresAt, ...ofAda }, { content: "A blue kite.", ...ofAda });
@@ -225,7 +228,7 @@ describe("changes while a search runs", () => {
     test(`a memory ${change} while the reranker works is not shown`, async () => {
       const [doomed] = await storeTwo(harness.clock.now() + 60_000);
       const texts: string[] = [];
-      const { results } = await ask(ofAdaAndPublic(), {
+      const { results } = await ask(await ofAdaAndPublic(), {
         score: async (_, passages) => {
           texts.push(...passages);
           await make(doomed as Memory);
@@ -247,7 +250,7 @@ describe("changes while a search runs", () => {
           return passages;
         },
       });
-      const { results } = await ask({ ...ofAdaAndPublic(), mode: "fast" });
+      const { results } = await ask({ ...(await ofAdaAndPublic()), mode: "fast" });
       expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
     });
   }
@@ -265,7 +268,7 @@ describe("changes while a search runs", () => {
         passages: async (keys) => {
           reads.push(keys.length);
           const doomed = reads.length === 1 ? before.slice(0, 3) : before.slice(3, 4);
-          for (const id of doomed) harness.memories.remove(harness.projectId, id);
+          for (const id of doomed) await harness.memories.remove(harness.projectId, id);
           return project.passages(keys);
         },
       });
@@ -287,7 +290,7 @@ describe("changes while a search runs", () => {
       harness.index.project = async () => ({
         ...project,
         passages: async (keys) => {
-          for (const id of best.splice(0)) harness.memories.remove(harness.projectId, id);
+          for (const id of best.splice(0)) await harness.memories.remove(harness.projectId, id);
           return project.passages(keys);
         },
       });
@@ -304,7 +307,7 @@ describe("changes while a search runs", () => {
       {},
       {
         score: async (_, passages) => {
-          harness.memories.change(harness.projectId, (memory as Memory).id, { title: "Bird" });
+          await harness.memories.change(harness.projectId, (memory as Memory).id, { title: "Bird" });
           return new Float32Array(passages.length);
         },
       },

@@ -13,6 +13,7 @@ import type { Accepted } from "../../src/ports/memory-store.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { Intake } from "../../src/services/intake.ts";
 import { MemoryService } from "../../src/services/memories.ts";
+import { ALL_VISIBLE } from "../contract/stores.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { until } from "../support/until.ts";
 
@@ -77,7 +78,7 @@ async function completed(draft: MemoryDraft, viewer = everybody): Promise<Memory
 
 async function searchableBy(userId: string): Promise<number> {
   const project = await harness.index.project(harness.projectId);
-  const within = await project.admit(harness.memories.userKey(harness.projectId, userId), harness.clock.now());
+  const within = await project.admit(await harness.memories.userKey(harness.projectId, userId), harness.clock.now());
   return (await project.searchVectors(harness.embedder.fingerprint, hashVector(""), within, 100)).chunkKeys.length;
 }
 
@@ -159,7 +160,10 @@ describe("a change", () => {
       return found;
     };
     expect(await admitted()).toEqual(cases);
-    const { incomplete } = await harness.index.restart(harness.projectId, harness.memories.visible(harness.projectId));
+    const { incomplete } = await harness.index.restart(
+      harness.projectId,
+      await harness.memories.visible(harness.projectId, ALL_VISIBLE),
+    );
     expect(incomplete).toEqual([]);
     expect(await admitted()).toEqual(cases);
   });
@@ -332,7 +336,7 @@ describe("cached contents", () => {
 test("a memory that is purged just before it is published leaves no text", async () => {
   const { promise: published, resolve: onPublished } = Promise.withResolvers<void>();
   harness.index.before = async ([publication]) => {
-    const memory = harness.memories.list(harness.projectId, { limit: 1 }).items[0];
+    const memory = (await harness.memories.list(harness.projectId, { limit: 1 })).items[0];
     if (memory?.key !== publication?.memoryKey || memory === undefined) return;
     await changesOf(everybody).remove(memory.id, { purges: true });
     await service.purgeNow(harness.projectId, [memory.key]);

@@ -10,9 +10,7 @@ import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
-import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { SqliteRetirementStore } from "../../src/stores/sqlite/retirement-store.ts";
 import { connectStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -56,58 +54,49 @@ function ownWord(): string {
 class Churn {
   readonly purged = new Set<string>();
   readonly kept = new Map<string, Memory>();
-  readonly #memories: SqliteMemoryStore;
-  readonly #retirement: SqliteRetirementStore;
+  readonly #stores: ReturnType<typeof connectStores>;
 
-  private constructor(
-    private readonly database: SqliteDatabase,
-    private readonly project: ProjectId,
-  ) {
-    const clock = new ManualClock();
-    this.#memories = new SqliteMemoryStore({ database, clock });
-    this.#retirement = new SqliteRetirementStore({ database, clock });
+  constructor(database: SqliteDatabase) {
+    this.#stores = connectStores(database, database, { clock: new ManualClock(), newWebhookSecret });
   }
 
-  static async open(database: SqliteDatabase): Promise<Churn> {
-    const { accounts } = connectStores(database, database, { clock: new ManualClock(), newWebhookSecret });
-    return new Churn(database, await accounts.defaultProject());
-  }
-
-  run(): void {
+  async run(): Promise<void> {
+    const project = await this.#stores.accounts.defaultProject();
     for (let request = 0; this.purged.size < PURGED; request++) {
-      this.#store();
-      if (request >= REQUESTS_BEFORE) this.#purge(Math.floor(PER_REQUEST * (0.5 + next())));
+      await this.#store(project);
+      if (request >= REQUESTS_BEFORE) await this.#purge(project, Math.floor(PER_REQUEST * (0.5 + next())));
     }
   }
 
-  erase(): boolean {
-    this.#retirement.erase(this.#retirement.purgeable(PURGED * 2));
-    return this.#retirement.eraseTraces();
+  async erase(): Promise<boolean> {
+    const { retirement } = this.#stores;
+    await retirement.erase(await retirement.purgeable(PURGED * 2));
+    return retirement.eraseTraces();
   }
 
-  #store(): void {
+  async #store(project: ProjectId): Promise<void> {
     const words = Array.from({ length: PER_REQUEST }, ownWord);
     const drafts = words.map((own) => ({
       content: `Note ${own} ${"about kettles ".repeat(Math.floor(next() * 20))}`,
       ...{ title: own, tags: [own], metadata: { note: own }, externalId: own },
     }));
-    for (const [at, result] of this.#memories.accept(this.project, drafts).entries()) {
+    for (const [at, result] of (await this.#stores.memories.accept(project, drafts)).entries()) {
       if (result instanceof Fault) throw result;
       this.kept.set(words[at] ?? "", result.memory);
     }
   }
 
-  #purge(count: number): void {
+  async #purge(project: ProjectId, count: number): Promise<void> {
     const chosen = [...this.kept].sort(() => next() - 0.5).slice(0, count);
     for (let first = 0; first < chosen.length; first += 10) {
-      this.database.transaction(() => {
+      await this.#stores.transactions.run(async ({ memories, retirement }) => {
         for (const [own, memory] of chosen.slice(first, first + 10)) {
           this.kept.delete(own);
           this.purged.add(own);
-          this.#memories.remove(this.project, memory.id, { purges: true });
-          this.#retirement.markRetracted([memory.key]);
+          await memories.remove(project, memory.id, { purges: true });
+          await retirement.markRetracted([memory.key]);
         }
-        if (next() < 0.5) this.#retirement.erase(this.#retirement.purgeable(PURGED));
+        if (next() < 0.5) await retirement.erase(await retirement.purgeable(PURGED));
       });
     }
   }
@@ -116,9 +105,9 @@ class Churn {
 test(`${PURGED} short memories purged in random order beside others leave no byte in any file (seed ${seed})`, async () => {
   const database = open();
   try {
-    const churn = await Churn.open(database);
-    churn.run();
-    expect(churn.erase()).toBe(true);
+    const churn = new Churn(database);
+    await churn.run();
+    expect(await churn.erase()).toBe(true);
     const left = readdirSync(folder).flatMap((name) => [...wordsIn(name)].filter((own) => churn.purged.has(own)));
     expect(left).toEqual([]);
     const stored = wordsIn("mneme.sqlite");

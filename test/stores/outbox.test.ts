@@ -7,10 +7,14 @@ import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import type { Webhook, WebhookDraft } from "../../src/domain/webhook.ts";
 import type { WebhookStore } from "../../src/ports/webhook-store.ts";
+import { Outbox } from "../../src/stores/outbox.ts";
+import { systemRandom } from "../../src/stores/rows/random.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
+import { SqliteEngine } from "../../src/stores/sqlite/engine.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { SqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
+import { SqliteSession, SqliteWriter } from "../../src/stores/sqlite/session.ts";
 import { connectStores } from "../../src/stores/sqlite/stores.ts";
+import { WriteQueue } from "../../src/stores/sqlite/write-queue.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { completedMemory } from "../support/memory.ts";
@@ -23,7 +27,8 @@ let folder: ReturnType<typeof temporaryFolder>;
 let database: SqliteDatabase;
 let clock: ManualClock;
 let webhooks: WebhookStore;
-let outbox: SqliteOutbox;
+let session: SqliteWriter;
+let outbox: Outbox;
 let recorded: number;
 let described: number;
 let keys: Map<ProjectId, bigint>;
@@ -35,14 +40,17 @@ beforeEach(() => {
   described = 0;
   keys = new Map([PROJECT, OTHER].map((id) => [id, addProject(id)]));
   webhooks = connectStores(database, database, { clock, newWebhookSecret }).webhooks;
-  outbox = new SqliteOutbox({
-    database,
-    clock,
+  const queue = new WriteQueue();
+  session = new SqliteWriter(database, new SqliteSession(database), queue);
+  outbox = new Outbox(session, {
+    ...{ clock, newWebhookSecret, random: systemRandom, nodeId: "", lastUses: new Map() },
+    engine: new SqliteEngine(database, queue),
+    noteErasure: () => undefined,
     describe: ({ id, title }) => {
       described++;
       return { id, title };
     },
-    onRecorded: () => recorded++,
+    onDeliveries: () => recorded++,
   });
 });
 afterEach(() => {
@@ -60,30 +68,43 @@ function addProject(id: ProjectId): bigint {
 }
 
 async function webhook(draft: Partial<WebhookDraft> = {}, project = PROJECT): Promise<Webhook> {
-  return (
-    await webhooks.create(project, {
-      url: "https://hooks.example.com",
-      events: ["memory.completed", "memory.deleted"],
-      description: null,
-      isEnabled: true,
-      ...draft,
-    })
-  ).webhook;
+  const created = await webhooks.create(project, {
+    url: "https://hooks.example.com",
+    events: ["memory.completed", "memory.deleted"],
+    description: null,
+    isEnabled: true,
+    ...draft,
+  });
+  return created.webhook;
+}
+
+/** Runs `work` in a transaction of the outbox. */
+async function inTransaction(work: () => Promise<void>): Promise<void> {
+  await session.begin();
+  try {
+    await work();
+    for (const effect of await session.commit()) await effect();
+  } catch (error) {
+    await session.rollback();
+    throw error;
+  } finally {
+    session.end();
+  }
 }
 
 function memory(title = "Grüße 😀"): Memory {
   return completedMemory({ title, state: { status: "completed", chunkCount: 3, extraction: "local" } });
 }
 
-type Recorded = Parameters<SqliteOutbox["record"]>[1];
+type Recorded = Parameters<Outbox["record"]>[1];
 const record = (event: Recorded, project = PROJECT, subject = memory()) =>
-  database.transaction(() => outbox.record(keys.get(project) ?? 0n, event, subject));
+  inTransaction(() => outbox.record(keys.get(project) ?? 0n, event, [subject]));
 const deliveriesTo = async ({ id }: Webhook, project = PROJECT) =>
   (await webhooks.deliveries(project, id, { limit: 100 })).items;
 
 test("an event becomes one pending delivery, due at once, with the compact JSON of the API", async () => {
   const subscribed = await webhook();
-  record("memory.completed");
+  await record("memory.completed");
   expect(await deliveriesTo(subscribed)).toMatchObject([
     { event: "memory.completed", status: "pending", attempts: [], createdAt: clock.now(), nextAttemptAt: clock.now() },
   ]);
@@ -98,7 +119,7 @@ describe("an event goes", () => {
     const [first, second] = [await webhook(), await webhook({ events: ["memory.deleted"] })];
     const unsubscribed = await webhook({ events: ["memory.failed", "memory.updated", "memory.completed"] });
     const nothing = await webhook({ events: [] });
-    record("memory.deleted");
+    await record("memory.deleted");
     expect(await deliveriesTo(first)).toHaveLength(1);
     expect(await deliveriesTo(second)).toHaveLength(1);
     expect(await deliveriesTo(unsubscribed)).toEqual([]);
@@ -108,15 +129,15 @@ describe("an event goes", () => {
 
   test("not to webhooks that are switched off, and again to those that are switched on", async () => {
     const off = await webhook({ isEnabled: false });
-    record("memory.completed");
+    await record("memory.completed");
     await webhooks.change(PROJECT, off.id, { isEnabled: true });
-    record("memory.deleted");
+    await record("memory.deleted");
     expect((await deliveriesTo(off)).map(({ event }) => event)).toEqual(["memory.deleted"]);
   });
 
   test("to webhooks of its own project only", async () => {
     const [mine, theirs] = [await webhook(), await webhook({}, OTHER)];
-    record("memory.completed", OTHER);
+    await record("memory.completed", OTHER);
     expect(await deliveriesTo(mine)).toEqual([]);
     expect(await deliveriesTo(theirs, OTHER)).toHaveLength(1);
   });
@@ -125,7 +146,7 @@ describe("an event goes", () => {
 test("deliveries are due in the order of their events, and show the memory as it was then", async () => {
   await webhook();
   for (const title of ["one", "two"]) {
-    record("memory.completed", PROJECT, memory(title));
+    await record("memory.completed", PROJECT, memory(title));
     clock.advance(1);
   }
   const titles = (await webhooks.due(9, new Set())).map(
@@ -136,30 +157,29 @@ test("deliveries are due in the order of their events, and show the memory as it
 
 test("a change that is rolled back adds no delivery", async () => {
   const subscribed = await webhook();
-  expect(() =>
-    database.transaction(() => {
-      outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
-      throw new Error("changed my mind");
-    }),
-  ).toThrow("changed my mind");
+  const undone = inTransaction(async () => {
+    await outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", [memory()]);
+    throw new Error("changed my mind");
+  });
+  await expect(undone).rejects.toThrow("changed my mind");
   expect(await deliveriesTo(subscribed)).toEqual([]);
   expect(recorded).toBe(0);
 });
 
 test("onRecorded is called after deliveries are durable, and not if there are none", async () => {
   await webhook();
-  database.transaction(() => {
-    outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
+  await inTransaction(async () => {
+    await outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", [memory()]);
     expect(recorded).toBe(0);
   });
   expect(recorded).toBe(1);
-  record("memory.failed");
-  record("memory.completed", OTHER);
+  await record("memory.failed");
+  await record("memory.completed", OTHER);
   expect(recorded).toBe(1);
 });
 
 test("a memory is not described if no webhook subscribed", async () => {
   await webhook({ events: ["memory.updated"] });
-  record("memory.completed");
+  await record("memory.completed");
   expect(described).toBe(0);
 });

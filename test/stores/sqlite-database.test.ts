@@ -11,11 +11,8 @@ import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { MemoryListing } from "../../src/ports/memory-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
-import { SqliteJobStore } from "../../src/stores/sqlite/job-store.ts";
-import { SqliteMemoryStore } from "../../src/stores/sqlite/memory-store.ts";
 import { MIGRATIONS } from "../../src/stores/sqlite/migrations.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { SqliteRetirementStore } from "../../src/stores/sqlite/retirement-store.ts";
 import { connectStores, openStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreError, type StoreErrorCode } from "../../src/stores/store-error.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
@@ -32,9 +29,9 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-function failureOf(call: () => unknown): StoreError {
+async function failureOf(call: () => unknown): Promise<StoreError> {
   try {
-    call();
+    await call();
   } catch (error) {
     if (error instanceof StoreError) return error;
     throw error;
@@ -49,11 +46,21 @@ function openOwned(): SqliteDatabase {
 }
 
 async function storesOf(database: SqliteDatabase) {
-  const project = await connectStores(database, database, {
-    clock: systemClock,
-    newWebhookSecret,
-  }).accounts.defaultProject();
-  return { project, store: new SqliteMemoryStore({ database, clock: systemClock }) };
+  const stores = connectStores(database, database, { clock: systemClock, newWebhookSecret });
+  return { ...stores, project: await stores.accounts.defaultProject(), store: stores.memories };
+}
+
+function addProject(database: SqliteDatabase, id: string): void {
+  database
+    .prepare<never, { id: string }>("INSERT INTO projects (id, name, plan, created_at) VALUES ($id, 'some', 'free', 0)")
+    .run({ id });
+}
+
+function projectsIn(database: SqliteDatabase): readonly string[] {
+  return database
+    .prepare<{ id: string }>("SELECT id FROM projects ORDER BY id")
+    .all({})
+    .map(({ id }) => id);
 }
 
 function pragma(database: SqliteDatabase, name: string): unknown {
@@ -92,8 +99,8 @@ describe("opening", () => {
       const database = openDatabase(path);
       expect(pragma(database, "user_version")).toBe(BigInt(MIGRATIONS.length));
       const { project, store } = await storesOf(database);
-      expect(store.list(project, { limit: 9 }).items).toHaveLength(time);
-      store.accept(project, [{ content: "kept" }]);
+      expect((await store.list(project, { limit: 9 })).items).toHaveLength(time);
+      await store.accept(project, [{ content: "kept" }]);
       database.close();
     }
   });
@@ -106,11 +113,11 @@ describe("opening", () => {
     database.close();
   });
 
-  test("refuses a file of a newer version of Mneme, and does not change it", () => {
+  test("refuses a file of a newer version of Mneme, and does not change it", async () => {
     const database = openDatabase(path);
     database.prepare(`PRAGMA user_version = ${MIGRATIONS.length + 1}`).run({});
     database.close();
-    const failure = failureOf(() => openDatabase(path));
+    const failure = await failureOf(() => openDatabase(path));
     expect(failure.code).toBe("newer_version");
     expect(failure.message).toContain(path);
     expect(failure.message).toContain("newer version of Mneme");
@@ -122,9 +129,9 @@ describe("opening", () => {
     ["in a folder that does not exist", "io", () => rmSync(folder.path, { recursive: true })],
   ];
   for (const [what, code, spoil] of impossible) {
-    test(`reports "${code}" and the path of a file that is ${what}`, () => {
+    test(`reports "${code}" and the path of a file that is ${what}`, async () => {
       spoil(path);
-      const failure = failureOf(() => openDatabase(path));
+      const failure = await failureOf(() => openDatabase(path));
       expect(failure.code).toBe(code);
       expect(failure.message).toStartWith(path);
     });
@@ -133,7 +140,7 @@ describe("opening", () => {
   test('reports "damaged" for a file with overwritten pages, at the latest when they are read', async () => {
     const database = openOwned();
     const { project, store } = await storesOf(database);
-    store.accept(
+    await store.accept(
       project,
       Array.from({ length: 200 }, (_, index) => ({ content: `text ${index} `.repeat(100) })),
     );
@@ -141,10 +148,11 @@ describe("opening", () => {
     const file = openSync(path, "r+");
     writeSync(file, Buffer.alloc(statSync(path).size - 8_192, 0xab), 0, null, 8_192);
     closeSync(file);
-    const failure = failureOf(() => {
+    const failure = await failureOf(async () => {
       const damaged = openDatabase(path);
       try {
-        new SqliteMemoryStore({ database: damaged, clock: systemClock }).list(project, { limit: 100 });
+        const stores = await storesOf(damaged);
+        await stores.store.list(stores.project, { limit: 100 });
       } finally {
         damaged.close();
       }
@@ -155,46 +163,43 @@ describe("opening", () => {
 });
 
 describe("a transaction", () => {
-  test("is rolled back as a whole if its work throws, including changes by stores", async () => {
+  test("is rolled back as a whole if its work throws", () => {
     const database = openDatabase(path);
-    const { project, store } = await storesOf(database);
     expect(() =>
       database.transaction(() => {
-        store.accept(project, [{ content: "x" }]);
+        addProject(database, "prj_undone");
         throw new Error("changed my mind");
       }),
     ).toThrow("changed my mind");
-    expect(store.list(project, { limit: 9 }).items).toEqual([]);
-    store.accept(project, [{ content: "y" }]);
-    expect(store.counts().processing).toBe(1);
+    expect(projectsIn(database)).toEqual([]);
+    addProject(database, "prj_kept");
+    expect(projectsIn(database)).toEqual(["prj_kept"]);
     database.close();
   });
 
-  test("inside another one is rolled back alone if the outer one catches the error", async () => {
+  test("inside another one is rolled back alone if the outer one catches the error", () => {
     const database = openDatabase(path);
-    const { project, store } = await storesOf(database);
-    const contents = () => store.list(project, { limit: 9 }).items.map(({ title }) => title);
     database.transaction(() => {
-      store.accept(project, [{ content: "x", title: "before" }]);
+      addProject(database, "prj_before");
       try {
         database.transaction(() => {
-          store.accept(project, [{ content: "x", title: "undone" }]);
+          addProject(database, "prj_undone");
           throw new Error("only this part");
         });
       } catch {
-        store.accept(project, [{ content: "x", title: "after" }]);
+        addProject(database, "prj_after");
       }
     });
-    expect(contents()).toEqual(["after", "before"]);
+    expect(projectsIn(database)).toEqual(["prj_after", "prj_before"]);
     database.close();
   });
 
   test("of another connection is visible after its commit", async () => {
     const [mine, theirs] = [openDatabase(path), openDatabase(path)];
     const { project, store } = await storesOf(mine);
-    const [accepted] = store.accept(project, [{ content: "x" }]);
+    const [accepted] = await store.accept(project, [{ content: "x" }]);
     if (accepted === undefined || accepted instanceof Fault) throw new Error("nothing was accepted");
-    expect((await storesOf(theirs)).store.get(project, accepted.memory.id)).toEqual(accepted.memory);
+    expect(await (await storesOf(theirs)).store.get(project, accepted.memory.id)).toEqual(accepted.memory);
     mine.close();
     theirs.close();
   });
@@ -207,16 +212,13 @@ describe("afterCommit", () => {
     return { database, done, note: (what: string) => database.afterCommit(() => void done.push(what)) };
   };
 
-  test("runs effects in order after the outermost transaction is durable", async () => {
+  test("runs effects in order after the outermost transaction is durable", () => {
     const { database, done, note } = opened();
     const theirs = openDatabase(path);
-    const { project, store } = await storesOf(database);
     database.transaction(() => {
-      const [accepted] = store.accept(project, [{ content: "x" }]);
-      if (accepted === undefined || accepted instanceof Fault) throw new Error("nothing was accepted");
-      const others = new SqliteMemoryStore({ database: theirs, clock: systemClock });
+      addProject(database, "prj_a");
       database.afterCommit(() => {
-        done.push(others.get(project, accepted.memory.id) === null ? "unseen" : "durable");
+        done.push(projectsIn(theirs).length === 0 ? "unseen" : "durable");
       });
       database.transaction(() => note("inner"));
       note("outer");
@@ -265,20 +267,19 @@ describe("afterCommit", () => {
     database.close();
   });
 
-  test("reports the error of an effect; the transaction stands, and the other effects run", async () => {
+  test("reports the error of an effect; the transaction stands, and the other effects run", () => {
     const failures: unknown[] = [];
     const { database, done, note } = opened(failures);
-    const { project, store } = await storesOf(database);
     const result = database.transaction(() => {
       database.afterCommit(() => {
         throw new Error("an effect failed");
       });
       note("next");
-      store.accept(project, [{ content: "x" }]);
+      addProject(database, "prj_a");
       return "done";
     });
     expect([result, done, failures.map(String)]).toEqual(["done", ["next"], ["Error: an effect failed"]]);
-    expect(store.list(project, { limit: 9 }).items).toHaveLength(1);
+    expect(projectsIn(database)).toEqual(["prj_a"]);
     database.close();
   });
 });
@@ -351,16 +352,16 @@ describe("a file of schema version 1", () => {
   test("can be read, listed and processed after the migrations", async () => {
     writeVersion1();
     const database = openDatabase(path);
-    const { project, store } = await storesOf(database);
+    const { project, store, jobs, retirement, accounts } = await storesOf(database);
     expect(project).toBe("prj_a" as ProjectId);
-    const ids = (listing: Partial<MemoryListing>, of = project) =>
-      store.list(of, { limit: 9, ...listing }).items.map(({ id }) => String(id));
-    expect(ids({})).toEqual(["mem_3", "mem_2", "mem_1"]);
-    expect(ids({ tag: "a" })).toEqual(["mem_1"]);
-    expect(ids({ q: "O WOR" })).toEqual(["mem_1"]);
-    expect(ids({ userId: "u" })).toEqual(["mem_1"]);
-    expect(ids({ tag: "a" }, "prj_b" as ProjectId)).toEqual(["mem_5"]);
-    expect(store.get(project, "mem_1" as MemoryId)).toEqual({
+    const ids = async (listing: Partial<MemoryListing>, of = project) =>
+      (await store.list(of, { limit: 9, ...listing })).items.map(({ id }) => String(id));
+    expect(await ids({})).toEqual(["mem_3", "mem_2", "mem_1"]);
+    expect(await ids({ tag: "a" })).toEqual(["mem_1"]);
+    expect(await ids({ q: "O WOR" })).toEqual(["mem_1"]);
+    expect(await ids({ userId: "u" })).toEqual(["mem_1"]);
+    expect(await ids({ tag: "a" }, "prj_b" as ProjectId)).toEqual(["mem_5"]);
+    expect(await store.get(project, "mem_1" as MemoryId)).toEqual({
       key: 1n as MemoryKey,
       id: "mem_1" as MemoryId,
       version: 1,
@@ -383,17 +384,15 @@ describe("a file of schema version 1", () => {
       source: null,
       given: [],
     });
-    expect(
-      new SqliteJobStore({ database, clock: systemClock }).claim({ jobs: 9, contentBytes: 9, leaseMs: 9 }),
-    ).toMatchObject([{ content: "text", memory: { id: "mem_2", metadata: { k: 1 } } }]);
-    expect(store.retry(project, "mem_3" as MemoryId)?.state.status).toBe("processing");
-    expect(store.accept(project, [{ content: "text", externalId: "e", userId: "u" }])).toMatchObject([
+    expect(await jobs.claim({ jobs: 9, contentBytes: 9, leaseMs: 9 })).toMatchObject([
+      { content: "text", memory: { id: "mem_2", metadata: { k: 1 } } },
+    ]);
+    expect((await store.retry(project, "mem_3" as MemoryId))?.state.status).toBe("processing");
+    expect(await store.accept(project, [{ content: "text", externalId: "e", userId: "u" }])).toMatchObject([
       { outcome: "unchanged", memory: { id: "mem_1" } },
     ]);
-    expect(new SqliteRetirementStore({ database, clock: systemClock }).purgeable(9)).toEqual([4n as MemoryKey]);
-    expect(
-      await connectStores(database, database, { clock: systemClock, newWebhookSecret }).accounts.authenticate(secret),
-    ).toMatchObject({
+    expect(await retirement.purgeable(9)).toEqual([4n as MemoryKey]);
+    expect(await accounts.authenticate(secret)).toMatchObject({
       keyId: "key_a",
       projectId: "prj_a",
       scopes: ["*", "admin"],
@@ -405,7 +404,7 @@ describe("a file of schema version 1", () => {
     writeVersion1();
     const database = openDatabase(path);
     const { project, store } = await storesOf(database);
-    const results = store.accept(project, Array(8).fill({ content: "x" }));
+    const results = await store.accept(project, Array(8).fill({ content: "x" }));
     expect(results.map((result) => (result instanceof Fault ? result.code : result.outcome))).toEqual([
       ...Array(7).fill("created"),
       "document_quota_exceeded",
@@ -425,10 +424,10 @@ describe("kill -9 while memories are accepted", () => {
       const database = openDatabase(path);
       const { project, store } = await storesOf(database);
       const ids = batches.flatMap((line) => line.split(" ")) as MemoryId[];
-      const found = ids.map((id) => store.get(project, id));
+      const found = await Promise.all(ids.map((id) => store.get(project, id)));
       expect(found.filter((memory) => memory === null)).toEqual([]);
       const keys = found.flatMap((memory) => (memory === null ? [] : [memory.key]));
-      expect(store.waitingContents(keys).size).toBe(ids.length);
+      expect((await store.waitingContents(keys)).size).toBe(ids.length);
       expect(
         Object.values(database.prepare<Record<string, string>>("PRAGMA integrity_check").all({})[0] ?? {}),
       ).toEqual(["ok"]);
@@ -446,31 +445,31 @@ describe.skipIf(disk === null)(`a file system of its own (${disk === null ? NO_M
     try {
       const database = openDatabase(join(small.path, "mneme.sqlite"));
       const { project, store } = await storesOf(database);
-      const [kept] = store.accept(project, [{ content: "kept" }]);
+      const [kept] = await store.accept(project, [{ content: "kept" }]);
       writeFileSync(join(small.path, "ballast"), Buffer.alloc(5_000_000));
-      const failure = failureOf(() => {
-        for (let index = 0; index < 10; index++) store.accept(project, [{ content: "x".repeat(1_000_000) }]);
+      const failure = await failureOf(async () => {
+        for (let index = 0; index < 10; index++) await store.accept(project, [{ content: "x".repeat(1_000_000) }]);
       });
       expect(failure.code).toBe("no_space");
       expect(failure.message).toContain("disk is full");
       if (kept === undefined || kept instanceof Fault) throw new Error("nothing was accepted");
-      expect(store.get(project, kept.memory.id)).toEqual(kept.memory);
+      expect(await store.get(project, kept.memory.id)).toEqual(kept.memory);
       Bun.spawnSync(["rm", join(small.path, "ballast")]);
-      expect(store.accept(project, [{ content: "goes on" }])).toHaveLength(1);
+      expect(await store.accept(project, [{ content: "goes on" }])).toHaveLength(1);
       database.close();
     } finally {
       small.remove();
     }
   });
 
-  test('that is read-only is "read_only"', () => {
+  test('that is read-only is "read_only"', async () => {
     const small = smallDisk(8);
     if (small === null) throw new Error(NO_MOUNT);
     try {
       const at = join(small.path, "mneme.sqlite");
       openDatabase(at).close();
       remount(small.path, "ro");
-      const failure = failureOf(() => openDatabase(at));
+      const failure = await failureOf(() => openDatabase(at));
       expect(failure.code).toBe("read_only");
       expect(failure.message).toStartWith(at);
       expect(existsSync(at)).toBe(true);

@@ -8,10 +8,16 @@ export const POSTGRES: Dialect = {
   isIn: (list, type = "bigint") => `= ANY($${list}::${type}[])`,
   isNotIn: (list, type = "bigint") => `<> ALL($${list}::${type}[])`,
   elements: (list, type = "bigint") => `unnest($${list}::${type}[]) AS given (value)`,
+  rows: (lists) => {
+    const values = Object.entries(lists).map(([list, type]) => `$${list}::${type}[]`);
+    return `unnest(${values.join(", ")}) WITH ORDINALITY AS given (${Object.keys(lists).join(", ")}, position)`;
+  },
   greatest: (...values) => `greatest(${values.join(", ")})`,
   least: (...values) => `least(${values.join(", ")})`,
   json: (column) => `${column}::jsonb`,
   hasElement: (column, value) => `${column}::jsonb ? ${value}`,
+  contains: (text, part) => `strpos(${text}, ${part}) > 0`,
+  keyOrZero: (column) => `coalesce(${column}, 0)`,
   toHex: (bytes) => `encode(${bytes}, 'hex')`,
   fromHex: (digits) => `decode(${digits}, 'hex')`,
   indexedBy: () => "",
@@ -19,6 +25,12 @@ export const POSTGRES: Dialect = {
   forUpdateSkipLocked: (table) => `FOR NO KEY UPDATE${of(table)} SKIP LOCKED`,
   forRemoval: "FOR UPDATE SKIP LOCKED",
   onPostgres: (text) => text,
+  keptFile: "memories.file",
+  mediaType: "memories.media_type",
+  setSource: "source = $source, file = $file, media_type = $mediaType",
+  retentionDays: "projects.retention_days",
+  leasedHere: "leased_by = $node",
+  projectService: "project_service",
   nextKnownUser: "nextval('known_users')",
   advanceKnownUsers: null,
 };

@@ -8,34 +8,26 @@ import type { SharedFiles } from "../../ports/upload-files.ts";
 import type { StoreContext } from "../context.ts";
 import { systemRandom } from "../rows/random.ts";
 import type { EffectFailure, InTransaction, Session } from "../session.ts";
-import { sharedStoresOn } from "../stores.ts";
+import { storesOn } from "../stores.ts";
 import { routed, StoreTransactions } from "../transactions.ts";
 import { Client } from "./client.ts";
 import { PostgresCoordination } from "./coordination.ts";
 import { closingOf } from "./copies/closing.ts";
 import { refuseUnfinishedMove } from "./copies/move.ts";
 import { databaseError } from "./database-error.ts";
-import { PostgresDeletionStore } from "./deletion-store.ts";
 import { PostgresDeliveryQueue } from "./delivery-queue.ts";
-import { PostgresJobStore } from "./job-store.ts";
+import { PostgresEngine } from "./engine.ts";
 import { PostgresKeyAccess } from "./key-access.ts";
-import { MemoryExpiry } from "./memory-expiry.ts";
-import { PostgresMemoryStore } from "./memory-store.ts";
 import { prepareDatabase } from "./opening.ts";
-import { PostgresOutbox } from "./outbox.ts";
 import { ProjectTurns } from "./project-turns.ts";
-import { PostgresRetirementStore } from "./retirement-store.ts";
 import { ReadingSession, WritingSession } from "./session.ts";
 import { PostgresFiles } from "./shared-files.ts";
 import { PostgresSharedIndex } from "./shared-index.ts";
 import { PostgresTexts } from "./texts.ts";
 
-/** Tables with content of memories, for `eraseTraces`. */
-const VACUUM = "VACUUM memories, waiting_contents, memory_tags, memory_findings, document_facts, message_sources";
-
 /** Options for opening the stores. */
 export interface PostgresStoreOptions
-  extends Omit<StoreContext, "nodeId" | "random" | "lastUses" | "noteErasure" | "vacuum"> {
+  extends Omit<StoreContext, "nodeId" | "random" | "lastUses" | "noteErasure" | "engine"> {
   /** `postgres://user:password@host:port/name`. The database must exist. */
   readonly url: string;
   /** Receives the error of a failed effect. */
@@ -92,16 +84,16 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     random: systemRandom,
     lastUses: new Map(),
     noteErasure: () => undefined,
-    vacuum: () => client.executeAlone(VACUUM),
+    engine: new PostgresEngine(client),
   };
   const turns = new ProjectTurns();
   const begin = async () => {
     const session = new WritingSession(client, turns);
-    return { session, stores: storesOn(session, context) };
+    return { session, stores: connected(session, context) };
   };
   const transactions = new StoreTransactions(begin, onEffectFailure, transactionMsMax);
   return {
-    ...routed(storesOn(new ReadingSession(client), context), transactions),
+    ...routed(connected(new ReadingSession(client), context), transactions),
     transactions,
     inTransaction: transactions.onSession,
     texts: new PostgresTexts(client),
@@ -115,18 +107,9 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
   };
 }
 
-function storesOn(session: Session, context: StoreContext): Stores {
-  const outbox = new PostgresOutbox(session, context);
-  const expiry = new MemoryExpiry(session, context.clock, outbox);
-  return {
-    ...sharedStoresOn(session, context, {
-      access: new PostgresKeyAccess(session, context),
-      deliveries: new PostgresDeliveryQueue(session),
-      expiry,
-    }),
-    memories: new PostgresMemoryStore(session, context, expiry, outbox),
-    jobs: new PostgresJobStore(session, context, outbox),
-    retirement: new PostgresRetirementStore(session, context, expiry),
-    deletions: new PostgresDeletionStore(session, context),
-  };
+function connected(session: Session, context: StoreContext): Stores {
+  return storesOn(session, context, {
+    access: new PostgresKeyAccess(session, context),
+    deliveries: new PostgresDeliveryQueue(session),
+  });
 }

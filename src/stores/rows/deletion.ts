@@ -1,38 +1,13 @@
-// Statements on the table `deletions`, which are the same in every dialect, and the conversion of its rows.
+// Converts rows of the table `deletions` to deletions.
 
 import type { Deletion, DeletionConditions } from "../../domain/deletion.ts";
 import type { DeletionId, ProjectId } from "../../domain/ids.ts";
 import type { DeletionWork } from "../../ports/deletion-store.ts";
-import { OPEN_PROJECT } from "./sql.ts";
 
-const COLUMNS = "id, user_id, status, matched, deleted, error, created_at, updated_at";
-const OF_PROJECT = `id = $id AND project_key = ${OPEN_PROJECT}`;
-const IN_PROGRESS = "status = 'processing'";
-/** What is left of the conditions of a deletion that has ended. */
-const NO_CONDITIONS = "{}";
+/** The columns that `toDeletion` needs. */
+export const DELETION_COLUMNS = "id, user_id, status, matched, deleted, error, created_at, updated_at";
 
-/** Statements on deletions. */
-export const DELETION_SQL = {
-  insert: `INSERT INTO deletions (id, project_key, user_id, status, conditions, matched, created_at, updated_at)
-    VALUES ($id, $projectKey, $userId, 'processing', $conditions, $matched, $now, $now) RETURNING ${COLUMNS}`,
-  get: `SELECT ${COLUMNS} FROM deletions WHERE ${OF_PROJECT}`,
-  work: `SELECT conditions, cursor FROM deletions WHERE ${OF_PROJECT} AND ${IN_PROGRESS}`,
-  goOn: `UPDATE deletions SET deleted = deleted + $deleted, cursor = $cursor, updated_at = $now
-    WHERE ${OF_PROJECT} AND ${IN_PROGRESS} RETURNING ${COLUMNS}`,
-  complete: `UPDATE deletions SET deleted = deleted + $deleted, cursor = NULL, status = 'completed', updated_at = $now,
-      conditions = '${NO_CONDITIONS}'
-    WHERE ${OF_PROJECT} AND ${IN_PROGRESS} RETURNING ${COLUMNS}`,
-  fail: `UPDATE deletions SET status = 'failed', error = $message, cursor = NULL, updated_at = $now,
-      conditions = '${NO_CONDITIONS}'
-    WHERE ${OF_PROJECT} AND ${IN_PROGRESS}`,
-  forgetUser: `DELETE FROM deletions WHERE project_key = ${OPEN_PROJECT} AND user_id = $userId`,
-  open: `SELECT deletions.id, projects.id AS project_id FROM deletions JOIN projects USING (project_key)
-    WHERE ${IN_PROGRESS} AND projects.deleted_at IS NULL ORDER BY deletion_key LIMIT $limit`,
-  openOf: `SELECT count(*) AS n FROM deletions WHERE project_key = ${OPEN_PROJECT} AND ${IN_PROGRESS}`,
-  prune: "DELETE FROM deletions WHERE status <> 'processing' AND updated_at < $before",
-} as const;
-
-/** A row of `deletions`. */
+/** A row with these columns. */
 export interface DeletionRow {
   readonly id: string;
   readonly user_id: string | null;

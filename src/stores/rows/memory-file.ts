@@ -47,3 +47,15 @@ export function readSource(row: Pick<MemoryRow, "source">): string | null {
   const source = toSource(row);
   return source === null ? null : JSON.stringify(source);
 }
+
+/** The column `source`, and what a database may have of it in columns of its own: `file` and `media_type`. */
+export interface SourceColumns {
+  readonly source: string | null;
+  readonly file: string | null;
+  readonly mediaType: string | null;
+}
+
+/** The columns for a value of `source`. */
+export function sourceColumns(source: string | null): SourceColumns {
+  return { source, file: keptFileOf({ source }), mediaType: storedSource({ source })?.media_type ?? null };
+}

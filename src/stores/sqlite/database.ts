@@ -102,11 +102,6 @@ export class SqliteDatabase {
     return this.#counting?.checkpoints ?? null;
   }
 
-  /** Whether a transaction is open on this connection, so that rows read now may still be rolled back. */
-  get isInTransaction(): boolean {
-    return this.connection.inTransaction;
-  }
-
   /**
    * Runs `work` in one transaction. If a transaction is open already, `work` runs in a savepoint of it: if `work`
    * throws and the caller catches the error, only the changes of `work` are rolled back.

@@ -1,13 +1,15 @@
-// Caches memories that were read since the last change, so that their rows are not read again: a search reads its rows
+// Keeps memories that were read since the last change, so that their rows are not read again: a search reads its rows
 // twice. Only the process that has locked the data directory changes memories, so it is enough to count the changes of
 // this process.
 
 import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";
 import type { Clock } from "../../kit/clock.ts";
-import type { SqliteDatabase } from "./database.ts";
+import type { Eventually } from "../../kit/eventually.ts";
+import type { MemoryReads, RowReads } from "../memories/reads.ts";
+import { type MemoryRow, toMemory } from "../rows/memory.ts";
 
-/** Maximum size of all cached memories in bytes, estimated: about 10,000 memories with little metadata. */
+/** Maximum size of all kept memories in bytes, estimated: about 10,000 memories with little metadata. */
 const BYTES_MAX = 16 * 1024 * 1024;
 /** What a memory takes besides its metadata, in bytes. */
 const MEMORY_BYTES = 1_600;
@@ -17,50 +19,59 @@ interface Known {
   readonly memory: Memory;
 }
 
-/** Cache of memories, by project and id or key. Any committed change empties it. */
-export class RecentMemories {
+/** Reads of committed memories. Any committed change empties what it keeps. */
+export class RecentMemories implements MemoryReads {
   readonly #byId = new Map<MemoryId, Known>();
   readonly #byKey = new Map<MemoryKey, Known>();
   #bytes = 0;
   #changesSeen = -1;
 
+  /** @param changes number of changes that were committed to the rows */
   constructor(
-    private readonly database: Pick<SqliteDatabase, "changes" | "isInTransaction">,
+    private readonly rows: Pick<RowReads, "rowOf" | "rowsOf">,
+    private readonly changes: { readonly value: number },
     private readonly clock: Clock,
   ) {}
 
-  /** Returns null if the memory was not read since the last change, or has expired. */
-  get(projectId: ProjectId, id: MemoryId): Memory | null {
-    return this.#isCurrent() ? this.#live(projectId, this.#byId.get(id)) : null;
+  /** Returns a plain value if the memory was read since the last change. */
+  get(projectId: ProjectId, id: MemoryId): Eventually<Memory | null> {
+    this.#forgetIfChanged();
+    return this.#live(projectId, this.#byId.get(id)) ?? this.#read(projectId, id);
   }
 
-  /** Like `get`, for a key. */
-  withKey(projectId: ProjectId, key: MemoryKey): Memory | null {
-    return this.#isCurrent() ? this.#live(projectId, this.#byKey.get(key)) : null;
+  async getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, Memory>> {
+    this.#forgetIfChanged();
+    const found = new Map<MemoryKey, Memory>();
+    const unread: MemoryKey[] = [];
+    for (const key of keys) {
+      const known = this.#live(projectId, this.#byKey.get(key));
+      if (known === null) unread.push(key);
+      else found.set(key, known);
+    }
+    if (unread.length === 0) return found;
+    const changes = this.changes.value;
+    for (const row of await this.rows.rowsOf(projectId, unread)) {
+      found.set(row.memory_key as MemoryKey, this.#kept(projectId, row, changes));
+    }
+    return found;
   }
 
-  /**
-   * Adds a memory that was read right after `get` or `withKey` returned null. Does nothing while a transaction is open,
-   * because what was read may be rolled back.
-   * @param metadataCharacters length of its metadata in JSON
-   */
-  put(projectId: ProjectId, memory: Memory, metadataCharacters: number): void {
-    if (this.database.isInTransaction) return;
-    if (this.#bytes >= BYTES_MAX) this.#clear();
-    this.#bytes += MEMORY_BYTES + 4 * metadataCharacters;
+  async #read(projectId: ProjectId, id: MemoryId): Promise<Memory | null> {
+    const changes = this.changes.value;
+    const row = await this.rows.rowOf(projectId, id);
+    return row === null ? null : this.#kept(projectId, row, changes);
+  }
+
+  /** Keeps a memory, unless something has changed since the count was `changes`. */
+  #kept(projectId: ProjectId, row: MemoryRow, changes: number): Memory {
+    const memory = toMemory(row);
+    if (this.changes.value !== changes || this.#changesSeen !== changes) return memory;
+    if (this.#bytes >= BYTES_MAX) this.#forget();
+    this.#bytes += MEMORY_BYTES + 4 * (row.metadata?.length ?? 0);
     const known = { projectId, memory };
     this.#byId.set(memory.id, known);
     this.#byKey.set(memory.key, known);
-  }
-
-  /** Whether cached memories are as they are stored. Forgets them if anything changed. */
-  #isCurrent(): boolean {
-    if (this.database.isInTransaction) return false;
-    const changes = this.database.changes.value;
-    if (changes === this.#changesSeen) return true;
-    this.#clear();
-    this.#changesSeen = changes;
-    return false;
+    return memory;
   }
 
   #live(projectId: ProjectId, known: Known | undefined): Memory | null {
@@ -69,7 +80,13 @@ export class RecentMemories {
     return memory.expiresAt === null || memory.expiresAt > this.clock.now() ? memory : null;
   }
 
-  #clear(): void {
+  #forgetIfChanged(): void {
+    if (this.changes.value === this.#changesSeen) return;
+    this.#forget();
+    this.#changesSeen = this.changes.value;
+  }
+
+  #forget(): void {
     this.#byId.clear();
     this.#byKey.clear();
     this.#bytes = 0;

@@ -10,21 +10,15 @@ import type { StoreContext } from "../context.ts";
 import { HIDDEN } from "../project-rows.ts";
 import { type RandomBytes, systemRandom } from "../rows/random.ts";
 import type { EffectFailure, InTransaction, Session } from "../session.ts";
-import { sharedStoresOn } from "../stores.ts";
+import { storesOn } from "../stores.ts";
 import { routed, StoreTransactions } from "../transactions.ts";
 import { closeRows, closingOf, reopenRows } from "./closing.ts";
 import { type SqliteDatabase, throwUncaught } from "./database.ts";
-import { SqliteDeletionStore } from "./deletion-store.ts";
 import { type DeliveryClaims, SqliteDeliveryQueue } from "./delivery-queue.ts";
-import { SqliteJobStore } from "./job-store.ts";
+import { SqliteEngine } from "./engine.ts";
 import { SqliteKeyAccess } from "./key-access.ts";
-import { MemoryExpiry } from "./memory-expiry.ts";
-import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
-import { SqliteMemoryStore } from "./memory-store.ts";
 import { openDatabase, openReader, openSnapshot } from "./open-database.ts";
 import type { Ownership } from "./opening.ts";
-import { SqliteOutbox } from "./outbox.ts";
-import { SqliteRetirementStore } from "./retirement-store.ts";
 import { SqliteSession, SqliteWriter } from "./session.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -142,33 +136,28 @@ export function connectStores(
   options: Omit<SqliteStoreOptions, "path">,
 ): Stores & { readonly transactions: StoreTransactions; readonly queue: WriteQueue } {
   const { clock, newWebhookSecret, describe, onDeliveries, random = systemRandom } = options;
-  const shared: Shared = {
-    options,
-    claims: new Map(),
-    context: {
-      ...{ clock, newWebhookSecret, random, nodeId: "", lastUses: new Map() },
-      noteErasure: () => writer.noteErasure(),
-      vacuum: async () => {},
-      ...(describe !== undefined && { describe }),
-      ...(onDeliveries !== undefined && { onDeliveries }),
-    },
-  };
   const queue = new WriteQueue();
+  const context: StoreContext = {
+    ...{ clock, newWebhookSecret, random, nodeId: "", lastUses: new Map(), engine: new SqliteEngine(writer, queue) },
+    noteErasure: () => writer.noteErasure(),
+    ...(describe !== undefined && { describe }),
+    ...(onDeliveries !== undefined && { onDeliveries }),
+  };
+  const claims: DeliveryClaims = new Map();
+  const connected = (database: SqliteDatabase, own: Session) =>
+    storesOn(own, context, {
+      access: new SqliteKeyAccess(database, own, context),
+      deliveries: new SqliteDeliveryQueue(own, claims),
+    });
   const reading = new SqliteSession(reader);
   const session = new SqliteWriter(writer, reading, queue);
-  const stores = storesOn(writer, session, shared);
+  const stores = connected(writer, session);
   const begin = async () => {
     await session.begin();
     return { session, stores };
   };
   const transactions = new StoreTransactions(begin, options.onEffectFailure ?? throwUncaught);
-  const own = routed(storesOn(reader, reading, shared), transactions);
-  return {
-    ...own,
-    // the log cannot be emptied in a transaction
-    retirement: { ...own.retirement, eraseTraces: () => queue.run(() => writer.emptyLog()) },
-    ...{ transactions, queue },
-  };
+  return { ...routed(connected(reader, reading), transactions), transactions, queue };
 }
 
 /**
@@ -200,38 +189,4 @@ async function comparePages(
     await nextTurn();
   }
   return { pages: checkpoints.pages, damaged };
-}
-
-/** What the stores of both connections share besides the file. */
-interface Shared {
-  readonly options: Omit<SqliteStoreOptions, "path">;
-  readonly claims: DeliveryClaims;
-  readonly context: StoreContext;
-}
-
-function storesOn(database: SqliteDatabase, session: Session, { options, claims, context }: Shared): Stores {
-  const { clock, describe, onDeliveries } = options;
-  const random = options.random === undefined ? {} : { random: options.random };
-  const outbox: MemoryOutbox =
-    describe === undefined
-      ? NO_OUTBOX
-      : new SqliteOutbox({
-          database,
-          clock,
-          ...random,
-          describe,
-          ...(onDeliveries !== undefined && { onRecorded: onDeliveries }),
-        });
-  const expiry = new MemoryExpiry(database, clock, outbox);
-  return {
-    ...sharedStoresOn(session, context, {
-      access: new SqliteKeyAccess(database, session, context),
-      deliveries: new SqliteDeliveryQueue(session, claims),
-      expiry,
-    }),
-    memories: new SqliteMemoryStore({ database, clock, ...random, outbox }),
-    jobs: new SqliteJobStore({ database, clock, outbox }),
-    retirement: new SqliteRetirementStore({ database, clock, outbox }),
-    deletions: new SqliteDeletionStore({ database, clock, ...random }),
-  };
 }

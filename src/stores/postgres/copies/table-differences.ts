@@ -3,7 +3,7 @@
 
 import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
 import type { RowValue } from "../../copies/row-lines.ts";
-import { sourceColumns } from "../memory-sql.ts";
+import { sourceColumns } from "../../rows/memory-file.ts";
 
 /** The values of a row of a copy, by column. */
 export type CopiedRow = Readonly<Record<string, RowValue>>;

@@ -3,12 +3,13 @@
 
 import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";
-import type { Clock } from "../../kit/clock.ts";
+import type { StoreContext } from "../context.ts";
+import type { Dialect } from "../dialect.ts";
+import { Outbox } from "../outbox.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
 import { USER_KEY } from "../user-rows.ts";
-import type { PostgresOutbox } from "./outbox.ts";
 
 /** Maximum number of memories of a user that one statement deletes. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;
@@ -16,54 +17,54 @@ const STEP_MEMORIES = 1_000;
 const REMOVE = `UPDATE memories SET deleted_at = $now, lease = NULL, is_purge_asked = $isPurgeAsked
   WHERE id = $id AND project_key = ${OPEN_PROJECT} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
 
-const KEYS_OF_USER = `SELECT memory_key FROM memories
+const KEYS_OF_USER = ({ indexedBy }: Dialect) => `SELECT memory_key FROM memories ${indexedBy("memories_by_user")}
   WHERE user_key = ${USER_KEY} AND project_key = ${OPEN_PROJECT} AND ${LIVE} ORDER BY memory_key`;
 
-const REMOVE_MANY = `UPDATE memories SET deleted_at = $now, lease = NULL
-  WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${OPEN_PROJECT} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
+// the unary plus keeps SQLite from using an index on project_key instead of the keys
+const REMOVE_MANY = ({ isIn }: Dialect) => `UPDATE memories SET deleted_at = $now, lease = NULL
+  WHERE memory_key ${isIn("keys")} AND +project_key = ${OPEN_PROJECT} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
 
 /** Deletes memories softly and records an event for each. */
 export class MemoryDeletion {
+  readonly #outbox: Outbox;
+
   constructor(
     private readonly session: Session,
-    private readonly clock: Clock,
-    private readonly outbox: PostgresOutbox,
-  ) {}
+    private readonly context: StoreContext,
+  ) {
+    this.#outbox = new Outbox(session, context);
+  }
 
   /** See MemoryStore.remove. */
   async remove(projectId: ProjectId, id: MemoryId, { purges }: { readonly purges: boolean }): Promise<Memory | null> {
-    const params = { project: projectId, id, now: this.clock.now(), isPurgeAsked: Number(purges) };
+    const params = { project: projectId, id, now: this.context.clock.now(), isPurgeAsked: Number(purges) };
     const row = await this.session.get<MemoryRow>(REMOVE, params);
     if (row === null) return null;
     const memory = toMemory(row);
-    await this.outbox.record(row.project_key, "memory.deleted", [memory]);
+    await this.#outbox.record(row.project_key, "memory.deleted", [memory]);
     return memory;
   }
 
   /** See MemoryStore.removeAllOf. */
   async removeAllOf(projectId: ProjectId, userId: string): Promise<readonly MemoryKey[]> {
-    const now = this.clock.now();
+    const now = this.context.clock.now();
     const found = await this.session.all<{ memory_key: bigint }>(KEYS_OF_USER, { project: projectId, userId, now });
-    return this.#removeMany(
+    return this.removeMany(
       projectId,
       found.map((row) => row.memory_key as MemoryKey),
-      now,
     );
   }
 
   /** See MemoryStore.removeMany. */
   async removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<readonly MemoryKey[]> {
-    return this.#removeMany(projectId, keys, this.clock.now());
-  }
-
-  async #removeMany(projectId: ProjectId, keys: readonly MemoryKey[], now: number): Promise<readonly MemoryKey[]> {
+    const now = this.context.clock.now();
     const removed: MemoryKey[] = [];
     for (let first = 0; first < keys.length; first += STEP_MEMORIES) {
       const step = keys.slice(first, first + STEP_MEMORIES);
       const rows = await this.session.all<MemoryRow>(REMOVE_MANY, { project: projectId, keys: step, now });
       const inOrder = rows.toSorted((a, b) => (a.memory_key < b.memory_key ? -1 : 1));
       const [oldest] = inOrder;
-      if (oldest !== undefined) await this.outbox.record(oldest.project_key, "memory.deleted", inOrder.map(toMemory));
+      if (oldest !== undefined) await this.#outbox.record(oldest.project_key, "memory.deleted", inOrder.map(toMemory));
       removed.push(...inOrder.map((row) => row.memory_key as MemoryKey));
     }
     return removed;

@@ -1,11 +1,11 @@
 // Checks whether a change would exceed a quota of the project's plan (domain/quota.ts). Triggers count what a project
 // has stored (migrations.ts).
 
-import type { Fault } from "../../domain/fault.ts";
-import type { StoredAmount } from "../../domain/quota.ts";
-import { refusalOf, type UsedRow } from "../rows/project.ts";
-import type { Session } from "../session.ts";
-import type { MemoryExpiry } from "./memory-expiry.ts";
+import type { Fault } from "../domain/fault.ts";
+import type { StoredAmount } from "../domain/quota.ts";
+import type { MemoryExpiry } from "./memories/memory-expiry.ts";
+import { refusalOf, type UsedRow } from "./rows/project.ts";
+import type { Session } from "./session.ts";
 
 const USED = "SELECT plan, documents, storage_bytes FROM projects WHERE project_key = $projectKey";
 

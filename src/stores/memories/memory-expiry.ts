@@ -2,36 +2,45 @@
 // keeps its externalId until its expiry is recorded here. Its removal from index and stores follows in
 // retirement-store.ts.
 
-import type { Clock } from "../../kit/clock.ts";
+import type { StoreContext } from "../context.ts";
+import type { Dialect } from "../dialect.ts";
+import { Outbox } from "../outbox.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { MEMORY_COLUMNS } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
-import type { PostgresOutbox } from "./outbox.ts";
 
 /** Maximum number of memories whose expiry one statement records. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;
 
 const IS_DUE = "memories.expires_at <= $now AND memories.expires_at IS NOT NULL AND memories.deleted_at IS NULL";
+const EARLIEST = "ORDER BY memories.expires_at LIMIT $limit";
 // skips removed projects, because their memories are erased without events
-const DUE = `SELECT memories.memory_key, projects.id FROM memories JOIN projects USING (project_key)
-  WHERE ${IS_DUE} AND projects.deleted_at IS NULL ORDER BY memories.expires_at LIMIT $limit`;
-const DUE_OF_PROJECT = `SELECT memory_key FROM memories WHERE ${IS_DUE} AND project_key = $projectKey
-  ORDER BY expires_at LIMIT $limit`;
+const DUE = ({ indexedBy }: Dialect) => `SELECT memories.memory_key, projects.id
+  FROM memories ${indexedBy("memories_expiring")} JOIN projects USING (project_key)
+  WHERE ${IS_DUE} AND projects.deleted_at IS NULL ${EARLIEST}`;
+const DUE_OF_PROJECT = ({ indexedBy }: Dialect) => `SELECT memory_key
+  FROM memories ${indexedBy("memories_expiring")} WHERE ${IS_DUE} AND project_key = $projectKey ${EARLIEST}`;
 
-const EXPIRE = `UPDATE memories SET deleted_at = expires_at, lease = NULL
-  WHERE memory_key = ANY($keys::bigint[]) AND ${IS_DUE} RETURNING ${MEMORY_COLUMNS}`;
+const EXPIRE = ({ isIn }: Dialect) => `UPDATE memories SET deleted_at = expires_at, lease = NULL
+  WHERE memory_key ${isIn("keys")} AND ${IS_DUE} RETURNING ${MEMORY_COLUMNS}`;
 
 /** Records that memories have expired: they count as deleted at the time of their expiry. */
 export class MemoryExpiry {
+  readonly #outbox: Outbox;
+
   constructor(
     private readonly session: Session,
-    private readonly clock: Clock,
-    private readonly outbox: PostgresOutbox,
-  ) {}
+    private readonly context: StoreContext,
+  ) {
+    this.#outbox = new Outbox(session, context);
+  }
 
   /** Records up to `limit` expired memories of all projects, earliest first. Takes the locks of their projects. */
   async recordDue(limit: number): Promise<void> {
-    const due = await this.session.lookUp<{ memory_key: bigint; id: string }>(DUE, { now: this.clock.now(), limit });
+    const due = await this.session.lookUp<{ memory_key: bigint; id: string }>(DUE, {
+      now: this.context.clock.now(),
+      limit,
+    });
     await this.session.lock(due.map(({ id }) => id));
     await this.#record(due.map(({ memory_key }) => memory_key));
   }
@@ -39,7 +48,7 @@ export class MemoryExpiry {
   /** Records all expired memories of one project, whose lock the transaction has. Returns their number. */
   async recordDueOf(projectKey: bigint): Promise<number> {
     for (let ended = 0; ; ) {
-      const params = { now: this.clock.now(), limit: STEP_MEMORIES, projectKey };
+      const params = { now: this.context.clock.now(), limit: STEP_MEMORIES, projectKey };
       const due = await this.session.all<{ memory_key: bigint }>(DUE_OF_PROJECT, params);
       ended += await this.#record(due.map(({ memory_key }) => memory_key));
       if (due.length < STEP_MEMORIES) return ended;
@@ -53,11 +62,11 @@ export class MemoryExpiry {
 
   async #record(keys: readonly bigint[]): Promise<number> {
     if (keys.length === 0) return 0;
-    const rows = await this.session.all<MemoryRow>(EXPIRE, { keys, now: this.clock.now() });
+    const rows = await this.session.all<MemoryRow>(EXPIRE, { keys, now: this.context.clock.now() });
     const byKey = new Map(rows.map((row) => [row.memory_key, row]));
     const inOrder = keys.flatMap((key) => byKey.get(key) ?? []);
     for (const [projectKey, ofProject] of Map.groupBy(inOrder, (row) => row.project_key)) {
-      await this.outbox.record(projectKey, "memory.deleted", ofProject.map(toMemory));
+      await this.#outbox.record(projectKey, "memory.deleted", ofProject.map(toMemory));
     }
     return rows.length;
   }

@@ -1,14 +1,14 @@
-// JobStore on PostgreSQL. The row of a memory in status `processing` is the job. It can be claimed from `claimable_at`
-// on. `lease` is the fencing token of the latest claim.
+// JobStore. The row of a memory in status `processing` is the job. It can be claimed from `claimable_at` on. `lease` is
+// the fencing token of the latest claim.
 //
 // A claim takes no lock of a project and waits for nothing: it skips rows that other transactions have locked. So
 // claims of many servers run at the same time, and none is held up by a server that is frozen in the middle of a
 // transaction.
 
-import { invariant } from "../../domain/fault.ts";
-import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
-import type { FailureCode } from "../../domain/memory.ts";
-import type { VisibleMemory } from "../../ports/chunk-index.ts";
+import { invariant } from "../domain/fault.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { FailureCode } from "../domain/memory.ts";
+import type { VisibleMemory } from "../ports/chunk-index.ts";
 import {
   type ClaimOptions,
   type Completion,
@@ -17,11 +17,12 @@ import {
   type JobFilter,
   type JobStore,
   NO_WORK,
-} from "../../ports/job-store.ts";
-import type { StoreContext } from "../context.ts";
+} from "../ports/job-store.ts";
+import type { StoreContext } from "./context.ts";
+import type { Dialect } from "./dialect.ts";
+import { CLAIMABLE, IS_JOB } from "./job-conditions.ts";
+import { Outbox } from "./outbox.ts";
 import {
-  type ClaimedRow,
-  type CompletedColumns,
   completedColumns,
   factsOf,
   hasStoredFacts,
@@ -30,146 +31,104 @@ import {
   importedVectors,
   toJob,
   toVisible,
-} from "../rows/job.ts";
-import { type MemoryRow, toMemory } from "../rows/memory.ts";
-import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX, TO_RESTART } from "../rows/sql.ts";
-import { type Bindings, lockProjects, type Session } from "../session.ts";
-import { putTags, sourceColumns } from "./memory-sql.ts";
-import type { PostgresOutbox } from "./outbox.ts";
-
-// Before a file is read, the size of its text is known only if it is a plain-text file.
-const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.file IS NOT NULL
-    AND memories.media_type NOT LIKE 'text/%' AND memories.media_type <> 'application/json'))`;
-const IS_JOB = `memories.status = 'processing' AND ${LIVE} AND ${SHORT_ENOUGH}`;
-const CLAIMABLE = `${IS_JOB} AND memories.claimable_at <= $now`;
+} from "./rows/job.ts";
+import { type MemoryRow, toMemory } from "./rows/memory.ts";
+import { LIVE, MEMORY_COLUMNS, PROJECT_KEY, TO_REINDEX, TO_RESTART } from "./rows/sql.ts";
+import { type Bindings, lockProjects, type Session } from "./session.ts";
 
 // The projects with jobs. Finds each of them with one index look-up, so that the cost depends neither on the number of
 // waiting jobs nor on the number of projects without jobs.
-const WAITING = `RECURSIVE waiting (project_key) AS (
-    SELECT min(project_key) FROM memories WHERE status = 'processing' AND deleted_at IS NULL
+const WAITING = ({ indexedBy }: Dialect) => {
+  const first = `SELECT min(project_key) FROM memories ${indexedBy("memories_jobs")}
+      WHERE status = 'processing' AND deleted_at IS NULL`;
+  return `RECURSIVE waiting (project_key) AS (
+    ${first}
     UNION ALL
-    SELECT (SELECT min(memories.project_key) FROM memories
-      WHERE status = 'processing' AND deleted_at IS NULL AND memories.project_key > waiting.project_key)
+    SELECT (${first} AND memories.project_key > waiting.project_key)
     FROM waiting WHERE waiting.project_key IS NOT NULL)`;
-const OPEN = "projects.deleted_at IS NULL AND projects.id <> ALL($except::text[])";
+};
+const OPEN = ({ isNotIn }: Dialect) => `projects.deleted_at IS NULL AND projects.id ${isNotIn("except", "text")}`;
 
 // Round robin over projects: the one whose last claim was longest ago comes first
-const NEXT_PROJECTS = `WITH ${WAITING}
+const NEXT_PROJECTS = (dialect: Dialect) => `WITH ${WAITING(dialect)}
   SELECT projects.project_key, projects.id
-  FROM waiting JOIN projects USING (project_key) JOIN project_service USING (project_key)
-  WHERE ${OPEN} AND EXISTS
-    (SELECT 1 FROM memories WHERE memories.project_key = waiting.project_key AND ${CLAIMABLE})
+  FROM waiting JOIN projects USING (project_key) JOIN ${dialect.projectService} USING (project_key)
+  WHERE ${OPEN(dialect)} AND EXISTS
+    (SELECT 1 FROM memories WHERE memories.project_key = waiting.project_key AND ${CLAIMABLE(dialect)})
   ORDER BY project_service.served_lease, projects.project_key LIMIT $jobs`;
-
-// The next jobs of these projects, at most $share of each, without those that are chosen already. The rows stay locked
-// until the transaction ends.
-const NEXT_JOBS = `SELECT given.project_key, next.memory_key, next.content_bytes
-  FROM unnest($projectKeys::bigint[]) WITH ORDINALITY AS given (project_key, turn)
-  CROSS JOIN LATERAL (SELECT memory_key, content_bytes, claimable_at FROM memories
-    WHERE project_key = given.project_key AND ${CLAIMABLE} AND memory_key <> ALL($chosen::bigint[])
-    ORDER BY claimable_at, memory_key LIMIT $share FOR NO KEY UPDATE SKIP LOCKED) AS next
-  ORDER BY turn, claimable_at, memory_key`;
-
-// The tokens are taken while the rows are locked, so each is larger than those of all earlier claims of its row. They
-// grow in the order of the keys.
-const CLAIM = `WITH token AS MATERIALIZED (
-    SELECT key, nextval('lease_tokens') AS lease FROM unnest($keys::bigint[]) AS given (key))
-  UPDATE memories SET lease = token.lease, leased_by = $node, claimable_at = $claimableAt, attempts = attempts + 1
-  FROM token WHERE memories.memory_key = token.key
-  RETURNING ${MEMORY_COLUMNS}, memories.content_sha256, memories.lease,
-    (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
-
-// Skips a row that another claim has locked: that claim also serves this project and moves it to the end of the order.
-const SERVE = `UPDATE project_service SET served_lease = greatest(served_lease, free.lease)
-  FROM (SELECT project_service.project_key, given.lease FROM project_service
-    JOIN unnest($projectKeys::bigint[], $leases::bigint[]) AS given (project_key, lease) USING (project_key)
-    FOR NO KEY UPDATE OF project_service SKIP LOCKED) AS free
-  WHERE project_service.project_key = free.project_key`;
 
 /** Condition for a job that is still held (see JobStore): no later claim, no newer version, and the memory is live. */
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
 /** Finds those of many jobs that are held. Locks rows in the order of keys, so that no two wait for each other. */
-const HELD_JOBS = `FROM memories
-  JOIN unnest($keys::bigint[], $leases::bigint[], $versions::bigint[]) AS job (key, job_lease, job_version)
-    ON memories.memory_key = key AND memories.lease = job_lease AND memories.version = job_version
-  WHERE memories.status = 'processing' AND ${LIVE}
-  ORDER BY memories.memory_key FOR NO KEY UPDATE OF memories`;
+const HELD_JOBS = ({ rows, forUpdate }: Dialect) => `FROM ${rows({ key: "bigint", lease: "bigint", version: "bigint" })}
+  CROSS JOIN memories
+  WHERE memories.memory_key = given.key AND memories.lease = given.lease AND memories.version = given.version
+    AND memories.status = 'processing' AND ${LIVE}
+  ORDER BY memories.memory_key ${forUpdate("memories")}`;
 
-const FIND_HELD = `SELECT ${MEMORY_COLUMNS} ${HELD_JOBS}`;
+const FIND_HELD = (dialect: Dialect) => `SELECT ${MEMORY_COLUMNS} ${HELD_JOBS(dialect)}`;
 
-const RENEW = `UPDATE memories SET claimable_at = $claimableAt
-  FROM (SELECT memories.memory_key AS held_key ${HELD_JOBS}) AS held WHERE memories.memory_key = held_key
+const RENEW = (dialect: Dialect) => `UPDATE memories SET claimable_at = $claimableAt
+  FROM (SELECT memories.memory_key AS held_key ${HELD_JOBS(dialect)}) AS held WHERE memories.memory_key = held.held_key
   RETURNING memories.memory_key, memories.lease, memories.version`;
 
 const RETRY_LATER = `UPDATE memories SET claimable_at = $claimableAt, lease = NULL WHERE ${HELD}`;
 
 const UNCOUNT = `UPDATE memories SET attempts = attempts - 1 WHERE ${HELD}`;
 
-const COMPLETE = `UPDATE memories SET status = 'completed', title = done.title, title_folded = done.title_folded,
-    type = done.type, tags = done.tags, language = done.language, extraction = done.extraction,
-    chunk_count = done.chunk_count, content_bytes = done.content_bytes, source = done.source, file = done.file,
-    media_type = done.media_type, lease = NULL, updated_at = done.updated_at, is_reindexed = 0
-  FROM unnest($keys::bigint[], $titles::text[], $foldedTitles::text[], $types::text[], $tags::text[],
-    $languages::text[], $extractions::text[], $chunkCounts::bigint[], $contentBytes::bigint[], $sources::text[],
-    $files::text[], $mediaTypes::text[], $updatedAt::bigint[])
-    AS done (key, title, title_folded, type, tags, language, extraction, chunk_count, content_bytes, source, file,
-      media_type, updated_at)
-  WHERE memories.memory_key = done.key RETURNING ${MEMORY_COLUMNS}`;
-
-const REMOVE_CONTENT = `WITH removed AS (DELETE FROM imported_vectors WHERE memory_key = ANY($keys::bigint[]))
-  DELETE FROM waiting_contents WHERE memory_key = ANY($keys::bigint[])`;
-
 const KEEP_FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
   SELECT memory_key, content_sha256, $title, $marks FROM memories WHERE memory_key = $key
   ON CONFLICT (memory_key) DO UPDATE SET content_sha256 = excluded.content_sha256, title = excluded.title,
     marks = excluded.marks`;
 
-const FACTS = `SELECT memory_key, document_facts.title, marks
-  FROM document_facts JOIN memories USING (memory_key, content_sha256) WHERE memory_key = ANY($keys::bigint[])`;
+const FACTS = ({ isIn }: Dialect) => `SELECT memory_key, document_facts.title, marks
+  FROM document_facts JOIN memories USING (memory_key, content_sha256) WHERE memory_key ${isIn("keys")}`;
 
-const PUBLISHED = `SELECT ${MEMORY_COLUMNS} FROM memories
-  WHERE memory_key = ANY($keys::bigint[]) AND project_key = ${PROJECT_KEY} ORDER BY memory_key`;
+const PUBLISHED = ({ isIn }: Dialect) => `SELECT ${MEMORY_COLUMNS} FROM memories
+  WHERE memory_key ${isIn("keys")} AND +project_key = ${PROJECT_KEY} ORDER BY memory_key`;
 
 const FAIL = `UPDATE memories SET status = 'failed', error_code = $code, error_message = $message, lease = NULL,
     updated_at = $now, is_reindexed = 0
   WHERE ${HELD} RETURNING ${MEMORY_COLUMNS}`;
 
-const PROJECTS_OF = `SELECT DISTINCT projects.id FROM memories JOIN projects USING (project_key)
-  WHERE memory_key = ANY($keys::bigint[])`;
-const REOPEN = `UPDATE memories SET ${TO_REINDEX}
-  WHERE memory_key = ANY($keys::bigint[]) AND status = 'completed' AND ${LIVE}`;
+const PROJECTS_OF = ({ isIn }: Dialect) => `SELECT DISTINCT projects.id
+  FROM memories JOIN projects USING (project_key) WHERE memory_key ${isIn("keys")}`;
+const REOPEN = ({ isIn }: Dialect) => `UPDATE memories SET ${TO_REINDEX}
+  WHERE memory_key ${isIn("keys")} AND status = 'completed' AND ${LIVE}`;
 
-const RESTART = `UPDATE memories SET ${TO_RESTART}
-  WHERE memory_key = ANY($keys::bigint[]) AND status = 'processing' AND ${LIVE}`;
+const RESTART = ({ isIn }: Dialect) => `UPDATE memories SET ${TO_RESTART}
+  WHERE memory_key ${isIn("keys")} AND status = 'processing' AND ${LIVE}`;
 
-const LEASED_PROJECTS = `SELECT DISTINCT projects.id FROM memories JOIN projects USING (project_key)
-  WHERE status = 'processing' AND lease IS NOT NULL AND leased_by = $node`;
-const VOID_LEASES = `UPDATE memories SET lease = NULL, claimable_at = $now
-  WHERE status = 'processing' AND lease IS NOT NULL AND leased_by = $node`;
+const LEASED = ({ leasedHere }: Dialect) => `status = 'processing' AND lease IS NOT NULL AND ${leasedHere}`;
+const LEASED_PROJECTS = (dialect: Dialect) => `SELECT DISTINCT projects.id
+  FROM memories JOIN projects USING (project_key) WHERE ${LEASED(dialect)}`;
+const VOID_LEASES = (dialect: Dialect) => `UPDATE memories SET lease = NULL, claimable_at = $now
+  WHERE ${LEASED(dialect)}`;
 
-const NEXT_CLAIMABLE_AT = `WITH ${WAITING}
-  SELECT min(next.claimable_at) AS at
-  FROM waiting JOIN projects USING (project_key) CROSS JOIN LATERAL
-    (SELECT claimable_at FROM memories WHERE memories.project_key = waiting.project_key AND ${IS_JOB}
-      ORDER BY claimable_at LIMIT 1) AS next
-  WHERE ${OPEN}`;
-
-const RESERVE_CHUNK_KEYS = "UPDATE chunk_keys SET next = next + $count RETURNING next - $count AS first";
+const NEXT_CLAIMABLE_AT = (dialect: Dialect) => `WITH ${WAITING(dialect)}
+  SELECT min(next.claimable_at) AS at FROM (
+    SELECT (SELECT memories.claimable_at FROM memories
+      WHERE memories.project_key = waiting.project_key AND ${IS_JOB(dialect)}
+      ORDER BY memories.claimable_at LIMIT 1) AS claimable_at
+    FROM waiting JOIN projects USING (project_key) WHERE ${OPEN(dialect)}) AS next`;
 
 type NextProject = { readonly project_key: bigint; readonly id: ProjectId };
 type NextJob = { readonly project_key: bigint; readonly memory_key: bigint; readonly content_bytes: bigint };
 type HeldRow = { readonly memory_key: bigint; readonly lease: bigint; readonly version: bigint };
 type Facts = { readonly memory_key: bigint; readonly title: string | null; readonly marks: string };
 
-/** JobStore on PostgreSQL. */
-export class PostgresJobStore implements JobStore {
+/** Ingestion jobs. */
+export class StoredJobs implements JobStore {
+  readonly #outbox: Outbox;
+
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
-    private readonly outbox: PostgresOutbox,
-  ) {}
+  ) {
+    this.#outbox = new Outbox(session, context);
+  }
 
   /**
    * Stops before the first job that would exceed `contentBytes`, so that no job is skipped. Looks for projects outside
@@ -186,9 +145,9 @@ export class PostgresJobStore implements JobStore {
     const jobs = await this.#lease(next, projects, now + options.leaseMs);
     const served = new Map(jobs.map(({ projectId, lease }) => [projectId, lease])); // the last of each project
     const ofServed = projects.filter(({ id }) => served.has(id));
-    await this.session.run(SERVE, {
-      projectKeys: ofServed.map(({ project_key }) => project_key),
-      leases: ofServed.map(({ id }) => BigInt(served.get(id) ?? 0)),
+    await this.session.run(this.context.engine.serveProjects, {
+      project_key: ofServed.map(({ project_key }) => project_key),
+      lease: ofServed.map(({ id }) => BigInt(served.get(id) ?? 0)),
     });
     return jobs;
   }
@@ -232,15 +191,13 @@ export class PostgresJobStore implements JobStore {
       return row === undefined ? [] : { row, completion, columns: completedColumns(row, completion, now) };
     });
     if (ended.length === 0) return [];
-    const completed = await this.session.all<MemoryRow>(COMPLETE, completedValues(ended.map(({ columns }) => columns)));
+    const completed = await this.context.engine.completeMemories(this.session, ended);
     const done = new Map(completed.map((row) => [row.memory_key, row]));
     const results = ended.map(({ row: before, completion: { read } }) => {
       const row = done.get(before.memory_key);
       invariant(row !== undefined, `memory ${before.id} vanished within its own completion`);
-      return { row, before: before.tags, read, memory: toMemory(row), isReindexed: before.is_reindexed === 1n };
+      return { row, read, memory: toMemory(row), isReindexed: before.is_reindexed === 1n };
     });
-    await putTags(this.session, results);
-    await this.session.run(REMOVE_CONTENT, { keys: [...done.keys()] });
     for (const { row, read } of results) {
       if (read === undefined) continue;
       const { title, marks } = read;
@@ -249,7 +206,7 @@ export class PostgresJobStore implements JobStore {
     const events = results.filter(({ isReindexed }) => !isReindexed);
     for (const [projectKey, ofProject] of Map.groupBy(events, ({ row }) => row.project_key)) {
       const memories = ofProject.map(({ memory }) => memory);
-      await this.outbox.record(projectKey, "memory.completed", memories);
+      await this.#outbox.record(projectKey, "memory.completed", memories);
     }
     return results.map(({ memory }) => toVisible(memory));
   }
@@ -257,7 +214,7 @@ export class PostgresJobStore implements JobStore {
   /** Keeps the content, so that the memory can be retried. */
   async fail(job: Job, code: FailureCode, message: string): Promise<boolean> {
     const row = await this.session.get<MemoryRow>(FAIL, { ...this.#held(job), code, message });
-    if (row !== null) await this.outbox.record(row.project_key, "memory.failed", [toMemory(row)]);
+    if (row !== null) await this.#outbox.record(row.project_key, "memory.failed", [toMemory(row)]);
     return row !== null;
   }
 
@@ -291,7 +248,7 @@ export class PostgresJobStore implements JobStore {
 
   async reserveChunkKeys(count: number): Promise<bigint> {
     invariant(Number.isSafeInteger(count) && count >= 0, `${count} chunk keys were requested`);
-    const reserved = await this.session.get<{ first: bigint }>(RESERVE_CHUNK_KEYS, { count });
+    const reserved = await this.session.get<{ first: bigint }>(this.context.engine.reserveChunkKeys, { count });
     invariant(reserved !== null, "the counter of chunk keys is missing");
     return reserved.first;
   }
@@ -307,7 +264,7 @@ export class PostgresJobStore implements JobStore {
     for (let waiting = projects.map(({ project_key }) => project_key); waiting.length > 0; ) {
       const left = options.jobs - keys.length;
       const share = Math.max(1, Math.floor(left / waiting.length));
-      const found = await this.session.all<NextJob>(NEXT_JOBS, {
+      const found = await this.session.all<NextJob>(this.context.engine.nextJobs, {
         ...params,
         projectKeys: waiting,
         share,
@@ -335,8 +292,8 @@ export class PostgresJobStore implements JobStore {
     projects: readonly NextProject[],
     claimableAt: number,
   ): Promise<readonly Job[]> {
-    const params = { keys, claimableAt, node: this.context.nodeId };
-    const rows = await this.session.all<ClaimedRow & { readonly lease: bigint }>(CLAIM, params);
+    const { engine, nodeId: node } = this.context;
+    const rows = await engine.leaseJobs(this.session, keys, { claimableAt, node });
     const claimed = new Map(rows.map((row) => [row.memory_key, row]));
     const projectIds = new Map(projects.map(({ project_key, id }) => [project_key, id]));
     const withFacts = rows.filter(hasStoredFacts).map(({ memory_key }) => memory_key);
@@ -370,31 +327,12 @@ function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: J
 
 function heldValues(jobs: readonly Job[]) {
   return {
-    keys: jobs.map(({ memory }) => memory.key),
-    leases: jobs.map(({ lease }) => BigInt(lease)),
-    versions: jobs.map(({ memory }) => BigInt(memory.version)),
+    key: jobs.map(({ memory }) => memory.key),
+    lease: jobs.map(({ lease }) => BigInt(lease)),
+    version: jobs.map(({ memory }) => BigInt(memory.version)),
   };
 }
 
 function heldName(key: bigint, lease: bigint | number, version: bigint | number): string {
   return `${key} ${lease} ${version}`;
-}
-
-function completedValues(all: readonly CompletedColumns[]): Bindings {
-  const sources = all.map(({ source }) => sourceColumns(source));
-  return {
-    keys: all.map(({ key }) => key),
-    titles: all.map(({ title }) => title),
-    foldedTitles: all.map(({ titleFolded }) => titleFolded),
-    types: all.map(({ type }) => type),
-    tags: all.map(({ tags }) => tags),
-    languages: all.map(({ language }) => language),
-    extractions: all.map(({ extraction }) => extraction),
-    chunkCounts: all.map(({ chunkCount }) => BigInt(chunkCount)),
-    contentBytes: all.map(({ contentBytes }) => BigInt(contentBytes)),
-    sources: sources.map(({ source }) => source),
-    files: sources.map(({ file }) => file),
-    mediaTypes: sources.map(({ mediaType }) => mediaType),
-    updatedAt: all.map(({ updatedAt }) => updatedAt),
-  };
 }

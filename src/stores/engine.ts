@@ -1,0 +1,71 @@
+// What a database does in more than other expressions (dialect.ts): it stores rows one by one or many in a statement,
+// finds jobs with or without locks, and knows in its own way what is unchanged. sqlite/engine.ts and
+// postgres/engine.ts implement it.
+
+import type { Clock } from "../kit/clock.ts";
+import type { Sql } from "./dialect.ts";
+import type { MemoryReads } from "./memories/reads.ts";
+import type { ClaimedRow, CompletedColumns } from "./rows/job.ts";
+import type { MemoryRow } from "./rows/memory.ts";
+import type { GivenColumns } from "./rows/memory-columns.ts";
+import type { ContentFingerprint } from "./rows/memory-file.ts";
+import type { Session } from "./session.ts";
+
+/** A memory to insert. */
+export interface NewMemory {
+  readonly id: string;
+  readonly content: string;
+  readonly fingerprint: ContentFingerprint;
+  /** The column `source`. */
+  readonly source: string | null;
+  readonly columns: GivenColumns;
+}
+
+/** A row after a change, and the value of its column `tags` before it. */
+export interface RetaggedRow {
+  readonly row: Pick<MemoryRow, "project_key" | "memory_key" | "tags">;
+  readonly before: string | null;
+}
+
+/** A memory to complete: its row as it is, and the columns to set. */
+export interface CompletedRow {
+  readonly row: MemoryRow;
+  readonly columns: CompletedColumns;
+}
+
+/** The row of a memory whose job was leased. */
+export type LeasedRow = ClaimedRow & { readonly lease: bigint };
+
+/** One database. */
+export interface StoreEngine {
+  /** Reads of memories by id and key, which remember what is unchanged. */
+  memoryReads(session: Session, clock: Clock): MemoryReads;
+  /** Inserts memories in status `processing` with their contents and tags. Keys and results are in their order. */
+  insertMemories(
+    session: Session,
+    memories: readonly NewMemory[],
+    to: { readonly projectKey: bigint; readonly now: number },
+  ): Promise<readonly MemoryRow[]>;
+  /** Makes the rows of the tags of memories follow their column `tags`, unless triggers do. */
+  replaceTags(session: Session, memories: readonly RetaggedRow[]): Promise<void>;
+  /** Sets the columns of completed memories, and removes waiting contents and imported vectors. */
+  completeMemories(session: Session, memories: readonly CompletedRow[]): Promise<readonly MemoryRow[]>;
+  /**
+   * Selects the next jobs (`project_key`, `memory_key`, `content_bytes`) of the projects `$projectKeys`, in their
+   * order: of each at most `$share`, those first that have waited longest, without the memories `$chosen`. They stay as
+   * they are until the transaction ends. The other parameters are those of `CLAIMABLE`.
+   */
+  readonly nextJobs: Sql;
+  /** Gives the jobs of these memories new leases, which grow in their order. Leaves out memories that were removed. */
+  leaseJobs(
+    session: Session,
+    keys: readonly bigint[],
+    lease: { readonly claimableAt: number; readonly node: string },
+  ): Promise<readonly LeasedRow[]>;
+  /** Notes the newest leases of projects: the lists `$project_key` and `$lease`. */
+  readonly serveProjects: Sql;
+  /** Takes `$count` chunk keys and returns the `first`. */
+  readonly reserveChunkKeys: Sql;
+  /** See RetirementStore.eraseTraces. */
+  eraseTraces(): Promise<boolean>;
+}

@@ -1,0 +1,14 @@
+// Conditions for memories that are jobs, which statements of all databases use.
+
+import type { Dialect } from "./dialect.ts";
+import { LIVE } from "./rows/sql.ts";
+
+// Before a file is read, the size of its text is known only if it is a plain-text file.
+const SHORT_ENOUGH = ({ keptFile, mediaType }: Dialect) => `(memories.content_bytes <= $textBytesMax
+    OR (${keptFile} IS NOT NULL AND ${mediaType} NOT LIKE 'text/%' AND ${mediaType} <> 'application/json'))`;
+
+/** Condition for jobs whose text may be as long as `$textBytesMax`. */
+export const IS_JOB = (dialect: Dialect) => `memories.status = 'processing' AND ${LIVE} AND ${SHORT_ENOUGH(dialect)}`;
+
+/** Condition for those that can be claimed at `$now`. */
+export const CLAIMABLE = (dialect: Dialect) => `${IS_JOB(dialect)} AND memories.claimable_at <= $now`;

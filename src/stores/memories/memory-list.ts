@@ -1,0 +1,70 @@
+// Lists memories in pages, newest first.
+
+import type { ProjectId } from "../../domain/ids.ts";
+import type { Memory } from "../../domain/memory.ts";
+import { decodeCursor, type Page } from "../../domain/page.ts";
+import type { MemoryListing } from "../../ports/memory-store.ts";
+import type { StoreContext } from "../context.ts";
+import { cursorBinding } from "../cursor-binding.ts";
+import { foldTitle, type MemoryRow } from "../rows/memory.ts";
+import { memoryPage } from "../rows/memory-page.ts";
+import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
+import type { Bindings, Session } from "../session.ts";
+import { USER_KEY } from "../user-rows.ts";
+
+/** Lists memories. */
+export class MemoryLists {
+  constructor(
+    private readonly session: Session,
+    private readonly context: StoreContext,
+  ) {}
+
+  /**
+   * See MemoryStore.list. Cost: the index applies only the most selective condition. The query reads rows that meet it
+   * until the page is full, at most all of them: 80 ms if `q` matches none of 132,000 memories.
+   */
+  async page(projectId: ProjectId, listing: MemoryListing): Promise<Page<Memory>> {
+    const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null, limit } = listing;
+    const part = listing.q === undefined ? null : foldTitle(listing.q);
+    const list = ["memories", status, type, userId, tag, part, agentId, sessionId] as const;
+    const binding = await cursorBinding(this.session, projectId, list);
+    const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
+    const { contains, indexedBy } = this.session.dialect;
+    // the key by which the index of the tags is ordered
+    const key = tag === null ? "memories.memory_key" : "memory_tags.memory_key";
+    const conditions = [
+      ...[`memories.project_key = ${OPEN_PROJECT}`, LIVE],
+      ...(status === null ? [] : ["memories.status = $status"]),
+      ...(type === null ? [] : ["memories.type = $type"]),
+      ...(userId === null ? [] : [`memories.user_key = ${USER_KEY}`]),
+      ...(agentId === null ? [] : ["memories.agent_id = $agentId"]),
+      ...(sessionId === null ? [] : ["memories.session_id = $sessionId"]),
+      ...(tag === null ? [] : [TAGGED]),
+      ...(part === null ? [] : [contains("memories.title_folded", "$part")]),
+      ...(before === null ? [] : [`${key} < $before`]),
+    ];
+    // CROSS JOIN makes SQLite begin with the tags
+    const from = tag === null ? `memories ${indexedBy(indexOf(listing))}` : "memory_tags CROSS JOIN memories";
+    // one row more than requested shows whether another page follows
+    const values: Bindings = { project: projectId, now: this.context.clock.now(), rows: limit + 1, before };
+    const rows = await this.session.all<MemoryRow>(
+      `SELECT ${MEMORY_COLUMNS} FROM ${from} WHERE ${conditions.join(" AND ")} ORDER BY ${key} DESC LIMIT $rows`,
+      { ...values, status, type, userId, agentId, sessionId, tag, part },
+    );
+    return memoryPage(rows, listing, binding);
+  }
+}
+
+const TAGGED = `memory_tags.memory_key = memories.memory_key AND memory_tags.project_key = ${OPEN_PROJECT}
+  AND memory_tags.tag = $tag`;
+
+// The index of the condition that leaves the fewest rows. Few memories are processing or failed; most are completed. A
+// session has fewer memories than its user, and an agent may serve all users. Each index has only memories that are not
+// deleted, in the order of their keys. SQLite could choose a worse one itself.
+function indexOf({ userId, agentId, sessionId, status, type }: MemoryListing): string {
+  if (sessionId !== undefined) return "memories_by_session";
+  if (userId !== undefined) return "memories_by_user";
+  if (agentId !== undefined) return "memories_by_agent";
+  if (status !== undefined && (status !== "completed" || type === undefined)) return "memories_by_status";
+  return type === undefined ? "memories_by_key" : "memories_by_type";
+}
