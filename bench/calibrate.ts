@@ -6,7 +6,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
-import { type Curve, SIGNAL_COMBINATIONS } from "../src/domain/retrieval-tuning.ts";
+import type { Curve } from "../src/domain/retrieval-tuning.ts";
+import { SIGNAL_COMBINATIONS } from "../src/domain/signals.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { type CalibrationFigures, figuresOfOtherGroups, figuresWith, fitCurve } from "./lib/calibration-fit.ts";
 import { COLLECTIONS, collectionsFolder } from "./lib/collection.ts";

@@ -3,7 +3,8 @@
 
 import { mean, percentile } from "../../src/bench/metrics.ts";
 import type { Curve } from "../../src/domain/retrieval-tuning.ts";
-import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
+import type { Candidate } from "../../src/retrieval/candidate.ts";
+import { calibrate } from "../../src/retrieval/results.ts";
 import { fitRegression, type Observation } from "./logistic.ts";
 import { areaUnderRoc, calibrationError, type Prediction } from "./score-metrics.ts";
 import type { ScoreSample } from "./score-samples.ts";

@@ -6,7 +6,7 @@ import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
-import { lockDirectory } from "../../src/adapters/native/core.ts";
+import { addon } from "../../src/adapters/native/addon.ts";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
 import { gpuOptionsOf } from "../../src/compose/models.ts";
 import { visiblePages } from "../../src/compose/storage.ts";
@@ -15,8 +15,9 @@ import type { ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { createLog } from "../../src/kit/log.ts";
+import type { IndexOf, ProjectIndex } from "../../src/ports/chunk-index.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
-import type { RetrievalParts } from "../../src/retrieval/request.ts";
+import type { RetrievalDependencies } from "../../src/retrieval/request.ts";
 import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -24,7 +25,10 @@ import { EMBEDDER_ID, MODELS_DIR } from "./models.ts";
 
 /** An open data directory. */
 export interface OpenRetrieval {
-  readonly parts: RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
+  readonly parts: Omit<RetrievalDependencies, "index"> & {
+    readonly memories: Pick<MemoryStore, "userKey">;
+    readonly index: IndexOf<ProjectIndex>;
+  };
   readonly archive: Pick<Archive, "chunkKeys">;
   /** The default project, where benches store their memories. */
   readonly projectId: ProjectId;
@@ -46,7 +50,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   const log = createLog("warn");
   const clock = systemClock;
   await using opening = new AsyncDisposableStack();
-  const lock = lockDirectory(dataDir);
+  const lock = addon().lockDirectory(dataDir);
   opening.defer(() => lock.release());
   const ownership = { log, quarantine: new StoreQuarantine(dataDir, clock.now()), acceptsLoss: false };
   const stores = openStores({ path: join(dataDir, "mneme.sqlite"), ownership, clock, newWebhookSecret });

@@ -10,9 +10,9 @@ import { Progress } from "../../src/cli/terminal.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { ModeName, RankedPassage } from "../../src/domain/ranking.ts";
-import type { SignalCombination } from "../../src/domain/retrieval-tuning.ts";
+import { type SignalCombination, WEIGHTED_SIGNALS, type WeightedSignal } from "../../src/domain/signals.ts";
 import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
-import { calibrationCurve, type Mode, type ScoreParts } from "../../src/retrieval/modes.ts";
+import type { Mode } from "../../src/retrieval/modes.ts";
 import { search } from "../../src/retrieval/search.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";
 import { CachingReranker } from "./caching-reranker.ts";
@@ -54,28 +54,17 @@ export interface ScoreSample {
 /** A combination of signals in a final score, and how a search produces it. */
 interface Combination {
   readonly name: SignalCombination;
-  readonly parts: ScoreParts;
   readonly mode: ModeName;
   readonly changes: Partial<Mode>;
 }
 
 const COMBINATIONS: readonly Combination[] = [
-  { name: "vector", parts: { text: false, graph: false, rerank: false }, mode: "fast", changes: {} },
-  {
-    name: "vector graph",
-    parts: { text: false, graph: true, rerank: false },
-    mode: "fast",
-    changes: { usesGraph: true },
-  },
-  { name: "vector text", parts: { text: true, graph: false, rerank: false }, mode: "hybrid", changes: {} },
-  {
-    name: "vector text graph",
-    parts: { text: true, graph: true, rerank: false },
-    mode: "hybrid",
-    changes: { usesGraph: true },
-  },
-  { name: "vector text rerank", parts: { text: true, graph: false, rerank: true }, mode: "balanced", changes: {} },
-  { name: "vector text graph rerank", parts: { text: true, graph: true, rerank: true }, mode: "precise", changes: {} },
+  { name: "vector", mode: "fast", changes: {} },
+  { name: "vector graph", mode: "fast", changes: { usesGraph: true } },
+  { name: "vector text", mode: "hybrid", changes: {} },
+  { name: "vector text graph", mode: "hybrid", changes: { usesGraph: true } },
+  { name: "vector text rerank", mode: "balanced", changes: {} },
+  { name: "vector text graph rerank", mode: "precise", changes: {} },
 ];
 /** Number of results per question. Fewer than any mode reranks, so that either all were reranked or none. */
 const RESULTS = 10;
@@ -301,7 +290,7 @@ async function askAll(
 async function ask(
   { parts }: Pick<OpenRetrieval, "parts">,
   { projectId, userId, text, filters, asOf, isRelevant, ...named }: Asking,
-  { name, parts: signals, mode, changes }: Combination,
+  { name, mode, changes }: Combination,
 ): Promise<ScoreSample | null> {
   const user = userId === null ? null : { id: userId, key: await parts.memories.userKey(projectId, userId) };
   const request = {
@@ -315,14 +304,14 @@ async function ask(
     ...(asOf !== null && { asOf }),
   } as const;
   const ranking = await search(parts, request, changes);
-  const actual: ScoreParts = {
-    text: ranking.results.some((result) => result.signals.text !== undefined),
-    graph: ranking.stages.some((stage) => stage.name === "graph" && stage.candidates > 0),
-    rerank: ranking.results.some((result) => result.signals.rerank !== undefined),
-  };
-  if (actual.text !== signals.text || actual.graph !== signals.graph || actual.rerank !== signals.rerank) return null;
+  const foundBy = (signal: WeightedSignal) =>
+    signal === "graph"
+      ? ranking.stages.some((stage) => stage.name === "graph" && stage.candidates > 0)
+      : ranking.results.some(({ signals }) => signals[signal] !== undefined);
+  const expected = new Set(name.split(" "));
+  if (WEIGHTED_SIGNALS.some((each) => each !== "vector" && foundBy(each) !== expected.has(each))) return null;
   const scores = ranking.results.map(({ score }) => score);
-  const finals = finalScores(scores, calibrationCurve(signals, benchEmbedder().tuning), ranking.admissible);
+  const finals = finalScores(scores, benchEmbedder().tuning.curves[name], ranking.admissible);
   return {
     ...named,
     combination: name,

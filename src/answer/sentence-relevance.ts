@@ -4,7 +4,7 @@
 import { isOutage } from "../domain/fault.ts";
 import type { Reranker } from "../ports/models.ts";
 import { isLanguageSupported } from "../retrieval/coverage.ts";
-import { squashLogit } from "../retrieval/rank.ts";
+import { squashLogit } from "../retrieval/rerank.ts";
 
 /**
  * Returns the relevance of each sentence for the question, -1..1, in the order of the sentences; null if no model could

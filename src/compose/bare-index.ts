@@ -1,6 +1,7 @@
 // The index of a project without a server: what `mneme bench scale` fills with pseudo-random vectors.
 
-import { ProjectIndex } from "../adapters/native/core.ts";
+import { addon } from "../adapters/native/addon.ts";
+import { nativeChunks } from "../adapters/native/chunks.ts";
 
 /** Fingerprint of a model that does not exist, so that no server takes the index for one of its own. */
 const FINGERPRINT = "pseudo-random vectors";
@@ -21,7 +22,7 @@ export interface BareIndex {
 
 /** Opens or creates an index in a folder. No memory is found before it was added, or `show` was called for it. */
 export async function openBareIndex(directory: string, dimensions: number): Promise<BareIndex> {
-  const { index } = await ProjectIndex.open({ directory, newModel: { fingerprint: FINGERPRINT, dimensions } });
+  const index = await addon().openProject({ directory, newModel: { fingerprint: FINGERPRINT, dimensions } });
   const show = (memories: readonly number[], userOf: (memory: number) => number) =>
     index.show(
       BigUint64Array.from(memories, keyOf),
@@ -35,7 +36,11 @@ export async function openBareIndex(directory: string, dimensions: number): Prom
         ...{ chunkKey: keyOf(memory), memoryKey: keyOf(memory), own: "word", context: null },
         ...{ language: "und", passage: "", place: "" },
       }));
-      await index.publish(BigUint64Array.from(memories, keyOf), chunks, [{ fingerprint: FINGERPRINT, vectors }]);
+      const published = {
+        memoryKeys: BigUint64Array.from(memories, keyOf),
+        entities: memories.map(() => ({ title: null, phrases: [] })),
+      };
+      await index.publish(published, await nativeChunks(chunks), [{ fingerprint: FINGERPRINT, vectors }]);
       show(memories, userOf);
     },
     show: (count, userOf) => show([...Array(count).keys()], userOf),

@@ -4,7 +4,7 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { IndexDefect, OnVerifyProgress, Repair } from "../domain/verification.ts";
 import { untilIndexed } from "../ingest/until-indexed.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { ChunkIndex, IndexFinding } from "../ports/chunk-index.ts";
+import type { IndexFinding, IndexMaintenance, IndexOf, PublishIndex } from "../ports/chunk-index.ts";
 import type { Stores } from "../ports/transactions.ts";
 import { verifyEach, visiblePages } from "./storage.ts";
 
@@ -16,7 +16,7 @@ const POLL_MS = 200;
 /** What the checks and repairs need. */
 export interface IndexUpkeepOptions {
   readonly stores: Pick<Stores, "memories" | "jobs">;
-  readonly index: Pick<ChunkIndex, "project" | "verify">;
+  readonly index: IndexOf<PublishIndex> & Pick<IndexMaintenance, "verify">;
   /** The projects whose indexes are on this machine. */
   readonly projects: () => Promise<readonly ProjectId[]>;
   readonly wakeIngest: () => void;

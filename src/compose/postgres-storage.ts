@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { RATE_WINDOW_MS } from "../account/rate-limits.ts";
 import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
-import { type IndexCopyParts, verifyCopy } from "../adapters/embedded/index-copy.ts";
+import { type IndexCopyDependencies, verifyCopy } from "../adapters/embedded/index-copy.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import { FollowedChunkIndex, type IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
-import type { FollowParts } from "../adapters/embedded/shared/followed-project.ts";
-import { lockDirectory } from "../adapters/native/core.ts";
+import type { FollowDependencies } from "../adapters/embedded/shared/followed-project.ts";
+import { addon } from "../adapters/native/addon.ts";
 import { SharedSpool } from "../adapters/uploads/shared-spool.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
 import { memoryAttributes } from "../api/views.ts";
@@ -65,7 +65,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   const { dataDir, store: url } = config;
   invariant(url !== null, "a storage on PostgreSQL was opened without its address");
   createDirectory(dataDir);
-  const lock = lockDirectory(dataDir);
+  const lock = addon().lockDirectory(dataDir);
   closers.add(() => lock.release());
   if (existsSync(join(dataDir, "mneme.sqlite"))) {
     throw new StoreError(
@@ -143,7 +143,7 @@ function snapshotOf({ client, databaseId }: PostgresStores, withIndex: boolean):
 /** Checks the indexes that are in the folder, for a process that does not open them. */
 async function verifyHere(
   stores: PostgresStores,
-  parts: IndexCopyParts,
+  parts: IndexCopyDependencies,
   onProgress: OnVerifyProgress,
 ): Promise<readonly IndexDefect[]> {
   const here = existsSync(parts.directory) ? new Set(readdirSync(parts.directory)) : new Set<string>();
@@ -154,7 +154,7 @@ async function verifyHere(
 }
 
 /** How the index on this machine follows the changes of all nodes. */
-function followParts(stores: PostgresStores, embedders: InstalledEmbedders, clock: Clock): FollowParts {
+function followParts(stores: PostgresStores, embedders: InstalledEmbedders, clock: Clock): FollowDependencies {
   const { memories, jobs, projectModels, shared } = stores;
   return {
     shared,

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { DirectoryWriter, RESTORING } from "../adapters/embedded/copies/writer.ts";
-import { lockDirectory } from "../adapters/native/core.ts";
+import { addon } from "../adapters/native/addon.ts";
 import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
 import { UsageError } from "../kit/flags.ts";
 import type { Log } from "../kit/log.ts";
@@ -40,7 +40,7 @@ export function restoreInto(
 export async function inEmptyDirectory<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   refuseData(dataDir); // also before the lock, which a running server has
-  const lock = lockDirectory(dataDir);
+  const lock = addon().lockDirectory(dataDir);
   try {
     refuseData(dataDir);
     return await work();

@@ -1,7 +1,7 @@
 // The composition root: opens what a server consists of, and decides in which order it opens and closes. storage.ts and
 // models.ts open the ports, background-work.ts and use-cases.ts create what works with them, http.ts the application.
 
-import { stopListening } from "../adapters/native/core.ts";
+import { addon } from "../adapters/native/addon.ts";
 import { createAddressGuard } from "../adapters/outbound/guard.ts";
 import type { App } from "../api/app.ts";
 import { Fault } from "../domain/fault.ts";
@@ -144,7 +144,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
     verifyIndexes: (onProgress) => indexes.verify(onProgress),
   });
   return {
-    ...{ handle, control, ready: whenReady(models, log), firstKey, stopListening },
+    ...{ handle, control, ready: whenReady(models, log), firstKey, stopListening: addon().stopListening },
     announceStop: () => {
       isStopping = true;
     },

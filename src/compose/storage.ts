@@ -10,10 +10,10 @@ import { DiskReserve } from "../adapters/embedded/disk-reserve.ts";
 import { Archive } from "../adapters/embedded/duckdb/archive.ts";
 import { freeSpace } from "../adapters/embedded/free-space.ts";
 import { verifyCopy } from "../adapters/embedded/index-copy.ts";
-import type { EmbeddedIndexParts } from "../adapters/embedded/project-index.ts";
+import type { IndexDependencies } from "../adapters/embedded/project-index.ts";
 import { Quarantine } from "../adapters/embedded/quarantine.ts";
 import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
-import { lockDirectory } from "../adapters/native/core.ts";
+import { addon } from "../adapters/native/addon.ts";
 import { openSpool } from "../adapters/uploads/spool.ts";
 import { memoryAttributes } from "../api/views.ts";
 import type { Config } from "../config.ts";
@@ -49,7 +49,7 @@ export interface Storage {
   readonly stores: Stores;
   readonly transactions: Transactions;
   readonly files: UploadFiles;
-  /** Opens the index for the vectors of these embedders. `countDamaged`: see EmbeddedIndexParts. */
+  /** Opens the index for the vectors of these embedders. `countDamaged`: see IndexDependencies. */
   readonly openIndex: (embedders: InstalledEmbedders, countDamaged?: (passages: number) => void) => Promise<ChunkIndex>;
   /**
    * The projects that are opened before this node serves: those whose files are here. null if all projects are only
@@ -106,7 +106,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   const { config, onDeliveries, clock, log } = options;
   createDirectory(config.dataDir);
   refuseUnfinishedRestore(config.dataDir);
-  const lock = lockDirectory(config.dataDir);
+  const lock = addon().lockDirectory(config.dataDir);
   closers.add(() => lock.release());
   const [rowsPath, textsPath] = [join(config.dataDir, "mneme.sqlite"), join(config.dataDir, "memories.duckdb")];
   const [projectsPath, uploadsPath] = [join(config.dataDir, "projects"), join(config.dataDir, "uploads")];
@@ -188,18 +188,18 @@ export async function flushAccounts({ stores, whyClosed }: Pick<Storage, "stores
 }
 
 /** The parts of an index that do not depend on the embedders. */
-type LocalIndexParts = Pick<EmbeddedIndexParts, "directory" | "archive" | "quarantine" | "log">;
+type LocalIndexParts = Pick<IndexDependencies, "directory" | "archive" | "quarantine" | "log">;
 
 /** Makes the function that opens the index of these stores with `create`. `closers` close the index. */
 export function indexOpener(
   { projectModels, jobs }: Pick<Stores, "projectModels" | "jobs">,
   parts: LocalIndexParts,
   closers: Closers,
-  create: (parts: EmbeddedIndexParts, embedders: InstalledEmbedders) => ChunkIndex = (all) =>
+  create: (parts: IndexDependencies, embedders: InstalledEmbedders) => ChunkIndex = (all) =>
     new EmbeddedChunkIndex(all),
 ): Storage["openIndex"] {
   return async (embedders, countDamaged) => {
-    const all: EmbeddedIndexParts = {
+    const all: IndexDependencies = {
       ...parts,
       models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
       earlierModelOf: async (id) => installedModel(embedders, (await projectModels.get(id))?.live ?? null),

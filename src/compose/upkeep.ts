@@ -1,6 +1,6 @@
 // Runs tasks that may be up to a minute late, such as storing when keys were last used.
 
-import { releaseFreeMemory } from "../adapters/native/core.ts";
+import { addon } from "../adapters/native/addon.ts";
 import type { NodeTasks } from "../ports/coordination.ts";
 import type { DeletionService } from "../services/deletions.ts";
 import type { ProjectService } from "../services/projects.ts";
@@ -33,7 +33,7 @@ export async function startUpkeep(
   ].map((chore) => async () => {
     if (await isMine()) await chore();
   });
-  const chores = [() => flushAccounts(storage), ...ofOneNode, releaseFreeMemory];
+  const chores = [() => flushAccounts(storage), ...ofOneNode, addon().releaseFreeMemory];
   const stop = new AbortController();
   const loop = async () => {
     while (!stop.signal.aborted) {

@@ -3,17 +3,12 @@
 import type { ChunkPlace } from "./chunk.ts";
 import type { ChunkId, MemoryId } from "./ids.ts";
 import type { Memory } from "./memory.ts";
+import { SEARCH_LEGS, type Signal, type Signals } from "./signals.ts";
 
 /** Search modes of the API, fastest first. */
 export const MODE_NAMES = ["fast", "hybrid", "balanced", "precise"] as const;
 /** A search mode of the API. */
 export type ModeName = (typeof MODE_NAMES)[number];
-
-/** Rank (from 1) and score of a passage in one signal. */
-export interface Signal {
-  readonly rank: number;
-  readonly score: number;
-}
 
 /** A passage's signal from graph search, with the strongest path that leads to the passage. */
 export interface GraphSignal extends Signal {
@@ -22,22 +17,6 @@ export interface GraphSignal extends Signal {
    * passage.
    */
   readonly path: readonly string[];
-}
-
-/** Signals of a passage; a search leg that did not take part is absent. */
-export interface Signals {
-  /** Cosine similarity to the query. */
-  readonly vector?: Signal;
-  /** BM25 score, 0..1. */
-  readonly text?: Signal;
-  /** Score from graph search, 0..1. */
-  readonly graph?: Signal;
-  /** Squashed logit of the reranker, -1..1. */
-  readonly rerank?: Signal;
-  /** What the final score gained because similar passages of other memories score higher, in units of that score. */
-  readonly neighbours?: Signal;
-  /** How well the day of the passage fits the time that the question names, 0..1. */
-  readonly time?: Signal;
 }
 
 /** One ranked passage with everything that a result shows. */
@@ -56,21 +35,11 @@ export interface RankedPassage {
 }
 
 /**
- * Stages that `explain` can show, in the order in which a search runs them. A search lists only the stages that it ran.
- * Full-text search runs while the query is embedded, and `text` is the time that the search waits for it afterwards.
- * With full text, `vector` includes the time to give each hit the score of the other search.
+ * Stages that `explain` can show; a search lists those that it ran, in the order in which they ended. Full-text search
+ * runs while the question is embedded, and `text` is the time that the search waits for it afterwards. With full text,
+ * `vector` includes the time to give each hit the score of the other leg.
  */
-export const STAGE_NAMES = [
-  "queue",
-  "embed",
-  "filter",
-  "text",
-  "vector",
-  "graph",
-  "fuse",
-  "rerank",
-  "hydrate",
-] as const;
+export const STAGE_NAMES = ["queue", "embed", "filter", ...SEARCH_LEGS, "fuse", "rerank", "hydrate"] as const;
 
 /** Duration of a stage, and its number of candidates. */
 export interface StageRecord {

@@ -2,30 +2,7 @@
 // another model need other values. They are in the model's manifest (data/models/README.md).
 
 import type { ModeName } from "./ranking.ts";
-
-/** Weights of the signals in the score of a passage. */
-export interface SignalWeights {
-  /** Weight of the cosine similarity in the hybrid score; see `typicalCosine`. */
-  readonly vectorWeight: number;
-  /** Weight of the BM25 score (0..1) in the hybrid score. If it is 0, full text is not used. */
-  readonly textWeight: number;
-  /** Weight of the graph score (0..1) in the hybrid score. */
-  readonly graphWeight: number;
-  /** Weight of the reranker's squashed logit (-1..1), added to the hybrid score. */
-  readonly rerankWeight: number;
-}
-
-/** The combinations of signals that a final score can have. The reranker never runs without full text. */
-export const SIGNAL_COMBINATIONS = [
-  "vector",
-  "vector graph",
-  "vector text",
-  "vector text graph",
-  "vector text rerank",
-  "vector text graph rerank",
-] as const;
-/** One of `SIGNAL_COMBINATIONS`. */
-export type SignalCombination = (typeof SIGNAL_COMBINATIONS)[number];
+import type { SignalCombination, SignalWeights } from "./signals.ts";
 
 /**
  * Calibration curve: probability of relevance = 1 / (1 + exp(-logit)), logit = slope * score + gapSlope * gap -
@@ -47,6 +24,7 @@ export interface Curve {
 
 /** Everything about search scores that depends on the embedding model. */
 export interface RetrievalTuning {
+  /** If the weight of full text is 0 in a mode, full text is not used. */
   readonly weights: Readonly<Record<ModeName, SignalWeights>>;
   /**
    * Weights for questions in a script that the model does not know. The vector weight is so small that it only breaks

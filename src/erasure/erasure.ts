@@ -5,7 +5,7 @@
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
-import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { IndexMaintenance, PublishedMemories } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
@@ -19,7 +19,7 @@ const PURGE_MEMORIES = 1_000;
 /** What a sweep erases from. */
 export interface SweptStores {
   readonly retirement: RetirementStore;
-  readonly index: ChunkIndex;
+  readonly index: PublishedMemories & Pick<IndexMaintenance, "compact" | "drop">;
   readonly files: Pick<UploadFiles, "remove" | "removeAgain">;
   readonly log: Log;
   /** Whether to sweep the rows; default: yes. If not, another process does, and only the indexes here are compacted. */

@@ -3,7 +3,13 @@
 
 import { createHash } from "node:crypto";
 import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
-import { type ChunkIndex, OtherModel, type ProjectIndex, type StoredChunk } from "../ports/chunk-index.ts";
+import {
+  type IndexOf,
+  type ModelIndex,
+  OtherModel,
+  type PublishedMemories,
+  type StoredChunk,
+} from "../ports/chunk-index.ts";
 import type { ImportedVectors, JobStore } from "../ports/job-store.ts";
 import type { LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import type { Embedder } from "../ports/models.ts";
@@ -58,7 +64,7 @@ export function usableVectors(
 export interface VectorReaderDependencies {
   readonly jobs: Pick<JobStore, "published">;
   readonly extractions: Pick<LlmExtractionStore, "previous">;
-  readonly index: Pick<ChunkIndex, "project" | "stored">;
+  readonly index: IndexOf<ModelIndex> & Pick<PublishedMemories, "stored">;
   readonly preparer: Preparer;
 }
 
@@ -84,7 +90,7 @@ export function vectorReader(uses: VectorReaderDependencies): VectorReader {
 }
 
 async function* partsOf(
-  project: ProjectIndex,
+  project: ModelIndex,
   { extracted: { job }, stored: { chunks: places }, outcome }: PreparedAgain,
   { fingerprint, dimensions }: { readonly fingerprint: string; readonly dimensions: number },
 ): AsyncGenerator<ReadVectors> {

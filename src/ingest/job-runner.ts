@@ -5,7 +5,14 @@ import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type AnyText, PiecedText, utf8BytesOf } from "../kit/pieced-text.ts";
-import { type ChunkIndex, type IndexModel, type ModelVectors, OtherModel } from "../ports/chunk-index.ts";
+import {
+  type IndexModel,
+  type IndexOf,
+  type ModelIndex,
+  type ModelVectors,
+  OtherModel,
+  type PublishedMemories,
+} from "../ports/chunk-index.ts";
 import { type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
 import type { Job, JobFilter, JobStore, UploadedFile } from "../ports/job-store.ts";
 import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
@@ -43,7 +50,7 @@ const HELD_CHECK_MS = 1_000;
 /** What a job runner needs. */
 export interface JobRunnerDependencies {
   readonly jobs: Pick<JobStore, "renew" | "importedVectors">;
-  readonly index: Pick<ChunkIndex, "contents" | "project">;
+  readonly index: IndexOf<ModelIndex> & Pick<PublishedMemories, "contents">;
   readonly files: Pick<UploadFiles, "begin" | "fetch" | "readText">;
   readonly documents: DocumentReader;
   readonly extractor: Pick<LlmExtractor, "start" | "saturatedProjects">;
@@ -357,7 +364,7 @@ async function unlessAborted<T>(signal: AbortSignal, start: (signal: AbortSignal
  * were replaced or damaged.
  */
 async function storedTexts(
-  index: Pick<ChunkIndex, "contents">,
+  index: Pick<PublishedMemories, "contents">,
   jobs: readonly Job[],
 ): Promise<readonly (string | null)[]> {
   const texts = await index.contents(jobs.map(({ memory }) => memory.key));

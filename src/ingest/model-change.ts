@@ -8,7 +8,7 @@ import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
-import type { ChunkIndex, IndexModel, ProjectIndex } from "../ports/chunk-index.ts";
+import type { IndexModel, IndexOf, ModelIndex } from "../ports/chunk-index.ts";
 import { type Embedder, type Embedders, modelIdOf } from "../ports/models.ts";
 import type { ModelChange, ProjectModel, ProjectModelStore } from "../ports/project-model-store.ts";
 import { lackOfSpace, type Space, spaceOfVectors } from "./model-space.ts";
@@ -33,7 +33,7 @@ const UNUSABLE_ATTEMPTS_MAX = 3;
 export interface ModelChangerDependencies {
   readonly store: ProjectModelStore;
   readonly accounts: Pick<AccountStore, "projects">;
-  readonly index: Pick<ChunkIndex, "project">;
+  readonly index: IndexOf<ModelIndex>;
   readonly embedders: Embedders;
   readonly builder: VectorBuilder;
   /** Free space of the disk with the index, and of the machine's memory. */
@@ -143,7 +143,7 @@ export class ModelChanger {
   }
 
   /** Deletes vectors that nobody wants any more. */
-  async #tidy({ projectId, previous }: ProjectModel, project: ProjectIndex): Promise<void> {
+  async #tidy({ projectId, previous }: ProjectModel, project: ModelIndex): Promise<void> {
     const models = await project.models();
     if (models.building !== null) await project.dropBuilding();
     if (models.previous !== null && previous === null) await project.forgetPrevious();
@@ -151,7 +151,7 @@ export class ModelChanger {
   }
 
   /** Carries out a change until it is done, has failed, or is no longer wanted. */
-  async #change(projectId: ProjectId, project: ProjectIndex, change: ModelChange): Promise<void> {
+  async #change(projectId: ProjectId, project: ModelIndex, change: ModelChange): Promise<void> {
     const { store, embedders, log, clock } = this.#uses;
     const startedAt = clock.now();
     try {
@@ -169,7 +169,7 @@ export class ModelChanger {
   }
 
   /** Builds the vectors and swaps them in. Returns false if the change is no longer wanted. */
-  async #build(projectId: ProjectId, project: ProjectIndex, change: ModelChange): Promise<boolean> {
+  async #build(projectId: ProjectId, project: ModelIndex, change: ModelChange): Promise<boolean> {
     const { embedders, clock } = this.#uses;
     if (!embedders.ids.includes(change.model)) {
       throw new ChangeFailed(`The model ${change.model} is not installed; installed: ${embedders.ids.join(", ")}.`);
@@ -199,7 +199,7 @@ export class ModelChanger {
   /** Builds what is missing now, then swaps if nothing is missing any more. */
   async #pass(
     projectId: ProjectId,
-    project: ProjectIndex,
+    project: ModelIndex,
     embedder: Embedder,
     { number }: ModelChange,
   ): Promise<"swapped" | "unwanted" | "incomplete"> {
@@ -223,7 +223,7 @@ export class ModelChanger {
     return "incomplete";
   }
 
-  async #checkSpace(project: ProjectIndex, { id, dimensions }: Embedder): Promise<void> {
+  async #checkSpace(project: ModelIndex, { id, dimensions }: Embedder): Promise<void> {
     const { missingChunks } = await project.missingVectors();
     const needed = spaceOfVectors(missingChunks, dimensions);
     const lack = lackOfSpace(id, missingChunks, needed, await this.#uses.freeSpace());

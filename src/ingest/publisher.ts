@@ -4,7 +4,7 @@
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
-import type { ChunkIndex, ProjectIndex, Publication, VisibleMemory } from "../ports/chunk-index.ts";
+import type { IndexOf, Publication, PublishedMemories, PublishIndex, VisibleMemory } from "../ports/chunk-index.ts";
 import type { Completion, Job } from "../ports/job-store.ts";
 import { type Transactions, UnknownOutcome } from "../ports/transactions.ts";
 import { LeaseLost } from "./outcome.ts";
@@ -28,13 +28,13 @@ const ROUND_CHUNKS = 512;
 const ROUND_WAIT_MS = 400;
 
 /** What a publisher needs. */
-export interface PublisherParts {
+export interface PublisherDependencies {
   readonly transactions: Transactions;
   /** Extends the leases of jobs. Returns those that are still held. */
   readonly renew: (jobs: readonly Job[]) => Promise<readonly Job[]>;
   /** Returns the memories among these that still have a row, deleted ones included. */
   readonly withRows: (projectId: ProjectId, keys: readonly MemoryKey[]) => Promise<readonly MemoryKey[]>;
-  readonly index: ChunkIndex;
+  readonly index: IndexOf<PublishIndex> & Pick<PublishedMemories, "purge">;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether more memories will be ready soon, so that waiting for them is worthwhile. */
@@ -62,7 +62,7 @@ interface InParts {
  * other.
  */
 export class Publisher {
-  readonly #parts: PublisherParts;
+  readonly #parts: PublisherDependencies;
   readonly #largeChunks: number;
   #waiting: Waiting[] = [];
   #waitingChunks = 0;
@@ -74,7 +74,7 @@ export class Publisher {
   /** Ends the wait for more memories; null if nothing waits for them. */
   #waitForMore: AbortController | null = null;
 
-  constructor(parts: PublisherParts) {
+  constructor(parts: PublisherDependencies) {
     this.#parts = parts;
     this.#largeChunks = parts.largeChunks ?? ROUND_CHUNKS;
   }
@@ -204,7 +204,11 @@ export class Publisher {
  * rewritten meanwhile are retracted. Jobs whose lease is lost are dropped first, because they must not replace newer
  * content that may be published already.
  */
-async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
+async function publishRound(
+  parts: PublisherDependencies,
+  projectId: ProjectId,
+  waiting: readonly Waiting[],
+): Promise<void> {
   const { index: opened, held } = await openIfHeld(parts, projectId, waiting);
   using index = opened;
   for (const memory of waiting) if (!held.includes(memory)) memory.reject(new LeaseLost());
@@ -218,7 +222,7 @@ async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting
  * lease. If the lease is lost or a part fails, the parts before are retracted. If the iteration is not continued, they
  * are removed by the next start, or replaced by the next attempt.
  */
-async function* publishInParts(parts: PublisherParts, memory: Waiting): AsyncGenerator<void> {
+async function* publishInParts(parts: PublisherDependencies, memory: Waiting): AsyncGenerator<void> {
   const job = jobOf(memory);
   const { index: opened, held } = await openIfHeld(parts, job.projectId, [memory]);
   using index = opened;
@@ -237,7 +241,7 @@ async function* publishInParts(parts: PublisherParts, memory: Waiting): AsyncGen
 }
 
 /** Opens the index of a project, which the caller gives back, and returns the memories whose leases are held. */
-async function openIfHeld(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]) {
+async function openIfHeld(parts: PublisherDependencies, projectId: ProjectId, waiting: readonly Waiting[]) {
   const jobs = waiting.map(jobOf);
   // Prevents that an index is opened for a removed project. One job that is held is enough for that.
   const isAnyHeld = (await parts.renew(jobs.slice(0, 1))).length > 0 || (await parts.renew(jobs.slice(1))).length > 0;
@@ -252,7 +256,11 @@ async function openIfHeld(parts: PublisherParts, projectId: ProjectId, waiting: 
 }
 
 /** Completes the rows of published memories. Retracts those that were deleted or rewritten meanwhile. */
-async function complete(parts: PublisherParts, index: ProjectIndex, published: readonly Waiting[]): Promise<void> {
+async function complete(
+  parts: PublisherDependencies,
+  index: PublishIndex,
+  published: readonly Waiting[],
+): Promise<void> {
   const visible = await completeRows(
     parts.transactions,
     index,
@@ -267,9 +275,9 @@ async function complete(parts: PublisherParts, index: ProjectIndex, published: r
 
 /** Removes what was published of memories whose rows were not completed. Never rejects. */
 async function retract(
-  parts: PublisherParts,
+  parts: PublisherDependencies,
   projectId: ProjectId,
-  index: ProjectIndex,
+  index: PublishIndex,
   memoryKeys: readonly MemoryKey[],
 ): Promise<void> {
   try {
@@ -299,7 +307,7 @@ function jobOf({ ready }: Waiting): Job {
  */
 async function completeRows(
   transactions: Transactions,
-  index: ProjectIndex,
+  index: PublishIndex,
   completions: readonly Completion[],
 ): Promise<readonly VisibleMemory[]> {
   let shown: readonly VisibleMemory[] = [];

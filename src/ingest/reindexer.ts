@@ -7,7 +7,14 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { ReindexEvent } from "../domain/reindex-event.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
-import { type ChunkIndex, OtherModel, type Rebuild, type StoredMemory } from "../ports/chunk-index.ts";
+import {
+  type IndexOf,
+  type ModelIndex,
+  OtherModel,
+  type PublishedMemories,
+  type Rebuild,
+  type StoredMemory,
+} from "../ports/chunk-index.ts";
 import type { Job, JobStore } from "../ports/job-store.ts";
 import type { LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
@@ -31,7 +38,7 @@ const POLL_MS = 1_000;
 
 /** What rebuilding needs. */
 export interface ReindexerDependencies {
-  readonly index: Pick<ChunkIndex, "project" | "stored">;
+  readonly index: IndexOf<ModelIndex> & Pick<PublishedMemories, "stored">;
   readonly memories: Pick<MemoryStore, "visible">;
   readonly jobs: Pick<JobStore, "published" | "reopen">;
   readonly extractions: Pick<LlmExtractionStore, "previous">;

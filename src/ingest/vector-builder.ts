@@ -5,7 +5,7 @@ import { type Chunk, type ChunkTexts, needsTitle, turnSentence } from "../domain
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { ChunkIndex, ProjectIndex, StoredChunk, StoredMemory } from "../ports/chunk-index.ts";
+import type { ModelIndex, PublishedMemories, StoredChunk, StoredMemory } from "../ports/chunk-index.ts";
 import type { Job, JobStore } from "../ports/job-store.ts";
 import type { LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import type { Embedder } from "../ports/models.ts";
@@ -25,7 +25,7 @@ export class UnusableModel extends Error {
 
 /** What a builder needs. */
 export interface VectorBuilderDependencies {
-  readonly index: Pick<ChunkIndex, "stored">;
+  readonly index: Pick<PublishedMemories, "stored">;
   readonly jobs: Pick<JobStore, "published">;
   readonly extractions: Pick<LlmExtractionStore, "previous">;
   readonly preparer: Preparer;
@@ -37,7 +37,7 @@ export interface VectorBuilderDependencies {
 /** The vectors that are being built, and the memories that they lack. */
 export interface BuildTask {
   readonly projectId: ProjectId;
-  readonly project: ProjectIndex;
+  readonly project: ModelIndex;
   readonly embedder: Embedder;
   readonly memoryKeys: readonly MemoryKey[];
   readonly signal: AbortSignal;
@@ -186,7 +186,7 @@ function prefixIn(texts: ChunkTexts, chunk: Chunk): string {
  * null if the index has other chunks by now.
  */
 async function textsOfPassages(
-  project: ProjectIndex,
+  project: ModelIndex,
   places: readonly StoredChunk[],
   prefixOf: (passage: string) => string,
 ): Promise<Pick<Readable, "chunks" | "texts"> | null> {

@@ -1,5 +1,6 @@
 // The index that searches read: texts, vectors, postings and entities of published memories. Implemented by
-// adapters/embedded.
+// adapters/embedded. Each of its five jobs has an interface, so that callers depend on what they use: of one project
+// `SearchIndex`, `PublishIndex` and `ModelIndex`; of all projects `PublishedMemories` and `IndexMaintenance`.
 //
 // Obligations of an implementation:
 // - `publish` replaces everything that a memory had in the index before. When it resolves, texts, vectors and postings
@@ -11,7 +12,7 @@
 // - A memory can be visible shortly before its row is committed as completed, and shortly after its row was deleted.
 //   So the rows are authoritative: callers read them again before they show a result.
 // - A search returns only chunks of the admissible set. Chunks outside of the set do not take up places in the result,
-//   even if they would rank higher. Scores are comparable only with scores of the same kind of search.
+//   even if they would rank higher. Scores are comparable only with scores of the same search leg.
 // - `publish`, `retract` and `purge` take effect in the order of their calls, even if a caller does not wait for the
 //   earlier call. So a memory that is retracted or purged after it was published does not come back.
 // - The vectors of a project are of one embedding model, its live model. Vectors of another model can be built beside
@@ -23,6 +24,7 @@
 import type { Chunk, ChunkPlace, ChunkTexts } from "../domain/chunk.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
+import type { SearchLeg } from "../domain/signals.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { AnyText } from "../kit/pieced-text.ts";
 
@@ -109,7 +111,7 @@ export interface Publication {
 
 /** A published memory whose vectors, postings and entities are written again. */
 export interface Rebuild extends Omit<Publication, "version" | "lease" | "content"> {
-  /** Keys of the chunks, as `ChunkIndex.stored` gave them; parallel to `chunks`. */
+  /** Keys of the chunks, as `PublishedMemories.stored` gave them; parallel to `chunks`. */
   readonly chunkKeys: readonly ChunkKey[];
 }
 
@@ -141,33 +143,47 @@ export interface AdmissibleSet {
   readonly memories: number;
 }
 
-/** Hits of one search, best first. Element `i` of each array belongs to hit `i`. */
-export interface Hits {
+/** Chunks and their memories. Element `i` of each array belongs to chunk `i`. */
+export interface ChunkKeys {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
-  readonly scores: Float32Array;
 }
 
-/** A query as text and as vector. */
-export interface HybridQuery {
+/** A question as the search legs read it. */
+export interface IndexQuery {
+  /** What full text and graph search read. */
   readonly text: string;
-  /** Fingerprint of the vector's model. */
+  /** Fingerprint of the model of `vector`. */
   readonly fingerprint: string;
-  /** Unit vector, `[dimensions]`. */
+  /** Unit vector of the question, `[dimensions]`. */
   readonly vector: Float32Array;
 }
 
-/** Hits of a hybrid search as parallel arrays. */
-export interface HybridHits {
-  readonly chunkKeys: BigUint64Array;
-  readonly memoryKeys: BigUint64Array;
-  /** Cosine similarity to the query; NaN for a chunk that no longer exists or whose vector is damaged. */
-  readonly cosines: Float32Array;
-  /** BM25 score; 0 if no word matches. */
-  readonly textScores: Float32Array;
+/** What a search finds candidates with. Each leg that is given takes part. */
+export interface Recall extends Omit<IndexQuery, "vector"> {
+  /** The other legs run while the question is being embedded. */
+  readonly vector: Promise<Float32Array>;
+  /** Maximum number of hits of vector search, 1 to 2,000. */
+  readonly vectorLimit: number;
+  /** Maximum number of hits of full text; 0: it only scores the hits of the other legs; null: it does not take part. */
+  readonly textLimit: number | null;
+  /** A graph search without seeds; null: it does not take part. */
+  readonly graph: GraphOptions | null;
+  /** Called when the search has waited for a leg, with the number of its hits. */
+  readonly onLeg?: (leg: SearchLeg, hits: number) => void;
 }
 
-/** Start points of a graph search: the best passages by other signals, with their scores. The arrays are parallel. */
+/** Candidates of all legs, each with every score. */
+export interface Pool extends ChunkKeys {
+  /** Cosine similarity to the question; NaN for a chunk that no longer exists or whose vector is damaged. */
+  readonly cosines: Float32Array;
+  /** BM25 score, 0..1; 0 if no word matches. Null if full text does not take part. */
+  readonly textScores: Float32Array | null;
+  /** Null if graph search does not take part, or was not sure enough. */
+  readonly graph: GraphHits | null;
+}
+
+/** Start points of a graph search, at most 10: the best passages by other signals, with their scores. */
 export interface Seeds {
   readonly chunkKeys: BigUint64Array;
   readonly scores: Float32Array;
@@ -175,18 +191,22 @@ export interface Seeds {
 
 /** Options of a graph search. */
 export interface GraphOptions {
+  /** Maximum number of hits, 1 to 2,000. */
+  readonly limit: number;
   /**
-   * Whether the walk also begins at names of several words that a single passage contains. Default: only at titles, and
-   * at entities that at least two passages contain.
+   * Whether the walk also begins at names of several words that a single passage contains. Otherwise only at titles,
+   * and at entities that at least two passages contain.
    */
-  readonly usesSingleNames?: boolean;
-  /** Minimum certainty. Below it there is no walk: no hits, and certainty 0. Default: 0. */
-  readonly certaintyMin?: number;
+  readonly usesSingleNames: boolean;
+  /** Minimum certainty, 0..1. Below it there is no walk. */
+  readonly certaintyMin: number;
 }
 
-/** Hits of a graph search, best first. */
-export interface GraphHits extends Hits {
-  /** How sure the graph is of the query's entities, 0..1. 0 if there are no hits. */
+/** Hits of a graph search, best first. They are candidates of the pool that has them. */
+export interface GraphHits extends ChunkKeys {
+  /** Above 0 and at most 1; the best one equals `certainty`. */
+  readonly scores: Float32Array;
+  /** How sure the graph is of the question's entities, 0..1. 0 if there are no hits. */
   readonly certainty: number;
   /** The strongest path to the hit at this position. */
   pathTo(position: number): GraphPath;
@@ -268,7 +288,7 @@ type IndexFindingKind =
   | "damaged_file"
   | "orphaned_file";
 
-/** A finding of `ChunkIndex.verify`. */
+/** A finding of `IndexMaintenance.verify`. */
 export interface IndexFinding {
   readonly kind: IndexFindingKind;
   /** Number of memories, chunks or files that it concerns; at least 1. */
@@ -281,7 +301,7 @@ export interface IndexFinding {
   readonly detail: string;
 }
 
-/** Result of `ChunkIndex.verify`. */
+/** Result of `IndexMaintenance.verify`. */
 export interface IndexVerification {
   /** Number of completed memories. */
   readonly memories: number;
@@ -295,8 +315,47 @@ export interface IndexVerification {
   readonly findings: readonly IndexFinding[];
 }
 
-/** The index of one project. Whoever got it gives it back by disposing of it once. */
-export interface ProjectIndex extends Disposable {
+/** Searches of one project. */
+export interface SearchIndex {
+  /** The visible memories of a user that have not expired at `nowMs`. If `userKey` is null, those of all users. */
+  admit(userKey: UserKey | null, nowMs: number): Eventually<AdmissibleSet>;
+  /**
+   * The memories of `admit` that match a filter.
+   * @throws Fault `invalid_filter` if evaluating the filter would take seconds
+   */
+  admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet>;
+  /**
+   * Finds candidates by the search legs that are given. First those of vector search: the chunks with the highest
+   * cosine similarity, best first. Then those of full text that are not among them: the chunks with the highest BM25
+   * scores above 0, which are comparable between questions. Then those of a graph search without seeds, if its
+   * certainty is at least `certaintyMin`.
+   * @throws OtherModel if another model is live; the error of `vector`
+   */
+  recall(recall: Recall, within: AdmissibleSet): Promise<Pool>;
+  /**
+   * Graph search: a walk of at most two steps from the question's entities and from the seeds, over passages of the
+   * admissible set. Returns the pool with its hits, which have the same kinds of scores as the candidates in it.
+   * @throws OtherModel if another model is live
+   */
+  walk(query: IndexQuery, seeds: Seeds, pool: Pool, within: AdmissibleSet, options: GraphOptions): Promise<Pool>;
+  /**
+   * Cosine similarities of these chunks, at most 256, to each other by the live model; row-major `[chunks, chunks]`, 1
+   * on the diagonal, NaN for a chunk that no longer exists.
+   */
+  compareVectors(chunks: ChunkKeys): Promise<Float32Array>;
+  /**
+   * Text and place of these chunks, in their order; null for a chunk that no longer exists, or whose stored text is
+   * damaged.
+   */
+  passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
+  /** Entities of one memory, and memories of the admissible set that share some of them; at most `limit` of each. */
+  neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
+  /** The embedding models of the project. */
+  models(): Eventually<IndexModels>;
+}
+
+/** What publishes memories of one project. */
+export interface PublishIndex {
   /**
    * @throws OtherModel if a publication has no vectors of the live model; vectors and postings have not changed then,
    *   and the caller publishes again with such vectors
@@ -309,6 +368,15 @@ export interface ProjectIndex extends Disposable {
    * @throws OtherModel like `publish`, in the first step
    */
   publishInParts(publication: Publication): AsyncIterable<void>;
+  /** Removes vectors and postings. When it resolves, the removal is durable. The texts stay until they are purged. */
+  retract(memoryKeys: readonly MemoryKey[]): Promise<void>;
+  /** Makes memories visible, or changes the attributes of visible ones. */
+  show(memories: readonly VisibleMemory[]): Eventually<void>;
+  hide(memoryKeys: readonly MemoryKey[]): Eventually<void>;
+}
+
+/** What computes the parts of published memories of one project again, and changes its embedding model. */
+export interface ModelIndex extends Pick<SearchIndex, "models" | "passages"> {
   /**
    * Replaces vectors of the live model, postings and entities of published memories, durably. Their texts and the keys
    * of their chunks stay the same. Searches go on: at every moment, they find a memory with its old parts or its new
@@ -318,89 +386,11 @@ export interface ProjectIndex extends Disposable {
    */
   rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]>;
   /**
-   * Removes vectors and postings. When it resolves, the removal is durable. The texts stay until `ChunkIndex.purge`.
-   */
-  retract(memoryKeys: readonly MemoryKey[]): Promise<void>;
-  /** Makes memories visible, or changes the attributes of visible ones. */
-  show(memories: readonly VisibleMemory[]): Eventually<void>;
-  hide(memoryKeys: readonly MemoryKey[]): Eventually<void>;
-
-  /** The visible memories of a user that have not expired at `nowMs`. If `userKey` is null, those of all users. */
-  admit(userKey: UserKey | null, nowMs: number): Eventually<AdmissibleSet>;
-  /**
-   * The memories of `admit` that match a filter.
-   * @throws Fault `invalid_filter` if evaluating the filter would take seconds
-   */
-  admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet>;
-  /**
-   * Vector search: the chunks with the highest cosine similarity to a vector of the model with this fingerprint.
-   * @throws OtherModel if another model is live
-   */
-  searchVectors(fingerprint: string, vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
-  /**
-   * Cosine similarity of each of these chunks to a vector of the model with this fingerprint; NaN for a chunk that no
-   * longer exists.
-   * @throws OtherModel if another model is live
-   */
-  scoreVectors(
-    fingerprint: string,
-    vector: Float32Array,
-    chunks: Pick<Hits, "chunkKeys" | "memoryKeys">,
-  ): Promise<Float32Array>;
-  /**
-   * Cosine similarities of these chunks, at most 256, to each other by the live model; row-major `[chunks, chunks]`, 1
-   * on the diagonal, NaN for a chunk that no longer exists.
-   */
-  compareVectors(chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
-  /**
    * The vectors that are stored for these chunks; row-major `[chunks, dimensions]`, NaN for a chunk that no longer
    * exists. Publishing them elsewhere gives the same scores.
    * @throws OtherModel unless the model is live or being built
    */
-  storedVectors(fingerprint: string, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
-  /**
-   * Full-text search: the chunks with the highest BM25 scores. Scores are in 0..1, and comparable between queries (see
-   * retrieval/modes.ts). Chunks with score 0 are left out.
-   */
-  searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
-  /**
-   * Hybrid search: searches vectors like `searchVectors`, and adds the hits of a full-text search for the same query
-   * and set. The hits of `searchVectors` come first, then the hits of `textHits` that are not among them, in their
-   * order. Every hit has both scores; text hits keep the score that they were given.
-   * @param nearHits the hits of `searchVectors` for the same query, set and limit, if they are known
-   * @throws OtherModel if another model is live
-   */
-  searchHybrid(
-    query: HybridQuery,
-    textHits: Hits,
-    within: AdmissibleSet,
-    limit: number,
-    nearHits?: Hits,
-  ): Promise<HybridHits>;
-  /** BM25 score of each of these chunks; 0 if no word matches. */
-  scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
-  /**
-   * Graph search: a walk of at most two steps from the query's entities and from the seeds, over passages of the
-   * admissible set. Scores are above 0 and at most 1; the best one equals `certainty`.
-   * @param seeds at most 10
-   */
-  searchGraph(
-    query: string,
-    seeds: Seeds,
-    within: AdmissibleSet,
-    limit: number,
-    options?: GraphOptions,
-  ): Promise<GraphHits>;
-  /** Entities of one memory, and memories of the admissible set that share some of them; at most `limit` of each. */
-  neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
-  /**
-   * Text and place of these chunks, in their order; null for a chunk that no longer exists, or whose stored text is
-   * damaged.
-   */
-  passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
-
-  /** The embedding models of the project. */
-  models(): Eventually<IndexModels>;
+  storedVectors(fingerprint: string, chunks: ChunkKeys): Promise<Float32Array>;
   /**
    * Begins to build vectors of another model beside the live ones, or goes on with that. If vectors of this model are
    * kept for a rollback, only what they lack has to be added. Fails if the model is live, or if vectors of another
@@ -414,7 +404,7 @@ export interface ProjectIndex extends Disposable {
    * changed or retracted meanwhile is skipped. Returns the number of chunks that were added.
    * @throws OtherModel if vectors of another model are being built
    */
-  addVectors(chunks: Pick<Hits, "chunkKeys" | "memoryKeys">, vectors: ModelVectors): Promise<number>;
+  addVectors(chunks: ChunkKeys, vectors: ModelVectors): Promise<number>;
   /**
    * Makes the vectors that are being built live if no chunk lacks one; returns whether it did. The vectors that were
    * live are kept for a rollback, in place of any that were kept before.
@@ -426,25 +416,32 @@ export interface ProjectIndex extends Disposable {
   forgetPrevious(): Promise<void>;
 }
 
-/** The indexes of all projects. */
-export interface ChunkIndex {
+/** The index of one project. */
+export type ProjectIndex = SearchIndex & PublishIndex & ModelIndex & Disposable;
+
+/** Opens the indexes of projects for one of their jobs. Whoever got one gives it back by disposing of it once. */
+export interface IndexOf<Job> {
   /**
    * Opens or creates the index of a project. It stays open until the caller gives it back: `using project = await …`.
    * While it is open, every call returns the same instance.
    * @throws Fault `project_not_found` if the project was dropped; another error if its live model is not installed
    */
-  project(id: ProjectId): Promise<ProjectIndex>;
+  project(id: ProjectId): Promise<Job & Disposable>;
   /**
    * Like `project`, for a request: the index includes every change that any node committed before this call.
    * @throws Fault `overloaded` if this node cannot catch up soon enough
    */
-  current(id: ProjectId): Promise<ProjectIndex>;
+  current(id: ProjectId): Promise<Job & Disposable>;
+}
+
+/** What becomes of published memories of any project, and their texts. */
+export interface PublishedMemories {
   /**
-   * Makes memories visible or changes their attributes after the commit that did so, like `ProjectIndex.show`. An index
+   * Makes memories visible or changes their attributes after the commit that did so, like `PublishIndex.show`. An index
    * that follows the commits of several nodes needs no more than being woken.
    */
   show(id: ProjectId, memories: readonly VisibleMemory[]): Promise<void>;
-  /** Hides memories after the commit that deleted or rewrote them, like `ProjectIndex.hide`. */
+  /** Hides memories after the commit that deleted or rewrote them, like `PublishIndex.hide`. */
   hide(id: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<void>;
   /**
    * Hides memories that were deleted, and removes their vectors and postings. When it resolves, that is durable on this
@@ -457,6 +454,10 @@ export interface ChunkIndex {
   stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>>;
   /** Removes the texts of retracted memories for good. */
   purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
+}
+
+/** What keeps the indexes of projects sound and small. */
+export interface IndexMaintenance {
   /**
    * Compares the index of a project with its rows when the server starts. Shows memories that are complete in the
    * index, and returns those that have to be published again.
@@ -492,3 +493,6 @@ export interface ChunkIndex {
   /** Closes every project. All later calls fail. */
   close(): Promise<void>;
 }
+
+/** The indexes of all projects. */
+export type ChunkIndex = IndexOf<ProjectIndex> & PublishedMemories & IndexMaintenance;

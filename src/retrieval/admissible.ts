@@ -5,18 +5,18 @@ import { type Filter, matchesFilter } from "../domain/filter.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { SearchScope } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { AdmissibleSet, ProjectIndex } from "../ports/chunk-index.ts";
+import type { AdmissibleSet, SearchIndex } from "../ports/chunk-index.ts";
 
 /** Scope and filter of a search. */
-export interface Confinement {
+export interface FilteredScope {
   readonly scope: SearchScope;
   readonly filter: Filter | null;
 }
 
 /** Computes the admissible set of a search; null if no memory can be in it. */
 export async function admissibleSet(
-  { index, clock }: { readonly index: ProjectIndex; readonly clock: Clock },
-  { scope, filter }: Confinement,
+  { index, clock }: { readonly index: SearchIndex; readonly clock: Clock },
+  { scope, filter }: FilteredScope,
 ): Promise<AdmissibleSet | null> {
   // A user id that was never used owns no memories. The result must be empty, and never the whole project.
   if (scope.user !== null && scope.user.key === null) return null;
@@ -25,7 +25,7 @@ export async function admissibleSet(
 }
 
 /** Whether a search with this scope and this filter may show the memory. */
-export function isWithin({ scope, filter }: Confinement, memory: Memory): boolean {
+export function isWithin({ scope, filter }: FilteredScope, memory: Memory): boolean {
   return (
     memory.state.status === "completed" &&
     (scope.user === null || memory.userKey === scope.user.key) &&

@@ -1,35 +1,45 @@
-// Graph search: chooses the passages where the walk starts, and turns the index's result into signals and into the
-// paths that `explain` shows. The index does the walk itself; rank.ts weighs its scores.
+// What graph search found: the signals that the ranking weighs, and the paths that `explain` shows.
 
 import type { ChunkIds } from "../domain/chunk-ids.ts";
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
-import type { Signal } from "../domain/ranking.ts";
-import type { GraphHits, Seeds } from "../ports/chunk-index.ts";
-import { GRAPH_SEEDS_MAX } from "./modes.ts";
-import type { Candidate, GraphScores } from "./rank.ts";
-import type { Search } from "./request.ts";
+import type { Signal } from "../domain/signals.ts";
+import type { GraphHits } from "../ports/chunk-index.ts";
+import type { Candidate } from "./candidate.ts";
+import type { Mode } from "./modes.ts";
 
-/** Result of a walk through the graph of entities and passages. */
+/** What the ranking weighs of a graph search. */
+export interface GraphScores {
+  /** The graph signals, by chunk key. */
+  readonly signals: ReadonlyMap<bigint, Signal>;
+  /** How sure the graph is of the question's entities, 0..1. */
+  readonly certainty: number;
+}
+
+/** Factor, 0..1, for the weights of full text, reranker and neighbour boost at this graph certainty. */
+export function graphDamping({ certainty }: GraphScores, { graphCertaintyDamping }: Mode): number {
+  return 1 - graphCertaintyDamping * certainty;
+}
+
+const NOTHING_FOUND: GraphHits = {
+  ...{ chunkKeys: new BigUint64Array(), memoryKeys: new BigUint64Array(), scores: new Float32Array(), certainty: 0 },
+  pathTo: () => ({ from: null, via: null, through: null }),
+};
+
+/** Result of a walk through the graph of entities and passages; empty if graph search did not take part. */
 export class GraphWalk implements GraphScores {
   readonly signals: ReadonlyMap<bigint, Signal>;
   readonly #found: GraphHits;
 
-  /** Call `walkGraph` instead. */
-  constructor(found: GraphHits) {
-    this.#found = found;
+  /** @param found null if graph search did not take part */
+  constructor(found: GraphHits | null) {
+    this.#found = found ?? NOTHING_FOUND;
     this.signals = new Map(
-      Array.from(found.chunkKeys, (key, at) => [key, { rank: at + 1, score: found.scores[at] ?? 0 }]),
+      Array.from(this.#found.chunkKeys, (key, at) => [key, { rank: at + 1, score: this.#found.scores[at] ?? 0 }]),
     );
   }
 
-  /** How sure the graph is of the query's entities, 0..1. */
   get certainty(): number {
     return this.#found.certainty;
-  }
-
-  /** Passages found, best first. */
-  get hits(): Pick<GraphHits, "chunkKeys" | "memoryKeys"> {
-    return this.#found;
   }
 
   /** Memories of the intermediate passages on the paths to these candidates. */
@@ -63,24 +73,5 @@ export class GraphWalk implements GraphScores {
   }
 }
 
-/**
- * Walks the graph from the entities of the query and from the best candidates found so far. If the request asks for the
- * graph, also from names that a single passage contains.
- * @param best candidates, best first; may be empty
- * @param certaintyMin below this graph certainty there is no walk, and the result is empty
- */
-export async function walkGraph(
-  { request, index, within }: Search,
-  best: readonly Candidate[],
-  limit: number,
-  certaintyMin = 0,
-): Promise<GraphWalk> {
-  const starts = best.slice(0, GRAPH_SEEDS_MAX);
-  const seeds: Seeds = {
-    chunkKeys: BigUint64Array.from(starts, ({ chunkKey }) => chunkKey),
-    scores: Float32Array.from(starts, ({ hybridScore }) => hybridScore),
-  };
-  const { query, includeGraph } = request;
-  const options = { usesSingleNames: includeGraph, certaintyMin };
-  return new GraphWalk(await index.searchGraph(query, seeds, within, limit, options));
-}
+/** Graph scores of a search in which graph search did not take part or found nothing. */
+export const NO_GRAPH: GraphScores = new GraphWalk(null);

@@ -3,16 +3,11 @@
 
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
-import type { Passage } from "../ports/chunk-index.ts";
 import { isWithin } from "./admissible.ts";
-import type { Candidate } from "./rank.ts";
+import type { Candidate, Hydrated } from "./candidate.ts";
+import { hasTurns, TURN_CANDIDATES } from "./prefer-turns.ts";
 import type { Search } from "./request.ts";
-
-/** A candidate's row and passage. */
-export interface Hydrated {
-  readonly memory: Memory;
-  readonly passage: Passage;
-}
+import { TIMED_CANDIDATES } from "./time/prefer-time.ts";
 
 /** Reads the rows of memories, by key, and leaves out those that the search may not show now. */
 export async function readRows(
@@ -41,6 +36,26 @@ export async function hydrate(running: Search, candidates: readonly Candidate[])
     if (passage && memory) found.set(chunkKey, { memory, passage });
   }
   return found;
+}
+
+/**
+ * Fetches rows and passages of the best candidates: as many as are shown, reranked or preferred for a time. If some of
+ * them are turns of conversations and full text takes part, those that `preferTurns` compares.
+ */
+export async function hydrateBest(
+  running: Search,
+  candidates: readonly Candidate[],
+): Promise<{ readonly hydrated: ReadonlyMap<bigint, Hydrated>; readonly taken: number }> {
+  const { request, mode, watch, time } = running;
+  let taken = Math.max(mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES);
+  const hydrated = await hydrate(running, candidates.slice(0, taken));
+  if (taken < TURN_CANDIDATES && mode.textWeight > 0 && hasTurns(hydrated)) {
+    const more = await hydrate(running, candidates.slice(taken, TURN_CANDIDATES));
+    for (const [key, found] of more) hydrated.set(key, found);
+    taken = TURN_CANDIDATES;
+  }
+  watch.lap("hydrate", hydrated.size);
+  return { hydrated, taken };
 }
 
 /**

@@ -3,7 +3,13 @@
 // (weights of the signals, calibration curves) is in the model's manifest.
 
 import type { ModeName } from "../domain/ranking.ts";
-import type { Curve, RetrievalTuning, SignalCombination, SignalWeights } from "../domain/retrieval-tuning.ts";
+import type { Curve, RetrievalTuning } from "../domain/retrieval-tuning.ts";
+import {
+  type SignalCombination,
+  type SignalWeights,
+  WEIGHTED_SIGNALS,
+  type WeightedSignal,
+} from "../domain/signals.ts";
 
 /** A search mode for passages of one embedding model. */
 export interface Mode extends ModeConstants, SignalWeights {
@@ -20,11 +26,12 @@ interface ModeConstants {
    * search.
    */
   readonly textCandidates: number;
-  /** Whether graph search runs even if the request does not ask for it. */
+  /** Whether the graph is walked from the best candidates even if the request does not ask for it. */
   readonly usesGraph: boolean;
   /**
-   * Whether, in other searches, a graph search without seeds runs while the query is embedded. Its passages take part
-   * if graph certainty is at least `SURE_GRAPH_CERTAINTY`.
+   * Whether a graph search from the question's entities runs while the question is embedded, if neither `usesGraph` nor
+   * the request asks for a walk from the best candidates. Its passages take part if graph certainty is at least
+   * `SURE_GRAPH_CERTAINTY`.
    */
   readonly usesSureGraph: boolean;
   /** Maximum number of candidates from graph search, if it runs. */
@@ -85,7 +92,7 @@ const GRAPH = { graphCandidates: 200, graphCertaintyDamping: 0.7 };
  */
 export const SURE_GRAPH_CERTAINTY = 0.9;
 
-/** Maximum number of candidates from a graph search by `usesSureGraph`. 200 find the same. */
+/** Maximum number of candidates from a graph search by `usesSureGraph`. With 200, results are the same. */
 export const SURE_GRAPH_CANDIDATES = 20;
 
 const NO_RERANKER = {
@@ -183,15 +190,14 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
   },
 };
 
-/** Which signals, besides the cosine similarity, are part of a final score. */
-export interface ScoreParts {
-  readonly text: boolean;
-  readonly graph: boolean;
-  readonly rerank: boolean;
-}
-
-/** The calibration curve for scores with these signals. The reranker never runs without full text. */
-export function calibrationCurve({ text, graph, rerank }: ScoreParts, { curves }: RetrievalTuning): Curve {
-  const parts = ["vector", text && "text", graph && "graph", text && rerank && "rerank"];
-  return curves[parts.filter(Boolean).join(" ") as SignalCombination];
+/**
+ * The calibration curve for scores in which these signals, besides the cosine similarity, take part. The reranker never
+ * runs without full text.
+ */
+export function calibrationCurve(
+  takesPart: { readonly [Name in WeightedSignal]?: boolean },
+  { curves }: RetrievalTuning,
+): Curve {
+  const summed = { ...takesPart, vector: true, rerank: takesPart.text === true && takesPart.rerank === true };
+  return curves[WEIGHTED_SIGNALS.filter((name) => summed[name] === true).join(" ") as SignalCombination];
 }

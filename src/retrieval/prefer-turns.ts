@@ -3,8 +3,7 @@
 // before the reranker. Other passages keep their scores.
 
 import type { Turn } from "../domain/chunk.ts";
-import type { Hydrated } from "./hydration.ts";
-import { type Candidate, distanceToRank, sortByHybridScore } from "./rank.ts";
+import { type Candidate, distanceToRank, type Hydrated, sortByHybridScore } from "./candidate.ts";
 
 /** Number of candidates that are hydrated if some of them are turns, best hybrid score first. 30 give the same. */
 export const TURN_CANDIDATES = 20;

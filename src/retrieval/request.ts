@@ -3,16 +3,16 @@
 import type { ModeName } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
-import type { AdmissibleSet, ChunkIndex, ProjectIndex } from "../ports/chunk-index.ts";
+import type { AdmissibleSet, IndexOf, SearchIndex } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Embedders, Reranker, Rerankers } from "../ports/models.ts";
-import type { Confinement } from "./admissible.ts";
+import type { FilteredScope } from "./admissible.ts";
 import type { Mode } from "./modes.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import type { QuestionTime } from "./time/resolve-time.ts";
 
 /** A search request. */
-export interface SearchRequest extends Confinement {
+export interface SearchRequest extends FilteredScope {
   readonly query: string;
   readonly mode: ModeName;
   readonly limit: number;
@@ -28,8 +28,8 @@ export interface SearchRequest extends Confinement {
 }
 
 /** What retrieval needs. */
-export interface RetrievalParts {
-  readonly index: ChunkIndex;
+export interface RetrievalDependencies {
+  readonly index: IndexOf<SearchIndex>;
   readonly memories: Pick<MemoryStore, "getMany">;
   readonly accounts: Pick<AccountStore, "chunkIds">;
   readonly embedders: Embedders;
@@ -46,10 +46,10 @@ export interface RetrievalParts {
 
 /** A running search: the state that all of its steps share. */
 export interface Search {
-  readonly parts: RetrievalParts;
+  readonly parts: RetrievalDependencies;
   readonly request: SearchRequest;
   readonly mode: Mode;
-  readonly index: ProjectIndex;
+  readonly index: SearchIndex;
   /** The embedder whose vectors the index has. */
   readonly embedder: Embedder;
   /** The reranker for passages of this embedder; null if the mode must not use one. */

@@ -1,22 +1,24 @@
-// Runs a search: recall candidates, rank them, show the best. This file decides the order of the steps and times them;
-// `explain` shows these times. recall.ts finds candidates, rerank.ts reads them, hydration.ts fetches rows and
-// passages, rank.ts has the arithmetic and modes.ts the constants.
+// Runs a search. This file decides the order of the steps, hands on what each one returns, and times them; `explain`
+// shows these times. recall.ts finds candidates, fuse.ts orders them, hydration.ts fetches rows and passages, rerank.ts
+// reads passages, results.ts builds the answer. modes.ts has the constants.
 
-import type { ChunkIds } from "../domain/chunk-ids.ts";
 import { invariant } from "../domain/fault.ts";
 import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
-import { OtherModel, type ProjectIndex } from "../ports/chunk-index.ts";
+import { OtherModel, type SearchIndex } from "../ports/chunk-index.ts";
 import type { Embedder } from "../ports/models.ts";
 import { admissibleSet } from "./admissible.ts";
+import { type Candidate, type Hydrated, sortByHybridScore } from "./candidate.ts";
 import { isLanguageSupported, isScriptSupported, isUnspaced } from "./coverage.ts";
-import type { GraphWalk } from "./graph-walk.ts";
-import { type Hydrated, hydrate, readRows, stillValid } from "./hydration.ts";
-import { calibrationCurve, forUnspacedScript, forUnsupportedLanguage, type Mode, modeFor } from "./modes.ts";
-import { hasTurns, preferTurns, TURN_CANDIDATES } from "./prefer-turns.ts";
-import { type Candidate, calibrate, NO_GRAPH, preferNeighbours, sortByHybridScore } from "./rank.ts";
-import { type Recalled, recall, startEmbedding } from "./recall.ts";
-import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
+import { fuse } from "./fuse.ts";
+import { GraphWalk } from "./graph-walk.ts";
+import { hydrate, hydrateBest, readRows, stillValid } from "./hydration.ts";
+import { forUnspacedScript, forUnsupportedLanguage, type Mode, modeFor, NEIGHBOUR_CANDIDATES } from "./modes.ts";
+import { compareCandidates, preferNeighbours } from "./neighbours.ts";
+import { preferTurns, TURN_CANDIDATES } from "./prefer-turns.ts";
+import { recall, SPARE_CANDIDATES, type StartedEmbedding, startEmbedding, walkGraph, walksGraph } from "./recall.ts";
+import type { RetrievalDependencies, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
+import { type FinalCandidates, resultsOf } from "./results.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import type { TimeSpan } from "./time/calendar.ts";
 import { newestFirst } from "./time/newest-first.ts";
@@ -29,15 +31,19 @@ import { type QuestionTime, resolveTime } from "./time/resolve-time.ts";
  */
 const ATTEMPTS_MAX = 3;
 
-/** Candidates in their final order, and the number of recalled candidates that were used. */
-interface RankedCandidates {
+/** Minimum number of best candidates: as many as any later step compares. */
+const CANDIDATES_MIN = Math.max(NEIGHBOUR_CANDIDATES, TIMED_CANDIDATES, TURN_CANDIDATES);
+
+/** Candidates after fusion. */
+interface Fused {
+  /** The best candidates, highest hybrid score with neighbour boost first. */
   readonly candidates: readonly Candidate[];
-  /** Rows and passages of the candidates, by chunk key. */
-  readonly hydrated: ReadonlyMap<bigint, Hydrated>;
-  /** Number of recalled candidates that were hydrated. */
-  readonly taken: number;
-  /** The time that candidates were preferred for; null if the question names none. */
-  readonly time: NamedTime | null;
+  /**
+   * The other candidates, highest hybrid score first. They are needed only if very many of the best were deleted or
+   * changed while the search ran, so they are ranked when they are asked for.
+   */
+  readonly rest: () => readonly Candidate[];
+  readonly walk: GraphWalk;
 }
 
 /**
@@ -47,7 +53,7 @@ interface RankedCandidates {
  * @throws Fault `overloaded` or `model_unavailable` if no model can answer
  */
 export async function search(
-  parts: RetrievalParts,
+  parts: RetrievalDependencies,
   request: SearchRequest,
   changes: Partial<Mode> = {},
 ): Promise<Ranking> {
@@ -60,13 +66,17 @@ export async function search(
   }
 }
 
-/** @throws OtherModel if the model of the project was swapped after the query was embedded */
-async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes: Partial<Mode>): Promise<Ranking> {
+/** @throws OtherModel if the model of the project was swapped after the question was embedded */
+async function searchOnce(
+  parts: RetrievalDependencies,
+  request: SearchRequest,
+  changes: Partial<Mode>,
+): Promise<Ranking> {
   const watch = new Stopwatch(request.waitedMs);
   const asOf = request.asOf ?? parts.clock.now();
   using index = await parts.index.current(request.scope.projectId);
   const embedder = await embedderOf(parts, index);
-  // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
+  // A filter takes time, so the question is embedded in another process meanwhile. Without a filter nothing is gained.
   using early = request.filter === null ? null : startEmbedding(embedder, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
@@ -83,16 +93,30 @@ async function searchOnce(parts: RetrievalParts, request: SearchRequest, changes
   const mode = modeOf({ embedder, reranker }, request, language, changes);
   const time = resolveTime(request.query, asOf, language);
   const running: Search = { parts, request, mode, index, embedder, reranker, within, watch, language, time };
-  const recalled = await recall(running, embedding);
-  const ranked = await rank(running, recalled);
-  const results = await show(running, recalled, ranked);
-  return ranking(results, within.memories, ranked.time);
+
+  const fused = await findCandidates(running, embedding);
+  const { hydrated, taken } = await hydrateBest(running, fused.candidates);
+  const present = fused.candidates.slice(0, taken).filter((candidate) => hydrated.has(candidate.chunkKey));
+  // without the neighbour boost, which is computed again from the scores that turns and times have changed
+  const unboosted = mode.neighbourBoost > 0 ? sortByHybridScore(present) : present;
+  const preferred = mode.textWeight > 0 ? preferTurns(request.query, unboosted, hydrated) : unboosted;
+  const timed = preferTime(preferred, hydrated, time);
+  const boosted = preferNeighbours(timed.candidates, mode, fused.walk);
+  const reranked = await rerank(running, boosted, hydrated, fused.walk);
+  const ordered = newestFirst({ text: request.query, language, time }, reranked, hydrated);
+  // Rows are read again, because only their current state decides which memories may be shown.
+  const [chunkIds, current] = await Promise.all([
+    parts.accounts.chunkIds(request.scope.projectId),
+    currentCandidates(running, fused, ordered, new Map(hydrated), taken),
+  ]);
+  const results = chunkIds === null ? [] : resultsOf(running, current, chunkIds); // null: the project was removed
+  return ranking(results, within.memories, namedTime(time, timed.span));
 }
 
 /** The embedder of the project's live vectors. */
 export async function embedderOf(
-  { embedders }: Pick<RetrievalParts, "embedders">,
-  index: ProjectIndex,
+  { embedders }: Pick<RetrievalDependencies, "embedders">,
+  index: Pick<SearchIndex, "models">,
 ): Promise<Embedder> {
   const embedder = embedders.withFingerprint((await index.models()).live.fingerprint);
   invariant(embedder, "a project is open only if its model is installed");
@@ -116,31 +140,23 @@ function modeOf(
   return isRerankable ? mode : { ...mode, rerankDepth: 0 };
 }
 
-/**
- * Hydrates the best candidates, prefers turns that are likely to answer and passages of the time that the question
- * names, reranks them if the mode uses the reranker, and puts the newest of contradicting memories first.
- */
-async function rank(running: Search, { candidates, walk, usesText }: Recalled): Promise<RankedCandidates> {
-  const { request, mode, reranker, watch, language, time } = running;
-  let taken = Math.max(mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES);
-  const hydrated = await hydrate(running, candidates.slice(0, taken));
-  const prefersTurns = usesText && hasTurns(hydrated);
-  if (prefersTurns && taken < TURN_CANDIDATES) {
-    const more = await hydrate(running, candidates.slice(taken, TURN_CANDIDATES));
-    for (const [key, found] of more) hydrated.set(key, found);
-    taken = TURN_CANDIDATES;
+/** Collects candidates by all search legs that the mode uses, and orders them. */
+async function findCandidates(running: Search, embedding: StartedEmbedding): Promise<Fused> {
+  const { request, mode, watch } = running;
+  const count = Math.max(CANDIDATES_MIN, request.limit + SPARE_CANDIDATES);
+  let pool = await recall(running, embedding);
+  let walk = new GraphWalk(pool.graph);
+  let candidates: readonly Candidate[] = fuse(pool, mode, walk, count);
+  if (walksGraph(running)) {
+    pool = await walkGraph(running, embedding, pool, candidates);
+    walk = new GraphWalk(pool.graph);
+    if (walk.certainty > 0) candidates = fuse(pool, mode, walk, count);
+    watch.lap("graph", walk.signals.size);
   }
-  watch.lap("hydrate", hydrated.size);
-  const present = candidates.slice(0, taken).filter((candidate) => hydrated.has(candidate.chunkKey));
-  // without the neighbour boost, which is computed again from the scores that turns and times have changed
-  const unboosted = mode.neighbourBoost > 0 ? sortByHybridScore(present) : present;
-  const preferred = prefersTurns ? preferTurns(request.query, unboosted, hydrated) : unboosted;
-  const timed = preferTime(preferred, hydrated, time);
-  const boosted = preferNeighbours(timed.candidates, mode, walk ?? NO_GRAPH);
-  const isRead = mode.rerankDepth > 0 && reranker !== null;
-  const ranked = isRead ? await rerank(running, reranker, boosted, hydrated, walk) : boosted;
-  const ordered = newestFirst({ text: request.query, language, time }, ranked, hydrated);
-  return { candidates: ordered, hydrated, taken, time: namedTime(time, timed.span) };
+  candidates = await compareCandidates(running, candidates, walk);
+  watch.lap("fuse", candidates.length);
+  const rest = () => (count < pool.chunkKeys.length ? fuse(pool, mode, walk).slice(count) : []);
+  return { candidates, rest, walk };
 }
 
 function namedTime(time: QuestionTime | null, span: TimeSpan | null): NamedTime | null {
@@ -148,76 +164,31 @@ function namedTime(time: QuestionTime | null, span: TimeSpan | null): NamedTime 
 }
 
 /**
- * Builds the list of results. Rows are read again, because only their current state decides which memories may be
- * shown.
- */
-async function show(running: Search, recalled: Recalled, ranked: RankedCandidates): Promise<RankedPassage[]> {
-  const { parts: stores, request } = running;
-  const { walk } = recalled;
-  const [chunkIds, current] = await Promise.all([
-    stores.accounts.chunkIds(request.scope.projectId),
-    currentCandidates(running, recalled, ranked),
-  ]);
-  if (chunkIds === null) return []; // the project was removed
-  const { candidates, fused, valid, rows } = current;
-  const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
-  const parts = {
-    text: recalled.usesText,
-    graph: walk !== null && walk.certainty > 0,
-    rerank: candidates.some(({ signals }) => signals.rerank !== undefined),
-  };
-  const curve = calibrationCurve(parts, running.embedder.tuning);
-  const shown = candidates.filter((candidate) => valid.has(candidate.chunkKey));
-  const scores = calibrate(shown, curve, running.within.memories);
-  const results: RankedPassage[] = [];
-  for (const [position, candidate] of shown.entries()) {
-    const score = scores[position] ?? 0;
-    if (results.length === request.limit || score < request.scoreMin) break;
-    const found = valid.get(candidate.chunkKey);
-    invariant(found, "a ranked passage has its text");
-    results.push({
-      chunkId: chunkIds.of(candidate.chunkKey),
-      signals: shownSignals(candidate, walk, chunkIds, (memoryKey) => rows.has(memoryKey)),
-      memory: found.memory,
-      text: found.passage.text,
-      place: found.passage.place,
-      score,
-      fusedRank: fusedRanks.get(candidate.chunkKey) ?? 0,
-      supersededBy: valid.get(candidate.supersededBy ?? 0n)?.memory.id ?? null,
-    });
-  }
-  return results;
-}
-
-/**
  * Finds candidates whose rows are still valid. Candidates that became invalid since the search began are replaced by
  * the next candidates.
+ * @param ordered the candidates that were hydrated, in their final order
+ * @param taken number of fused candidates that were hydrated
  */
-async function currentCandidates(running: Search, recalled: Recalled, ranked: RankedCandidates) {
+async function currentCandidates(
+  running: Search,
+  { candidates: best, rest, walk }: Fused,
+  ordered: readonly Candidate[],
+  hydrated: Map<bigint, Hydrated>,
+  taken: number,
+): Promise<FinalCandidates> {
   const { request } = running;
-  const hydrated = new Map(ranked.hydrated);
-  let { candidates, taken } = ranked;
-  let fused = recalled.candidates;
+  let candidates = ordered;
+  let fused = best;
   for (;;) {
-    const passedThrough = recalled.walk?.memoriesOnPaths(candidates) ?? [];
+    const passedThrough = walk.memoriesOnPaths(candidates);
     const rows = await readRows(running, [...candidates.map(({ memoryKey }) => memoryKey), ...passedThrough]);
     const valid = stillValid(candidates, hydrated, rows);
     const isEnough = valid.size >= request.limit;
-    if (!isEnough && taken >= fused.length) fused = [...recalled.candidates, ...recalled.rest()];
-    if (isEnough || taken >= fused.length) return { candidates, fused, valid, rows };
+    if (!isEnough && taken >= fused.length) fused = [...best, ...rest()];
+    if (isEnough || taken >= fused.length) return { candidates, fused, valid, rows, walk };
     const next = fused.slice(taken, taken + request.limit);
     taken += next.length;
     for (const [key, found] of await hydrate(running, next)) hydrated.set(key, found);
     candidates = [...candidates, ...next];
   }
-}
-
-function shownSignals(
-  { signals: { graph, ...others } }: Candidate,
-  walk: GraphWalk | null,
-  chunkIds: ChunkIds,
-  isShown: Parameters<GraphWalk["path"]>[2],
-): RankedPassage["signals"] {
-  if (graph === undefined || walk === null) return others;
-  return { ...others, graph: { ...graph, path: walk.path(graph, chunkIds, isShown) } };
 }

@@ -12,7 +12,7 @@ import { userOf, type Viewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import { shortened } from "../kit/shortened.ts";
-import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { PublishedMemories } from "../ports/chunk-index.ts";
 import type { DeletionStore } from "../ports/deletion-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
@@ -37,7 +37,7 @@ export interface DeletionServiceDependencies {
   readonly memories: Pick<MemoryStore, "list">;
   readonly deletions: Pick<DeletionStore, "get" | "open" | "openOf" | "fail" | "prune">;
   readonly transactions: Transactions;
-  readonly index: Pick<ChunkIndex, "hide">;
+  readonly index: Pick<PublishedMemories, "hide">;
   readonly wakeIngest: () => void;
   readonly clock: Clock;
   readonly log: Log;

@@ -8,7 +8,7 @@ import type { Memory } from "../domain/memory.ts";
 import type { Viewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
-import type { ChunkIndex, EntityKind, Neighbourhood } from "../ports/chunk-index.ts";
+import type { EntityKind, IndexOf, Neighbourhood, SearchIndex } from "../ports/chunk-index.ts";
 import type { Fact, LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 
@@ -43,19 +43,19 @@ export interface MemoryGraph {
 }
 
 /** What the service needs. */
-export interface GraphServiceParts {
+export interface GraphServiceDependencies {
   readonly memories: Pick<MemoryStore, "get" | "getMany" | "userKey">;
   readonly accounts: Pick<AccountStore, "chunkIds">;
-  readonly index: ChunkIndex;
+  readonly index: IndexOf<SearchIndex>;
   readonly extractions: Pick<LlmExtractionStore, "facts">;
   readonly clock: Clock;
 }
 
 /** The graph around single memories. */
 export class GraphService {
-  readonly #parts: GraphServiceParts;
+  readonly #parts: GraphServiceDependencies;
 
-  constructor(parts: GraphServiceParts) {
+  constructor(parts: GraphServiceDependencies) {
     this.#parts = parts;
   }
 

@@ -12,7 +12,7 @@ import { userOf, type Viewer } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 import { groupsWithin } from "../kit/groups.ts";
 import type { Log } from "../kit/log.ts";
-import type { ChunkIndex, StoredText } from "../ports/chunk-index.ts";
+import type { PublishedMemories, StoredText } from "../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
@@ -59,7 +59,7 @@ export interface MemoryServiceDependencies {
   >;
   readonly retirement: Pick<RetirementStore, "markRetracted" | "erase">;
   readonly files: Pick<UploadFiles, "readText" | "remove">;
-  readonly index: ChunkIndex;
+  readonly index: PublishedMemories;
   readonly log: Log;
   /** Called with the number of texts that were not shown because they do not match their rows. */
   readonly countDamaged?: (texts: number) => void;
@@ -358,7 +358,7 @@ export function isToProcess(outcome: Accepted["outcome"]): boolean {
 /** Hides memories from searches after the commit of the transaction that deletes or rewrites them. */
 export function hideAfterCommit(
   transaction: Transaction,
-  index: Pick<ChunkIndex, "hide">,
+  index: Pick<PublishedMemories, "hide">,
   projectId: ProjectId,
   keys: readonly MemoryKey[],
 ): void {

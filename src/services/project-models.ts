@@ -5,7 +5,7 @@ import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
-import type { ChunkIndex, IndexModel } from "../ports/chunk-index.ts";
+import type { IndexModel, IndexOf, ModelIndex } from "../ports/chunk-index.ts";
 import { type Embedders, modelIdOf } from "../ports/models.ts";
 import type { ProjectModel, ProjectModelStore } from "../ports/project-model-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
@@ -25,7 +25,7 @@ export interface InstalledModel {
 export interface ProjectModelServiceDependencies {
   readonly accounts: AccountStore;
   readonly projectModels: ProjectModelStore;
-  readonly index: Pick<ChunkIndex, "current">;
+  readonly index: IndexOf<ModelIndex>;
   readonly embedders: Embedders;
   /** Makes the changes look for work now. */
   readonly wakeChanges: () => void;

@@ -19,7 +19,7 @@ import { eraseProject } from "../erasure/erasure.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
-import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { IndexMaintenance, PublishedMemories } from "../ports/chunk-index.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
@@ -47,7 +47,7 @@ export type NewProject = ProjectUpdate & { readonly name: string };
 /** What the service needs. */
 export interface ProjectServiceDependencies {
   readonly accounts: AccountStore;
-  readonly index: ChunkIndex;
+  readonly index: PublishedMemories & Pick<IndexMaintenance, "compact" | "drop">;
   readonly files: Pick<UploadFiles, "remove" | "removeAgain">;
   readonly guard: AddressGuard;
   /** Plan of new projects for which no plan is given. */

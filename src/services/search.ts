@@ -9,8 +9,8 @@ import { userOf, type Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Reranker } from "../ports/models.ts";
-import { admissibleSet, type Confinement, isWithin } from "../retrieval/admissible.ts";
-import type { RetrievalParts } from "../retrieval/request.ts";
+import { admissibleSet, type FilteredScope, isWithin } from "../retrieval/admissible.ts";
+import type { RetrievalDependencies } from "../retrieval/request.ts";
 import { embedderOf, search } from "../retrieval/search.ts";
 import type { SearchQueue } from "./search-queue.ts";
 
@@ -29,7 +29,7 @@ export interface SearchQuestion extends MemoryScope {
 }
 
 /** The part of a question that limits which memories it may find. */
-export type Confined = MemoryScope & Pick<SearchQuestion, "filter">;
+export type AskedScope = MemoryScope & Pick<SearchQuestion, "filter">;
 
 /** Who waits for an answer. */
 export interface Asker {
@@ -40,7 +40,7 @@ export interface Asker {
 }
 
 /** What the service needs. */
-export type SearchServiceParts = RetrievalParts & {
+export type SearchServiceParts = RetrievalDependencies & {
   readonly memories: Pick<MemoryStore, "userKey">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly queue: SearchQueue;
@@ -63,33 +63,33 @@ export class SearchService {
     const { signal } = asker;
     const { projectId } = viewer;
     const task = question.mode ?? (await this.#defaultMode(viewer));
-    const confinement = await this.#confinementOf(viewer, question);
+    const scope = await this.#scopeOf(viewer, question);
     return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(question), signal }, async (waitedMs) => {
       if (waitedMs > 0) await asker.confirm();
-      return search(this.#parts, { ...question, mode: task, ...confinement, waitedMs, signal });
+      return search(this.#parts, { ...question, mode: task, ...scope, waitedMs, signal });
     });
   }
 
   /** Whether a search limited in this way can find any memory. */
-  async admits(viewer: Viewer, confined: Confined): Promise<boolean> {
+  async admits(viewer: Viewer, asked: AskedScope): Promise<boolean> {
     const { index, clock } = this.#parts;
     using project = await index.current(viewer.projectId);
-    const within = await admissibleSet({ index: project, clock }, await this.#confinementOf(viewer, confined));
+    const within = await admissibleSet({ index: project, clock }, await this.#scopeOf(viewer, asked));
     return within !== null && within.memories > 0;
   }
 
   /** Those of `found` that a search limited in this way may still show: their memories are still admissible. */
   async stillShown<Found extends { readonly passage: RankedPassage }>(
     viewer: Viewer,
-    confined: Confined,
+    asked: AskedScope,
     found: readonly Found[],
   ): Promise<readonly Found[]> {
-    const confinement = await this.#confinementOf(viewer, confined);
+    const scope = await this.#scopeOf(viewer, asked);
     const keys = [...new Set(found.map(({ passage }) => passage.memory.key))];
     const rows = await this.#parts.memories.getMany(viewer.projectId, keys);
     return found.filter(({ passage: { memory } }) => {
       const now = rows.get(memory.key);
-      return now?.version === memory.version && isWithin(confinement, now);
+      return now?.version === memory.version && isWithin(scope, now);
     });
   }
 
@@ -117,13 +117,13 @@ export class SearchService {
     return (project?.settings ?? DEFAULT_SETTINGS).default_mode;
   }
 
-  async #confinementOf(viewer: Viewer, confined: Confined): Promise<Confinement> {
-    const { userId: named, ...others } = scopeOf(confined);
+  async #scopeOf(viewer: Viewer, asked: AskedScope): Promise<FilteredScope> {
+    const { userId: named, ...others } = scopeOf(asked);
     const { projectId } = viewer;
     const userId = userOf(viewer, named);
     const user =
       userId === undefined ? null : { id: userId, key: await this.#parts.memories.userKey(projectId, userId) };
-    return { scope: { projectId, user }, filter: narrowed(confined.filter, others) };
+    return { scope: { projectId, user }, filter: narrowed(asked.filter, others) };
   }
 }
 

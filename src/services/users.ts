@@ -7,7 +7,7 @@ import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
 import { shortened } from "../kit/shortened.ts";
-import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { PublishedMemories } from "../ports/chunk-index.ts";
 import { profileSubject, userSubject } from "../ports/idempotency-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { Listing, UserStore } from "../ports/user-store.ts";
@@ -16,7 +16,7 @@ import { hideAfterCommit } from "./memories.ts";
 /** What the service needs. */
 export interface UserServiceDependencies {
   readonly users: UserStore;
-  readonly index: ChunkIndex;
+  readonly index: PublishedMemories;
   readonly wakeIngest: () => void;
 }
 

@@ -18,7 +18,7 @@ export const SEARCH_SETTINGS = {
     "Strict budget: refuse searches at once that would take longer than NUMBER times 100 ms in fast, 150 in hybrid, 300 in balanced, 800 in precise. `off`: they wait, see `search_patience`",
     numberOrOff(0.1, 100, Number.POSITIVE_INFINITY),
   ),
-  /** See `RetrievalParts.rerankDeadlineMs`. */
+  /** See `RetrievalDependencies.rerankDeadlineMs`. */
   rerankDeadline: setting<number>(
     "rerank-deadline",
     "off|NUMBER",

@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { finalScores, fitRegression } from "../../bench/lib/logistic.ts";
+import type { Candidate } from "../../src/retrieval/candidate.ts";
 import { calibrationCurve } from "../../src/retrieval/modes.ts";
-import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
+import { calibrate } from "../../src/retrieval/results.ts";
 import { seeded } from "../support/seeded.ts";
 import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 

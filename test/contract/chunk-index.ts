@@ -13,7 +13,6 @@ import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
 import {
   type AdmissibleSet,
   type ChunkIndex,
-  type Hits,
   type IndexModel,
   type IndexVerification,
   type ModelVectors,
@@ -21,9 +20,11 @@ import {
   type ProjectIndex,
   type Publication,
   type Rebuild,
+  type Recall,
   type VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
+import { type LegHits, NO_SEEDS, searchGraph, searchText, searchVectors } from "../support/search-legs.ts";
 import { seeded } from "../support/seeded.ts";
 import { codeOf, errorOf, inTurn } from "./stores.ts";
 
@@ -77,8 +78,8 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
      */
     const found = async (within?: AdmissibleSet, of = project): Promise<number[]> => {
       const set = within ?? (await of.admit(null, 1));
-      const near = memoriesOf(await of.searchVectors(MODEL.fingerprint, vectorOf(999), set, 100));
-      const matching = memoriesOf(await of.searchText("passage", set, 100));
+      const near = memoriesOf(await searchVectors(of, MODEL.fingerprint, vectorOf(999), set, 100));
+      const matching = memoriesOf(await searchText(of, "passage", set, 100));
       expect(matching).toEqual(near);
       return near;
     };
@@ -114,8 +115,8 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           });
           expect(await found()).toEqual([2]);
           await project.show([visible(1)]);
-          const near = await project.searchVectors(MODEL.fingerprint, vectorOf(999), await all(), 1_000);
-          const matching = await project.searchText("passage", await all(), 1_000);
+          const near = await searchVectors(project, MODEL.fingerprint, vectorOf(999), await all(), 1_000);
+          const matching = await searchText(project, "passage", await all(), 1_000);
           for (const { chunkKeys } of [near, matching]) {
             const texts = (await project.passages(chunkKeys)).map((passage) => passage?.text);
             expect(texts.sort()).toEqual([...passages, "passage between"].sort());
@@ -135,9 +136,9 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
             const within = await all();
             const seeds = { chunkKeys: new BigUint64Array(), scores: new Float32Array() };
             const legs = [
-              await project.searchVectors(MODEL.fingerprint, vectorOf(3), within, 1_000),
-              await project.searchText("part 3 of the passage", within, 1_000),
-              await project.searchGraph("What did Grace Hopper write?", seeds, within, 1_000),
+              await searchVectors(project, MODEL.fingerprint, vectorOf(3), within, 1_000),
+              await searchText(project, "part 3 of the passage", within, 1_000),
+              await searchGraph(project, "What did Grace Hopper write?", seeds, within, 1_000),
             ];
             const hits = legs.map(async ({ chunkKeys, scores }) => {
               const stored = await project.passages(chunkKeys);
@@ -159,12 +160,12 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           await publishInParts(passages);
           await project.show([visible(1)]);
           await publishInParts(["other words", "some other words"]);
-          expect((await project.searchText("passage", await all(), 1_000)).chunkKeys).toHaveLength(0);
-          expect((await project.searchText("words", await all(), 1_000)).chunkKeys).toHaveLength(2);
+          expect((await searchText(project, "passage", await all(), 1_000)).chunkKeys).toHaveLength(0);
+          expect((await searchText(project, "words", await all(), 1_000)).chunkKeys).toHaveLength(2);
           await publishInParts(passages);
           await publish({ 1: "the last passage" });
           expect(await found()).toEqual([1]);
-          expect((await project.searchText("passage", await all(), 1_000)).chunkKeys).toHaveLength(1);
+          expect((await searchText(project, "passage", await all(), 1_000)).chunkKeys).toHaveLength(1);
         });
 
         test("a memory that is retracted between two parts leaves nothing, and can be published again", async () => {
@@ -173,9 +174,9 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           await project.retract([key(1)]);
           await project.show([visible(1)]);
           expect(await found()).toEqual([]);
-          expect((await project.searchText("passage", await all(), 1_000)).chunkKeys).toHaveLength(0);
+          expect((await searchText(project, "passage", await all(), 1_000)).chunkKeys).toHaveLength(0);
           await publishInParts(passages);
-          expect((await project.searchText("passage", await all(), 1_000)).chunkKeys).toHaveLength(600);
+          expect((await searchText(project, "passage", await all(), 1_000)).chunkKeys).toHaveLength(600);
         });
 
         test("vectors of another model are refused in the first step", async () => {
@@ -183,7 +184,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           const wrong = { ...publication(1, passages), vectors: [{ fingerprint: "x", vectors: new Float32Array(0) }] };
           const steps = project.publishInParts(wrong)[Symbol.asyncIterator]();
           await expect(steps.next()).rejects.toThrow(OtherModel);
-          expect((await project.searchText("apples", await all(), 10)).chunkKeys).toHaveLength(1);
+          expect((await searchText(project, "apples", await all(), 10)).chunkKeys).toHaveLength(1);
         });
       });
 
@@ -283,13 +284,13 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         const expected = Array.from({ length: COUNT }, (_, at) => at + 1)
           .map((memory) => ({ memory, cosine: cosine(query, vectorOf(memory)) }))
           .sort((a, b) => b.cosine - a.cosine);
-        const hits = await project.searchVectors(MODEL.fingerprint, query, await all(), COUNT);
+        const hits = await searchVectors(project, MODEL.fingerprint, query, await all(), COUNT);
         expect(memoriesOf(hits)).toEqual(Array.from({ length: COUNT }, (_, at) => at + 1));
         expectDescending(hits);
         for (const [at, { cosine }] of expected.entries()) {
           expect(Math.abs((hits.scores[at] ?? Number.NaN) - cosine)).toBeLessThan(SCORE_TOLERANCE);
         }
-        const first = await project.searchVectors(MODEL.fingerprint, query, await all(), 5);
+        const first = await searchVectors(project, MODEL.fingerprint, query, await all(), 5);
         expect([...first.chunkKeys]).toEqual([...hits.chunkKeys.slice(0, 5)]);
       });
 
@@ -301,32 +302,16 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         }
         const within = await project.admitWithin(null, 1, odd);
         for (const asked of [2, 4, 31]) {
-          const hits = await project.searchVectors(MODEL.fingerprint, vectorOf(asked), within, COUNT / 2);
+          const hits = await searchVectors(project, MODEL.fingerprint, vectorOf(asked), within, COUNT / 2);
           expect(memoriesOf(hits)).toEqual(Array.from({ length: COUNT / 2 }, (_, at) => 2 * at + 1));
         }
-        const [own] = (await project.searchVectors(MODEL.fingerprint, vectorOf(31), within, 1)).memoryKeys;
+        const [own] = (await searchVectors(project, MODEL.fingerprint, vectorOf(31), within, 1)).memoryKeys;
         expect(own).toBe(31n);
-      });
-
-      test("scoreVectors returns the scores of a search in the requested order, NaN for unknown chunks", async () => {
-        const query = unitVector(seeded(SEED + 1));
-        const { chunkKeys, memoryKeys, scores } = await project.searchVectors(MODEL.fingerprint, query, await all(), 4);
-        const at = [3, 0, 2, 0];
-        const asked = {
-          chunkKeys: BigUint64Array.from([...at.map((position) => chunkKeys[position] ?? 0n), 4_711_000n]),
-          memoryKeys: BigUint64Array.from([...at.map((position) => memoryKeys[position] ?? 0n), 4_711n]),
-        };
-        const scored = await project.scoreVectors(MODEL.fingerprint, query, asked);
-        expect([...scored]).toEqual([...at.map((position) => scores[position] ?? Number.NaN), Number.NaN]);
-        const nothing = { chunkKeys: new BigUint64Array(0), memoryKeys: new BigUint64Array(0) };
-        expect(await project.scoreVectors(MODEL.fingerprint, query, nothing)).toHaveLength(0);
-        await project.retract([memoryKeys[0] as MemoryKey]);
-        expect((await project.scoreVectors(MODEL.fingerprint, query, asked))[1]).toBeNaN();
       });
 
       test("compareVectors returns the similarity of each pair of chunks, NaN for unknown ones, up to 256", async () => {
         const query = unitVector(seeded(SEED + 1));
-        const found = await project.searchVectors(MODEL.fingerprint, query, await all(), 3);
+        const found = await searchVectors(project, MODEL.fingerprint, query, await all(), 3);
         const asked = {
           chunkKeys: BigUint64Array.of(...found.chunkKeys, 4_711_000n),
           memoryKeys: BigUint64Array.of(...found.memoryKeys, 4_711n),
@@ -359,7 +344,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     test("storedVectors returns what searches score, NaN for unknown chunks, and refuses other models", async () => {
       const query = unitVector(seeded(SEED + 1));
       await publish({ 1: "passage one", 2: "passage two", 3: "passage three" });
-      const found = await project.searchVectors(MODEL.fingerprint, query, await all(), 3);
+      const found = await searchVectors(project, MODEL.fingerprint, query, await all(), 3);
       const asked = {
         chunkKeys: BigUint64Array.of(...found.chunkKeys, 4_711_000n),
         memoryKeys: BigUint64Array.of(...found.memoryKeys, 4_711n),
@@ -387,90 +372,119 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       );
 
       test("returns chunks with words of the query, best first, with scores above 0 and at most 1", async () => {
-        const hits = await project.searchText("heron", await all(), 10);
+        const hits = await searchText(project, "heron", await all(), 10);
         expect(memoriesOf(hits)).toEqual([1, 2, 4]);
         expectDescending(hits);
         for (const score of hits.scores) {
           expect(score).toBeGreaterThan(0);
           expect(score).toBeLessThanOrEqual(1);
         }
-        expect(memoriesOf(await project.searchText("heron trains", await all(), 10))).toEqual([1, 2, 4, 4]);
-        expect(memoriesOf(await project.searchText("zebra", await all(), 10))).toEqual([]);
-        expect(memoriesOf(await project.searchText("", await all(), 10))).toEqual([]);
+        expect(memoriesOf(await searchText(project, "heron trains", await all(), 10))).toEqual([1, 2, 4, 4]);
+        expect(memoriesOf(await searchText(project, "zebra", await all(), 10))).toEqual([]);
+        expect(memoriesOf(await searchText(project, "", await all(), 10))).toEqual([]);
       });
 
       test("keeps to its limit and its set", async () => {
-        expect((await project.searchText("heron", await all(), 2)).chunkKeys).toHaveLength(2);
+        expect((await searchText(project, "heron", await all(), 2)).chunkKeys).toHaveLength(2);
         await project.show([visible(1, { userKey: 7n as UserKey })]);
         const within = await project.admit(7n as UserKey, 1);
-        expect(memoriesOf(await project.searchText("heron", within, 10))).toEqual([1]);
-      });
-
-      test("scoreText returns the scores of a search in the requested order, 0 if no word matches", async () => {
-        const { chunkKeys, scores } = await project.searchText("heron", await all(), 10);
-        const [other = 0n] = (await project.searchText("kind", await all(), 1)).chunkKeys;
-        const [first = 0n, second = 0n] = chunkKeys;
-        const asked = BigUint64Array.of(second, other, first, 4_711_000n, second);
-        const [a, b, c, d, e] = await project.scoreText("heron", asked);
-        expect([a, c, e]).toEqual([scores[1], scores[0], scores[1]]);
-        expect([b, d]).toEqual([0, 0]);
-      });
-
-      test("searchHybrid completes a vector search with the hits of a full-text search, and scores all by both", async () => {
-        const vector = unitVector(seeded(SEED + 1));
-        const query = { text: "heron", fingerprint: MODEL.fingerprint, vector };
-        const textHits = await project.searchText(query.text, await all(), 10);
-        for (const limit of [1, 2, 3, 10]) {
-          const near = await project.searchVectors(query.fingerprint, vector, await all(), limit);
-          const found = await project.searchHybrid(query, textHits, await all(), limit);
-          const others = textHits.chunkKeys.filter((chunkKey) => !near.chunkKeys.includes(chunkKey));
-          expect([...found.chunkKeys]).toEqual([...near.chunkKeys, ...others]);
-          expect([...found.cosines]).toEqual([...(await project.scoreVectors(query.fingerprint, vector, found))]);
-          expect([...found.textScores]).toEqual([...(await project.scoreText(query.text, found.chunkKeys))]);
-          const memoryOf = new Map(
-            [near, textHits].flatMap((hits) => [...hits.chunkKeys].map((each, at) => [each, hits.memoryKeys[at]])),
-          );
-          expect([...found.memoryKeys]).toEqual([...found.chunkKeys].map((each) => memoryOf.get(each) ?? 0n));
-          expect(await project.searchHybrid(query, textHits, await all(), limit, near)).toEqual(found);
-        }
-      });
-
-      test("searchHybrid keeps to its set, and works without hits of full text", async () => {
-        const vector = unitVector(seeded(SEED + 1));
-        const query = { text: "zebra", fingerprint: MODEL.fingerprint, vector };
-        const noHits = await project.searchText(query.text, await all(), 10);
-        await project.show([visible(1, { userKey: 7n as UserKey })]);
-        const found = await project.searchHybrid(query, noHits, await project.admit(7n as UserKey, 1), 10);
-        expect([[...found.memoryKeys], [...found.textScores]]).toEqual([[1n], [0]]);
-        expect(found.cosines[0]).toBeGreaterThanOrEqual(-1);
-      });
-
-      test("searchHybrid gives a passage that was removed meanwhile no cosine, and refuses other models", async () => {
-        const vector = unitVector(seeded(SEED + 1));
-        const query = { text: "heron", fingerprint: MODEL.fingerprint, vector };
-        const textHits = await project.searchText(query.text, await all(), 10);
-        await project.retract([2n as MemoryKey]);
-        const found = await project.searchHybrid(query, textHits, await all(), 1);
-        const at = found.memoryKeys.indexOf(2n);
-        const given = textHits.scores[textHits.memoryKeys.indexOf(2n)] ?? 0;
-        expect(given).toBeGreaterThan(0);
-        expect([found.cosines[at], found.textScores[at]]).toEqual([Number.NaN, given]);
-        const ofOther = { ...query, fingerprint: "another model" };
-        expect(await errorOf(async () => project.searchHybrid(ofOther, textHits, await all(), 1))).toBeInstanceOf(
-          OtherModel,
-        );
+        expect(memoriesOf(await searchText(project, "heron", within, 10))).toEqual([1]);
       });
 
       test("accepts any text as a query and as a passage", async () => {
         const texts = ["", " ", "\0", "\ud800 lone", '"quoted" AND (x OR -y)', "ไทย 中文 हिन्दी 🙂", "a".repeat(20_000)];
         await publish({ 9: texts });
-        for (const text of texts) await project.searchText(text, await all(), 10);
+        for (const text of texts) await searchText(project, text, await all(), 10);
         expect((await index.contents([key(9)])).has(key(9))).toBe(true);
       });
     });
 
+    describe("all legs together", () => {
+      const vector = unitVector(seeded(SEED + 1));
+      const asked = { text: "heron", fingerprint: MODEL.fingerprint, vectorLimit: 10, textLimit: 10, graph: null };
+      const ask = async (changes: Partial<Recall> = {}, within?: AdmissibleSet) =>
+        project.recall({ ...asked, vector: Promise.resolve(vector), ...changes }, within ?? (await all()));
+      beforeEach(() =>
+        publish({
+          1: "The heron waits beside the river passage",
+          2: "A heron and another heron stand in the passage of Grace Hopper",
+          3: "Nothing of the kind in this passage",
+          4: ["First passage about trains of Grace Hopper", "Second passage about a heron"],
+        }),
+      );
+
+      test("find the nearest vectors, then other hits of full text, and score all by both", async () => {
+        const near = await searchVectors(project, MODEL.fingerprint, vector, await all(), 10);
+        const matching = await searchText(project, asked.text, await all(), 10);
+        for (const vectorLimit of [1, 2, 3, 10]) {
+          const legs: unknown[] = [];
+          const pool = await ask({ vectorLimit, onLeg: (...leg) => legs.push(leg) });
+          const first = near.chunkKeys.slice(0, vectorLimit);
+          const others = matching.chunkKeys.filter((chunkKey) => !first.includes(chunkKey));
+          expect([...pool.chunkKeys]).toEqual([...first, ...others]);
+          expect(legs).toEqual([
+            ["text", matching.chunkKeys.length],
+            ["vector", pool.chunkKeys.length],
+          ]);
+          for (const [at, chunkKey] of pool.chunkKeys.entries()) {
+            expect(pool.memoryKeys[at]).toBe(near.memoryKeys[near.chunkKeys.indexOf(chunkKey)]);
+            expect(pool.cosines[at]).toBe(near.scores[near.chunkKeys.indexOf(chunkKey)] ?? 7);
+            expect(pool.textScores?.[at]).toBe(matching.scores[matching.chunkKeys.indexOf(chunkKey)] ?? 0);
+          }
+          expect(pool.graph).toBeNull();
+        }
+      });
+
+      test("keep to their set, and work without hits of full text, and if it only scores", async () => {
+        await project.show([visible(1, { userKey: 7n as UserKey })]);
+        const within = await project.admit(7n as UserKey, 1);
+        for (const changes of [{ text: "zebra" }, { text: "zebra", textLimit: 0 }]) {
+          const pool = await ask(changes, within);
+          expect([[...pool.memoryKeys], [...(pool.textScores ?? [])]]).toEqual([[1n], [0]]);
+        }
+        const scored = await ask({ vectorLimit: 1, textLimit: 0 });
+        expect(scored.chunkKeys).toHaveLength(1);
+        expect((await ask({ textLimit: null })).textScores).toBeNull();
+      });
+
+      test("add the hits of a graph search that is sure enough, and of a walk from seeds, with the same scores", async () => {
+        const text = "Grace Hopper and a kind heron";
+        const full = await ask({ text, vectorLimit: 100 });
+        const options = { limit: 10, usesSingleNames: false, certaintyMin: 0 };
+        const sure = await ask({ text, vectorLimit: 1, textLimit: 0, graph: options });
+        const { certainty = 0 } = sure.graph ?? {};
+        expect(certainty).toBeGreaterThan(0);
+        const above = { ...options, certaintyMin: certainty + 1e-6 };
+        const unsure = await ask({ text, vectorLimit: 1, textLimit: 0, graph: above });
+        expect([unsure.graph, unsure.chunkKeys.length]).toEqual([null, 1]);
+        const query = { ...asked, text, vector };
+        const walked = await project.walk(query, NO_SEEDS, unsure, await all(), options);
+        for (const pool of [sure, walked]) {
+          expect(pool.graph?.chunkKeys.every((chunkKey) => pool.chunkKeys.includes(chunkKey))).toBe(true);
+          expect(new Set(pool.chunkKeys).size).toBe(pool.chunkKeys.length);
+          for (const [at, chunkKey] of pool.chunkKeys.entries()) {
+            const place = full.chunkKeys.indexOf(chunkKey);
+            expect(pool.memoryKeys[at]).toBe(full.memoryKeys[place]);
+            expect([pool.cosines[at], pool.textScores?.[at]]).toEqual([full.cosines[place], full.textScores?.[place]]);
+          }
+        }
+      });
+
+      test("fail with the error of the vector, and refuse vectors of another model", async () => {
+        const { promise: failing, reject } = Promise.withResolvers<Float32Array>();
+        const failed = errorOf(() => ask({ vector: failing }));
+        reject(new Error("no lane"));
+        expect(await failed).toEqual(new Error("no lane"));
+        expect(await errorOf(() => ask({ fingerprint: "another model" }))).toBeInstanceOf(OtherModel);
+        const query = { ...asked, fingerprint: "another model", vector };
+        const [pool, within] = [await ask({ vectorLimit: 1, textLimit: 0 }), await all()];
+        const options = { limit: 10, usesSingleNames: false, certaintyMin: 0 };
+        const walk = () => project.walk({ ...query, text: "Grace Hopper" }, NO_SEEDS, pool, within, options);
+        expect(await errorOf(walk)).toBeInstanceOf(OtherModel);
+      });
+    });
+
     describe("graph search", () => {
-      const NO_SEEDS = { chunkKeys: new BigUint64Array(0), scores: new Float32Array(0) };
       beforeEach(() =>
         publish({
           1: "Grace Hopper wrote the first compiler in this passage.",
@@ -481,7 +495,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       );
 
       test("finds passages with entities of the query, and those that share another entity with them", async () => {
-        const graph = await project.searchGraph("What did Grace Hopper write?", NO_SEEDS, await all(), 10);
+        const graph = await searchGraph(project, "What did Grace Hopper write?", NO_SEEDS, await all(), 10);
         const memories = memoriesOf(graph);
         expect(memories).toContain(1);
         expect(memories).toContain(2);
@@ -502,7 +516,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           7: "Zephyrine Okonkwo is the chief engineer at the Calder Vale Observatory, says this passage.",
           8: "Spare mirrors of the Calder Vale Observatory rest in a cellar, says this passage.",
         });
-        const graph = await project.searchGraph("Zephyrine Okonkwo", NO_SEEDS, await all(), 10, {
+        const graph = await searchGraph(project, "Zephyrine Okonkwo", NO_SEEDS, await all(), 10, {
           usesSingleNames: true,
         });
         expect(memoriesOf(graph)).toEqual([7, 8]);
@@ -513,7 +527,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
 
       test("finds nothing, with certainty 0, below the minimum certainty", async () => {
         const found = async (certaintyMin: number) =>
-          project.searchGraph("Grace Hopper", NO_SEEDS, await all(), 10, { certaintyMin });
+          searchGraph(project, "Grace Hopper", NO_SEEDS, await all(), 10, { certaintyMin });
         const { certainty, chunkKeys } = await found(0);
         expect((await found(certainty)).chunkKeys).toEqual(chunkKeys);
         const above = await found(certainty + 1e-6);
@@ -521,28 +535,28 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       });
 
       test("finds nothing, with certainty 0, without entities in the query and without seeds", async () => {
-        const graph = await project.searchGraph("what is there to say?", NO_SEEDS, await all(), 10);
+        const graph = await searchGraph(project, "what is there to say?", NO_SEEDS, await all(), 10);
         expect([graph.certainty, graph.chunkKeys.length]).toEqual([0, 0]);
       });
 
       test("keeps to its limit and its set, also for intermediate passages", async () => {
         const query = "Grace Hopper";
-        expect((await project.searchGraph(query, NO_SEEDS, await all(), 1)).chunkKeys).toHaveLength(1);
+        expect((await searchGraph(project, query, NO_SEEDS, await all(), 1)).chunkKeys).toHaveLength(1);
         await publish({ 5: "A ship was named after Grace Hopper, says this passage." });
-        const leadsOn = memoriesOf(await project.searchGraph(query, NO_SEEDS, await all(), 10));
+        const leadsOn = memoriesOf(await searchGraph(project, query, NO_SEEDS, await all(), 10));
         expect(leadsOn).toEqual([1, 2, 3, 5]);
         await project.hide([key(2)]);
-        const graph = await project.searchGraph(query, NO_SEEDS, await all(), 10);
+        const graph = await searchGraph(project, query, NO_SEEDS, await all(), 10);
         expect(memoriesOf(graph)).toEqual([1, 5]);
       });
 
       test("accepts seeds, even if some no longer exist", async () => {
-        const seeds = await project.searchText("compiler", await all(), 2);
+        const seeds = await searchText(project, "compiler", await all(), 2);
         const withForeign = {
           chunkKeys: BigUint64Array.of(...seeds.chunkKeys, 4_711_000n),
           scores: Float32Array.of(...seeds.scores, 1),
         };
-        const graph = await project.searchGraph("Grace Hopper", withForeign, await all(), 10);
+        const graph = await searchGraph(project, "Grace Hopper", withForeign, await all(), 10);
         expect(memoriesOf(graph)).toContain(2);
       });
 
@@ -571,13 +585,13 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     describe("publication", () => {
       test("replaces everything that a memory had before, and can be repeated", async () => {
         await publish({ 1: ["old passage", "another old passage"] });
-        const { chunkKeys: before } = await project.searchText("old", await all(), 10);
+        const { chunkKeys: before } = await searchText(project, "old", await all(), 10);
         const texts = (await project.passages(before)).map((passage) => passage?.text);
         expect(texts.toSorted()).toEqual(["another old passage", "old passage"]);
         const next = { ...publication(1, "new passage"), version: 2 };
         for (let round = 0; round < 2; round++) {
           await project.publish([next]);
-          expect(memoriesOf(await project.searchText("old", await all(), 10))).toEqual([]);
+          expect(memoriesOf(await searchText(project, "old", await all(), 10))).toEqual([]);
           expect(await found()).toEqual([1]);
         }
         expect(await project.passages(before)).toEqual([null, null]);
@@ -587,7 +601,8 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       test("of many memories in one call stores the texts and vectors of each", async () => {
         await publish({ 1: "passage one", 2: ["passage two", "passage two and a half"], 3: "passage three" });
         for (const memory of [1, 3]) {
-          const { memoryKeys, chunkKeys } = await project.searchVectors(
+          const { memoryKeys, chunkKeys } = await searchVectors(
+            project,
             MODEL.fingerprint,
             vectorOf(memory),
             await all(),
@@ -613,7 +628,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       test("takes effect in the order of the calls, including retract, show and purge calls in between", async () => {
         await project.show([visible(1), visible(2), visible(3)]);
         await Promise.all([
-          project.publish([publication(1, "first passage"), publication(2, "kept passage")]),
+          project.publish([publication(1, Array(600).fill("first passage")), publication(2, "kept passage")]),
           project.retract([key(1)]),
           project.publish([publication(1, "second passage")]),
           project.retract([key(1), key(77)]),
@@ -629,7 +644,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         const seen = new Set<bigint>();
         for (let round = 0; round < 5; round++) {
           await publish({ 1: ["passage a", "passage b"], 2: "passage c" });
-          const { chunkKeys } = await project.searchText("passage", await all(), 10);
+          const { chunkKeys } = await searchText(project, "passage", await all(), 10);
           expect(chunkKeys).toHaveLength(3);
           for (const chunkKey of chunkKeys) {
             expect(chunkKey > 0n && !seen.has(chunkKey)).toBe(true);
@@ -646,7 +661,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         return { ...given, chunkKeys: chunks.map(({ chunkKey }) => chunkKey) };
       };
       const nearest = async (number: number, model = MODEL) => {
-        const hits = await project.searchVectors(model.fingerprint, vectorOf(number, model), await all(), 1);
+        const hits = await searchVectors(project, model.fingerprint, vectorOf(number, model), await all(), 1);
         return { memory: memoriesOf(hits)[0], chunkKey: hits.chunkKeys[0], score: hits.scores[0] ?? 0 };
       };
 
@@ -662,8 +677,8 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           const hit = await nearest(50);
           expect([hit.memory, hit.chunkKey]).toEqual([1, text?.chunks[0]?.chunkKey]);
           expect(hit.score).toBeCloseTo(1, 1);
-          expect(memoriesOf(await project.searchText("new", await all(), 5))).toEqual([1]);
-          expect(memoriesOf(await project.searchText("old", await all(), 5))).toEqual([]);
+          expect(memoriesOf(await searchText(project, "new", await all(), 5))).toEqual([1]);
+          expect(memoriesOf(await searchText(project, "old", await all(), 5))).toEqual([]);
           const { entities } = await project.neighbourhood(key(1), await all(), 5);
           expect(entities.map(({ name }) => name)).toEqual(["Ada Lovelace"]);
         };
@@ -680,8 +695,8 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         await project.publish([publication(1, "changed passage")]);
         await project.retract([key(2)]);
         expect(await project.rebuild(rebuilds)).toEqual([1, 2, 3].map(key));
-        expect(memoriesOf(await project.searchText("new", await all(), 9))).toEqual([4]);
-        expect(memoriesOf(await project.searchText("changed", await all(), 9))).toEqual([1]);
+        expect(memoriesOf(await searchText(project, "new", await all(), 9))).toEqual([4]);
+        expect(memoriesOf(await searchText(project, "changed", await all(), 9))).toEqual([1]);
         expect(await found()).toEqual([1, 3, 3, 4]);
         expect(await project.rebuild([])).toEqual([]);
       });
@@ -695,8 +710,8 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           project.retract([key(2)]),
         ]);
         expect(skipped).toEqual([key(1)]);
-        expect(memoriesOf(await project.searchText("passage", await all(), 9))).toEqual([1]);
-        expect(memoriesOf(await project.searchText("second", await all(), 9))).toEqual([1]);
+        expect(memoriesOf(await searchText(project, "passage", await all(), 9))).toEqual([1]);
+        expect(memoriesOf(await searchText(project, "second", await all(), 9))).toEqual([1]);
       });
 
       test("needs vectors of the live model, and keeps those that are being built", async () => {
@@ -704,7 +719,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         await expect(project.rebuild([await again(publication(1, "new passage", [OTHER_MODEL]))])).rejects.toThrow(
           OtherModel,
         );
-        expect(memoriesOf(await project.searchText("new", await all(), 9))).toEqual([]);
+        expect(memoriesOf(await searchText(project, "new", await all(), 9))).toEqual([]);
         await project.beginModel(OTHER_MODEL);
         await project.publish([1, 2].map((memory) => publication(memory, "passage", [MODEL, OTHER_MODEL])));
         expect(await project.rebuild([await again(publication(1, "new passage"))])).toEqual([]);
@@ -723,7 +738,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           const noSeeds = { chunkKeys: new BigUint64Array(), scores: new Float32Array() };
           for (let round = 0; goesOn || round < 3; round++) {
             expect(await found()).toEqual(numbers);
-            expect(memoriesOf(await project.searchGraph("Ada Lovelace", noSeeds, await all(), 99))).toEqual([1, 2, 3]);
+            expect(memoriesOf(await searchGraph(project, "Ada Lovelace", noSeeds, await all(), 99))).toEqual([1, 2, 3]);
           }
         };
         const rebuilding = async () => {
@@ -748,7 +763,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         const chunks = plain.chunks.map((chunk, at) => ({ ...chunk, ...places[at] }));
         await project.publish([{ ...plain, chunks }]);
         await project.show([visible(1)]);
-        const { chunkKeys } = await project.searchText("passage", await all(), 10);
+        const { chunkKeys } = await searchText(project, "passage", await all(), 10);
         const passages = await project.passages(chunkKeys);
         expect(passages.map((passage) => passage?.chunkKey as bigint)).toEqual([...chunkKeys]);
         for (const passage of passages) {
@@ -789,13 +804,12 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         await publish({ 2: "passage there" }, other);
         expect(await found()).toEqual([1]);
         expect(await found(undefined, other)).toEqual([2]);
-        const { chunkKeys } = await project.searchText("passage", await all(), 10);
+        const { chunkKeys } = await searchText(project, "passage", await all(), 10);
         expect(await other.passages(chunkKeys)).toEqual([null]);
-        expect([...(await other.scoreText("passage", chunkKeys))]).toEqual([0]);
         await other.hide([key(1)]);
         await other.retract([key(1)]);
         expect(await found()).toEqual([1]);
-        expect(await errorOf(async () => other.searchText("passage", await all(), 10))).toBeInstanceOf(Error);
+        expect(await errorOf(async () => searchText(other, "passage", await all(), 10))).toBeInstanceOf(Error);
       });
 
       test("that are dropped are removed for good; drop can be repeated and affects no other project", async () => {
@@ -832,7 +846,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       /** The memory that is found first with the vector of each of these memories. */
       const firstBy = (model: IndexModel, ...memories: number[]) =>
         inTurn(memories, async (memory) => {
-          const hits = await project.searchVectors(model.fingerprint, vectorOf(memory, model), await all(), 1);
+          const hits = await searchVectors(project, model.fingerprint, vectorOf(memory, model), await all(), 1);
           return Number(hits.memoryKeys[0]);
         });
 
@@ -883,10 +897,9 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         const chunks = await chunksOf(1);
         const vector = (model: IndexModel) => [model.fingerprint, vectorOf(1, model)] as const;
         const refused = async (model: IndexModel) => {
-          expect(await errorOf(async () => project.searchVectors(...vector(model), await all(), 1))).toBeInstanceOf(
+          expect(await errorOf(async () => searchVectors(project, ...vector(model), await all(), 1))).toBeInstanceOf(
             OtherModel,
           );
-          expect(await errorOf(() => project.scoreVectors(...vector(model), chunks))).toBeInstanceOf(OtherModel);
         };
         await refused(OTHER_MODEL);
         await project.beginModel(OTHER_MODEL);
@@ -897,8 +910,9 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await errorOf(() => project.publish([publication(2, "passage")]))).toBeInstanceOf(OtherModel);
         expect(await errorOf(() => project.publish([publication(2, "passage", [])]))).toBeInstanceOf(OtherModel);
         await project.show([visible(2)]);
-        expect(memoriesOf(await project.searchText("passage", await all(), 10))).toEqual([1]);
-        expect((await project.scoreVectors(...vector(OTHER_MODEL), chunks))[0]).toBeCloseTo(1, 1);
+        expect(memoriesOf(await searchText(project, "passage", await all(), 10))).toEqual([1]);
+        const near = await searchVectors(project, ...vector(OTHER_MODEL), await all(), 10);
+        expect([[...near.chunkKeys], near.scores[0]]).toEqual([[...chunks.chunkKeys], expect.closeTo(1, 1)]);
       });
 
       test("of memories that change while they are built are right after the swap", async () => {
@@ -916,7 +930,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await project.swapModel()).toBe(true);
         await project.show([visible(5)]);
         expect(await firstBy(OTHER_MODEL, 1, 2, 4, 5)).toEqual([1, 2, 4, 5]);
-        const near = await project.searchVectors(OTHER_MODEL.fingerprint, vectorOf(3, OTHER_MODEL), await all(), 100);
+        const near = await searchVectors(project, OTHER_MODEL.fingerprint, vectorOf(3, OTHER_MODEL), await all(), 100);
         expect(memoriesOf(near)).toEqual([1, 2, 4, 5]);
       });
 
@@ -1066,9 +1080,9 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           pages([visible(1)], [visible(2, { attributes: attributesOf2 })]),
         );
         expect(found).toEqual({ incomplete: [], removed: 0, repairs: [] });
-        expect(memoriesOf(await again.searchText("passage", await again.admit(null, 1), 10))).toEqual([1, 2]);
+        expect(memoriesOf(await searchText(again, "passage", await again.admit(null, 1), 10))).toEqual([1, 2]);
         const notes = await again.admitWithin(null, 1, parseFilter({ type: "note" }));
-        expect(memoriesOf(await again.searchVectors(MODEL.fingerprint, vectorOf(1), notes, 10))).toEqual([2]);
+        expect(memoriesOf(await searchVectors(again, MODEL.fingerprint, vectorOf(1), notes, 10))).toEqual([2]);
       });
 
       test("reports completed memories with incomplete entries, and removes entries of other memories", async () => {
@@ -1083,11 +1097,11 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(removed).toBe(1);
         const again = await reopened.project(PROJECT);
         await again.show([visible(2)]);
-        expect(memoriesOf(await again.searchText("passage", await again.admit(null, 1), 10))).toEqual([1]);
+        expect(memoriesOf(await searchText(again, "passage", await again.admit(null, 1), 10))).toEqual([1]);
         await again.publish([publication(3, "passage")]);
         await again.show([visible(3)]);
         expect(
-          memoriesOf(await again.searchVectors(MODEL.fingerprint, vectorOf(1), await again.admit(null, 1), 10)),
+          memoriesOf(await searchVectors(again, MODEL.fingerprint, vectorOf(1), await again.admit(null, 1), 10)),
         ).toEqual([1, 3]);
       });
 
@@ -1104,7 +1118,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         const again = await reopened.project(PROJECT);
         await again.show([visible(1), visible(2)]);
         expect(
-          memoriesOf(await again.searchVectors(MODEL.fingerprint, vectorOf(1), await again.admit(null, 1), 10)),
+          memoriesOf(await searchVectors(again, MODEL.fingerprint, vectorOf(1), await again.admit(null, 1), 10)),
         ).toEqual([2]);
       });
 
@@ -1112,8 +1126,8 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         const within = await all();
         await opened.reopen();
         const calls: readonly (() => unknown)[] = [
-          () => project.searchText("passage", within, 10),
-          () => project.searchVectors(MODEL.fingerprint, vectorOf(1), within, 10),
+          () => searchText(project, "passage", within, 10),
+          () => searchVectors(project, MODEL.fingerprint, vectorOf(1), within, 10),
           () => project.admit(null, 1),
           () => project.publish([publication(1, "passage")]),
           () => project.retract([key(1)]),
@@ -1130,11 +1144,11 @@ export function key(memory: number): MemoryKey {
 }
 
 /** The numbers of the memories that hits belong to, ascending. */
-export function memoriesOf({ memoryKeys }: Hits): number[] {
+export function memoriesOf({ memoryKeys }: LegHits): number[] {
   return [...memoryKeys].map(Number).sort((a, b) => a - b);
 }
 
-function expectDescending({ scores }: Hits): void {
+function expectDescending({ scores }: LegHits): void {
   for (const [at, score] of scores.entries()) expect(score).toBeLessThanOrEqual(scores[at - 1] ?? score);
 }
 

@@ -10,16 +10,15 @@ import type { JsonObject } from "../../src/domain/memory.ts";
 import {
   type AdmissibleSet,
   type ChunkIndex,
+  type ChunkKeys,
   type EntityKind,
   type GraphHits,
   type GraphOptions,
   type GraphPath,
-  type Hits,
-  type HybridHits,
-  type HybridQuery,
   type IndexFinding,
   type IndexModel,
   type IndexModels,
+  type IndexQuery,
   type IndexVerification,
   type MemoryEntity,
   type MissingVectors,
@@ -27,9 +26,11 @@ import {
   type Neighbourhood,
   OtherModel,
   type Passage,
+  type Pool,
   type ProjectIndex,
   type Publication,
   type Rebuild,
+  type Recall,
   type Reconciliation,
   type Seeds,
   type StoredMemory,
@@ -233,6 +234,8 @@ interface Admitted extends AdmissibleSet {
   readonly keys: ReadonlySet<MemoryKey>;
 }
 
+const NO_SEEDS: Seeds = { chunkKeys: new BigUint64Array(), scores: new Float32Array() };
+
 type Scored = { readonly chunk: StoredChunk; readonly score: number };
 
 /** A publication whose chunks have keys and texts. */
@@ -382,31 +385,55 @@ export class InMemoryProjectIndex implements ProjectIndex {
     );
   }
 
-  searchVectors(fingerprint: string, vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.calls.read("index.searchVectors", () => {
+  async recall(
+    { text, fingerprint, vector, vectorLimit, textLimit, graph: options, onLeg = () => undefined }: Recall,
+    within: AdmissibleSet,
+  ): Promise<Pool> {
+    const [textHits, graph, query] = await Promise.all([
+      this.#searchText(text, within, textLimit ?? 0),
+      options === null ? null : this.#searchGraph(text, NO_SEEDS, within, options),
+      vector.then((embedded) => ({ text, fingerprint, vector: embedded })),
+    ]);
+    const near = await this.calls.read("index.recall", () => {
       checkModel(this.#models().live, fingerprint);
-      return toHits(
-        this.#chunks(within).map((chunk) => ({ chunk, score: similarity(fingerprint, vector, chunk) })),
-        limit,
+      return best(
+        this.#chunks(within).map((chunk) => ({ chunk, score: similarity(fingerprint, query.vector, chunk) })),
+        vectorLimit,
       );
     });
+    if (textLimit !== null) onLeg("text", textHits.length);
+    const chunks = new Set([...near, ...textHits].map(({ chunk }) => chunk));
+    onLeg("vector", chunks.size);
+    const pool = toPool([...chunks], query, textLimit !== null);
+    if (graph === null) return pool;
+    const isSure = graph.certainty > 0 && graph.certainty >= (options?.certaintyMin ?? 0);
+    onLeg("graph", isSure ? graph.chunkKeys.length : 0);
+    return isSure ? this.#withGraph(query, pool, graph) : pool;
   }
 
-  scoreVectors(
-    fingerprint: string,
-    vector: Float32Array,
-    { chunkKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
-  ): Promise<Float32Array> {
-    return this.calls.read("index.scoreVectors", () => {
-      checkModel(this.#models().live, fingerprint);
-      const scores = this.#find(chunkKeys).map((chunk) =>
-        chunk === null ? Number.NaN : similarity(fingerprint, vector, chunk),
-      );
-      return Float32Array.from(scores);
-    });
+  async walk(query: IndexQuery, seeds: Seeds, pool: Pool, within: AdmissibleSet, options: GraphOptions): Promise<Pool> {
+    const graph = await this.#searchGraph(query.text, seeds, within, options);
+    checkModel(this.#models().live, query.fingerprint);
+    return this.#withGraph(query, pool, graph);
   }
 
-  compareVectors({ chunkKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+  #withGraph(query: IndexQuery, pool: Pool, graph: GraphHits): Pool {
+    const found = this.#find(graph.chunkKeys.filter((key) => !pool.chunkKeys.includes(key)));
+    const added = toPool(
+      found.filter((chunk) => chunk !== null),
+      query,
+      pool.textScores !== null,
+    );
+    return {
+      chunkKeys: BigUint64Array.of(...pool.chunkKeys, ...added.chunkKeys),
+      memoryKeys: BigUint64Array.of(...pool.memoryKeys, ...added.memoryKeys),
+      cosines: Float32Array.of(...pool.cosines, ...added.cosines),
+      textScores: pool.textScores === null ? null : Float32Array.of(...pool.textScores, ...(added.textScores ?? [])),
+      graph,
+    };
+  }
+
+  compareVectors({ chunkKeys }: ChunkKeys): Promise<Float32Array> {
     return this.calls.read("index.compareVectors", () => {
       if (chunkKeys.length > COMPARED_CHUNKS_MAX) throw new Error(`at most ${COMPARED_CHUNKS_MAX} chunks`);
       const { fingerprint } = this.#models().live;
@@ -419,7 +446,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
     });
   }
 
-  storedVectors(fingerprint: string, { chunkKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+  storedVectors(fingerprint: string, { chunkKeys }: ChunkKeys): Promise<Float32Array> {
     return this.calls.read("index.storedVectors", () => {
       const { live, building } = this.#models();
       const model = building?.fingerprint === fingerprint ? building : live;
@@ -458,10 +485,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
     });
   }
 
-  addVectors(
-    { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
-    { fingerprint, vectors }: ModelVectors,
-  ): Promise<number> {
+  addVectors({ chunkKeys, memoryKeys }: ChunkKeys, { fingerprint, vectors }: ModelVectors): Promise<number> {
     return this.calls.change("index.addVectors", [], () => {
       const building = this.#building();
       checkModel(building, fingerprint);
@@ -511,50 +535,23 @@ export class InMemoryProjectIndex implements ProjectIndex {
     });
   }
 
-  searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.calls.read("index.searchText", () =>
-      toHits(
-        this.#chunks(within)
-          .map((chunk) => ({ chunk, score: textScore(query, chunk) }))
-          .filter(({ score }) => score > 0),
+  #searchText(text: string, within: AdmissibleSet, limit: number): Promise<readonly Scored[]> {
+    return this.calls.read("index.searchText", () => {
+      const scored = this.#chunks(within).map((chunk) => ({ chunk, score: textScore(text, chunk) }));
+      return best(
+        scored.filter(({ score }) => score > 0),
         limit,
-      ),
-    );
-  }
-
-  async searchHybrid(
-    { text, fingerprint, vector }: HybridQuery,
-    textHits: Hits,
-    within: AdmissibleSet,
-    limit: number,
-    nearHits?: Hits,
-  ): Promise<HybridHits> {
-    const near = nearHits ?? (await this.searchVectors(fingerprint, vector, within, limit));
-    const isFar = (_: bigint, at: number) => !near.chunkKeys.includes(textHits.chunkKeys[at] ?? 0n);
-    const chunkKeys = BigUint64Array.of(...near.chunkKeys, ...textHits.chunkKeys.filter(isFar));
-    const memoryKeys = BigUint64Array.of(...near.memoryKeys, ...textHits.memoryKeys.filter(isFar));
-    const cosines = await this.scoreVectors(fingerprint, vector, { chunkKeys, memoryKeys });
-    const textScores = (await this.scoreText(text, chunkKeys)).map((score, at) => {
-      const given = textHits.chunkKeys.indexOf(chunkKeys[at] ?? 0n);
-      return given === -1 ? score : (textHits.scores[given] ?? 0);
+      );
     });
-    return { chunkKeys, memoryKeys, cosines, textScores };
-  }
-
-  scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
-    return this.calls.read("index.scoreText", () =>
-      Float32Array.from(this.#find(chunkKeys).map((chunk) => (chunk === null ? 0 : textScore(query, chunk)))),
-    );
   }
 
   // Passages that mention an entity of the query get score 0.9. Passages that share another entity with one of them, or
   // with a seed, get 0.45. If no passage mentions an entity of the query, nothing is found.
-  searchGraph(
+  #searchGraph(
     query: string,
     seeds: Seeds,
     within: AdmissibleSet,
-    limit: number,
-    { certaintyMin = 0 }: GraphOptions = {},
+    { limit, certaintyMin }: GraphOptions,
   ): Promise<GraphHits> {
     return this.calls.read("index.searchGraph", (): GraphHits => {
       const chunks = this.#chunks(within);
@@ -642,7 +639,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
     );
   }
 
-  /** See `ChunkIndex.verify`. Every chunk has all parts here, so only whole memories can be missing or surplus. */
+  /** See `IndexMaintenance.verify`. Every chunk has all parts here, so only whole memories can be missing. */
   compare(completed: readonly MemoryKey[]): IndexVerification {
     const indexed = this.#memories();
     const texts = completed.flatMap((key) => this.disk.texts.get(key)?.chunks ?? []);
@@ -842,12 +839,23 @@ function best(scored: readonly Scored[], limit: number): readonly Scored[] {
   return scored.toSorted((a, b) => b.score - a.score).slice(0, limit);
 }
 
-function toHits(scored: readonly Scored[], limit: number): Hits {
+function toHits(scored: readonly Scored[], limit: number): Omit<GraphHits, "certainty" | "pathTo"> {
   const hits = best(scored, limit);
   return {
     chunkKeys: BigUint64Array.from(hits, ({ chunk }) => chunk.chunkKey),
     memoryKeys: BigUint64Array.from(hits, ({ chunk }) => chunk.memoryKey),
     scores: Float32Array.from(hits, ({ score }) => score),
+  };
+}
+
+/** Chunks as candidates with the scores of vectors and, if it takes part, full text. */
+function toPool(chunks: readonly StoredChunk[], query: IndexQuery, usesText: boolean): Pool {
+  return {
+    chunkKeys: BigUint64Array.from(chunks, ({ chunkKey }) => chunkKey),
+    memoryKeys: BigUint64Array.from(chunks, ({ memoryKey }) => memoryKey),
+    cosines: Float32Array.from(chunks, (chunk) => similarity(query.fingerprint, query.vector, chunk)),
+    textScores: usesText ? Float32Array.from(chunks, (chunk) => textScore(query.text, chunk)) : null,
+    graph: null,
   };
 }
 

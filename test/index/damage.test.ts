@@ -28,6 +28,7 @@ import { key, MODEL, memoriesOf, OTHER_MODEL, publication, vectorOf, visible } f
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { flipBit } from "../support/damage.ts";
 import { rounds } from "../support/extent.ts";
+import { searchText, searchVectors } from "../support/search-legs.ts";
 import { seeded } from "../support/seeded.ts";
 
 const PROJECT = "prj_00000000000000000000000001" as ProjectId;
@@ -106,8 +107,8 @@ function filesOf(folder: string): string[] {
 async function foundIn({ index }: Opened): Promise<number[]> {
   const project = await index.project(PROJECT);
   const within = await project.admit(null, 1);
-  const near = await project.searchVectors(MODEL.fingerprint, vectorOf(999), within, 100);
-  const matching = await project.searchText("passage", within, 100);
+  const near = await searchVectors(project, MODEL.fingerprint, vectorOf(999), within, 100);
+  const matching = await searchText(project, "passage", within, 100);
   expect(memoriesOf(matching)).toEqual(memoriesOf(near));
   for (const hits of [near, matching]) {
     const shown = await project.passages(hits.chunkKeys);
@@ -235,7 +236,7 @@ describe("a bit that flips in a stored passage while the index is open", () => {
       writeSync(file, byte, 0, 1, at);
       closeSync(file);
       const project = await opened.index.project(PROJECT);
-      const hits = await project.searchVectors(MODEL.fingerprint, vectorOf(999), await project.admit(null, 1), 100);
+      const hits = await searchVectors(project, MODEL.fingerprint, vectorOf(999), await project.admit(null, 1), 100);
       const shown = await project.passages(hits.chunkKeys);
       for (const [position, passage] of shown.entries()) {
         if (passage !== null) expect(passages(Number(hits.memoryKeys[position]))).toContain(passage.text);

@@ -51,6 +51,7 @@ import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../preparation/fixtures/models.ts";
+import { searchVectors } from "../support/search-legs.ts";
 import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
@@ -187,14 +188,10 @@ class WatchedIndex implements ChunkIndex {
       hide: (keys) => project.hide(keys),
       admit: (userKey, nowMs) => project.admit(userKey, nowMs),
       admitWithin: (userKey, nowMs, filter) => project.admitWithin(userKey, nowMs, filter),
-      searchVectors: (model, vector, within, limit) => project.searchVectors(model, vector, within, limit),
-      searchText: (query, within, limit) => project.searchText(query, within, limit),
-      scoreVectors: (model, vector, hits) => project.scoreVectors(model, vector, hits),
+      recall: (...asked) => project.recall(...asked),
+      walk: (...asked) => project.walk(...asked),
       compareVectors: (chunks) => project.compareVectors(chunks),
       storedVectors: (model, chunks) => project.storedVectors(model, chunks),
-      searchHybrid: (...asked) => project.searchHybrid(...asked),
-      scoreText: (query, keys) => project.scoreText(query, keys),
-      searchGraph: (...asked) => project.searchGraph(...asked),
       neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),
       passages: (keys) => project.passages(keys),
       models: () => project.models(),
@@ -360,7 +357,8 @@ export async function openIngestHarness(
 
   const passages = async () => {
     const project = await index.project(projectId);
-    const hits = await project.searchVectors(
+    const hits = await searchVectors(
+      project,
       embedder.fingerprint,
       hashVector(""),
       await project.admit(null, clock.now()),
@@ -406,13 +404,13 @@ export async function openIngestHarness(
         .prepare<{ last: bigint | null }>("SELECT max(memory_key) AS last FROM memories")
         .get({});
       for (let key = 1n; key <= (memoryKeys?.last ?? 0n); key++) {
-        const scores = await project.scoreVectors(embedder.fingerprint, hashVector(""), {
+        const vectors = await project.storedVectors(embedder.fingerprint, {
           chunkKeys,
           memoryKeys: chunkKeys.map(() => key),
         });
-        scores.forEach((score, at) => {
-          if (!Number.isNaN(score)) stored.add(chunkKeys[at] ?? 0n);
-        });
+        for (const [at, chunkKey] of chunkKeys.entries()) {
+          if (!Number.isNaN(vectors[at * embedder.dimensions])) stored.add(chunkKey);
+        }
       }
       return stored.size;
     },

@@ -10,6 +10,7 @@ import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import type { ModelChange, ProjectModel } from "../../src/ports/project-model-store.ts";
 import { searchIn, storeIn } from "../retrieval/search-fixtures.ts";
+import { searchVectors } from "../support/search-legs.ts";
 import { embeddersOf } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { Gate, HashEmbedder, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
@@ -128,7 +129,7 @@ describe("a change of the model", () => {
       const project = await of.index.project(of.projectId);
       const within = await project.admit(null, of.clock.now());
       const query = of.otherEmbedder.vectorOf("any question");
-      const hits = await project.searchVectors("other", query, within, 1_000);
+      const hits = await searchVectors(project, "other", query, within, 1_000);
       const texts = (await project.passages(hits.chunkKeys)).map((passage) => passage?.text ?? "");
       return texts.map((text, at) => [text, hits.scores[at]] as const);
     };

@@ -9,6 +9,7 @@ import { createLog } from "../../src/kit/log.ts";
 import type { Rebuild } from "../../src/ports/chunk-index.ts";
 import { ALL_VISIBLE } from "../contract/stores.ts";
 import { searchIn, storeIn } from "../retrieval/search-fixtures.ts";
+import { searchGraph, searchText, searchVectors } from "../support/search-legs.ts";
 import { until } from "../support/until.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
 
@@ -61,9 +62,9 @@ async function searches() {
   const noSeeds = { chunkKeys: new BigUint64Array(), scores: new Float32Array() };
   const found: unknown[] = [];
   for (const text of ["Ada Lovelace flies a red kite over the harbour.", "kettle 7 at noon", "Carl", "shed"]) {
-    const near = await project.searchVectors("hash", hashVector(text), within, 50);
-    const matching = await project.searchText(text, within, 50);
-    const { chunkKeys, scores } = await project.searchGraph("What did Ada Lovelace do?", noSeeds, within, 50);
+    const near = await searchVectors(project, "hash", hashVector(text), within, 50);
+    const matching = await searchText(project, text, within, 50);
+    const { chunkKeys, scores } = await searchGraph(project, "What did Ada Lovelace do?", noSeeds, within, 50);
     found.push([...near.chunkKeys], [...near.scores], [...matching.chunkKeys], [...matching.scores]);
     found.push([...chunkKeys], [...scores]);
   }
@@ -163,7 +164,7 @@ test("a run that was stopped in the middle has left every memory whole, and is r
   const project = await harness.index.project(harness.projectId);
   const count = async () => {
     const within = await project.admit(null, harness.clock.now());
-    return (await project.searchText("kite", within, 500)).scores.length;
+    return (await searchText(project, "kite", within, 500)).scores.length;
   };
   const run = reindexer.run([harness.projectId], null);
   await run.next();
@@ -172,7 +173,7 @@ test("a run that was stopped in the middle has left every memory whole, and is r
   await run.return(undefined);
   expect(await count()).toBe(64);
   const within = await project.admit(null, harness.clock.now());
-  expect((await project.searchVectors("hash", hashVector("kite"), within, 500)).scores.length).toBe(150);
+  expect((await searchVectors(project, "hash", hashVector("kite"), within, 500)).scores.length).toBe(150);
   expect(await reindexed()).toMatchObject({ memories: 150, rebuilt: 150 });
   expect(await count()).toBe(150);
 

@@ -1,8 +1,16 @@
 // Memories that the native core's tests publish. Key and version determine the whole content of a memory, so that a
 // test knows for each hit what was written.
 
-import type { VectorModel, VectorsOfModel } from "../../src/adapters/native/addon-types.ts";
-import type { PublishChunk } from "../../src/adapters/native/core.ts";
+import { addon } from "../../src/adapters/native/addon.ts";
+import type {
+  KnownEntities,
+  NativeIndex,
+  ProjectIndexOptions,
+  PublishChunk,
+  VectorModel,
+  VectorsOfModel,
+} from "../../src/adapters/native/addon-types.ts";
+import { nativeChunks, type PublishChunks } from "../../src/adapters/native/chunks.ts";
 import { seeded } from "../support/seeded.ts";
 
 /** Number of components of every vector in these tests. The native core pads rows of 24 components. */
@@ -16,12 +24,31 @@ export const MODEL: VectorModel = { fingerprint: FINGERPRINT, dimensions: DIMENS
 /** Seed of the random tests: `MNEME_TEST_SEED=<n>` repeats a run. */
 export const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 
-/** Arguments of `ProjectIndex.publish`. */
+/** Arguments of `publish`. */
 export interface Publication {
   readonly memoryKeys: BigUint64Array;
   readonly chunks: PublishChunk[];
   /** Shape `[chunks, DIMENSIONS]`: one row per chunk. */
   readonly vectors: Float32Array;
+}
+
+/** Opens or creates a project, and says what was repaired. */
+export async function openIndex(options: ProjectIndexOptions) {
+  const index = await addon().openProject(options);
+  return { index, repairs: index.repairs() };
+}
+
+const NOTHING_KNOWN: KnownEntities = { title: null, phrases: [] };
+
+/** Publishes chunks in the native core. By default, no entities of their memories are known. */
+export async function publish(
+  index: NativeIndex,
+  memoryKeys: BigUint64Array,
+  chunks: PublishChunks,
+  vectors: readonly VectorsOfModel[],
+  entities: readonly KnownEntities[] = Array.from(memoryKeys, () => NOTHING_KNOWN),
+): Promise<void> {
+  await index.publish({ memoryKeys, entities }, await nativeChunks(chunks), vectors);
 }
 
 /** A random vector of unit length with `DIMENSIONS` components. */
@@ -55,7 +82,7 @@ export function publication(memoryKeys: readonly bigint[], version: number, chun
   return { memoryKeys: BigUint64Array.from(memoryKeys), chunks, vectors };
 }
 
-/** Vectors of the model of these tests, as `ProjectIndex.publish` takes them. */
+/** Vectors of the model of these tests, as `publish` takes them. */
 export function live(vectors: Float32Array): readonly [VectorsOfModel] {
   return [{ fingerprint: FINGERPRINT, vectors }];
 }

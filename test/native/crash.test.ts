@@ -2,14 +2,13 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { NativeError } from "../../src/adapters/native/addon.ts";
-import { lockDirectory, ProjectIndex } from "../../src/adapters/native/core.ts";
+import { addon, NativeError } from "../../src/adapters/native/addon.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { rounds } from "../support/extent.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
-import { chunkKeysOf, MODEL, SEED } from "./corpus.ts";
+import { chunkKeysOf, MODEL, openIndex, SEED } from "./corpus.ts";
 
 const KILLS = rounds("MNEME_TEST_KILLS", { all: 12, short: 4 });
 const FIXTURES = join(import.meta.dir, "fixtures");
@@ -42,7 +41,7 @@ test(`after a kill -9 at any point of a round, everything acknowledged is there 
       directory: folder.path,
       newModel: MODEL,
     };
-    const { index, repairs } = await ProjectIndex.open(options);
+    const { index, repairs } = await openIndex(options);
     expect([point, repairs.filter((sentence) => !sentence.includes("unfinished append"))]).toEqual([point, []]);
     const expected = expectedAfter(acknowledged);
     // A round that began but was not acknowledged may have replaced the chunks of some of its memories.
@@ -78,7 +77,7 @@ test("a locked directory is refused to other processes, and free once the holder
 
 function codeOfLocking(path: string): string {
   try {
-    lockDirectory(path).release();
+    addon().lockDirectory(path).release();
     return "free";
   } catch (cause) {
     if (cause instanceof NativeError) return cause.code;

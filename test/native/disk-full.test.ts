@@ -5,9 +5,8 @@ import { expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError } from "../../src/adapters/native/addon.ts";
-import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
-import { chunkKeysOf, FINGERPRINT, live, MODEL, publication, vectorOf } from "./corpus.ts";
+import { chunkKeysOf, FINGERPRINT, live, MODEL, openIndex, publication, publish, vectorOf } from "./corpus.ts";
 
 const DISK_MB = 24;
 const BALLAST_BYTES = 12_000_000;
@@ -28,14 +27,14 @@ test.skipIf(disk === null)(
       directory: join(disk.path, "project"),
       newModel: MODEL,
     };
-    let { index } = await ProjectIndex.open(options);
-    const publish = (memoryKey: bigint) => {
+    let { index } = await openIndex(options);
+    const publishNext = (memoryKey: bigint) => {
       const { memoryKeys, chunks, vectors } = publication([memoryKey], 1, CHUNKS_EACH);
       const texts = chunks.map((chunk) => ({
         ...chunk,
         passage: `${chunk.passage} ${incompressible(chunk.chunkKey)}`,
       }));
-      return index.publish(memoryKeys, texts, live(vectors));
+      return publish(index, memoryKeys, texts, live(vectors));
     };
     const expectWhole = async (acknowledged: bigint) => {
       const memoryKeys = Array.from({ length: Number(acknowledged) }, (_, at) => BigInt(at + 1));
@@ -58,7 +57,7 @@ test.skipIf(disk === null)(
       let acknowledged = 0n;
       let refusal: unknown;
       while (refusal === undefined && acknowledged < ROUNDS_MAX) {
-        await publish(acknowledged + 1n).then(
+        await publishNext(acknowledged + 1n).then(
           () => acknowledged++,
           (cause: unknown) => {
             refusal = cause;
@@ -68,17 +67,17 @@ test.skipIf(disk === null)(
       expect(refusal).toBeInstanceOf(NativeError);
       expect(refusal).toMatchObject({ code: "no_space" });
       await expectWhole(acknowledged);
-      await expect(publish(acknowledged + 1n)).rejects.toMatchObject({ code: "no_space" });
+      await expect(publishNext(acknowledged + 1n)).rejects.toMatchObject({ code: "no_space" });
       await expectWhole(acknowledged);
 
       rmSync(ballast);
       for (let round = 0; round < 20; round++) {
-        await publish(acknowledged + 1n);
+        await publishNext(acknowledged + 1n);
         acknowledged++;
       }
       await expectWhole(acknowledged);
       await index.close();
-      const reopened = await ProjectIndex.open(options);
+      const reopened = await openIndex(options);
       index = reopened.index;
       expect(reopened.repairs).toEqual([]);
       await expectWhole(acknowledged);

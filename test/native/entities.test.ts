@@ -3,21 +3,27 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { NativeError } from "../../src/adapters/native/addon.ts";
-import type { GraphHits, KnownEntities, ProjectIndexOptions } from "../../src/adapters/native/addon-types.ts";
-import { ProjectIndex } from "../../src/adapters/native/core.ts";
+import type {
+  GraphHits,
+  Hits,
+  KnownEntities,
+  NativeAdmissible,
+  NativeIndex,
+  ProjectIndexOptions,
+} from "../../src/adapters/native/addon-types.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
-import { live, MODEL, vectorOf } from "./corpus.ts";
+import { live, MODEL, openIndex, publish as publishChunks, vectorOf } from "./corpus.ts";
 
 const cleanups: (() => void | Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function open(directory = newFolder(), options: Partial<ProjectIndexOptions> = {}): Promise<ProjectIndex> {
+async function open(directory = newFolder(), options: Partial<ProjectIndexOptions> = {}): Promise<NativeIndex> {
   const settings = { newModel: MODEL };
-  const { index, repairs } = await ProjectIndex.open({ directory, ...settings, ...options });
+  const { index, repairs } = await openIndex({ directory, ...settings, ...options });
   expect(repairs).toEqual([]);
-  cleanups.push(() => index.close().catch((cause) => expect(cause).toBeInstanceOf(NativeError)));
+  cleanups.push(() => Promise.try(() => index.close()).catch((cause) => expect(cause).toBeInstanceOf(NativeError)));
   return index;
 }
 
@@ -39,18 +45,18 @@ interface TestMemory {
   readonly phrases?: readonly string[];
 }
 
-async function publish(index: ProjectIndex, ...memories: readonly TestMemory[]): Promise<void> {
+async function publish(index: NativeIndex, ...memories: readonly TestMemory[]): Promise<void> {
   const chunks = memories.map(({ key, title, text }) => ({
     ...{ chunkKey: key * 10n, memoryKey: key, own: `${title ?? ""}. ${text}`, context: null },
     ...{ language: "en", passage: text, place: "" },
   }));
   const vectors = new Float32Array(chunks.flatMap(({ chunkKey }) => [...vectorOf(chunkKey)]));
   const known: KnownEntities[] = memories.map(({ title, phrases = [] }) => ({ title, phrases }));
-  await index.publish(keys(...memories.map(({ key }) => key)), chunks, live(vectors), known);
+  await publishChunks(index, keys(...memories.map(({ key }) => key)), chunks, live(vectors), known);
   show(index, ...memories);
 }
 
-function show(index: ProjectIndex, ...memories: readonly TestMemory[]): void {
+function show(index: NativeIndex, ...memories: readonly TestMemory[]): void {
   index.show(
     keys(...memories.map(({ key }) => key)),
     keys(...memories.map(({ user = 0n }) => user)),
@@ -69,7 +75,15 @@ const OTHERS: readonly TestMemory[] = Array.from({ length: 30 }, (_, at) => ({
   ...{ key: BigInt(100 + at), title: `Village ${at} Report`, text: `The harvest of village ${at} was good this year.` },
 }));
 
-const pathsOf = (index: ProjectIndex, found: GraphHits) => {
+const searchGraph = (
+  index: NativeIndex,
+  query: string,
+  { chunkKeys, scores }: Pick<Hits, "chunkKeys" | "scores">,
+  within: NativeAdmissible,
+  limit: number,
+) => index.searchGraph(query, chunkKeys, scores, within, { limit, usesSingleNames: false, certaintyMin: 0 });
+
+const pathsOf = (index: NativeIndex, found: GraphHits) => {
   const [from, through] = [index.entityNames(found.from), index.entityNames(found.through)];
   return [...found.chunkKeys].map((hit, at) => ({ hit, from: from[at], via: found.via[at], through: through[at] }));
 };
@@ -79,7 +93,7 @@ describe("graph search", () => {
     const index = await open();
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const within = index.admit(null, 1);
-    const found = await index.searchGraph("Where was the director of aas ka panchhi born?", NO_SEEDS, within, 10);
+    const found = await searchGraph(index, "Where was the director of aas ka panchhi born?", NO_SEEDS, within, 10);
     expect(pathsOf(index, found)).toEqual(
       [
         { hit: 20n, from: "Aas Ka Panchhi", via: 10n, through: "Mohan Sinha" },
@@ -95,7 +109,7 @@ describe("graph search", () => {
     const index = await open();
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const seeds = { chunkKeys: keys(1000n, 555n), scores: Float32Array.of(1.5, 2) };
-    const found = await index.searchGraph("mohan sinha", seeds, index.admit(null, 1), 10);
+    const found = await searchGraph(index, "mohan sinha", seeds, index.admit(null, 1), 10);
     const paths = pathsOf(index, found);
     expect(paths.find(({ hit }) => hit === 1000n)).toEqual({ hit: 1000n, from: null, via: 0n, through: null });
     expect(paths.map(({ hit }) => hit)).not.toContain(555n);
@@ -104,14 +118,14 @@ describe("graph search", () => {
   test("nothing outside the admissible set is found, passed through or counted", async () => {
     const index = await open();
     await publish(index, { ...FILM, user: 7n }, { ...DIRECTOR, user: 8n }, ...OTHERS);
-    const search = (user: bigint | null) => index.searchGraph("Aas Ka Panchhi", NO_SEEDS, index.admit(user, 1), 10);
+    const search = (user: bigint | null) => searchGraph(index, "Aas Ka Panchhi", NO_SEEDS, index.admit(user, 1), 10);
     expect([...(await search(null)).memoryKeys].sort()).toEqual([1n, 2n]);
     expect([...(await search(7n)).memoryKeys]).toEqual([1n]);
     expect((await search(8n)).memoryKeys).toHaveLength(0);
     expect((await search(8n)).certainty).toBe(0);
     const before = index.admit(null, 1);
     index.hide(keys(1n));
-    expect((await index.searchGraph("Aas Ka Panchhi", NO_SEEDS, before, 10)).memoryKeys).toHaveLength(0);
+    expect((await searchGraph(index, "Aas Ka Panchhi", NO_SEEDS, before, 10)).memoryKeys).toHaveLength(0);
   });
 
   test("a query without an entity finds nothing, whatever the seeds", async () => {
@@ -119,7 +133,7 @@ describe("graph search", () => {
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const seeds = { chunkKeys: keys(10n), scores: Float32Array.of(1) };
     for (const query of ["what was good this year?", "", "?!", "\u0000", "\ud800", "a ".repeat(50_000)]) {
-      const found = await index.searchGraph(query, seeds, index.admit(null, 1), 10);
+      const found = await searchGraph(index, query, seeds, index.admit(null, 1), 10);
       expect([query.slice(0, 9), found.certainty, found.chunkKeys.length]).toEqual([query.slice(0, 9), 0, 0]);
     }
   });
@@ -128,8 +142,8 @@ describe("graph search", () => {
     const directory = newFolder();
     const first = await open(directory);
     await publish(first, FILM, DIRECTOR, ...OTHERS);
-    const ask = async (index: ProjectIndex) => {
-      const { from, through, ...rest } = await index.searchGraph("Aas Ka Panchhi", NO_SEEDS, index.admit(null, 1), 10);
+    const ask = async (index: NativeIndex) => {
+      const { from, through, ...rest } = await searchGraph(index, "Aas Ka Panchhi", NO_SEEDS, index.admit(null, 1), 10);
       return { ...rest, from: index.entityNames(from), through: index.entityNames(through) };
     };
     const whole = await ask(first);
@@ -152,12 +166,12 @@ describe("graph search", () => {
     const eleven = { chunkKeys: new BigUint64Array(11), scores: new Float32Array(11) };
     const elsewhere = (await open()).admit(null, 1);
     const refusals = [
-      () => index.searchGraph("x", eleven, within, 10),
-      () => index.searchGraph("x", { chunkKeys: keys(1n), scores: Float32Array.of(Number.NaN) }, within, 10),
-      () => index.searchGraph("x", { chunkKeys: keys(1n), scores: new Float32Array(0) }, within, 10),
-      () => index.searchGraph("x", NO_SEEDS, within, 0),
-      () => index.searchGraph("x", NO_SEEDS, within, 2_001),
-      () => index.searchGraph("x", NO_SEEDS, elsewhere, 10),
+      () => searchGraph(index, "x", eleven, within, 10),
+      () => searchGraph(index, "x", { chunkKeys: keys(1n), scores: Float32Array.of(Number.NaN) }, within, 10),
+      () => searchGraph(index, "x", { chunkKeys: keys(1n), scores: new Float32Array(0) }, within, 10),
+      () => searchGraph(index, "x", NO_SEEDS, within, 0),
+      () => searchGraph(index, "x", NO_SEEDS, within, 2_001),
+      () => searchGraph(index, "x", NO_SEEDS, elsewhere, 10),
       () => index.neighbourhood(1n, within, 0),
       () => index.neighbourhood(2n ** 64n, within, 1),
     ];

@@ -3,7 +3,7 @@
 // the number of filters.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { ProjectIndex } from "../../src/adapters/native/core.ts";
+import type { NativeIndex } from "../../src/adapters/native/addon-types.ts";
 import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import {
   type FilteredAttributes,
@@ -15,23 +15,23 @@ import type { JsonObject } from "../../src/domain/memory.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
 import { rounds } from "../support/extent.ts";
-import { FINGERPRINT, live, MODEL, publication, SEED, vectorOf } from "./corpus.ts";
+import { FINGERPRINT, live, MODEL, openIndex, publication, publish, SEED, vectorOf } from "./corpus.ts";
 
 const FILTERS = rounds("MNEME_TEST_CASES", { all: 50_000, short: 15_000 });
 const MEMORIES = 24;
 const FILTERS_PER_CHANGE = 25;
 
 const folder = temporaryFolder();
-let index: ProjectIndex;
+let index: NativeIndex;
 beforeAll(async () => {
   const options = {
     directory: folder.path,
     newModel: MODEL,
   };
-  index = (await ProjectIndex.open(options)).index;
+  index = (await openIndex(options)).index;
   const memoryKeys = Array.from({ length: MEMORIES }, (_, at) => BigInt(at + 1));
   const { chunks, vectors } = publication(memoryKeys, 1, 1);
-  await index.publish(BigUint64Array.from(memoryKeys), chunks, live(vectors));
+  await publish(index, BigUint64Array.from(memoryKeys), chunks, live(vectors));
 });
 afterAll(async () => {
   await index.close();

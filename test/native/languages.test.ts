@@ -3,7 +3,7 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { ProjectIndex } from "../../src/adapters/native/core.ts";
+import type { NativeIndex } from "../../src/adapters/native/addon-types.ts";
 import { corpusFile, type JudgedQuery, readJudgedQueries } from "../../src/bench/beir.ts";
 import { type Judgements, mean, recallAt } from "../../src/bench/metrics.ts";
 import { readLines } from "../../src/kit/lines.ts";
@@ -11,7 +11,7 @@ import { isRecord } from "../../src/kit/record.ts";
 import { detectLanguage } from "../../src/preparation/language.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";
-import { DIMENSIONS, live, MODEL, unitVector } from "./corpus.ts";
+import { DIMENSIONS, live, MODEL, openIndex, publish as publishChunks, unitVector } from "./corpus.ts";
 
 const SETS = join(import.meta.dir, "../languages");
 const LANGUAGES = ["zh", "ja", "ko", "th", "ru", "de", "ar", "hi"];
@@ -91,7 +91,7 @@ async function measured(texts: readonly Text[], queries: readonly JudgedQuery[])
 async function searched(texts: readonly Text[], questions: readonly string[]): Promise<string[][]> {
   const { path, remove } = temporaryFolder();
   const options = { directory: path, newModel: MODEL };
-  const { index } = await ProjectIndex.open(options);
+  const { index } = await openIndex(options);
   try {
     await publish(index, texts);
     const within = index.admit(null, 1);
@@ -113,7 +113,7 @@ function reciprocalRank(ranking: readonly string[], judgements: Judgements): num
 }
 
 /** Publishes each text as a memory with one chunk. Both keys are its position, from 1. */
-async function publish(index: ProjectIndex, texts: readonly Text[]): Promise<void> {
+async function publish(index: NativeIndex, texts: readonly Text[]): Promise<void> {
   const keys = BigUint64Array.from(texts, (_, at) => BigInt(at + 1));
   const random = seeded(20_261_121);
   const vectors = new Float32Array(texts.length * DIMENSIONS);
@@ -130,6 +130,6 @@ async function publish(index: ProjectIndex, texts: readonly Text[]): Promise<voi
       passage: text,
     };
   });
-  await index.publish(keys, chunks, live(vectors));
+  await publishChunks(index, keys, chunks, live(vectors));
   index.show(keys, new BigUint64Array(texts.length), new Float64Array(texts.length));
 }

@@ -2,13 +2,24 @@
 // expected content. `MNEME_TEST_SEED` repeats a run, `MNEME_TEST_STEPS` makes it longer.
 
 import { expect, test } from "bun:test";
-import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { rounds } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
-import { chunkKeysOf, cosine, FINGERPRINT, live, MODEL, publication, SEED, unitVector, vectorOf } from "./corpus.ts";
+import {
+  chunkKeysOf,
+  cosine,
+  FINGERPRINT,
+  live,
+  MODEL,
+  openIndex,
+  publication,
+  publish,
+  SEED,
+  unitVector,
+  vectorOf,
+} from "./corpus.ts";
 
 const STEPS = rounds("MNEME_TEST_STEPS", { all: 200, short: 80 });
 const MEMORIES = 80;
@@ -27,7 +38,7 @@ test(`any history leaves the expected content (seed ${SEED}, ${STEPS} steps)`, a
   const shelf = new Map<bigint, Shelved>();
   const open = async () => {
     const options = { directory: folder.path, newModel: MODEL };
-    const { index, repairs } = await ProjectIndex.open(options);
+    const { index, repairs } = await openIndex(options);
     expect(repairs).toEqual([]);
     return index;
   };
@@ -53,7 +64,7 @@ test(`any history leaves the expected content (seed ${SEED}, ${STEPS} steps)`, a
       if (chance < 0.5) {
         const chunksEach = below(4);
         const { memoryKeys: published, chunks, vectors } = publication([...memoryKeys], step, chunksEach);
-        await index.publish(published, chunks, live(vectors));
+        await publish(index, published, chunks, live(vectors));
         for (const memoryKey of memoryKeys) {
           const userKey = BigInt(1 + below(USERS));
           const shelved = { chunkKeys: chunkKeysOf(memoryKey, step, chunksEach), userKey, isShown: true };

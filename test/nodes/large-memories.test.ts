@@ -20,6 +20,7 @@ import { addProject } from "../contract/stores.ts";
 import { openInMemoryShared } from "../in-memory/open.ts";
 import { openPostgresShared, withPostgres } from "../stores/open-postgres.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { searchText } from "../support/search-legs.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
 
@@ -101,7 +102,7 @@ function largeMemories(implementation: string, open: OpenShared): void {
     /** Memories with chunks that have a word, on a node that has every change. */
     const found = async (node: FollowedChunkIndex, word: string): Promise<readonly bigint[]> => {
       using index = await node.current(project);
-      const hits = await index.searchText(word, await index.admit(null, 0), 10);
+      const hits = await searchText(index, word, await index.admit(null, 0), 10);
       return [...new Set(hits.memoryKeys)];
     };
     /** Number of chunks in the index of a node with vectors, postings and entities, whatever may see them. */
@@ -298,11 +299,12 @@ function largeMemories(implementation: string, open: OpenShared): void {
           using index = await node.current(project);
           const vectors = await index.storedVectors(MODEL.fingerprint, { chunkKeys, memoryKeys });
           const passages = await index.passages(chunkKeys);
-          const scores = await index.scoreText("oar n4321", chunkKeys);
+          const matching = await searchText(index, "oar n4321", await index.admit(null, 0), 2_000);
+          const scoreOf = new Map(Array.from(matching.chunkKeys, (chunkKey, at) => [chunkKey, matching.scores[at]]));
           return chunks.map((_, at) => ({
             vector: [...vectors.subarray(at * MODEL.dimensions, (at + 1) * MODEL.dimensions)].join(" "),
             passage: passages[at]?.text,
-            score: scores[at],
+            score: scoreOf.get(chunkKeys[at] ?? 0n),
           }));
         }),
       );

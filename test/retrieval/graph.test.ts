@@ -122,25 +122,6 @@ describe("hybrid", () => {
     const { results: asked } = await searchIn(harness, { query: QUESTION, mode: "hybrid", includeGraph: true });
     expect(asked.some(({ signals }) => signals.graph !== undefined)).toBe(true);
   });
-
-  test("starts graph search before the query is embedded, and fails if graph search fails", async () => {
-    await storeIn(harness, DAUGHTER);
-    const { promise: graphBegun, resolve: markGraphBegun } = Promise.withResolvers<void>();
-    const project = await harness.index.project(harness.projectId);
-    harness.index.project = async () => ({
-      ...project,
-      searchGraph: () => {
-        markGraphBegun();
-        return Promise.reject(new Error("the graph is broken"));
-      },
-    });
-    const embed = harness.embedder.embed.bind(harness.embedder);
-    harness.embedder.embed = async (...asked) => {
-      await graphBegun; // if graph search waited for the vector, the search would never end
-      return embed(...asked);
-    };
-    expect(searchIn(harness, { mode: "hybrid" })).rejects.toThrow("the graph is broken");
-  });
 });
 
 describe("languages that the models do not support", () => {

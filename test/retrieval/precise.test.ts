@@ -3,8 +3,9 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Ranking } from "../../src/domain/ranking.ts";
+import type { Candidate } from "../../src/retrieval/candidate.ts";
 import { calibrationCurve, MODES } from "../../src/retrieval/modes.ts";
-import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
+import { calibrate } from "../../src/retrieval/results.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 import { embedMarkedSimilarities, searchIn, storeIn, type TestReranker } from "./search-fixtures.ts";
@@ -93,25 +94,6 @@ describe("hybrid", () => {
     ];
     const before = [...balanced.results].sort((left, right) => left.fusedRank - right.fusedRank);
     expect(hybrid.results.map(({ text }) => text)).toEqual(before.map(({ text }) => text));
-  });
-
-  test("starts full-text search before the query is embedded", async () => {
-    await storeIn(harness, { content: "A red kite." });
-    const { promise: textBegun, resolve: markTextBegun } = Promise.withResolvers<void>();
-    const project = await harness.index.project(harness.projectId);
-    harness.index.project = async () => ({
-      ...project,
-      searchText: (...asked) => {
-        markTextBegun();
-        return project.searchText(...asked);
-      },
-    });
-    const embed = harness.embedder.embed.bind(harness.embedder);
-    harness.embedder.embed = async (...asked) => {
-      await textBegun; // if full-text search waited for the vector, the search would never end
-      return embed(...asked);
-    };
-    expect((await searchIn(harness, { mode: "hybrid" })).results).toHaveLength(1);
   });
 });
 

@@ -3,9 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
-import type { Hydrated } from "../../src/retrieval/hydration.ts";
+import type { Candidate, Hydrated } from "../../src/retrieval/candidate.ts";
 import { hasTurns, namedSpeaker, preferTurns, questionShare } from "../../src/retrieval/prefer-turns.ts";
-import type { Candidate } from "../../src/retrieval/rank.ts";
 
 /** A passage: `speaker: text` of a turn, or a text without a speaker. */
 interface Said {

@@ -3,6 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
+import type { Pool } from "../../src/ports/chunk-index.ts";
+import { type Candidate, ranksOf } from "../../src/retrieval/candidate.ts";
+import { boostSiblings, fuse } from "../../src/retrieval/fuse.ts";
+import type { GraphScores } from "../../src/retrieval/graph-walk.ts";
 import {
   calibrationCurve,
   forUnsupportedLanguage,
@@ -11,24 +15,9 @@ import {
   NEIGHBOURS,
   RERANKED_TOKENS_MAX,
 } from "../../src/retrieval/modes.ts";
-import {
-  blendRerank,
-  boostSiblings,
-  type Candidate,
-  calibrate,
-  comparedCandidates,
-  earlyExitFor,
-  type GraphScores,
-  hitsOutsidePool,
-  mergePools,
-  type Pool,
-  preferNeighbours,
-  rankByHybridScore,
-  ranksOf,
-  rerankedCount,
-  squashLogit,
-  withNeighbours,
-} from "../../src/retrieval/rank.ts";
+import { comparedCandidates, preferNeighbours, withNeighbours } from "../../src/retrieval/neighbours.ts";
+import { blendRerank, earlyExitFor, rerankedCount, squashLogit } from "../../src/retrieval/rerank.ts";
+import { calibrate } from "../../src/retrieval/results.ts";
 import { seeded } from "../support/seeded.ts";
 import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 
@@ -43,7 +32,11 @@ const precise = modeFor("precise", tuning);
  * A pool of passages with these cosines and BM25 scores. Chunk keys start at `firstKey`; each memory key is 100 greater
  * than the chunk key.
  */
-function hits(cosines: readonly number[], textScores: ArrayLike<number> | null = null, firstKey = 1): Pool {
+function hits(
+  cosines: readonly number[],
+  textScores: ArrayLike<number> | null = null,
+  firstKey = 1,
+): Omit<Pool, "graph"> {
   return {
     chunkKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + firstKey)),
     memoryKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + firstKey + 100)),
@@ -118,13 +111,13 @@ describe("boostSiblings", () => {
   });
 
   test("can lift a passage above another memory's, in the hybrid score and after the reranker", () => {
-    const pool: Pool = {
+    const pool: Omit<Pool, "graph"> = {
       chunkKeys: BigUint64Array.of(1n, 2n, 3n),
       memoryKeys: BigUint64Array.of(101n, 102n, 101n),
       cosines: Float32Array.of(0.9, 0.5, 0.45),
       textScores: null,
     };
-    const stage = rankByHybridScore(pool, balanced);
+    const stage = fuse(pool, balanced);
     expect(keys(stage)).toEqual([1, 3, 2]);
     expect(stage[1]?.finalScore).toBeCloseTo(0.45 + balanced.siblingBoost * 0.45);
     // Without the second boost, the third passage would now be last: .54 - .4 * .25 is less than the .5 of the second
@@ -238,7 +231,7 @@ describe("graph scores", () => {
   });
 
   test("raise linked passages by the graph weight and add a signal; other passages keep their score", () => {
-    const found = rankByHybridScore(hits([0.6, 0.5]), balanced, graph(1, [2, 0.4]));
+    const found = fuse(hits([0.6, 0.5]), balanced, graph(1, [2, 0.4]));
     expect(keys(found)).toEqual([2, 1]);
     expect(found[0]?.finalScore).toBeCloseTo(0.5 + balanced.graphWeight * 0.4);
     expect(found.map(({ signals }) => signals.graph)).toEqual([{ rank: 1, score: expect.closeTo(0.4) }, undefined]);
@@ -248,7 +241,7 @@ describe("graph scores", () => {
   test("reduce the text weight with graph certainty, except for unsupported languages", () => {
     const words = Float32Array.of(0.5);
     const finalAt = (certainty: number, mode = balanced) =>
-      rankByHybridScore(hits([0], words), mode, graph(certainty))[0]?.finalScore ?? 0;
+      fuse(hits([0], words), mode, graph(certainty))[0]?.finalScore ?? 0;
     for (const certainty of [0, 0.5, 1]) {
       const share = 1 - balanced.graphCertaintyDamping * certainty;
       expect(finalAt(certainty)).toBeCloseTo(balanced.textWeight * 0.5 * share);
@@ -312,46 +305,16 @@ describe("ranksOf", () => {
   });
 });
 
-describe("pools", () => {
-  test("of two legs contain a common passage once, and keep the order of the others", () => {
-    const near = hits([0.9, 0.8, 0.7]);
-    const added = hitsOutsidePool(near, hits([0, 0, 0, 0], null, 2));
-    expect([[...added.chunkKeys], [...added.memoryKeys]]).toEqual([
-      [4n, 5n],
-      [104n, 105n],
-    ]);
-    const joined = mergePools(near, { ...added, cosines: Float32Array.of(0.1, 0.2), textScores: null });
-    expect([...joined.chunkKeys]).toEqual([1n, 2n, 3n, 4n, 5n]);
-    expect([...joined.memoryKeys]).toEqual([101n, 102n, 103n, 104n, 105n]);
-    expect([...joined.cosines].map((cosine) => Number(cosine.toFixed(1)))).toEqual([0.9, 0.8, 0.7, 0.1, 0.2]);
-  });
-
-  test("keep text scores", () => {
-    const joined = mergePools(hits([0.5], [0.25]), hits([0.75, 1], [0.5, 0.125], 2));
-    expect([...(joined.textScores ?? [])]).toEqual([0.25, 0.5, 0.125]);
-    for (const [first, second] of [[[0.25], null] as const, [null, [0.25]] as const]) {
-      expect(() => mergePools(hits([0.5], first), hits([0.5], second, 2))).toThrow("both pools");
-    }
-  });
-
-  test("do not change with an empty leg", () => {
-    const [some, none] = [hits([0.5]), hits([])];
-    expect(hitsOutsidePool(some, none).chunkKeys).toHaveLength(0);
-    expect([...hitsOutsidePool(none, some).chunkKeys]).toEqual([1n]);
-    expect(mergePools(none, some)).toEqual(some);
-  });
-});
-
-describe("rankByHybridScore", () => {
+describe("fuse", () => {
   test("without full text, the score is the cosine, and the only signal is vector", () => {
-    const found = rankByHybridScore(hits([0.9, 0.4]), fast);
+    const found = fuse(hits([0.9, 0.4]), fast);
     expect(keys(found)).toEqual([1, 2]);
     expect(found[0]?.signals).toEqual({ vector: { rank: 1, score: expect.closeTo(0.9) } });
     expect(found[0]?.finalScore).toBeCloseTo(0.9);
   });
 
   test("a BM25 score raises a passage by the text weight", () => {
-    const found = rankByHybridScore(hits([0.6, 0.5, 0.4], [0, 0, 0.2]), balanced);
+    const found = fuse(hits([0.6, 0.5, 0.4], [0, 0, 0.2]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
     expect(found.map(({ finalScore }) => finalScore)).toEqual(
       [0.4 + balanced.textWeight * 0.2, 0.6, 0.5].map((score) => expect.closeTo(score)),
@@ -363,11 +326,11 @@ describe("rankByHybridScore", () => {
   });
 
   test("equal scores are ordered by vector rank", () => {
-    expect(keys(rankByHybridScore(hits([0.5, 0.5, 0.5], [0.1, 0.1, 0.1]), balanced))).toEqual([1, 2, 3]);
+    expect(keys(fuse(hits([0.5, 0.5, 0.5], [0.1, 0.1, 0.1]), balanced))).toEqual([1, 2, 3]);
   });
 
   test("a passage without a cosine has its BM25 part only, and no vector signal", () => {
-    const found = rankByHybridScore(hits([Number.NaN, 0.2, 0.6], [0.2, 0, 0]), balanced);
+    const found = fuse(hits([Number.NaN, 0.2, 0.6], [0.2, 0, 0]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
     expect(found[1]?.finalScore).toBeCloseTo(balanced.textWeight * 0.2);
     expect(found.map(({ signals }) => signals.vector?.rank)).toEqual([1, undefined, 2]);
@@ -375,16 +338,16 @@ describe("rankByHybridScore", () => {
 
   test("in an unsupported script, BM25 decides and the cosine breaks ties", () => {
     const unread = forUnsupportedLanguage(precise, tuning, false);
-    const ranked = rankByHybridScore(hits([0.9, 0.1, 0.5], [0, 0.5, 0.5]), unread);
+    const ranked = fuse(hits([0.9, 0.1, 0.5], [0, 0.5, 0.5]), unread);
     expect(keys(ranked)).toEqual([3, 2, 1]);
     // Most of the real cosine is replaced by the typical one, so the score keeps its magnitude.
     expect(ranked[0]?.finalScore).toBeCloseTo(0.5 + unread.textWeight * 0.5, 3);
-    const read = rankByHybridScore(hits([0.9, 0.1, 0.5], [0, 0.3, 0.3]), forUnsupportedLanguage(precise, tuning, true));
+    const read = fuse(hits([0.9, 0.1, 0.5], [0, 0.3, 0.3]), forUnsupportedLanguage(precise, tuning, true));
     expect(keys(read)).toEqual([3, 1, 2]);
   });
 
   test("of equal scores, the one without a cosine comes last", () => {
-    expect(keys(rankByHybridScore(hits([Number.NaN, 0, Number.NaN], [0, 0, 0]), balanced))).toEqual([2, 1, 3]);
+    expect(keys(fuse(hits([Number.NaN, 0, Number.NaN], [0, 0, 0]), balanced))).toEqual([2, 1, 3]);
   });
 
   test("returns the best of the pool with the same ranks if only some are asked for", () => {
@@ -398,18 +361,18 @@ describe("rankByHybridScore", () => {
         ...hits(cosines, words),
         memoryKeys: BigUint64Array.from(cosines, () => BigInt(Math.floor(random() * 9))),
       };
-      const all = rankByHybridScore(pool, balanced);
+      const all = fuse(pool, balanced);
       const count = Math.floor(random() * 42);
-      expect(rankByHybridScore(pool, balanced, undefined, count)).toEqual(all.slice(0, count));
+      expect(fuse(pool, balanced, undefined, count)).toEqual(all.slice(0, count));
     }
   });
 
   test("keeps memories apart whose keys differ only in the upper half", () => {
     const pool = { ...hits([0.9, 0.5]), memoryKeys: BigUint64Array.of(7n, 7n + 2n ** 32n) };
-    expect(rankByHybridScore(pool, fast)[1]?.finalScore).toBeCloseTo(0.5);
+    expect(fuse(pool, fast)[1]?.finalScore).toBeCloseTo(0.5);
   });
 
-  test("an empty pool gives an empty list", () => expect(rankByHybridScore(hits([], []), balanced)).toEqual([]));
+  test("an empty pool gives an empty list", () => expect(fuse(hits([], []), balanced)).toEqual([]));
 });
 
 describe("blendRerank", () => {
@@ -528,7 +491,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   test("the stages neither lose nor invent candidates, and each signal's ranks are 1..n", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
-      const fused = rankByHybridScore(hits(cosines, words), balanced);
+      const fused = fuse(hits(cosines, words), balanced);
       const blended = blendRerank(fused, logits, balanced);
       const all = cosines.map((_, at) => at + 1);
       for (const list of [fused, blended]) expect(keys(list).sort((left, right) => left - right)).toEqual(all);
@@ -543,7 +506,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   test("hybrid scores and the reranked head are sorted, with ties by vector rank", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
-      const fused = rankByHybridScore(hits(cosines, words), balanced);
+      const fused = fuse(hits(cosines, words), balanced);
       const head = blendRerank(fused, logits, balanced).slice(0, logits.length);
       for (const list of [fused, head]) {
         for (const [at, { finalScore, signals }] of list.entries()) {
@@ -563,7 +526,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
       const { cosines, words, logits } = pool();
       for (const mode of MODE_NAMES.map((name) => modeFor(name, tuning))) {
         const scores = calibrate(
-          blendRerank(rankByHybridScore(hits(cosines, words), mode), logits, mode),
+          blendRerank(fuse(hits(cosines, words), mode), logits, mode),
           drawnCurve(),
           1 + below(1_000),
         );

@@ -9,6 +9,7 @@ import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
+import { searchText } from "../support/search-legs.ts";
 import {
   DEADLINE_MS,
   embedMarkedSimilarities,
@@ -63,7 +64,7 @@ describe("the modes", () => {
     );
     const project = await harness.index.project(harness.projectId);
     const within = await project.admit(null, harness.clock.now());
-    const found = await project.searchText("the red kite", within, 20);
+    const found = await searchText(project, "the red kite", within, 20);
     expect(found.scores).toHaveLength(6);
     const passages = await project.passages(found.chunkKeys);
     const scoreOf = new Map(passages.map((passage, at) => [passage?.text, found.scores[at]]));
@@ -74,24 +75,28 @@ describe("the modes", () => {
     expect([candidates.get("text"), candidates.get("vector"), candidates.get("fuse")]).toEqual([6, 10, 10]);
   });
 
-  test("search vectors while full-text search is still running, with the same results", async () => {
-    await store(...Array.from({ length: 8 }, (_, at) => ({ content: `A red kite ${"over hills ".repeat(at)}.` })));
-    const request = { query: "red kite", mode: "hybrid", limit: 20 } as const;
-    const { results: expected } = await ask(request);
+  test("begin to search before the query is embedded, and fail if that search fails", async () => {
+    await store({ content: "A red kite." });
+    const { promise: begun, resolve: markBegun } = Promise.withResolvers<void>();
     const project = await harness.index.project(harness.projectId);
-    const { promise: vectorsBegun, resolve: markVectorsBegun } = Promise.withResolvers<void>();
+    const embed = harness.embedder.embed.bind(harness.embedder);
+    harness.embedder.embed = async (...asked) => {
+      await begun; // if the index waited for the vector, the search would never end
+      return embed(...asked);
+    };
     harness.index.project = async () => ({
       ...project,
-      searchVectors: (...asked) => {
-        markVectorsBegun();
-        return project.searchVectors(...asked);
-      },
-      searchText: async (...asked) => {
-        await vectorsBegun; // if vector search waited for full text, the search would never end
-        return project.searchText(...asked);
+      recall: (...asked) => {
+        markBegun();
+        return project.recall(...asked);
       },
     });
-    expect((await ask(request)).results).toEqual(expected);
+    expect((await ask({ mode: "hybrid" })).results).toHaveLength(1);
+    harness.index.project = async () => ({
+      ...project,
+      recall: () => Promise.reject(new Error("the index is broken")),
+    });
+    expect(ask({ mode: "hybrid" })).rejects.toThrow("the index is broken");
   });
 
   test("run their stages in order", async () => {

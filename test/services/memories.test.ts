@@ -15,6 +15,7 @@ import { Intake } from "../../src/services/intake.ts";
 import { MemoryService } from "../../src/services/memories.ts";
 import { ALL_VISIBLE } from "../contract/stores.ts";
 import { Gate, hashVector, type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
+import { searchVectors } from "../support/search-legs.ts";
 import { until } from "../support/until.ts";
 
 let harness: IngestHarness;
@@ -79,7 +80,7 @@ async function completed(draft: MemoryDraft, viewer = everybody): Promise<Memory
 async function searchableBy(userId: string): Promise<number> {
   const project = await harness.index.project(harness.projectId);
   const within = await project.admit(await harness.memories.userKey(harness.projectId, userId), harness.clock.now());
-  return (await project.searchVectors(harness.embedder.fingerprint, hashVector(""), within, 100)).chunkKeys.length;
+  return (await searchVectors(project, harness.embedder.fingerprint, hashVector(""), within, 100)).chunkKeys.length;
 }
 
 describe("a change within the caller's transaction", () => {

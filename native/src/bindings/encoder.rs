@@ -16,15 +16,15 @@ pub struct NativeEncoder {
     encoder: Encoder,
 }
 
+/// Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2.
+#[napi(catch_unwind)]
+pub fn open_encoder(path: String) -> napi::Result<NativeEncoder> {
+    let encoder = run(|| Ok(Encoder::open(Path::new(&path))?))?;
+    Ok(NativeEncoder { encoder })
+}
+
 #[napi]
 impl NativeEncoder {
-    /// Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2.
-    #[napi(factory, catch_unwind)]
-    pub fn open(path: String) -> napi::Result<NativeEncoder> {
-        let encoder = run(|| Ok(Encoder::open(Path::new(&path))?))?;
-        Ok(NativeEncoder { encoder })
-    }
-
     /// Computes the model's output for sequences. `ids` has the token ids of all sequences one after another, `lengths`
     /// the number of tokens of each sequence, and `firstLengths` how many of them belong to its first text. Returns one
     /// row per sequence: a unit vector or a logit. Blocks the calling thread. If `isUrgent` is true and there is only

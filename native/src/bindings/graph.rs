@@ -81,9 +81,7 @@ pub struct GraphSearchOptions {
 
 #[napi]
 impl NativeIndex {
-    /// Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
-    /// other chunk. Hits have scores above 0 and up to 1. At most 10 seeds are allowed; `seedKeys` and
-    /// `seedScores` are parallel.
+    /// See `Project::search_graph`. `seedKeys` and `seedScores` are parallel; at most 10 seeds are allowed.
     #[napi(catch_unwind)]
     pub fn search_graph<'env>(
         &self,
@@ -118,8 +116,7 @@ impl NativeIndex {
         Ok(names.into_iter().map(or_null).collect())
     }
 
-    /// Returns the entities of a memory and the admissible memories that share some of them, at most `limit` (1 to
-    /// 2,000) of each. Both are empty if the memory is not admissible.
+    /// See `Project::neighbourhood`.
     #[napi(catch_unwind)]
     pub fn neighbourhood<'env>(
         &self,

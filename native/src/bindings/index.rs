@@ -121,8 +121,7 @@ impl NativeIndex {
         self.repairs.clone()
     }
 
-    /// Sets the attributes that filters read, one JSON object per memory, on a worker thread. A memory has its
-    /// attributes until it is hidden.
+    /// See `Project::describe`. Runs on a worker thread.
     #[napi(catch_unwind)]
     pub fn describe<'env>(
         &self,
@@ -134,8 +133,7 @@ impl NativeIndex {
         self.read(env, move |project| project.describe(&memory_keys, &attributes))
     }
 
-    /// Like `describe`, but does not sort the attributes, for loading many memories. Call `sortAttributes` after the
-    /// last of them. A filter that is evaluated before that sorts first.
+    /// See `Project::describe_unsorted`. Runs on a worker thread.
     #[napi(catch_unwind)]
     pub fn describe_unsorted<'env>(
         &self,
@@ -147,7 +145,7 @@ impl NativeIndex {
         self.read(env, move |project| project.describe_unsorted(&memory_keys, &attributes))
     }
 
-    /// Sorts the attributes that `describeUnsorted` has set, on a worker thread.
+    /// See `Project::sort_attributes`. Runs on a worker thread.
     #[napi(catch_unwind)]
     pub fn sort_attributes<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         self.read(env, |project| {
@@ -181,7 +179,7 @@ impl NativeIndex {
         })
     }
 
-    /// Makes memories unsearchable at once, also for searches in progress, and removes their attributes.
+    /// See `Project::hide`.
     #[napi(catch_unwind)]
     pub fn hide(&self, memory_keys: BigUint64ArraySlice<'_>) -> napi::Result<()> {
         run(|| {
@@ -197,7 +195,7 @@ impl NativeIndex {
         run(|| self.project()?.admit(checked_user(user_key)?, checked_ms(now_ms)?)).map(ToJs::to_js)
     }
 
-    /// Like `admit`, but returns only memories that match a filter (JSON text). Runs on a worker thread.
+    /// See `Project::admit_within`. The filter is JSON text. Runs on a worker thread.
     #[napi(catch_unwind)]
     pub fn admit_within<'env>(
         &self,
@@ -210,8 +208,7 @@ impl NativeIndex {
         self.read(env, move |project| project.admit_within(user_key, now_ms, &filter))
     }
 
-    /// Compares the chunks that should be indexed (`expected`, chunk keys) with those that are. Takes about 50 ms per
-    /// 100,000 chunks.
+    /// See `Project::reconcile`.
     #[napi(catch_unwind)]
     pub fn reconcile<'env>(
         &self,
@@ -222,7 +219,7 @@ impl NativeIndex {
         self.read(env, move |project| Ok(project.reconcile(&expected)))
     }
 
-    /// Lists the files of the project, on a worker thread.
+    /// See `Project::files`.
     #[napi(catch_unwind)]
     pub fn files<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ProjectFiles>> {
         self.read(env, Project::files)

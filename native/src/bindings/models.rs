@@ -46,16 +46,13 @@ impl NativeIndex {
         })
     }
 
-    /// Begins to build vectors of another model beside the live ones; does nothing if that has begun. Vectors that are
-    /// kept for a rollback are used if they are of this model. Fails with `invalid` if the model is live or not
-    /// possible, or if vectors of another model are being built.
+    /// See `Project::begin_model`.
     #[napi(catch_unwind)]
     pub fn begin_model<'env>(&self, env: &'env Env, model: VectorModel) -> napi::Result<PromiseRaw<'env, ()>> {
         self.change(env, move |project| project.begin_model(model.to_core()))
     }
 
-    /// Compares the vectors that are being built with the live ones. Removes those of chunks that no longer exist.
-    /// Fails with `invalid` if none are being built.
+    /// See `Project::missing_vectors`.
     #[napi(catch_unwind)]
     pub fn missing_vectors<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, MissingVectors>> {
         self.change(env, |project| {
@@ -68,9 +65,7 @@ impl NativeIndex {
         })
     }
 
-    /// Adds vectors to those that are being built, durably. The keys are parallel. A memory must be given with all of
-    /// its chunks; a memory that has other chunks by now is skipped. Resolves to the number of chunks that were added.
-    /// Fails with `other_model` if vectors of another model are being built.
+    /// See `Project::add_vectors`.
     #[napi(catch_unwind)]
     pub fn add_vectors<'env>(
         &self,
@@ -87,20 +82,19 @@ impl NativeIndex {
         })
     }
 
-    /// Makes the vectors that are being built live if no chunk lacks one. Resolves to whether it did. The vectors that
-    /// were live are kept for a rollback.
+    /// See `Project::swap_model`.
     #[napi(catch_unwind)]
     pub fn swap_model<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.change(env, Project::swap_model)
     }
 
-    /// Deletes the vectors that are being built, if there are any.
+    /// See `Project::drop_building`.
     #[napi(catch_unwind)]
     pub fn drop_building<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         self.change(env, Project::drop_building)
     }
 
-    /// Deletes the vectors that are kept for a rollback, if there are any.
+    /// See `Project::forget_previous`.
     #[napi(catch_unwind)]
     pub fn forget_previous<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         self.change(env, Project::forget_previous)

@@ -1,5 +1,5 @@
-//! Publishing, removing and compacting for JavaScript: the calls that change files. JavaScript passes keys and vectors
-//! as typed arrays, and texts in slices.
+//! Publishing, removing and compacting for JavaScript: the calls that change files. JavaScript passes chunks in slices,
+//! and keys of memories and vectors as typed arrays.
 
 use napi::Env;
 use napi::bindgen_prelude::{BigInt, BigUint64Array, BigUint64ArraySlice, Either, Null, PromiseRaw};
@@ -15,9 +15,14 @@ use crate::project::Project;
 use crate::text::schema::TextChunk;
 use crate::vectors::sets::ModelVectors;
 
-/// The texts of a chunk.
+/// A chunk to publish, with its texts.
 #[napi(object)]
-pub struct ChunkText {
+pub struct PublishChunk {
+    /// A key that was never used before. Only when the same version of a memory is published again, its chunks have the
+    /// same keys.
+    pub chunk_key: BigInt,
+    /// Key of its memory, which must be one of those that the call publishes.
+    pub memory_key: BigInt,
     /// Search text of the chunk.
     pub own: String,
     /// Context text: search text of the chunk together with its neighbours; `null` if it has no neighbours.
@@ -46,55 +51,47 @@ pub struct PublishedMemories {
     pub entities: Vec<KnownEntities>,
 }
 
-/// The texts of one call of `publish`. JavaScript passes them in slices, because passing all at once would block the
-/// JavaScript thread for seconds.
+/// The chunks of one call of `publish`. JavaScript passes them in slices (`chunks.ts`), because passing all at once
+/// would block the JavaScript thread for seconds. The call that gets them empties this list.
 #[napi]
 #[derive(Default)]
-pub struct NativeChunkTexts {
-    texts: Vec<ChunkText>,
+pub struct NativeChunks {
+    chunks: Vec<PublishChunk>,
 }
 
 #[napi]
-impl NativeChunkTexts {
-    /// Creates an empty list of texts.
+impl NativeChunks {
+    /// Creates an empty list.
     #[napi(constructor)]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the texts of the next chunks.
+    /// Adds the next chunks.
     #[napi(catch_unwind)]
-    pub fn add(&mut self, texts: Vec<ChunkText>) {
-        self.texts.extend(texts);
+    pub fn add(&mut self, chunks: Vec<PublishChunk>) {
+        self.chunks.extend(chunks);
     }
 }
 
 #[napi]
 impl NativeIndex {
-    /// Replaces all indexed data of the given memories by these chunks and their unit vectors. `vectors` has those of
-    /// the live model (otherwise the call fails with `other_model`) and, if they are known, those of the model whose
-    /// vectors are being built; without them, these memories are missing there. Other models are ignored. `chunkKeys`,
-    /// `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the change is
-    /// durable. Visibility does not change. The call can be repeated with the same effect.
+    /// See `Project::publish`.
     #[napi(catch_unwind)]
     pub fn publish<'env>(
         &self,
         env: &'env Env,
         memories: PublishedMemories,
-        chunk_keys: BigUint64ArraySlice<'_>,
-        chunk_memory_keys: BigUint64ArraySlice<'_>,
-        texts: &mut NativeChunkTexts,
+        chunks: &mut NativeChunks,
         vectors: Vec<VectorsOfModel>,
     ) -> napi::Result<PromiseRaw<'env, ()>> {
-        let given = Given::new(memories, chunk_keys, chunk_memory_keys, texts, vectors);
+        let given = Given::new(memories, chunks, vectors);
         self.change(env, move |project| {
-            project.publish(&given.memory_keys, &given.sources(), &given.chunks()?, &given.vectors())
+            project.publish(&given.memory_keys, &given.sources(), &chunks_of(&given.chunks)?, &given.vectors())
         })
     }
 
-    /// Begins to publish a large memory in parts, so that other changes can run between them: replaces its vectors, as
-    /// `publish` does, and removes its texts. `addTexts` adds new ones. The memory must not be shown before it has all
-    /// of them.
+    /// See `Project::publish_vectors`.
     #[napi(catch_unwind)]
     pub fn publish_vectors<'env>(
         &self,
@@ -111,50 +108,38 @@ impl NativeIndex {
         })
     }
 
-    /// Adds the texts of the next chunks of a large memory after `publishVectors`, durably. A title in `known` becomes
-    /// an entity of the first of them. `chunkKeys` and `texts` are parallel. `texts` is emptied.
+    /// See `Project::add_texts`.
     #[napi(catch_unwind)]
     pub fn add_texts<'env>(
         &self,
         env: &'env Env,
         memory_key: BigInt,
         known: KnownEntities,
-        chunk_keys: BigUint64ArraySlice<'_>,
-        texts: &mut NativeChunkTexts,
+        chunks: &mut NativeChunks,
     ) -> napi::Result<PromiseRaw<'env, ()>> {
-        let chunk_keys = chunk_keys.to_vec();
-        let texts = std::mem::take(&mut texts.texts);
+        let chunks = std::mem::take(&mut chunks.chunks);
         self.change(env, move |project| {
             let memory_key = checked_key(&memory_key, "memory key")?;
-            if chunk_keys.len() != texts.len() {
-                return Err(Error::invalid("chunk keys and texts differ in number"));
-            }
-            let chunks = chunk_keys.iter().zip(&texts).map(|(chunk_key, text)| chunk_of(*chunk_key, memory_key, text));
-            project.add_texts(memory_key, sources_of(&known), &chunks.collect::<Vec<_>>())
+            project.add_texts(memory_key, sources_of(&known), &chunks_of(&chunks)?)
         })
     }
 
-    /// Replaces vectors, postings and entities of memories that still have exactly these chunks in the index, and
-    /// skips the others. The arguments are those of `publish`; only vectors of the live model are replaced. Searches
-    /// find the memories meanwhile. When the promise resolves, the change is durable. It resolves to the positions of
-    /// the skipped memories in `memories`, in ascending order. The call can be repeated with the same effect.
+    /// See `Project::rebuild`. Resolves to the positions of the skipped memories in `memories`, in ascending order.
     #[napi(catch_unwind)]
     pub fn rebuild<'env>(
         &self,
         env: &'env Env,
         memories: PublishedMemories,
-        chunk_keys: BigUint64ArraySlice<'_>,
-        chunk_memory_keys: BigUint64ArraySlice<'_>,
-        texts: &mut NativeChunkTexts,
+        chunks: &mut NativeChunks,
         vectors: Vec<VectorsOfModel>,
     ) -> napi::Result<PromiseRaw<'env, Vec<u32>>> {
-        let given = Given::new(memories, chunk_keys, chunk_memory_keys, texts, vectors);
+        let given = Given::new(memories, chunks, vectors);
         self.change(env, move |project| {
-            project.rebuild(&given.memory_keys, &given.sources(), &given.chunks()?, &given.vectors())
+            project.rebuild(&given.memory_keys, &given.sources(), &chunks_of(&given.chunks)?, &given.vectors())
         })
     }
 
-    /// Removes all indexed data of the given memories, durably. Unknown keys are ignored.
+    /// See `Project::remove`.
     #[napi(catch_unwind)]
     pub fn remove<'env>(
         &self,
@@ -165,22 +150,19 @@ impl NativeIndex {
         self.change(env, move |project| project.remove(&memory_keys))
     }
 
-    /// Rewrites a vector log if a fifth of its records is no longer valid or a record is damaged. Resolves to
-    /// whether it rewrote one. Searches can run at the same time.
+    /// See `Project::compact_if_needed`.
     #[napi(catch_unwind)]
     pub fn compact_if_needed<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.change(env, Project::compact_if_needed)
     }
 
-    /// Removes the vectors of removed chunks from the files, durably.
+    /// See `Project::erase_vectors`.
     #[napi(catch_unwind)]
     pub fn erase_vectors<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         self.change(env, Project::erase_vectors)
     }
 
-    /// Removes the texts and postings of removed chunks from the files, durably. Resolves to false if old files could
-    /// not be removed; then the call is to be repeated. Other changes can run meanwhile, but not a second call of this
-    /// function.
+    /// See `Project::erase_texts`.
     #[napi(catch_unwind)]
     pub fn erase_texts<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         let project = self.project().map_err(js_error)?;
@@ -193,44 +175,24 @@ impl NativeIndex {
 struct Given {
     memory_keys: Vec<u64>,
     entities: Vec<KnownEntities>,
-    /// One entry per chunk; parallel to `chunk_memory_keys` and `texts`.
-    chunk_keys: Vec<u64>,
-    chunk_memory_keys: Vec<u64>,
-    texts: Vec<ChunkText>,
+    chunks: Vec<PublishChunk>,
     /// Fingerprint of a model and its vectors, row-major.
     vectors: Vec<(String, Vec<f32>)>,
 }
 
 impl Given {
-    /// Takes the texts out of `texts`.
-    fn new(
-        memories: PublishedMemories,
-        chunk_keys: BigUint64ArraySlice<'_>,
-        chunk_memory_keys: BigUint64ArraySlice<'_>,
-        texts: &mut NativeChunkTexts,
-        vectors: Vec<VectorsOfModel>,
-    ) -> Self {
+    /// Takes the chunks out of `chunks`.
+    fn new(memories: PublishedMemories, chunks: &mut NativeChunks, vectors: Vec<VectorsOfModel>) -> Self {
         Self {
             memory_keys: memories.memory_keys.to_vec(),
             entities: memories.entities,
-            chunk_keys: chunk_keys.to_vec(),
-            chunk_memory_keys: chunk_memory_keys.to_vec(),
-            texts: std::mem::take(&mut texts.texts),
+            chunks: std::mem::take(&mut chunks.chunks),
             vectors: copied(vectors),
         }
     }
 
     fn sources(&self) -> Vec<EntitySources<'_>> {
         self.entities.iter().map(sources_of).collect()
-    }
-
-    fn chunks(&self) -> Result<Vec<TextChunk<'_>>, Error> {
-        let Self { chunk_keys, chunk_memory_keys, texts, .. } = self;
-        if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
-            return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
-        }
-        let keys = chunk_keys.iter().zip(chunk_memory_keys).zip(texts);
-        Ok(keys.map(|((chunk_key, memory_key), text)| chunk_of(*chunk_key, *memory_key, text)).collect())
     }
 
     fn vectors(&self) -> Vec<ModelVectors<'_>> {
@@ -250,15 +212,18 @@ fn sources_of(known: &KnownEntities) -> EntitySources<'_> {
     EntitySources { title: optional_text(&known.title), phrases: &known.phrases }
 }
 
-fn chunk_of(chunk_key: u64, memory_key: u64, text: &ChunkText) -> TextChunk<'_> {
-    TextChunk {
-        chunk_key,
-        memory_key,
-        own: &text.own,
-        context: optional_text(&text.context),
-        language: &text.language,
-        passage: &text.passage,
-        place: &text.place,
-        entity_record: &[],
+fn chunks_of(chunks: &[PublishChunk]) -> Result<Vec<TextChunk<'_>>, Error> {
+    fn chunk_of(chunk: &PublishChunk) -> Result<TextChunk<'_>, Error> {
+        Ok(TextChunk {
+            chunk_key: checked_key(&chunk.chunk_key, "chunk key")?,
+            memory_key: checked_key(&chunk.memory_key, "memory key")?,
+            own: &chunk.own,
+            context: optional_text(&chunk.context),
+            language: &chunk.language,
+            passage: &chunk.passage,
+            place: &chunk.place,
+            entity_record: &[],
+        })
     }
+    chunks.iter().map(chunk_of).collect()
 }

@@ -55,9 +55,7 @@ pub struct StoredPassage {
 
 #[napi]
 impl NativeIndex {
-    /// Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
-    /// vector (`[dimensions]`) of the model with this fingerprint. Fails with `other_model` if another model is live.
-    /// Runs at once if that is short (`short_reads.rs`).
+    /// See `Project::search_vectors`. Runs at once if that is short (`short_reads.rs`).
     #[napi(catch_unwind)]
     pub fn search_vectors<'env>(
         &self,
@@ -73,8 +71,7 @@ impl NativeIndex {
         })
     }
 
-    /// Full-text search: returns the `limit` (1 to 2,000) admissible chunks with the highest BM25 score. Scores are
-    /// above 0 and at most 1.
+    /// See `Project::search_text`.
     #[napi(catch_unwind)]
     pub fn search_text<'env>(
         &self,
@@ -87,10 +84,8 @@ impl NativeIndex {
         self.read(env, move |project| with_memories(project, project.search_text(&query, &within, limit as usize)?))
     }
 
-    /// Hybrid search: searches vectors like `searchVectors`, and adds the hits of `searchText` for the same query and
-    /// set. The chunks with the highest cosine similarity come first, then the other text hits in their order. Every
-    /// chunk has both scores; text hits keep the score that they were given. If the hits of `searchVectors` are given
-    /// as `nearHits`, vectors are not searched again.
+    /// See `Project::search_hybrid`. If the hits of `searchVectors` are given as `nearHits`, vectors are not
+    /// searched again.
     #[napi(catch_unwind)]
     pub fn search_hybrid<'env>(
         &self,
@@ -114,9 +109,7 @@ impl NativeIndex {
         })
     }
 
-    /// Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
-    /// does not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` if the vector's model, given
-    /// by its fingerprint, is not live.
+    /// See `Project::score_vectors`.
     #[napi(catch_unwind)]
     pub fn score_vectors<'env>(
         &self,
@@ -132,8 +125,7 @@ impl NativeIndex {
         })
     }
 
-    /// Returns the cosine similarities between exactly these chunks (at most 256), row-major `[chunks, chunks]`; 1 on
-    /// the diagonal, NaN for a chunk that does not exist. `memoryKeys` has the memory of each chunk.
+    /// See `Project::compare_vectors`.
     #[napi(catch_unwind)]
     pub fn compare_vectors<'env>(
         &self,
@@ -145,9 +137,7 @@ impl NativeIndex {
         self.read_vectors(env, move |project| project.compare_vectors(&chunk_keys, &memory_keys).map(Scores))
     }
 
-    /// Returns the stored vectors of exactly these chunks, row-major `[chunks, dimensions]`; NaN for a chunk that does
-    /// not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` unless the model with this
-    /// fingerprint is live or being built.
+    /// See `Project::stored_vectors`.
     #[napi(catch_unwind)]
     pub fn stored_vectors<'env>(
         &self,
@@ -160,7 +150,7 @@ impl NativeIndex {
         self.read(env, move |project| project.stored_vectors(&fingerprint, &chunk_keys, &memory_keys).map(Scores))
     }
 
-    /// Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist.
+    /// See `Project::score_text`.
     #[napi(catch_unwind)]
     pub fn score_text<'env>(
         &self,
@@ -172,7 +162,7 @@ impl NativeIndex {
         self.read(env, move |project| project.score_text(&query, &chunk_keys).map(Scores))
     }
 
-    /// Returns the stored passages of chunks, in the order of the keys; `null` for a chunk that does not exist.
+    /// See `Project::passages`. Gives `null` for a chunk that does not exist.
     #[napi(catch_unwind)]
     pub fn passages<'env>(
         &self,

@@ -452,9 +452,11 @@ pub fn model_of_log(directory: &Path) -> Result<Option<(String, usize, u64)>> {
     Ok(Some((header.fingerprint, header.dimensions, bytes.len())))
 }
 
-/// A log that was opened for a check, and what is wrong with its header or its length.
+/// A log for `damage_of_opened`. It keeps the file open, so that a log that is replaced meanwhile can still be read.
 pub struct OpenedForCheck {
+    /// `None` if the file is missing.
     file: Option<File>,
+    /// The header, or what is wrong with it.
     header: std::result::Result<Header, String>,
     /// Number of records that the file must have; `None` if that is not known.
     records: Option<u64>,

@@ -1,5 +1,5 @@
-// ChunkIndex on one machine: texts in a TextArchive; vectors, postings and entities in the native core
-// (native/core.ts), one folder per project.
+// ChunkIndex on one machine: texts in a TextArchive; vectors, postings and entities in the native core, one folder per
+// project.
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -15,8 +15,9 @@ import type {
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import { StoreError } from "../../stores/store-error.ts";
-import { ProjectIndex as NativeIndex, takePanics } from "../native/core.ts";
-import { type EmbeddedIndexParts, EmbeddedProjectIndex, type ProjectIndexParts } from "./project-index.ts";
+import { addon } from "../native/addon.ts";
+import type { NativeIndex } from "../native/addon-types.ts";
+import { EmbeddedProjectIndex, type IndexDependencies, type ProjectIndexDependencies } from "./project-index.ts";
 import { RecentPassages } from "./recent-passages.ts";
 
 /**
@@ -28,7 +29,7 @@ const REST_AFTER_MS = 5_000;
 
 /** ChunkIndex on a TextArchive and the native core. */
 export class EmbeddedChunkIndex implements ChunkIndex {
-  readonly #parts: ProjectIndexParts;
+  readonly #parts: ProjectIndexDependencies;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();
   /** Projects that are being closed to save memory. */
   readonly #closing = new Map<ProjectId, Promise<void>>();
@@ -38,7 +39,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   /** Projects that were dropped: a caller that still has the id must not create the folder again. */
   readonly #dropped = new Set<ProjectId>();
 
-  constructor(parts: EmbeddedIndexParts) {
+  constructor(parts: IndexDependencies) {
     this.#parts = { ...parts, recentPassages: new RecentPassages() };
   }
 
@@ -64,7 +65,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   protected create(
     id: ProjectId,
     native: NativeIndex,
-    parts: ProjectIndexParts,
+    parts: ProjectIndexDependencies,
     repairs: readonly string[],
   ): EmbeddedProjectIndex {
     return new EmbeddedProjectIndex(id, native, parts, repairs);
@@ -155,7 +156,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
       if (!(await this.#erase(index))) this.#toErase.add(id);
     }
     const areTextsErased = await this.#eraseTexts(erasesNow);
-    for (const panic of takePanics()) this.#parts.log.error({ panic }, "a thread of the native core failed");
+    for (const panic of addon().takePanics()) this.#parts.log.error({ panic }, "a thread of the native core failed");
     return areTextsErased && this.#toErase.size === 0;
   }
 
@@ -197,17 +198,14 @@ export class EmbeddedChunkIndex implements ChunkIndex {
 
 async function openProject(
   id: ProjectId,
-  parts: ProjectIndexParts,
+  parts: ProjectIndexDependencies,
   create: EmbeddedChunkIndex["create"],
 ): Promise<EmbeddedProjectIndex> {
   const directory = join(parts.directory, id);
   const isNew = !existsSync(directory) || readdirSync(directory).length === 0;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const newModel = (isNew ? await parts.earlierModelOf?.(id) : null) ?? parts.models[0];
-  const { index, repairs } = await NativeIndex.open({
-    directory,
-    newModel: { fingerprint: newModel.fingerprint, dimensions: newModel.dimensions },
-  });
+  const index = await addon().openProject({ directory, newModel });
   const { live } = index.models();
   if (!parts.models.some((model) => model.fingerprint === live.fingerprint)) {
     await index.close();
@@ -217,5 +215,5 @@ async function openProject(
       `${directory} has vectors of the model ${live.fingerprint}, which is not installed (installed: ${installed}): put the folder of that model back.`,
     );
   }
-  return create(id, index, parts, isNew ? [] : parts.quarantine.collect(id, directory, repairs));
+  return create(id, index, parts, isNew ? [] : parts.quarantine.collect(id, directory, index.repairs()));
 }

@@ -5,8 +5,7 @@ import type { MemoryKey } from "../../domain/ids.ts";
 import { TimeSlice } from "../../kit/time-slice.ts";
 import type { IndexFinding, IndexVerification } from "../../ports/chunk-index.ts";
 import type { ArchivedChunkKeys } from "../../ports/text-archive.ts";
-import type { Differences } from "../native/addon-types.ts";
-import type { ProjectIndex as NativeIndex } from "../native/core.ts";
+import type { Differences, NativeIndex } from "../native/addon-types.ts";
 import type { SortedKeys } from "./sorted-keys.ts";
 
 /** The difference between what a project's index should have and what it has. */

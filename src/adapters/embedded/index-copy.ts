@@ -7,8 +7,8 @@ import { join } from "node:path";
 import type { ProjectId } from "../../domain/ids.ts";
 import { nullIfMissing } from "../../kit/if-missing.ts";
 import type { IndexFinding, VisibleMemory } from "../../ports/chunk-index.ts";
-import { ProjectIndex as NativeIndex } from "../native/core.ts";
-import { type EmbeddedIndexParts, EmbeddedProjectIndex } from "./project-index.ts";
+import { addon } from "../native/addon.ts";
+import { EmbeddedProjectIndex, type IndexDependencies } from "./project-index.ts";
 import { RecentPassages } from "./recent-passages.ts";
 
 /** Size in bytes above which a file is linked. Smaller ones may be written to: lists of files, locks. */
@@ -19,7 +19,7 @@ const LOG = ".log";
 const NO_MODEL = { fingerprint: "none", dimensions: 1 };
 
 /** What a check needs. */
-export type IndexCopyParts = Pick<EmbeddedIndexParts, "archive" | "quarantine" | "log"> & {
+export type IndexCopyDependencies = Pick<IndexDependencies, "archive" | "quarantine" | "log"> & {
   /** Folder with one folder per project. */
   readonly directory: string;
   /** Folder for the copy, on the same disk, which does not exist yet. It is removed afterwards. */
@@ -27,11 +27,11 @@ export type IndexCopyParts = Pick<EmbeddedIndexParts, "archive" | "quarantine" |
 };
 
 /**
- * Findings of the index of a project, as `ChunkIndex.verify` returns them.
+ * Findings of the index of a project, as `IndexMaintenance.verify` returns them.
  * @throws NativeError or an error of the operating system if the index cannot be copied or opened
  */
 export async function verifyCopy(
-  { directory, copies, ...parts }: IndexCopyParts,
+  { directory, copies, ...parts }: IndexCopyDependencies,
   id: ProjectId,
   completed: AsyncIterable<readonly Pick<VisibleMemory, "memoryKey">[]>,
   onProgress: (done: number, total: number) => void,
@@ -40,8 +40,8 @@ export async function verifyCopy(
   try {
     await mkdir(copy, { recursive: true, mode: 0o700 });
     await copyFolder(original, copy);
-    const options = { directory: copy, newModel: NO_MODEL };
-    const { index: native, repairs } = await NativeIndex.open(options);
+    const native = await addon().openProject({ directory: copy, newModel: NO_MODEL });
+    const repairs = native.repairs();
     const indexParts = { ...parts, ...NEVER_USED, directory: copies, recentPassages: new RecentPassages() };
     const index = new EmbeddedProjectIndex(id, native, indexParts, repairs);
     try {

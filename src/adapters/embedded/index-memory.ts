@@ -1,7 +1,7 @@
 // Estimates the memory of an open index, for the limit of a node (MNEME_INDEX_MEMORY_MAX). The constants are chosen so
 // that the sum is that of a measured index (docs/measurements.md, "Memory of an open index").
 
-import type { ProjectIndex as NativeIndex } from "../native/core.ts";
+import type { NativeIndex } from "../native/addon-types.ts";
 
 /** Bytes of an open project without data: its thread, file handles, and the readers and writer of its text index. */
 const PROJECT_BYTES = 512 * 1024;

@@ -1,10 +1,11 @@
 // Vectors of models on their way into the native core.
 
+import type { Eventually } from "../../kit/eventually.ts";
 import { OtherModel } from "../../ports/chunk-index.ts";
 import { NativeError } from "../native/addon.ts";
 
 /** Runs a call of the native core and turns its error about another model into `OtherModel`. */
-export async function withOtherModel<Result>(call: () => Promise<Result>): Promise<Result> {
+export async function withOtherModel<Result>(call: () => Eventually<Result>): Promise<Result> {
   try {
     return await call();
   } catch (cause) {

@@ -3,16 +3,13 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Filter } from "../../domain/filter.ts";
-import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
+import type { MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { Log } from "../../kit/log.ts";
 import { overlapped } from "../../kit/pipelined.ts";
 import type {
   AdmissibleSet,
-  GraphHits,
-  GraphOptions,
-  Hits,
-  HybridHits,
+  ChunkKeys,
   IndexModel,
   IndexModels,
   IndexVerification,
@@ -20,16 +17,18 @@ import type {
   ModelVectors,
   Neighbourhood,
   Passage,
+  Pool,
   ProjectIndex,
   Publication,
   Rebuild,
+  Recall,
   Reconciliation,
-  Seeds,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import { type LoadedPublication, PART_CHUNKS, type SharedIndex } from "../../ports/shared-index.ts";
 import type { ArchivedChunkKeys, TextArchive } from "../../ports/text-archive.ts";
-import type { ProjectIndex as NativeIndex } from "../native/core.ts";
+import type { NativeIndex } from "../native/addon-types.ts";
+import { nativeChunks } from "../native/chunks.ts";
 import { faultOfFilter, filterJson } from "../native/filter-json.ts";
 import { ENTITY_KINDS } from "./entity-kinds.ts";
 import { HeldPublications } from "./held-publications.ts";
@@ -51,13 +50,14 @@ import {
   withOwnKeys,
 } from "./publication.ts";
 import type { Quarantine } from "./quarantine.ts";
+import { recall, walk } from "./recall.ts";
 import type { RecentPassages } from "./recent-passages.ts";
 import { describable, type ShownColumns, showable, withoutMemories } from "./showable.ts";
 import { SortedKeys } from "./sorted-keys.ts";
 import { storedPassages } from "./stored-passages.ts";
 
 /** Options of `EmbeddedChunkIndex`. */
-export interface EmbeddedIndexParts {
+export interface IndexDependencies {
   /** Folder with one folder per project. */
   readonly directory: string;
   readonly archive: TextArchive;
@@ -80,7 +80,7 @@ export interface EmbeddedIndexParts {
 }
 
 /** What an open project needs. */
-export type ProjectIndexParts = EmbeddedIndexParts & { readonly recentPassages: RecentPassages };
+export type ProjectIndexDependencies = IndexDependencies & { readonly recentPassages: RecentPassages };
 
 /**
  * Number of parts of a publication of another node that are added to the index at once. Fewer cost more, because each
@@ -88,15 +88,13 @@ export type ProjectIndexParts = EmbeddedIndexParts & { readonly recentPassages: 
  */
 const SPAN_PARTS = 8;
 
-type ChunkKeys = Pick<Hits, "chunkKeys" | "memoryKeys">;
-
 const OVERTAKEN = "another node has taken over the job of this memory";
 
 /** One project's index. */
 export class EmbeddedProjectIndex implements ProjectIndex {
   readonly #id: ProjectId;
   readonly #native: NativeIndex;
-  readonly #parts: ProjectIndexParts;
+  readonly #parts: ProjectIndexDependencies;
   readonly #repairs: readonly string[];
   #started: Promise<void> = Promise.resolve();
   /** Changes in progress. */
@@ -104,7 +102,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   /** Empty if nothing is shared. */
   protected readonly held = new HeldPublications();
 
-  constructor(id: ProjectId, native: NativeIndex, parts: ProjectIndexParts, repairs: readonly string[]) {
+  constructor(id: ProjectId, native: NativeIndex, parts: ProjectIndexDependencies, repairs: readonly string[]) {
     this.#id = id;
     this.#native = native;
     this.#parts = parts;
@@ -130,11 +128,33 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   // Texts and derived indexes are written in parallel. A memory becomes completed after both. If a crash leaves only
   // one of the two, it is replaced when the memory is published again, or found by `reconcile`.
-  publish(publications: readonly Publication[]): Promise<void> {
-    return this.#startInOrder(
-      () => this.#keyed(publications),
-      (keyed) => this.#publish(keyed),
+  async publish(publications: readonly Publication[]): Promise<void> {
+    const isShared = this.#parts.shared !== undefined;
+    const keyed = await this.#startInOrder(
+      async () => {
+        const withChunkKeys = await this.#keyed(publications);
+        if (isShared) for (const each of withChunkKeys) this.held.begin(nameOf(each));
+        const archived = withChunkKeys.map((each) => archivedMemory(this.#id, each));
+        const archiving = isShared ? null : this.#parts.archive.replace(archived);
+        void Promise.allSettled([archiving]); // its failure is thrown below
+        // While a change of the model begins or ends, publications may have vectors of different models.
+        const byModels = Map.groupBy(withChunkKeys, ({ publication: { vectors } }) =>
+          vectors.map(({ fingerprint }) => fingerprint).join("\n"),
+        );
+        const groups = [];
+        for (const group of byModels.values()) {
+          const { memories, chunks, vectors } = forNative(group);
+          groups.push([memories, await nativeChunks(chunks), vectors] as const);
+        }
+        return { withChunkKeys, archiving, groups };
+      },
+      async ({ withChunkKeys, archiving, groups }) => {
+        const indexing = groups.map((group) => withOtherModel(() => this.#native.publish(...group)));
+        await Promise.all([archiving, ...indexing]);
+        return withChunkKeys;
+      },
     );
+    if (isShared) for (const each of keyed) this.held.finish(nameOf(each));
   }
 
   /**
@@ -153,22 +173,6 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     if (shared === undefined) return keyed;
     const stored = await shared.publish(keyed.map((each) => sharedMemory(this.#id, each)));
     return keyed.filter((each) => stored.has(each.publication.memoryKey) && !this.held.isOvertaken(nameOf(each)));
-  }
-
-  async #publish(keyed: readonly KeyedPublication<Publication>[]): Promise<void> {
-    const isShared = this.#parts.shared !== undefined;
-    if (isShared) for (const each of keyed) this.held.begin(nameOf(each));
-    const archived = keyed.map((each) => archivedMemory(this.#id, each));
-    // While a change of the model begins or ends, publications may have vectors of different models.
-    const byModels = Map.groupBy(keyed, ({ publication: { vectors } }) =>
-      vectors.map(({ fingerprint }) => fingerprint).join("\n"),
-    );
-    const toNative = [...byModels.values()].map((group) => {
-      const { memoryKeys, chunks, vectors, entities } = forNative(group);
-      return withOtherModel(() => this.#native.publish(memoryKeys, chunks, vectors, entities));
-    });
-    await Promise.all([isShared ? null : this.#parts.archive.replace(archived), ...toNative]);
-    if (isShared) for (const each of keyed) this.held.finish(nameOf(each));
   }
 
   // The first part has all vectors, because the vectors of a memory must be consecutive, and the whole text, because
@@ -194,10 +198,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       yield;
       const part = keyed.chunks.slice(first, first + PART_CHUNKS);
       await this.#startInOrder(
-        () => part.map((each) => publishChunk({ ...each, publication })),
-        async (texts) => {
+        () => nativeChunks(part.map((each) => publishChunk({ ...each, publication }))),
+        async (passed) => {
           if (shared !== undefined && !this.held.isBegun(nameOf(keyed))) throw new Error(OVERTAKEN);
-          return this.#native.addTexts(memoryKey, texts, knownOfPart(entities, first));
+          return this.#native.addTexts(memoryKey, knownOfPart(entities, first), passed);
         },
       );
     }
@@ -206,12 +210,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   /** Writes publications of other nodes, all with vectors of the same models, to the native core. */
   protected load(loaded: readonly LoadedPublication[]): Promise<void> {
+    const { memories, chunks, vectors } = loadedForNative(loaded);
     return this.#startInOrder(
-      () => undefined,
-      async () => {
+      () => {
         for (const each of loaded) this.held.begin(each);
-        const { memoryKeys, chunks, vectors, entities } = loadedForNative(loaded);
-        await withOtherModel(() => this.#native.publish(memoryKeys, chunks, vectors, entities));
+        return nativeChunks(chunks);
+      },
+      async (passed) => {
+        await withOtherModel(() => this.#native.publish(memories, passed, vectors));
         for (const each of loaded) this.held.finish(each);
       },
     );
@@ -224,21 +230,18 @@ export class EmbeddedProjectIndex implements ProjectIndex {
    */
   protected async loadInParts(loaded: LoadedPublication, isWanted: () => boolean): Promise<void> {
     const { memoryKey, vectors, entities } = loaded;
-    await this.#startInOrder(
-      () => undefined,
-      async () => {
-        if (!isWanted() || this.held.isOvertaken(loaded)) return;
-        this.held.begin(loaded);
-        await withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeysOf(loaded).chunkKeys, vectors));
-      },
-    );
+    await this.#inOrder(async () => {
+      if (!isWanted() || this.held.isOvertaken(loaded)) return;
+      this.held.begin(loaded);
+      await withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeysOf(loaded).chunkKeys, vectors));
+    });
     const goesOn = () => isWanted() && this.held.isBegun(loaded);
     for (const [at, texts] of spansForNative(loaded, SPAN_PARTS).entries()) {
       if (!goesOn()) return;
       await this.#startInOrder(
-        () => undefined,
-        async () => {
-          if (goesOn()) await this.#native.addTexts(memoryKey, texts, knownOfPart(entities, at));
+        () => nativeChunks(texts),
+        async (passed) => {
+          if (goesOn()) await this.#native.addTexts(memoryKey, knownOfPart(entities, at), passed);
         },
       );
     }
@@ -247,22 +250,23 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   async rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]> {
     if (memories.length === 0) return [];
-    const { memoryKeys, chunks, vectors, entities } = forNative(memories.map(withOwnKeys));
+    const rebuilt = forNative(memories.map(withOwnKeys));
     const skipped = await this.#startInOrder(
-      () => undefined,
-      () => withOtherModel(() => this.#native.rebuild(memoryKeys, chunks, vectors, entities)),
+      () => nativeChunks(rebuilt.chunks),
+      (passed) => withOtherModel(() => this.#native.rebuild(rebuilt.memories, passed, rebuilt.vectors)),
     );
     return skipped.flatMap((at) => memories[at]?.memoryKey ?? []);
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    return this.#startInOrder(
-      () => undefined,
-      () => {
-        for (const key of memoryKeys) this.held.delete(key);
-        return this.#native.remove(BigUint64Array.from(memoryKeys));
-      },
-    );
+    return this.#inOrder(() => {
+      for (const key of memoryKeys) this.held.delete(key);
+      return this.#native.remove(BigUint64Array.from(memoryKeys));
+    });
+  }
+
+  #inOrder<Result>(change: () => Promise<Result>): Promise<Result> {
+    return this.#startInOrder(() => undefined, change);
   }
 
   /**
@@ -313,62 +317,20 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     }
   }
 
-  searchVectors(fingerprint: string, vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return withOtherModel(() => this.#native.searchVectors(fingerprint, vector, within, limit));
+  async recall(asked: Recall, within: AdmissibleSet): Promise<Pool> {
+    return recall(this.#native, asked, within);
   }
 
-  searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.#native.searchText(query, within, limit);
+  walk(...asked: Parameters<ProjectIndex["walk"]>): Promise<Pool> {
+    return walk(this.#native, ...asked);
   }
 
-  searchHybrid(...asked: Parameters<ProjectIndex["searchHybrid"]>): Promise<HybridHits> {
-    return withOtherModel(() => this.#native.searchHybrid(...asked));
-  }
-
-  scoreVectors(fingerprint: string, vector: Float32Array, chunks: ChunkKeys): Promise<Float32Array> {
-    const { chunkKeys, memoryKeys } = chunks;
-    return withOtherModel(() => this.#native.scoreVectors(fingerprint, vector, chunkKeys, memoryKeys));
-  }
-
-  compareVectors({ chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {
+  async compareVectors({ chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {
     return this.#native.compareVectors(chunkKeys, memoryKeys);
   }
 
   storedVectors(fingerprint: string, { chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {
     return withOtherModel(() => this.#native.storedVectors(fingerprint, chunkKeys, memoryKeys));
-  }
-
-  scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
-    return this.#native.scoreText(query, chunkKeys);
-  }
-
-  async searchGraph(
-    query: string,
-    seeds: Seeds,
-    within: AdmissibleSet,
-    limit: number,
-    options: GraphOptions = {},
-  ): Promise<GraphHits> {
-    const { chunkKeys, memoryKeys, scores, certainty, from, via, through } = await this.#native.searchGraph(
-      query,
-      seeds,
-      within,
-      limit,
-      options,
-    );
-    return {
-      chunkKeys,
-      memoryKeys,
-      scores,
-      certainty,
-      // names of entities are looked up only for the few hits that are shown
-      pathTo: (position) => {
-        const ids = Uint32Array.of(from[position] ?? 0, through[position] ?? 0);
-        const [first = null, second = null] = this.#native.entityNames(ids);
-        const viaKey = via[position] ?? 0n;
-        return { from: first, via: viaKey === 0n ? null : (viaKey as ChunkKey), through: second };
-      },
-    };
   }
 
   async neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood> {
@@ -392,28 +354,28 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   beginModel({ fingerprint, dimensions }: IndexModel): Promise<void> {
-    return this.#native.beginModel({ fingerprint, dimensions });
+    return this.#inOrder(() => this.#native.beginModel({ fingerprint, dimensions }));
   }
 
   async missingVectors(): Promise<MissingVectors> {
-    const { memoryKeys, missingChunks, chunks } = await this.#native.missingVectors();
+    const { memoryKeys, missingChunks, chunks } = await this.#inOrder(() => this.#native.missingVectors());
     return { memoryKeys: [...memoryKeys] as MemoryKey[], missingChunks, chunks };
   }
 
   addVectors({ chunkKeys, memoryKeys }: ChunkKeys, vectors: ModelVectors): Promise<number> {
-    return withOtherModel(() => this.#native.addVectors(chunkKeys, memoryKeys, vectors));
+    return this.#inOrder(() => withOtherModel(() => this.#native.addVectors(chunkKeys, memoryKeys, vectors)));
   }
 
   swapModel(): Promise<boolean> {
-    return this.#native.swapModel();
+    return this.#inOrder(() => this.#native.swapModel());
   }
 
   dropBuilding(): Promise<void> {
-    return this.#native.dropBuilding();
+    return this.#inOrder(() => this.#native.dropBuilding());
   }
 
   forgetPrevious(): Promise<void> {
-    return this.#native.forgetPrevious();
+    return this.#inOrder(() => this.#native.forgetPrevious());
   }
 
   // Attributes of all memories are passed to the native core before any memory is shown, so that filters see every
@@ -487,8 +449,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     await this.#native.compactIfNeeded();
   }
 
-  eraseRemoved(): Promise<boolean> {
-    return this.#native.eraseRemoved();
+  /**
+   * Removes the vectors, texts and postings of removed chunks from the files, durably. Resolves to false if old files
+   * could not be removed; then call it again later. Searches can run meanwhile, and changes while texts are erased,
+   * which takes seconds. Do not call it again before it has resolved.
+   */
+  async eraseRemoved(): Promise<boolean> {
+    await this.#inOrder(() => this.#native.eraseVectors());
+    return this.#native.eraseTexts();
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@
 import type { Chunk } from "../../domain/chunk.ts";
 import type { ChunkKey, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import { groupsWithin } from "../../kit/groups.ts";
-import type { Hits, KnownEntities, ModelVectors, Publication, Rebuild } from "../../ports/chunk-index.ts";
+import type { ChunkKeys, KnownEntities, ModelVectors, Publication, Rebuild } from "../../ports/chunk-index.ts";
 import {
   type LoadedPublication,
   PART_CHUNKS,
@@ -14,7 +14,8 @@ import {
   type WantedPublication,
 } from "../../ports/shared-index.ts";
 import type { ArchivedMemory } from "../../ports/text-archive.ts";
-import type { PublishChunk, PublishChunks } from "../native/core.ts";
+import type { PublishChunk, PublishedMemories } from "../native/addon-types.ts";
+import type { PublishChunks } from "../native/chunks.ts";
 import { packPlace } from "./chunk-place.ts";
 import type { PublicationName } from "./held-publications.ts";
 import { concatenate } from "./model-vectors.ts";
@@ -124,8 +125,7 @@ export function loadedForNative(loaded: readonly LoadedPublication[]) {
       vectors: concatenate(loaded.map((each) => each.vectors[at]?.vectors ?? new Float32Array(0))),
     };
   });
-  const memoryKeys = BigUint64Array.from(loaded, ({ memoryKey }) => memoryKey);
-  return { memoryKeys, chunks, vectors, entities: loaded.map(({ entities }) => entities) };
+  return { memories: publishedMemories(loaded), chunks, vectors };
 }
 
 /** The chunks of a publication that was loaded, in spans of this number of parts. See `loadedForNative`. */
@@ -203,15 +203,18 @@ export function forNative(keyed: readonly KeyedPublication[]) {
     const parts = keyed.map(({ publication }) => publication.vectors[at]?.vectors ?? new Float32Array(0));
     return { fingerprint, vectors: concatenate(parts) };
   });
-  const memoryKeys = BigUint64Array.from(keyed, ({ publication }) => publication.memoryKey);
-  return { memoryKeys, chunks, vectors, entities: keyed.map(({ publication }) => publication.entities) };
+  return { memories: publishedMemories(keyed.map(({ publication }) => publication)), chunks, vectors };
+}
+
+function publishedMemories(given: readonly Pick<ToIndex, "memoryKey" | "entities">[]): PublishedMemories {
+  return {
+    memoryKeys: BigUint64Array.from(given, ({ memoryKey }) => memoryKey),
+    entities: given.map(({ entities }) => entities),
+  };
 }
 
 /** Vectors of chunks as vectors of memories. `chunks` has all chunks of each of its memories, in order. */
-export function vectorsByMemory(
-  { chunkKeys, memoryKeys }: Pick<Hits, "chunkKeys" | "memoryKeys">,
-  { fingerprint, vectors }: ModelVectors,
-) {
+export function vectorsByMemory({ chunkKeys, memoryKeys }: ChunkKeys, { fingerprint, vectors }: ModelVectors) {
   const dimensions = vectors.length / Math.max(1, chunkKeys.length);
   const added: (WantedPublication & { readonly vectors: ModelVectors })[] = [];
   for (let first = 0, end = 0; first < chunkKeys.length; first = end) {

@@ -3,7 +3,7 @@
 import type { ChunkKey, ProjectId } from "../../domain/ids.ts";
 import type { Log } from "../../kit/log.ts";
 import type { Passage } from "../../ports/chunk-index.ts";
-import type { ProjectIndex as NativeIndex } from "../native/core.ts";
+import type { NativeIndex } from "../native/addon-types.ts";
 import { unpackPlace } from "./chunk-place.ts";
 
 /** Where damaged passages of a project are reported. */

@@ -5,7 +5,8 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MODE_NAMES } from "../../domain/ranking.ts";
-import { type RetrievalTuning, SIGNAL_COMBINATIONS } from "../../domain/retrieval-tuning.ts";
+import type { RetrievalTuning } from "../../domain/retrieval-tuning.ts";
+import { SIGNAL_COMBINATIONS, weightsOf } from "../../domain/signals.ts";
 import type { Purpose } from "../../ports/models.ts";
 import { TOKENIZER_KINDS, type TokenizerFile } from "../../tokenizers/load-tokenizer.ts";
 import { ManifestFields, ModelFilesError } from "./manifest-fields.ts";
@@ -151,12 +152,7 @@ function readModel(folder: string, fields: ManifestFields): ModelDescription {
 
 function readTuning(fields: ManifestFields): RetrievalTuning {
   return {
-    weights: fields.objects("modes", MODE_NAMES, (mode) => ({
-      vectorWeight: mode.number("vector_weight", 0),
-      textWeight: mode.number("text_weight", 0),
-      graphWeight: mode.number("graph_weight", 0),
-      rerankWeight: mode.number("rerank_weight", 0),
-    })),
+    weights: fields.objects("modes", MODE_NAMES, (mode) => weightsOf((signal) => mode.number(`${signal}_weight`, 0))),
     unsupportedScript: fields.object("unsupported_script", (weights) => ({
       vectorWeight: weights.number("vector_weight", 0),
       graphWeight: weights.number("graph_weight", 0),

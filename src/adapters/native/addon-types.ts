@@ -3,17 +3,12 @@
 /** What the native core exports. */
 export interface NativeAddon {
   /**
-   * The texts of one call of `publish`. JavaScript passes them in slices, because passing all at once would block the
-   * JavaScript thread for seconds.
+   * The chunks of one call of `publish`. JavaScript passes them in slices (`chunks.ts`), because passing all at once
+   * would block the JavaScript thread for seconds. The call that gets them empties this list.
    */
-  readonly NativeChunkTexts: {
-    /** Creates an empty list of texts. */
-    new (): NativeChunkTexts;
-  };
-  /** A model that the native core computes. */
-  readonly NativeEncoder: {
-    /** Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2. */
-    open(path: string): NativeEncoder;
+  readonly NativeChunks: {
+    /** Creates an empty list. */
+    new (): NativeChunks;
   };
   /** A JSON body that arrives in pieces. When it is complete, it is parsed on a thread of low priority. */
   readonly NativeJsonBody: {
@@ -29,6 +24,8 @@ export interface NativeAddon {
    * already holds the lock.
    */
   lockDirectory(path: string): NativeLock;
+  /** Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2. */
+  openEncoder(path: string): NativeEncoder;
   /** Opens or creates a project, on a worker thread. No memory is visible until `show` is called for it. */
   openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
   /** Gives freed memory of the core and of other libraries back to the operating system. */
@@ -48,20 +45,6 @@ export interface CheckedFile {
   readonly path: string;
   /** Size in bytes; 0 if it is missing. */
   readonly bytes: number;
-}
-
-/** The texts of a chunk. */
-export interface ChunkText {
-  /** Search text of the chunk. */
-  readonly own: string;
-  /** Context text: search text of the chunk together with its neighbours; `null` if it has no neighbours. */
-  readonly context: string | null;
-  /** BCP 47 language tag, which chooses the stemmer; "und" for no stemmer. */
-  readonly language: string;
-  /** Text that `passages` returns. The chunk's entities are extracted from this text. */
-  readonly passage: string;
-  /** Position of the chunk in its memory. `passages` returns this string unchanged; the core does not read it. */
-  readonly place: string;
 }
 
 /**
@@ -244,12 +227,12 @@ export interface NativeAdmissible {
 }
 
 /**
- * The texts of one call of `publish`. JavaScript passes them in slices, because passing all at once would block the
- * JavaScript thread for seconds.
+ * The chunks of one call of `publish`. JavaScript passes them in slices (`chunks.ts`), because passing all at once
+ * would block the JavaScript thread for seconds. The call that gets them empties this list.
  */
-export interface NativeChunkTexts {
-  /** Adds the texts of the next chunks. */
-  add(texts: readonly ChunkText[]): void;
+export interface NativeChunks {
+  /** Adds the next chunks. */
+  add(chunks: readonly PublishChunk[]): void;
 }
 
 /** A model that the native core computes. */
@@ -281,11 +264,7 @@ export interface NativeEncoder {
 
 /** An open project. */
 export interface NativeIndex {
-  /**
-   * Graph search: finds admissible chunks that are linked to the query's entities or the seeds, directly or via one
-   * other chunk. Hits have scores above 0 and up to 1. At most 10 seeds are allowed; `seedKeys` and
-   * `seedScores` are parallel.
-   */
+  /** See `Project::search_graph`. `seedKeys` and `seedScores` are parallel; at most 10 seeds are allowed. */
   searchGraph(
     query: string,
     seedKeys: BigUint64Array,
@@ -298,24 +277,15 @@ export interface NativeIndex {
    * `null` for other ids. Ids are valid until the index is closed.
    */
   entityNames(ids: Uint32Array): readonly (string | null)[];
-  /**
-   * Returns the entities of a memory and the admissible memories that share some of them, at most `limit` (1 to
-   * 2,000) of each. Both are empty if the memory is not admissible.
-   */
+  /** See `Project::neighbourhood`. */
   neighbourhood(memoryKey: bigint, within: NativeAdmissible, limit: number): Promise<Neighbourhood>;
   /** Describes the damaged data that was dropped when the project was opened, one sentence per damage. */
   repairs(): readonly string[];
-  /**
-   * Sets the attributes that filters read, one JSON object per memory, on a worker thread. A memory has its
-   * attributes until it is hidden.
-   */
+  /** See `Project::describe`. Runs on a worker thread. */
   describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void>;
-  /**
-   * Like `describe`, but does not sort the attributes, for loading many memories. Call `sortAttributes` after the
-   * last of them. A filter that is evaluated before that sorts first.
-   */
+  /** See `Project::describe_unsorted`. Runs on a worker thread. */
   describeUnsorted(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void>;
-  /** Sorts the attributes that `describeUnsorted` has set, on a worker thread. */
+  /** See `Project::sort_attributes`. Runs on a worker thread. */
   sortAttributes(): Promise<void>;
   /**
    * Makes memories searchable, or changes their user and expiry. All arrays have the same length. User key 0 means
@@ -327,21 +297,18 @@ export interface NativeIndex {
     expiresAtMs: Float64Array,
     attributes?: readonly string[] | undefined | null,
   ): void;
-  /** Makes memories unsearchable at once, also for searches in progress, and removes their attributes. */
+  /** See `Project::hide`. */
   hide(memoryKeys: BigUint64Array): void;
   /**
    * Returns the visible memories that are not expired at `nowMs`: those of one user, or of the whole project if
    * there is no `userKey`.
    */
   admit(userKey: bigint | undefined | null, nowMs: number): NativeAdmissible;
-  /** Like `admit`, but returns only memories that match a filter (JSON text). Runs on a worker thread. */
+  /** See `Project::admit_within`. The filter is JSON text. Runs on a worker thread. */
   admitWithin(userKey: bigint | undefined | null, nowMs: number, filter: string): Promise<NativeAdmissible>;
-  /**
-   * Compares the chunks that should be indexed (`expected`, chunk keys) with those that are. Takes about 50 ms per
-   * 100,000 chunks.
-   */
+  /** See `Project::reconcile`. */
   reconcile(expected: BigUint64Array): Promise<Differences>;
-  /** Lists the files of the project, on a worker thread. */
+  /** See `Project::files`. */
   files(): Promise<ProjectFiles>;
   /** Reads a file that `files` listed, on a worker thread, and resolves to what is wrong with it. */
   checkFile(path: string): Promise<FileCheck>;
@@ -351,106 +318,50 @@ export interface NativeIndex {
   close(): Promise<void>;
   /** Returns the embedding models of the project. */
   models(): IndexModels;
-  /**
-   * Begins to build vectors of another model beside the live ones; does nothing if that has begun. Vectors that are
-   * kept for a rollback are used if they are of this model. Fails with `invalid` if the model is live or not
-   * possible, or if vectors of another model are being built.
-   */
+  /** See `Project::begin_model`. */
   beginModel(model: VectorModel): Promise<void>;
-  /**
-   * Compares the vectors that are being built with the live ones. Removes those of chunks that no longer exist.
-   * Fails with `invalid` if none are being built.
-   */
+  /** See `Project::missing_vectors`. */
   missingVectors(): Promise<MissingVectors>;
-  /**
-   * Adds vectors to those that are being built, durably. The keys are parallel. A memory must be given with all of
-   * its chunks; a memory that has other chunks by now is skipped. Resolves to the number of chunks that were added.
-   * Fails with `other_model` if vectors of another model are being built.
-   */
+  /** See `Project::add_vectors`. */
   addVectors(chunkKeys: BigUint64Array, chunkMemoryKeys: BigUint64Array, vectors: VectorsOfModel): Promise<number>;
-  /**
-   * Makes the vectors that are being built live if no chunk lacks one. Resolves to whether it did. The vectors that
-   * were live are kept for a rollback.
-   */
+  /** See `Project::swap_model`. */
   swapModel(): Promise<boolean>;
-  /** Deletes the vectors that are being built, if there are any. */
+  /** See `Project::drop_building`. */
   dropBuilding(): Promise<void>;
-  /** Deletes the vectors that are kept for a rollback, if there are any. */
+  /** See `Project::forget_previous`. */
   forgetPrevious(): Promise<void>;
-  /**
-   * Replaces all indexed data of the given memories by these chunks and their unit vectors. `vectors` has those of
-   * the live model (otherwise the call fails with `other_model`) and, if they are known, those of the model whose
-   * vectors are being built; without them, these memories are missing there. Other models are ignored. `chunkKeys`,
-   * `chunkMemoryKeys` and `texts` are parallel. `texts` is emptied. When the promise resolves, the change is
-   * durable. Visibility does not change. The call can be repeated with the same effect.
-   */
-  publish(
-    memories: PublishedMemories,
-    chunkKeys: BigUint64Array,
-    chunkMemoryKeys: BigUint64Array,
-    texts: NativeChunkTexts,
-    vectors: readonly VectorsOfModel[],
-  ): Promise<void>;
-  /**
-   * Begins to publish a large memory in parts, so that other changes can run between them: replaces its vectors, as
-   * `publish` does, and removes its texts. `addTexts` adds new ones. The memory must not be shown before it has all
-   * of them.
-   */
+  /** See `Project::publish`. */
+  publish(memories: PublishedMemories, chunks: NativeChunks, vectors: readonly VectorsOfModel[]): Promise<void>;
+  /** See `Project::publish_vectors`. */
   publishVectors(memoryKey: bigint, chunkKeys: BigUint64Array, vectors: readonly VectorsOfModel[]): Promise<void>;
-  /**
-   * Adds the texts of the next chunks of a large memory after `publishVectors`, durably. A title in `known` becomes
-   * an entity of the first of them. `chunkKeys` and `texts` are parallel. `texts` is emptied.
-   */
-  addTexts(memoryKey: bigint, known: KnownEntities, chunkKeys: BigUint64Array, texts: NativeChunkTexts): Promise<void>;
-  /**
-   * Replaces vectors, postings and entities of memories that still have exactly these chunks in the index, and
-   * skips the others. The arguments are those of `publish`; only vectors of the live model are replaced. Searches
-   * find the memories meanwhile. When the promise resolves, the change is durable. It resolves to the positions of
-   * the skipped memories in `memories`, in ascending order. The call can be repeated with the same effect.
-   */
+  /** See `Project::add_texts`. */
+  addTexts(memoryKey: bigint, known: KnownEntities, chunks: NativeChunks): Promise<void>;
+  /** See `Project::rebuild`. Resolves to the positions of the skipped memories in `memories`, in ascending order. */
   rebuild(
     memories: PublishedMemories,
-    chunkKeys: BigUint64Array,
-    chunkMemoryKeys: BigUint64Array,
-    texts: NativeChunkTexts,
+    chunks: NativeChunks,
     vectors: readonly VectorsOfModel[],
   ): Promise<readonly number[]>;
-  /** Removes all indexed data of the given memories, durably. Unknown keys are ignored. */
+  /** See `Project::remove`. */
   remove(memoryKeys: BigUint64Array): Promise<void>;
-  /**
-   * Rewrites a vector log if a fifth of its records is no longer valid or a record is damaged. Resolves to
-   * whether it rewrote one. Searches can run at the same time.
-   */
+  /** See `Project::compact_if_needed`. */
   compactIfNeeded(): Promise<boolean>;
-  /** Removes the vectors of removed chunks from the files, durably. */
+  /** See `Project::erase_vectors`. */
   eraseVectors(): Promise<void>;
-  /**
-   * Removes the texts and postings of removed chunks from the files, durably. Resolves to false if old files could
-   * not be removed; then the call is to be repeated. Other changes can run meanwhile, but not a second call of this
-   * function.
-   */
+  /** See `Project::erase_texts`. */
   eraseTexts(): Promise<boolean>;
-  /**
-   * Vector search: returns the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit
-   * vector (`[dimensions]`) of the model with this fingerprint. Fails with `other_model` if another model is live.
-   * Runs at once if that is short (`short_reads.rs`).
-   */
+  /** See `Project::search_vectors`. Runs at once if that is short (`short_reads.rs`). */
   searchVectors(
     fingerprint: string,
     vector: Float32Array,
     within: NativeAdmissible,
     limit: number,
   ): Hits | Promise<Hits>;
-  /**
-   * Full-text search: returns the `limit` (1 to 2,000) admissible chunks with the highest BM25 score. Scores are
-   * above 0 and at most 1.
-   */
+  /** See `Project::search_text`. */
   searchText(query: string, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
-   * Hybrid search: searches vectors like `searchVectors`, and adds the hits of `searchText` for the same query and
-   * set. The chunks with the highest cosine similarity come first, then the other text hits in their order. Every
-   * chunk has both scores; text hits keep the score that they were given. If the hits of `searchVectors` are given
-   * as `nearHits`, vectors are not searched again.
+   * See `Project::search_hybrid`. If the hits of `searchVectors` are given as `nearHits`, vectors are not
+   * searched again.
    */
   searchHybrid(
     query: HybridQuery,
@@ -459,31 +370,20 @@ export interface NativeIndex {
     limit: number,
     nearHits?: Hits | undefined | null,
   ): Promise<HybridHits>;
-  /**
-   * Returns the cosine similarity of exactly these chunks to a unit vector (`[dimensions]`); NaN for a chunk that
-   * does not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` if the vector's model, given
-   * by its fingerprint, is not live.
-   */
+  /** See `Project::score_vectors`. */
   scoreVectors(
     fingerprint: string,
     vector: Float32Array,
     chunkKeys: BigUint64Array,
     memoryKeys: BigUint64Array,
   ): Float32Array | Promise<Float32Array>;
-  /**
-   * Returns the cosine similarities between exactly these chunks (at most 256), row-major `[chunks, chunks]`; 1 on
-   * the diagonal, NaN for a chunk that does not exist. `memoryKeys` has the memory of each chunk.
-   */
+  /** See `Project::compare_vectors`. */
   compareVectors(chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Float32Array | Promise<Float32Array>;
-  /**
-   * Returns the stored vectors of exactly these chunks, row-major `[chunks, dimensions]`; NaN for a chunk that does
-   * not exist. `memoryKeys` has the memory of each chunk. Fails with `other_model` unless the model with this
-   * fingerprint is live or being built.
-   */
+  /** See `Project::stored_vectors`. */
   storedVectors(fingerprint: string, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
-  /** Returns the BM25 score of exactly these chunks; 0 if no word matches or the chunk does not exist. */
+  /** See `Project::score_text`. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
-  /** Returns the stored passages of chunks, in the order of the keys; `null` for a chunk that does not exist. */
+  /** See `Project::passages`. Gives `null` for a chunk that does not exist. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (StoredPassage | null)[]>;
 }
 
@@ -558,6 +458,27 @@ export interface ProjectIndexStats {
   readonly deadChunks: number;
   /** Size of the vector log, in bytes. */
   readonly logBytes: number;
+}
+
+/** A chunk to publish, with its texts. */
+export interface PublishChunk {
+  /**
+   * A key that was never used before. Only when the same version of a memory is published again, its chunks have the
+   * same keys.
+   */
+  readonly chunkKey: bigint;
+  /** Key of its memory, which must be one of those that the call publishes. */
+  readonly memoryKey: bigint;
+  /** Search text of the chunk. */
+  readonly own: string;
+  /** Context text: search text of the chunk together with its neighbours; `null` if it has no neighbours. */
+  readonly context: string | null;
+  /** BCP 47 language tag, which chooses the stemmer; "und" for no stemmer. */
+  readonly language: string;
+  /** Text that `passages` returns. The chunk's entities are extracted from this text. */
+  readonly passage: string;
+  /** Position of the chunk in its memory. `passages` returns this string unchanged; the core does not read it. */
+  readonly place: string;
 }
 
 /** The memories of one call of `publish`. The arrays are parallel. */

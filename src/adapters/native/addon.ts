@@ -1,8 +1,7 @@
 // Loads the native core and translates its errors. No other file loads the addon.
-// Its types are in `addon-types.ts`; `core.ts` and `model-encoder.ts` wrap them.
+// Its types are in `addon-types.ts`.
 
 import { createRequire } from "node:module";
-import type { Eventually } from "../../kit/eventually.ts";
 import type { NativeAddon } from "./addon-types.ts";
 import { nativeLibraryPath } from "./library.ts";
 
@@ -37,48 +36,59 @@ export class NativeError extends Error {
 let loaded: NativeAddon | undefined;
 
 /**
- * Returns the addon. The first call loads it, so that a process that never uses the native core does not map the
- * library.
+ * Returns the addon. Its functions and methods throw or reject with a `NativeError`. The first call loads it, so that a
+ * process that never uses the native core does not map the library.
+ *
+ * Keys of memories and chunks are from 1 to 2^64-2. Reads run on worker threads of the runtime, short ones at once.
+ * Changes of a project run in the order of their calls on one thread per project. No call blocks the JavaScript thread
+ * for long: adding a slice of chunks takes about 10 ms, `show` of very many memories longer, a vector search that runs
+ * at once less than 1 ms, everything else microseconds.
  */
 export function addon(): NativeAddon {
   if (loaded === undefined) {
     const path = nativeLibraryPath();
+    let exported: NativeAddon;
     try {
-      loaded = createRequire(import.meta.url)(path) as NativeAddon;
+      exported = createRequire(import.meta.url)(path) as NativeAddon;
     } catch (cause) {
       throw new NativeError("io", `cannot load ${path}; build it with: bun native/build.ts`, { cause });
     }
+    translateErrors(exported);
+    for (const item of Object.values(exported) as readonly { readonly prototype: object }[]) {
+      translateErrors(item.prototype); // the methods of a class
+    }
+    loaded = exported;
   }
   return loaded;
 }
 
+/** Replaces the functions of an object by ones whose errors are `NativeError`s. Classes stay the same. */
+function translateErrors(owner: object): void {
+  for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
+    const isMethod = typeof value === "function" && Object.getOwnPropertyNames(value.prototype ?? {}).length < 2;
+    if (isMethod && name !== "constructor") Object.assign(owner, { [name]: translated(value) });
+  }
+}
+
+function translated(call: (...given: unknown[]) => unknown) {
+  return function (this: unknown, ...given: unknown[]): unknown {
+    try {
+      const result = call.apply(this, given);
+      return result instanceof Promise ? result.catch(rethrow) : result;
+    } catch (cause) {
+      return rethrow(cause);
+    }
+  };
+}
+
 /**
- * Makes a `NativeError` from an error whose message is `<code>: <detail>`. A message without a code comes from Node-API
+ * Throws a `NativeError` for an error whose message is `<code>: <detail>`. A message without a code comes from Node-API
  * itself, and means a bug.
  */
-function toNativeError(cause: unknown): NativeError {
-  if (cause instanceof NativeError) return cause;
+function rethrow(cause: unknown): never {
   const message = cause instanceof Error ? cause.message : String(cause);
   const separator = message.indexOf(": ");
   const code = ERROR_CODES.find((known) => known === message.slice(0, separator));
-  if (code === undefined) return new NativeError("bug", message, { cause });
-  return new NativeError(code, message.slice(separator + 2), { cause });
-}
-
-/** Runs a call of the addon and turns an error that it throws into a `NativeError`. */
-export function translated<Result>(call: () => Result): Result {
-  try {
-    return call();
-  } catch (cause) {
-    throw toNativeError(cause);
-  }
-}
-
-/** Like `translated`, for calls that can return a promise. */
-export async function translatedAsync<Result>(call: () => Eventually<Result>): Promise<Result> {
-  try {
-    return await call();
-  } catch (cause) {
-    throw toNativeError(cause);
-  }
+  if (code === undefined) throw new NativeError("bug", message, { cause });
+  throw new NativeError(code, message.slice(separator + 2), { cause });
 }

@@ -13,7 +13,7 @@ import {
   LongText,
   type ParsedJson,
 } from "../../ports/json-bodies.ts";
-import { addon, translated, translatedAsync } from "./addon.ts";
+import { addon } from "./addon.ts";
 import type { JsonParts, NativeJsonBody } from "./addon-types.ts";
 
 /** Size of a piece of a long text. Decoding and hashing it takes less than 1 ms. */
@@ -21,7 +21,7 @@ const PIECE_BYTES = 256 * 1024;
 
 /** Bodies in the native core. */
 export const nativeJsonBodies: JsonBodies = {
-  exceeded: (bytes, limits) => translated(() => addon().exceededJsonLimit(bytes, limits)),
+  exceeded: (bytes, limits) => addon().exceededJsonLimit(bytes, limits),
   begin: (limits) => new ArrivingBody(limits),
 };
 
@@ -29,19 +29,19 @@ class ArrivingBody implements ArrivingJson {
   readonly #native: NativeJsonBody;
 
   constructor(limits: JsonLimits) {
-    this.#native = translated(() => new (addon().NativeJsonBody)(limits));
+    this.#native = new (addon().NativeJsonBody)(limits);
   }
 
   add(bytes: Uint8Array): JsonLimit | null {
-    return translated(() => this.#native.add(bytes));
+    return this.#native.add(bytes);
   }
 
   release(): void {
-    translated(() => this.#native.release());
+    this.#native.release();
   }
 
   async parse(isSetApart: (path: readonly JsonStep[]) => boolean): Promise<ParsedJson> {
-    const parts = await translatedAsync(() => this.#native.split());
+    const parts = await this.#native.split();
     const { refusal, detail } = parts;
     if (refusal === "syntax") throw new JsonRefused("syntax", detail);
     if (refusal !== null) throw new JsonRefused(refusal, refusal, JSON.parse(detail));
@@ -63,7 +63,7 @@ class ArrivingBody implements ArrivingJson {
       const items: unknown[] = [];
       for (let group = 0; group < groups; group++) {
         await slice.next();
-        const parsed = JSON.parse(translated(() => this.#native.group(index, group))) as unknown[];
+        const parsed = JSON.parse(this.#native.group(index, group)) as unknown[];
         for (const item of parsed) items.push(item);
       }
       place.container[place.step] = items;
@@ -76,7 +76,7 @@ class ArrivingBody implements ArrivingJson {
       const place = placeOf(root, path, placeholder);
       if (place === null) continue;
       const text = isSetApart(path) ? await longTextOf(this.#native, index, placeholder, slice) : null;
-      if (text === null) place.container[place.step] = await translatedAsync(() => this.#native.text(index));
+      if (text === null) place.container[place.step] = await this.#native.text(index);
       else {
         place.container[place.step] = text;
         longTexts.push(text);
@@ -132,7 +132,7 @@ class NativeText extends LongText {
 function* piecesOf(native: NativeJsonBody, text: number, isJson: boolean): Generator<Uint8Array> {
   const buffer = new Uint8Array(PIECE_BYTES);
   for (let start = 0; ; ) {
-    const { bytes, next } = translated(() => native.textPiece(text, start, isJson, buffer));
+    const { bytes, next } = native.textPiece(text, start, isJson, buffer);
     if (bytes === 0) return;
     yield buffer.subarray(0, bytes);
     start = next;

@@ -1,12 +1,12 @@
 // Typed wrapper of the native core's model encoder, which computes embeddings and reranker logits. Callers decide which
 // models it runs.
 
-import { addon, translated } from "./addon.ts";
+import { addon } from "./addon.ts";
 import type { NativeEncoder } from "./addon-types.ts";
 
 /** Whether `ModelEncoder` is faster on this processor than a general runtime for models. */
 export function isEncoderMadeForThisProcessor(): boolean {
-  return translated(() => addon().isEncoderMadeForThisProcessor());
+  return addon().isEncoderMadeForThisProcessor();
 }
 
 /** Token ids of one text, or of two texts (query and passage), one after the other. */
@@ -41,7 +41,7 @@ export class ModelEncoder {
    * a processor without AVX2
    */
   static open(path: string): ModelEncoder {
-    return translated(() => new ModelEncoder(addon().NativeEncoder.open(path)));
+    return new ModelEncoder(addon().openEncoder(path));
   }
 
   /**
@@ -51,7 +51,7 @@ export class ModelEncoder {
    */
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {
     const { ids, lengths, firstLengths } = concatenated(sequences);
-    return translated(() => this.#native.encode(ids, lengths, firstLengths, isUrgent));
+    return this.#native.encode(ids, lengths, firstLengths, isUrgent);
   }
 
   /**
@@ -68,8 +68,8 @@ export class ModelEncoder {
   ): Float32Array {
     const { ids, lengths, firstLengths } = concatenated(pairs);
     const priors = Float32Array.from(priorScores);
-    return translated(() =>
-      this.#native.scoreWithEarlyExit(ids, lengths, firstLengths, priors, fullTokensMax, probe.layers, probe.numbers),
+    return this.#native.scoreWithEarlyExit(
+      ...([ids, lengths, firstLengths, priors, fullTokensMax, probe.layers, probe.numbers] as const),
     );
   }
 }

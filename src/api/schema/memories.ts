@@ -3,6 +3,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import type { JsonObject } from "../../domain/memory.ts";
+import { SIGNAL_NAMES } from "../../domain/signals.ts";
 import { Content, Text } from "../check.ts";
 import {
   formAttributes,
@@ -234,6 +235,10 @@ export type ResultMetadata = JsonObject & Readonly<Static<typeof ResultMetadata>
 
 const Signal = Type.Object({ rank: Type.Integer(), score: Type.Number() });
 
+function keysTo<Name extends string, Value>(names: readonly Name[], value: Value): { readonly [Key in Name]: Value } {
+  return Object.fromEntries(names.map((name) => [name, value])) as { readonly [Key in Name]: Value };
+}
+
 /** A passage that a search found. */
 export const SearchResult = Type.Object(
   {
@@ -248,12 +253,8 @@ export const SearchResult = Type.Object(
     explain: Type.Optional(
       Type.Object({
         signals: Type.Object({
-          vector: Type.Optional(Signal),
-          text: Type.Optional(Signal),
+          ...keysTo(SIGNAL_NAMES, Type.Optional(Signal)),
           graph: Type.Optional(Type.Object({ rank: Type.Integer(), score: Type.Number(), path: Type.Array(Text()) })),
-          rerank: Type.Optional(Signal),
-          time: Type.Optional(Signal),
-          neighbours: Type.Optional(Signal),
         }),
         fused_rank: Type.Integer(),
         superseded_by: Type.Optional(

@@ -7,7 +7,7 @@ import { sharedMemory } from "../../adapters/embedded/publication.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import { areSame, batchesOf, type PreparedAgain, prepareAgain } from "../../ingest/published-texts.ts";
 import { readyMemory } from "../../ingest/step-inputs.ts";
-import type { ChunkIndex, ModelVectors, ProjectIndex } from "../../ports/chunk-index.ts";
+import type { IndexOf, ModelIndex, ModelVectors, PublishedMemories } from "../../ports/chunk-index.ts";
 import { PrepareFailure, type Preparer } from "../../ports/preparer.ts";
 import type { Stores } from "../../ports/transactions.ts";
 import { packTexts, packVectors, partsOf } from "../../stores/postgres/publication-parts.ts";
@@ -43,7 +43,7 @@ export type PackedPublication = Frame<PublicationLine | SkippedLine>;
 /** Where publications are read. */
 export interface PublicationSource {
   readonly stores: Pick<Stores, "accounts" | "memories" | "jobs" | "extractions">;
-  readonly index: Pick<ChunkIndex, "project" | "stored">;
+  readonly index: IndexOf<ModelIndex> & Pick<PublishedMemories, "stored">;
   readonly preparer: Preparer;
 }
 
@@ -81,7 +81,7 @@ async function* ofBatch(
 }
 
 async function packed(
-  project: ProjectIndex,
+  project: ModelIndex,
   id: ProjectId,
   { extracted, stored: { chunks: places }, outcome }: PreparedAgain,
 ): Promise<PackedPublication> {
@@ -119,7 +119,7 @@ function areConsecutive(places: readonly { readonly chunkKey: bigint }[]): boole
 
 /** The vectors of a memory by the live model and by the one that is being built; empty if live ones are missing. */
 async function vectorsOf(
-  project: ProjectIndex,
+  project: ModelIndex,
   key: MemoryKey,
   places: readonly { readonly chunkKey: bigint }[],
 ): Promise<readonly ModelVectors[]> {

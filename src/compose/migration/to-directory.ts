@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { DirectoryWriter } from "../../adapters/embedded/copies/writer.ts";
 import { chunkKeysOf, loadedForNative, loadingGroups } from "../../adapters/embedded/publication.ts";
 import { fingerprintOf, readModels } from "../../adapters/inference/model-files.ts";
-import { ProjectIndex as NativeIndex } from "../../adapters/native/core.ts";
+import { addon } from "../../adapters/native/addon.ts";
+import type { NativeIndex } from "../../adapters/native/addon-types.ts";
+import { nativeChunks } from "../../adapters/native/chunks.ts";
 import type { Config } from "../../config.ts";
 import { UsageError } from "../../kit/flags.ts";
 import type { Log } from "../../kit/log.ts";
@@ -113,7 +115,7 @@ class IndexFilling {
     const directory = join(this.writer.indexFolder, id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const { live, building } = models;
-    const { index } = await NativeIndex.open({ directory, newModel: live });
+    const index = await addon().openProject({ directory, newModel: live });
     try {
       if (building !== null && index.models().building === null) await index.beginModel(building);
       for (;;) {
@@ -135,8 +137,8 @@ class IndexFilling {
     const found = await new PostgresSharedIndex(this.client).publications(wanted, fingerprints);
     const usable = found.filter(({ vectors }) => vectors[0]?.fingerprint === models.live.fingerprint);
     for (const same of Map.groupBy(usable, ({ vectors }) => vectors.length).values()) {
-      const { memoryKeys, chunks, vectors, entities } = loadedForNative(same);
-      await index.publish(memoryKeys, chunks, vectors, entities);
+      const { memories, chunks, vectors } = loadedForNative(same);
+      await index.publish(memories, await nativeChunks(chunks), vectors);
       await compareVectors(index, same);
     }
     this.done += usable.length;

@@ -1,8 +1,7 @@
 // Puts the memory first that the question asks for, of two that contradict each other: the newer one for the present,
 // the older one for the past. Runs on the final order, before calibration.
 
-import type { Hydrated } from "../hydration.ts";
-import type { Candidate } from "../rank.ts";
+import type { Candidate, Hydrated } from "../candidate.ts";
 import { COMPARED_MAX, contradictions, reordered, STATEMENT_UNITS_MAX, type Statement } from "./contradictions.ts";
 import type { QuestionTime } from "./resolve-time.ts";
 import { askedTense } from "./tense.ts";

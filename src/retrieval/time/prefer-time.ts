@@ -1,7 +1,6 @@
 // Applies the soft preference for the time that a question names to hydrated candidates, before the reranker.
 
-import type { Hydrated } from "../hydration.ts";
-import { type Candidate, distanceToRank, ranksOf, sortByHybridScore } from "../rank.ts";
+import { type Candidate, distanceToRank, type Hydrated, ranksOf, sortByHybridScore } from "../candidate.ts";
 import type { TimeSpan } from "./calendar.ts";
 import type { QuestionTime } from "./resolve-time.ts";
 import { type DatedPassage, daysOfPassage, spanOf, timeScore } from "./time-preference.ts";

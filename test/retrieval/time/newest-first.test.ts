@@ -3,8 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, UserKey } from "../../../src/domain/ids.ts";
 import type { Memory } from "../../../src/domain/memory.ts";
-import type { Hydrated } from "../../../src/retrieval/hydration.ts";
-import type { Candidate } from "../../../src/retrieval/rank.ts";
+import type { Candidate, Hydrated } from "../../../src/retrieval/candidate.ts";
 import { newestFirst } from "../../../src/retrieval/time/newest-first.ts";
 import { resolveTime } from "../../../src/retrieval/time/resolve-time.ts";
 import { passage } from "../../answer/passages.ts";

@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey } from "../../../src/domain/ids.ts";
-import type { Hydrated } from "../../../src/retrieval/hydration.ts";
-import type { Candidate } from "../../../src/retrieval/rank.ts";
+import type { Candidate, Hydrated } from "../../../src/retrieval/candidate.ts";
 import { preferTime } from "../../../src/retrieval/time/prefer-time.ts";
 import { type QuestionTime, resolveTime } from "../../../src/retrieval/time/resolve-time.ts";
 import { daysOfPassage, timeScore } from "../../../src/retrieval/time/time-preference.ts";

@@ -6,10 +6,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import { readAhead } from "../../../kit/pipelined.ts";
-import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
+import type { NativeIndex } from "../../native/addon-types.ts";
 import { EmbeddedChunkIndex } from "../chunk-index.ts";
-import type { EmbeddedIndexParts, ProjectIndexParts } from "../project-index.ts";
-import { FollowedProjectIndex, type FollowParts, type ReadAhead } from "./followed-project.ts";
+import type { IndexDependencies, ProjectIndexDependencies } from "../project-index.ts";
+import { type FollowDependencies, FollowedProjectIndex, type ReadAhead } from "./followed-project.ts";
 
 /**
  * Interval in milliseconds at which open projects are compared with their committed sequence numbers. It bounds how
@@ -30,8 +30,8 @@ const ESTIMATE_POLLS = 20;
 const PAGES_AHEAD = 160;
 
 /** Options of `FollowedChunkIndex`. */
-export type FollowedIndexParts = EmbeddedIndexParts &
-  FollowParts & {
+export type FollowedIndexDependencies = IndexDependencies &
+  FollowDependencies & {
     /** Maximum memory of the open projects in bytes; null: no limit. */
     readonly memoryMax: number | null;
   };
@@ -47,7 +47,7 @@ export interface IndexUsage {
 
 /** ChunkIndex of one of several nodes. */
 export class FollowedChunkIndex extends EmbeddedChunkIndex {
-  readonly #parts: FollowedIndexParts;
+  readonly #parts: FollowedIndexDependencies;
   readonly #stop = new AbortController();
   readonly #polling: Promise<void>;
   #erasedAt = 0;
@@ -59,7 +59,7 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
   /** Number of projects that were closed to save memory. */
   #closed = 0;
 
-  constructor(parts: FollowedIndexParts) {
+  constructor(parts: FollowedIndexDependencies) {
     super(parts);
     this.#parts = parts;
     this.#polling = this.#poll();
@@ -193,7 +193,7 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
   protected override create(
     id: ProjectId,
     native: NativeIndex,
-    parts: ProjectIndexParts,
+    parts: ProjectIndexDependencies,
     repairs: readonly string[],
   ): FollowedProjectIndex {
     for (const repair of repairs) this.#parts.log.warn({ projectId: id }, repair);

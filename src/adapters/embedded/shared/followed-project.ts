@@ -9,7 +9,7 @@ import { groupsWithin } from "../../../kit/groups.ts";
 import type { Log } from "../../../kit/log.ts";
 import { pipelined } from "../../../kit/pipelined.ts";
 import {
-  type Hits,
+  type ChunkKeys,
   type IndexModel,
   type ModelVectors,
   OtherModel,
@@ -18,8 +18,8 @@ import {
 } from "../../../ports/chunk-index.ts";
 import type { LoadedPublication, SharedIndex, SharedState, WantedPublication } from "../../../ports/shared-index.ts";
 import type { ArchivedChunkKeys, TextArchive } from "../../../ports/text-archive.ts";
-import type { ProjectIndex as NativeIndex } from "../../native/core.ts";
-import { type EmbeddedIndexParts, EmbeddedProjectIndex, type ProjectIndexParts } from "../project-index.ts";
+import type { NativeIndex } from "../../native/addon-types.ts";
+import { EmbeddedProjectIndex, type IndexDependencies, type ProjectIndexDependencies } from "../project-index.ts";
 import { chunkKeysOf, loadingGroups, publicationsOf, replacingMemory, vectorsByMemory } from "../publication.ts";
 import { describable, showable } from "../showable.ts";
 import { ComingPublications } from "./coming-publications.ts";
@@ -36,8 +36,6 @@ const PAGE_MEMORIES = 8_000;
 const OVERDUE = "the index is not up to date in time";
 /** Stands for the project's live model among the memories that changed. */
 const LIVE_MODEL = 0n as MemoryKey;
-
-type ChunkKeys = Pick<Hits, "chunkKeys" | "memoryKeys">;
 
 /** The committed states of some memories. */
 interface CommittedPage {
@@ -70,7 +68,7 @@ export interface ReadAhead {
 }
 
 /** What following needs besides the parts of any index. */
-export interface FollowParts {
+export interface FollowDependencies {
   readonly shared: SharedIndex;
   readonly clock: Clock;
   /** The memories of a project that searches may see, in pages. */
@@ -97,8 +95,8 @@ export interface FollowParts {
 export class FollowedProjectIndex extends EmbeddedProjectIndex {
   readonly id: ProjectId;
   readonly #native: NativeIndex;
-  readonly #follow: FollowParts;
-  readonly #reserve: EmbeddedIndexParts["reserveChunkKeys"];
+  readonly #follow: FollowDependencies;
+  readonly #reserve: IndexDependencies["reserveChunkKeys"];
   readonly #archive: TextArchive;
   readonly #log: Log;
   /** Every change up to this sequence number is applied; null before the first load. */
@@ -120,12 +118,12 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   constructor(
     id: ProjectId,
     native: NativeIndex,
-    parts: ProjectIndexParts,
+    parts: ProjectIndexDependencies,
     {
       repairs,
       follow,
       ahead,
-    }: { readonly repairs: readonly string[]; readonly follow: FollowParts; readonly ahead: ReadAhead | null },
+    }: { readonly repairs: readonly string[]; readonly follow: FollowDependencies; readonly ahead: ReadAhead | null },
   ) {
     super(id, native, parts, repairs);
     this.id = id;
