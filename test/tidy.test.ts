@@ -112,6 +112,12 @@ const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix:
   [/^pino$/, "src/kit/log.ts", "take a Log as parameter"],
 ];
 
+/** Most statements of the stores that one database may have in its own folder. */
+const STATEMENTS_MAX = 30;
+/** Files in the folders of the databases that are not stores of record: files, connections, texts, nodes, copies. */
+const STORED_OTHERWISE =
+  /\/(migration|open|connections|client|closing|layout|page-|wal|checkpoints|restoring|copies\/|coordination|shared-|texts|text-|publication)|\/database\.ts$/;
+
 interface ForbiddenPattern {
   readonly pattern: RegExp;
   readonly files: readonly SourceFile[];
@@ -321,6 +327,18 @@ describe("house rules", () => {
     expect(outdated.map((name) => `${name} has a caller; remove it from USED_FROM_OUTSIDE`)).toEqual([]);
   });
 
+  test("a store runs the same statements on both databases, except for few", () => {
+    const [sqlite, postgres] = ["sqlite", "postgres"].map((database) =>
+      src.filter(({ path }) => path.startsWith(`src/stores/${database}/`) && !STORED_OTHERWISE.test(path)),
+    );
+    const ofSqlite = new Set(sqlite?.flatMap(statementsOf));
+    const ofPostgres = new Set(postgres?.flatMap(statementsOf));
+    const same = [...ofSqlite].filter((statement) => ofPostgres.has(statement));
+    expect(same.map((statement) => `write it once, in src/stores/: ${statement}`)).toEqual([]);
+    expect(ofSqlite.size).toBeGreaterThan(0);
+    expect([ofSqlite.size <= STATEMENTS_MAX, ofPostgres.size <= STATEMENTS_MAX]).toEqual([true, true]);
+  });
+
   test("there are no import cycles", () => {
     const uses = rustGraph(rust);
     const cycles = [typescriptGraph(src), typescriptGraph(clients), uses, grouped(uses, rustModuleOf)].flatMap(
@@ -472,6 +490,12 @@ describe("what is published", () => {
     expect(problems).toEqual([]);
   });
 });
+
+// The statements of SQL in a file, without differences in white space.
+function statementsOf(file: SourceFile): readonly string[] {
+  const sql = /(["`])\s*((?:SELECT|INSERT|UPDATE|DELETE|WITH)\b(?:(?!\1)[\s\S])*)\1/g;
+  return [...codeLines(file).join("\n").matchAll(sql)].map(([, , statement = ""]) => statement.replace(/\s+/g, " "));
+}
 
 function isProduction({ path }: SourceFile): boolean {
   return !/\/(tests?|testing)\b/.test(path);
