@@ -82,19 +82,21 @@ const post = (path: string, body: object, { key = TEST_KEY, signal }: { key?: st
 
 /** Every route that waits for a turn, with a body. */
 async function routesOf(server: TestService) {
-  const chat = await server.call("POST", "/v1/chats", {});
+  const newChat = async () => (await server.call("POST", "/v1/chats", {})).body.id;
+  // one for each message, because a chat takes one at a time
+  const [chat, otherChat] = [await newChat(), await newChat()];
   const messages = [{ role: "user", content: FAST.query }];
   return {
     whole: [
       ["/v1/memories/search", FAST],
       ["/v1/memories/query", FAST],
-      [`/v1/chats/${chat.body.id}/messages`, { message: FAST.query, mode: "fast" }],
+      [`/v1/chats/${chat}/messages`, { message: FAST.query, mode: "fast" }],
       ["/v1/chat/completions", { model: "mneme/fast", messages }],
       ["/v1/embeddings", { model: "hashed-words", input: "tide" }],
     ],
     streams: [
       ["/v1/memories/query", { ...FAST, stream: true }],
-      [`/v1/chats/${chat.body.id}/messages/stream`, { message: FAST.query, mode: "fast" }],
+      [`/v1/chats/${otherChat}/messages/stream`, { message: FAST.query, mode: "fast" }],
       ["/v1/chat/completions", { model: "mneme/fast", messages, stream: true }],
     ],
   } as const;
@@ -141,7 +143,7 @@ test("within the patience, all wait and are answered, and explain shows for how 
     const opened = await Promise.all(streams.map(([path, body]) => server.service.handle(post(path, body))));
     expect(opened.map(({ status }) => status)).toEqual([200, 200, 200]); // before their turn
     const texts = opened.map((response) => response.text());
-    await waiting(1 + whole.length + streams.length - 1); // two messages of one chat, which takes one at a time
+    await waiting(1 + whole.length + streams.length);
     letGo();
     const { body } = await explained;
     expect(body.explain.stages[0]).toMatchObject({ name: "queue", candidates: 1 });
