@@ -7,7 +7,6 @@
 
 import type { Deletion, DeletionConditions } from "../domain/deletion.ts";
 import type { DeletionId, ProjectId } from "../domain/ids.ts";
-import type { Eventually } from "../kit/eventually.ts";
 
 /** What a deletion still has to do. */
 export interface DeletionWork {
@@ -25,11 +24,11 @@ export interface DeletionStore {
   create(
     projectId: ProjectId,
     draft: { readonly conditions: DeletionConditions; readonly matched: number },
-  ): Eventually<Deletion>;
+  ): Promise<Deletion>;
   /** Returns null if the project has no such deletion. */
-  get(projectId: ProjectId, id: DeletionId): Eventually<Deletion | null>;
+  get(projectId: ProjectId, id: DeletionId): Promise<Deletion | null>;
   /** The work of a deletion in status `processing`; null if it has ended or does not exist. */
-  work(projectId: ProjectId, id: DeletionId): Eventually<DeletionWork | null>;
+  work(projectId: ProjectId, id: DeletionId): Promise<DeletionWork | null>;
   /**
    * Notes that the deletion deleted `deleted` more memories. It continues at `cursor`; with null, it is completed.
    * Returns null if it has ended or does not exist.
@@ -38,15 +37,15 @@ export interface DeletionStore {
     projectId: ProjectId,
     id: DeletionId,
     step: { readonly deleted: number; readonly cursor: string | null },
-  ): Eventually<Deletion | null>;
+  ): Promise<Deletion | null>;
   /** Ends the deletion as failed. `message` is public. Does nothing if it has ended. */
-  fail(projectId: ProjectId, id: DeletionId, message: string): Eventually<void>;
+  fail(projectId: ProjectId, id: DeletionId, message: string): Promise<void>;
   /** Removes the deletions that are limited to a user, also those in progress. */
-  forgetUser(projectId: ProjectId, userId: string): Eventually<void>;
+  forgetUser(projectId: ProjectId, userId: string): Promise<void>;
   /** Deletions in status `processing` of all existing projects, oldest first. */
-  open(limit: number): Eventually<readonly { readonly projectId: ProjectId; readonly id: DeletionId }[]>;
+  open(limit: number): Promise<readonly { readonly projectId: ProjectId; readonly id: DeletionId }[]>;
   /** Number of deletions of a project in status `processing`. */
-  openOf(projectId: ProjectId): Eventually<number>;
+  openOf(projectId: ProjectId): Promise<number>;
   /** Removes deletions that ended before this time, in Unix milliseconds. */
-  prune(before: number): Eventually<void>;
+  prune(before: number): Promise<void>;
 }

@@ -17,7 +17,6 @@
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted, FailureCode, Memory } from "../domain/memory.ts";
-import type { Eventually } from "../kit/eventually.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
 import type { DocumentFacts } from "./document-reader.ts";
 import type { TextFile } from "./upload-files.ts";
@@ -120,52 +119,52 @@ export interface JobStore {
    * Claims up to `jobs` jobs. The project whose last claim was longest ago comes first. Within a project, the job comes
    * first that became claimable earliest.
    */
-  claim(options: ClaimOptions): Eventually<readonly Job[]>;
+  claim(options: ClaimOptions): Promise<readonly Job[]>;
   /**
    * Ends all leases of this node. Called at its start, when no earlier worker of the node exists any more. Without
    * several nodes, these are all leases.
    */
-  voidLeases(): Eventually<void>;
+  voidLeases(): Promise<void>;
   /** Extends leases to `leaseMs` from now. Returns the jobs that are still held. */
-  renew(jobs: readonly Job[], leaseMs: number): Eventually<readonly Job[]>;
+  renew(jobs: readonly Job[], leaseMs: number): Promise<readonly Job[]>;
   /** The vectors that were imported with a memory; null if there are none. */
-  importedVectors(key: MemoryKey): Eventually<ImportedVectors | null>;
+  importedVectors(key: MemoryKey): Promise<ImportedVectors | null>;
   /**
    * Makes memories `completed` and removes content and file name from their rows, because the index has the text now.
    * Removes imported vectors, too.
    * Returns the memories whose jobs were still held.
    */
-  complete(completions: readonly Completion[]): Eventually<readonly VisibleMemory[]>;
+  complete(completions: readonly Completion[]): Promise<readonly VisibleMemory[]>;
   /**
    * Ends the lease after a temporary failure: the job can be claimed again after `delayMs`. If `isCounted` is false
    * (default: true), this attempt is not counted in `attempt`.
    */
-  retryLater(job: Job, delayMs: number, isCounted?: boolean): Eventually<void>;
+  retryLater(job: Job, delayMs: number, isCounted?: boolean): Promise<void>;
   /** Makes the memory `failed` and keeps its content. Returns false if the job was not held. */
-  fail(job: Job, code: FailureCode, message: string): Eventually<boolean>;
+  fail(job: Job, code: FailureCode, message: string): Promise<boolean>;
   /**
    * Puts completed memories back to `processing` as a new version, for example because a damaged index lost them. Their
    * jobs are marked with `isReindexed`, until the memory gets another content or fails.
    */
-  reopen(keys: readonly MemoryKey[]): Eventually<void>;
+  reopen(keys: readonly MemoryKey[]): Promise<void>;
   /**
    * Lets memories that are `processing` be claimed again as a new version, because something that their jobs have read
    * has changed. Jobs that hold them do not complete.
    */
-  restart(keys: readonly MemoryKey[]): Eventually<void>;
+  restart(keys: readonly MemoryKey[]): Promise<void>;
   /**
    * These memories of a project as jobs without a lease, to prepare their published texts again. Keys without a row are
    * left out; deleted and expired memories are not.
    */
-  published(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<readonly Job[]>;
+  published(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<readonly Job[]>;
   /**
    * Milliseconds until the next job can be claimed, apart from those that `filter` skips. 0 if a job can be claimed
    * now; null if there is no job.
    */
-  nextJobInMs(filter?: JobFilter): Eventually<number | null>;
+  nextJobInMs(filter?: JobFilter): Promise<number | null>;
   /**
    * Reserves `count` consecutive chunk keys, which are never reserved again, not even after a crash. Returns the first,
    * which is above 0.
    */
-  reserveChunkKeys(count: number): Eventually<bigint>;
+  reserveChunkKeys(count: number): Promise<bigint>;
 }

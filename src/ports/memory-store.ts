@@ -52,7 +52,7 @@ export interface MemoryStore {
    * `document_quota_exceeded` or `storage_quota_exceeded`.
    * @throws Fault `project_not_found` if the project no longer exists
    */
-  accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): Eventually<readonly (Accepted | Fault)[]>;
+  accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): Promise<readonly (Accepted | Fault)[]>;
   /**
    * Changes a memory. New content (different content, or any content for a failed memory) puts it back to `processing`
    * and clears extracted attributes (those that no caller ever gave); the outcome is then `rewritten`. Returns null if
@@ -60,38 +60,38 @@ export interface MemoryStore {
    * @throws Fault `external_id_conflict` if another memory has this pair of `externalId` and `userId`;
    *   `storage_quota_exceeded` if the content would exceed the quota of the project's plan
    */
-  change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Eventually<Accepted | null>;
+  change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Promise<Accepted | null>;
   /**
    * Puts a failed memory back to `processing`. Returns null if the memory does not exist.
    * @throws Fault `invalid_state` for any other status
    */
-  retry(projectId: ProjectId, id: MemoryId): Eventually<Memory | null>;
+  retry(projectId: ProjectId, id: MemoryId): Promise<Memory | null>;
   /** Returns null if the memory does not exist, is deleted or has expired. */
   get(projectId: ProjectId, id: MemoryId): Eventually<Memory | null>;
   /** Reads memories by key, for search results. Keys without a readable memory are left out. */
-  getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, Memory>>;
+  getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, Memory>>;
   /**
    * Contents of memories that are not published yet or have failed. The store keeps a content only until it is
    * published. Empty for an uploaded file that has not been read yet, and for a long text that is kept in a file.
    */
-  waitingContents(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
+  waitingContents(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>>;
   /** Names of the kept files with long texts that are not published yet or have failed. */
-  waitingTextFiles(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, TextFile>>;
+  waitingTextFiles(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, TextFile>>;
   /** Whether a live memory was made from this file: its content is the same. */
-  isMadeFrom(projectId: ProjectId, id: MemoryId, upload: ReceivedFile): Eventually<boolean>;
+  isMadeFrom(projectId: ProjectId, id: MemoryId, upload: ReceivedFile): Promise<boolean>;
   /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
-  list(projectId: ProjectId, listing: MemoryListing): Eventually<Page<Memory>>;
+  list(projectId: ProjectId, listing: MemoryListing): Promise<Page<Memory>>;
   /**
    * Deletes a memory softly: no method returns it any more, but its data stays until the retention ends. With `purges`
    * the retention ends at once. Returns the memory as it was before, or null if it does not exist.
    */
-  remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Eventually<Memory | null>;
+  remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Promise<Memory | null>;
   /** Deletes those memories of a project softly that are live. Returns their keys. */
-  removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<readonly MemoryKey[]>;
+  removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<readonly MemoryKey[]>;
   /** Deletes all memories of a user softly. Returns their keys. */
-  removeAllOf(projectId: ProjectId, userId: string): Eventually<readonly MemoryKey[]>;
+  removeAllOf(projectId: ProjectId, userId: string): Promise<readonly MemoryKey[]>;
   /** The key of a user; null if no memory, chat or event ever referred to the user. */
-  userKey(projectId: ProjectId, userId: string): Eventually<UserKey | null>;
+  userKey(projectId: ProjectId, userId: string): Promise<UserKey | null>;
 
   /**
    * Completed memories, which searches may see, in ascending order of their keys: up to `limit` of them with keys above
@@ -100,9 +100,9 @@ export interface MemoryStore {
   visible(
     projectId: ProjectId,
     page: { readonly afterKey: MemoryKey | null; readonly limit: number },
-  ): Eventually<readonly VisibleMemory[]>;
+  ): Promise<readonly VisibleMemory[]>;
   /** Returns the files of this list that no row refers to. */
-  unreferencedFiles(files: readonly string[]): Eventually<readonly string[]>;
+  unreferencedFiles(files: readonly string[]): Promise<readonly string[]>;
   /** Number of memories by status over all projects, for metrics. */
-  counts(): Eventually<Readonly<Record<MemoryStatus, number>>>;
+  counts(): Promise<Readonly<Record<MemoryStatus, number>>>;
 }

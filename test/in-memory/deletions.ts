@@ -4,10 +4,10 @@ import type { Deletion, DeletionConditions } from "../../src/domain/deletion.ts"
 import type { DeletionId, ProjectId } from "../../src/domain/ids.ts";
 import type { DeletionStore, DeletionWork } from "../../src/ports/deletion-store.ts";
 import { existingProject, openProject } from "./projects.ts";
-import { type DeletionRow, jsonCopy, type Session } from "./session.ts";
+import { type DeletionRow, jsonCopy, type Session, type Synchronous } from "./session.ts";
 
 /** DeletionStore in memory. */
-export class InMemoryDeletions implements DeletionStore {
+export class InMemoryDeletions implements Synchronous<DeletionStore> {
   constructor(private readonly session: Session) {}
 
   create(

@@ -15,10 +15,10 @@ import {
 } from "../../src/ports/job-store.ts";
 import { isLive, liveMemories, toMemory, toVisible, toWork, update, uploadedFileOf } from "./memory-row.ts";
 import { recordEvent } from "./outbox.ts";
-import { jsonCopy, type MemoryRow, type Session } from "./session.ts";
+import { jsonCopy, type MemoryRow, type Session, type Synchronous } from "./session.ts";
 
 /** JobStore in memory. */
-export class InMemoryJobs implements JobStore {
+export class InMemoryJobs implements Synchronous<JobStore> {
   constructor(private readonly session: Session) {}
 
   claim({ jobs, contentBytes, leaseMs, ...filter }: ClaimOptions): readonly Job[] {

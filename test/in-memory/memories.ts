@@ -21,10 +21,10 @@ import type { TextFile } from "../../src/ports/upload-files.ts";
 import { isLive, liveMemories, quotaRefusal, recordExpiry, toMemory, toVisible, toWork, update } from "./memory-row.ts";
 import { recordEvent } from "./outbox.ts";
 import { cursorBinding, existingProject, nameUser, userKeyOf } from "./projects.ts";
-import { jsonCopy, type MemoryRow, type Session } from "./session.ts";
+import { jsonCopy, type MemoryRow, type Session, type Synchronous } from "./session.ts";
 
 /** MemoryStore in memory. */
-export class InMemoryMemories implements MemoryStore {
+export class InMemoryMemories implements Synchronous<MemoryStore> {
   constructor(private readonly session: Session) {}
 
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly (Accepted | Fault)[] {

@@ -4,12 +4,12 @@ import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { RetiredMemory, RetirementStore } from "../../src/ports/retirement-store.ts";
 import { eraseMemory, recordExpiry, unrecordedExpiries, update } from "./memory-row.ts";
 import { openProject } from "./projects.ts";
-import type { MemoryRow, Session } from "./session.ts";
+import type { MemoryRow, Session, Synchronous } from "./session.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** RetirementStore in memory. */
-export class InMemoryRetirement implements RetirementStore {
+export class InMemoryRetirement implements Synchronous<RetirementStore> {
   constructor(private readonly session: Session) {}
 
   retired(limit: number, except: readonly ProjectId[] = []): readonly RetiredMemory[] {
