@@ -15,7 +15,7 @@ import { METRICS_CONTENT_TYPE, type Metrics } from "../metrics.ts";
 const DISK_FULL = "the disk is full: new data is refused; delete memories, or free space on the server's disk";
 
 /** What the pages need. */
-export interface PageParts {
+export interface PageDependencies {
   readonly operations: readonly Operation[];
   readonly buckets: RateBuckets;
   readonly metrics: Metrics;
@@ -28,7 +28,7 @@ export interface PageParts {
 type Pages = AppDependencies["pages"];
 
 /** The pages by path: those for operators, which every node has, and those for users of the API. */
-export function createPages(parts: PageParts): { readonly ofOperator: Pages; readonly ofUsers: Pages } {
+export function createPages(parts: PageDependencies): { readonly ofOperator: Pages; readonly ofUsers: Pages } {
   const { operations, buckets, metrics, laneStatus, disk, isStopping } = parts;
   // Built at the first request, so that starting the server does not take longer.
   const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));

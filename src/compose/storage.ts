@@ -188,12 +188,12 @@ export async function flushAccounts({ stores, whyClosed }: Pick<Storage, "stores
 }
 
 /** The parts of an index that do not depend on the embedders. */
-type LocalIndexParts = Pick<IndexDependencies, "directory" | "archive" | "quarantine" | "log">;
+type LocalIndexDependencies = Pick<IndexDependencies, "directory" | "archive" | "quarantine" | "log">;
 
 /** Makes the function that opens the index of these stores with `create`. `closers` close the index. */
 export function indexOpener(
   { projectModels, jobs }: Pick<Stores, "projectModels" | "jobs">,
-  parts: LocalIndexParts,
+  parts: LocalIndexDependencies,
   closers: Closers,
   create: (parts: IndexDependencies, embedders: InstalledEmbedders) => ChunkIndex = (all) =>
     new EmbeddedChunkIndex(all),

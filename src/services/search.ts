@@ -40,7 +40,7 @@ export interface Asker {
 }
 
 /** What the service needs. */
-export type SearchServiceParts = RetrievalDependencies & {
+export type SearchServiceDependencies = RetrievalDependencies & {
   readonly memories: Pick<MemoryStore, "userKey">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly queue: SearchQueue;
@@ -48,9 +48,9 @@ export type SearchServiceParts = RetrievalDependencies & {
 
 /** Searches of one project. */
 export class SearchService {
-  readonly #parts: SearchServiceParts;
+  readonly #parts: SearchServiceDependencies;
 
-  constructor(parts: SearchServiceParts) {
+  constructor(parts: SearchServiceDependencies) {
     this.#parts = parts;
   }
 

@@ -51,7 +51,7 @@ const TAKE_TASK = `INSERT INTO node_tasks AS known (name, holder, until)
     WHERE known.holder = excluded.holder OR known.until <= now_ms()`;
 
 /** Options of `PostgresCoordination`. */
-export interface PostgresCoordinationParts {
+export interface PostgresCoordinationOptions {
   readonly client: Client;
   /** Id of this node. What an earlier process of the node held ends when this one begins. */
   readonly nodeId: string;
@@ -64,14 +64,14 @@ export class PostgresCoordination {
   readonly quotas: QueryQuotas = { reserve: (projectId) => this.#reserve(projectId) };
   readonly flights: Flights = { begin: (slotKey) => this.#begin(slotKey) };
   readonly tasks: NodeTasks = { isMine: (task) => this.#isMine(task) };
-  readonly #parts: PostgresCoordinationParts;
+  readonly #parts: PostgresCoordinationOptions;
   readonly #turns = new ProjectTurns();
   readonly #stop = new AbortController();
   /** Runs single statements, each of which may be repeated. */
   readonly #alone: ReadingSession;
   #renewing: Promise<void> = Promise.resolve();
 
-  constructor(parts: PostgresCoordinationParts) {
+  constructor(parts: PostgresCoordinationOptions) {
     this.#parts = parts;
     this.#alone = new ReadingSession(parts.client);
   }

@@ -20,7 +20,7 @@ const CHECK_COMMITS = 8;
 const EMPTY_BYTES_MAX = 64 * 1024;
 
 /** What checkpoints of one database need. */
-export interface CheckpointParts {
+export interface CheckpointOptions {
   /** Path of the database file. */
   readonly path: string;
   readonly sums: PageSums;
@@ -40,7 +40,7 @@ export class Checkpoints {
    */
   readonly #file: number;
 
-  constructor(private readonly parts: CheckpointParts) {
+  constructor(private readonly parts: CheckpointOptions) {
     this.#file = openSync(parts.path, "r+");
   }
 
