@@ -75,7 +75,7 @@ describe("a question that needs two hops", () => {
       const request = { query: QUESTION, mode: "precise", scope: await userScope(harness, "ada"), limit: 20 } as const;
       const { results } = await searchIn(harness, request, {
         score: async (_, passages) => {
-          change(daughter?.id as MemoryId);
+          await change(daughter?.id as MemoryId);
           return new Float32Array(passages.length);
         },
       });
