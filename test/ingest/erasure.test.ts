@@ -213,7 +213,7 @@ describe("a large memory that is deleted with purge while it is published in par
     async (parts) => {
       const { secret, traces, gate } = await partlyPublished(parts);
       expect(await harness.searchable()).toEqual([NOTE]);
-      remove(secret);
+      await remove(secret);
       await rowErased(secret);
       gate.open();
       await until("its job ends", () => isEnded(secret));
@@ -229,7 +229,7 @@ describe("a large memory that is deleted with purge while it is published in par
 
   test("deleted between two parts: nothing is found, and no file has anything of it", async () => {
     const { secret, traces, gate } = await partlyPublished(2);
-    remove(secret);
+    await remove(secret);
     gate.open();
     await until("its job ends", () => isEnded(secret));
     expect(await harness.searchable()).toEqual([NOTE]);
@@ -241,8 +241,8 @@ describe("a large memory that is deleted with purge while it is published in par
     harness.preparer.chunkTokens = 16;
     const removed = Promise.withResolvers<void>();
     const [secret] = await harness.accept(large);
-    harness.index.after = () => {
-      remove(secret);
+    harness.index.after = async () => {
+      await remove(secret);
       removed.resolve();
     };
     await removed.promise;
