@@ -180,7 +180,7 @@ describe("an externalId", () => {
 
   test("of a failed memory starts processing again, even with the same content", async () => {
     const { body } = await create({ content: text("stove"), externalId: "e6" });
-    markFailed(mneme, body.id);
+    await markFailed(mneme, body.id);
     const again = await create({ content: text("stove"), externalId: "e6", title: "Stove" });
     expect([again.status, again.body.id, again.body.status]).toEqual([202, body.id, "processing"]);
     expect((await mneme.settled(body.id)).body).toMatchObject({ status: "completed", title: "Stove" });

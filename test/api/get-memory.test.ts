@@ -63,7 +63,7 @@ test("200: a processing memory has its progress, and no field of a completed one
 
 test("200: a failed memory has its reason and its content", async () => {
   const { body } = await mneme.call("POST", "/v1/memories", { content: "Too much for the reader.", userId: "eve" });
-  markFailed(mneme, body.id, "The text could not be prepared.");
+  await markFailed(mneme, body.id, "The text could not be prepared.");
   const { body: failed } = await get(body.id);
   expect(failed).toMatchObject({
     status: "failed",

@@ -186,7 +186,7 @@ async function leaveQueries(left: number): Promise<void> {
   await mneme.call("PUT", `/v1/projects/${project}`, { plan: "starter" });
   const { limit, used } = (await mneme.call("GET", "/v1/usage")).body.queries;
   const queries = limit - used - left;
-  changeRows(
+  await changeRows(
     mneme,
     `INSERT INTO monthly_usage (project_key, month_start, queries)
      SELECT project_key, ${monthOf(systemClock.now()).start}, ${queries} FROM projects WHERE id = '${project}'

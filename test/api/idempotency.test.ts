@@ -205,7 +205,7 @@ for (const [name, { path, body, status, secrets = [], count }] of Object.entries
 describe("operations without a body", () => {
   const failed = async (): Promise<string> => {
     const { id } = (await mneme.call("POST", "/v1/memories", { content: "Fails at first." })).body;
-    markFailed(mneme, id);
+    await markFailed(mneme, id);
     return id;
   };
   const cases: Readonly<Record<string, () => Promise<readonly [path: string, other: string]>>> = {

@@ -122,8 +122,8 @@ describe("200", () => {
         made.push((await bare.call("POST", "/v1/memories", { content, userId: "ada" })).body.id);
       }
       const [one = "", two = "", three = "", four = ""] = made;
-      markFailed(bare, two);
-      markFailed(bare, four);
+      await markFailed(bare, two);
+      await markFailed(bare, four);
       const listed = async (query: string) => idsOf(await bare.call("GET", `/v1/memories?${query}`));
       expect(await listed("status=processing")).toEqual([three, one]);
       expect(await listed("status=failed")).toEqual([four, two]);

@@ -18,7 +18,7 @@ const retry = (id: string, headers?: Record<string, string>) =>
 /** Creates a memory, marks it as failed, and returns its id. */
 async function failed(body: object): Promise<string> {
   const { id } = (await mneme.call("POST", "/v1/memories", body)).body;
-  markFailed(mneme, id);
+  await markFailed(mneme, id);
   return id;
 }
 
@@ -41,7 +41,7 @@ describe("202", () => {
     const id = await failed({ content: "Fails three times." });
     for (let round = 0; round < 3; round++) {
       expect((await retry(id)).status).toBe(202);
-      markFailed(mneme, id, `for the ${round + 2}. time`);
+      await markFailed(mneme, id, `for the ${round + 2}. time`);
     }
     expect((await mneme.call("GET", `/v1/memories/${id}`)).body.error.message).toBe("for the 4. time");
   });
@@ -64,7 +64,7 @@ describe("409: any other status", () => {
       const { id } = (await bare.call("POST", "/v1/memories", { content: "Waits." })).body;
       const again = () => bare.call("POST", `/v1/memories/${id}/retry`);
       expectFault(await again(), 409, "invalid_state");
-      markFailed(bare, id);
+      await markFailed(bare, id);
       const answers = await Promise.all([again(), again(), again()]);
       expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409]);
     } finally {

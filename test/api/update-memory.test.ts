@@ -135,7 +135,7 @@ describe("200: without new content", () => {
 
   test("a failed memory stays failed, with its reason", async () => {
     const { body } = await mneme.call("POST", "/v1/memories", { content: "Failed, then named." });
-    markFailed(mneme, body.id);
+    await markFailed(mneme, body.id);
     const { status, body: named } = await put(body.id, { title: "Named" });
     expect(status).toBe(200);
     expect(named).toMatchObject({ status: "failed", title: "Named", error: { code: "processing_error" } });
@@ -299,7 +299,7 @@ describe("202: with new content", () => {
   test("a failed memory is processed again, also with its current content", async () => {
     for (const content of ["Another text.", "It failed."]) {
       const { body } = await mneme.call("POST", "/v1/memories", { content: "It failed." });
-      markFailed(mneme, body.id);
+      await markFailed(mneme, body.id);
       const again = await put(body.id, { content });
       expect([again.status, again.body.status, again.body.error]).toEqual([202, "processing", undefined]);
       expect((await mneme.settled(body.id)).body).toMatchObject({ status: "completed", content });

@@ -119,7 +119,7 @@ withPostgres("commands on copies", () => {
       `INSERT INTO projects (id, name, plan, settings, retention_days, secret, created_at, deleted_at)
        VALUES ('${id}', 'n', 'free', '{}', 30, '\\x00', 0, ${deletedAt})`;
     const minute = 60_000;
-    changeRows(
+    await changeRows(
       { ...place, database: place.url },
       insert("prj_old", -(now - 61 * minute)),
       insert("prj_new", -(now - 59 * minute)),
@@ -212,7 +212,7 @@ withPostgres("commands on copies", () => {
       expect(sound).toMatchObject({ exitCode: 0, text: expect.stringContaining("they fit together") });
       const added = await server.service.store({ content: "A text that is lost later." });
       if (kind === "embedded") return; // test/cli/verify.test.ts damages these stores
-      changeRows(
+      await changeRows(
         { ...place, database: place.url },
         "UPDATE texts SET content = 'other' WHERE content LIKE 'A text that is lost%'",
       );

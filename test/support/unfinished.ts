@@ -38,9 +38,13 @@ export async function withModelsAway(work: (bare: TestService) => Promise<void>)
 }
 
 /** Makes a memory fail, with the row that the worker writes if a text cannot be prepared. */
-export function markFailed(mneme: TestService, id: string, message = "The text could not be prepared."): void {
+export async function markFailed(
+  mneme: TestService,
+  id: string,
+  message = "The text could not be prepared.",
+): Promise<void> {
   const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
-  changeRows(
+  await changeRows(
     mneme,
     `UPDATE memories SET status = 'failed', error_code = 'processing_error', error_message = ${quoted(message)}, lease = NULL
      WHERE id = ${quoted(id)} AND status = 'processing'`,
