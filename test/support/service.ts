@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { emptyDatabase } from "../stores/open-postgres.ts";
+import { besideTransactions } from "./beside-transactions.ts";
 import { expectDocumented } from "./documented-answers.ts";
 import { executeNow } from "./postgres.ts";
 import { until } from "./until.ts";
@@ -115,10 +116,19 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   // one lane, because test files run in parallel
   const store = options.ports === undefined ? await storeOf(dataDir) : null;
   const config = { ...defaults, lanes: 1, store, ...options.config };
-  const service = await compose(
+  const composed = await compose(
     { config, log: createLog("error"), clock: options.clock ?? systemClock },
     options.ports,
   );
+  /** Ends when all keys are stored that were added so far. Each request waits for it. */
+  let keysAdded: Promise<void> = Promise.resolve();
+  const service: Service = {
+    ...composed,
+    handle: async (...request) => {
+      await keysAdded;
+      return composed.handle(...request);
+    },
+  };
   if (options.waitsForModels ?? true) await service.ready;
 
   const send = async (request: Request): Promise<Answered> => {
@@ -156,9 +166,14 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       const accepted = await call("POST", "/v1/memories", body);
       return accepted.status === 202 ? settled(accepted.body.id) : accepted;
     },
-    addKey: (scopes, project, options) =>
-      store === null ? addKey(dataDir, scopes, project, options) : addKeyTo(store, scopes, project, options),
+    addKey: (scopes, project, options) => {
+      if (store !== null) return addKeyTo(store, scopes, project, options);
+      const secret = newSecret();
+      keysAdded = keysAdded.then(() => besideTransactions(() => addKey(dataDir, secret, scopes, project, options)));
+      return secret;
+    },
     stop: async () => {
+      await keysAdded;
       await service.close();
       if (options.dataDir !== undefined) return;
       rmSync(dataDir, { recursive: true, force: true });
@@ -172,11 +187,11 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
 // project.
 function addKey(
   dataDir: string,
+  secret: string,
   scopes: readonly KeyScope[],
   project?: string,
   { userId, expiresAt }: KeyOptions = {},
-): string {
-  const secret = `ctx_${crypto.randomUUID().replaceAll("-", "")}`;
+): void {
   const database = openDatabase(join(dataDir, "mneme.sqlite"));
   try {
     database.transaction(() => {
@@ -205,10 +220,13 @@ function addKey(
         )
         .run({ hash: new Bun.CryptoHasher("sha256").update(secret).digest() });
     });
-    return secret;
   } finally {
     database.close();
   }
+}
+
+function newSecret(): string {
+  return `ctx_${crypto.randomUUID().replaceAll("-", "")}`;
 }
 
 // Like addKey, on PostgreSQL.
@@ -218,7 +236,7 @@ function addKeyTo(
   project?: string,
   { userId, expiresAt }: KeyOptions = {},
 ): string {
-  const secret = `ctx_${crypto.randomUUID().replaceAll("-", "")}`;
+  const secret = newSecret();
   const hash = new Bun.CryptoHasher("sha256").update(secret).digest("hex");
   const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
   const home = project === undefined ? "is_default = 1" : `id = ${text(project)}`;

@@ -2,9 +2,8 @@
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
-import { StoreError } from "../../src/stores/store-error.ts";
+import { besideTransactions } from "./beside-transactions.ts";
 import { executeNow } from "./postgres.ts";
 import type { TestService } from "./service.ts";
 
@@ -28,20 +27,9 @@ export function storedRows({ dataDir, database: url }: Place): ReadonlyMap<strin
   }
 }
 
-/** Number of attempts to change rows beside a service, each of which waits for some seconds. */
-const ATTEMPTS_MAX = 10;
-
 /** Runs statements that both dialects understand. */
-export async function changeRows(place: Place, ...statements: readonly string[]): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    // The service runs in this process: a transaction that it has begun can only end between two attempts.
-    await nextTurn();
-    try {
-      return changeRowsNow(place, statements);
-    } catch (error) {
-      if (!(error instanceof StoreError && error.code === "locked") || attempt === ATTEMPTS_MAX) throw error;
-    }
-  }
+export function changeRows(place: Place, ...statements: readonly string[]): Promise<void> {
+  return besideTransactions(() => changeRowsNow(place, statements));
 }
 
 function changeRowsNow({ dataDir, database: url }: Place, statements: readonly string[]): void {
