@@ -53,8 +53,8 @@ const VOID_LEASES = `UPDATE memories SET lease = NULL
 const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
 // a removed project sends no events
 const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
-const REMOVED_IDS = `SELECT id FROM projects WHERE deleted_at IS NOT NULL AND deleted_at <> ${HIDDEN}
-  ORDER BY project_key`;
+// a negative `deleted_at` is that of a project that an import fills
+const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at >= 0 ORDER BY project_key";
 // two statements, because each can use an index and a statement for both could not
 const MEMORIES_LIVE = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NULL LIMIT $limit`;
