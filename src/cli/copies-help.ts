@@ -1,5 +1,5 @@
 // Help for the flags of commands that copy, check and erase data. It stands apart from their code, which loads
-// libraries that the single binary has to unpack before.
+// libraries that the single binary has to unpack first.
 
 import { DIRECTORY_HELP } from "./command-start.ts";
 

@@ -51,7 +51,7 @@ const EXPORT_FLAGS: FlagTable = {
 interface Command {
   /** Line in the help; null if the command is hidden. */
   readonly summary: string | null;
-  /** Whether the code of the command loads libraries that the single binary has to unpack before. */
+  /** Whether the code of the command loads libraries that the single binary has to unpack first. */
   readonly needsLibraries?: boolean;
   /** @returns the exit code */
   readonly run: (argv: readonly string[], distribution: Distribution) => Promise<number>;

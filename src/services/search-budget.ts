@@ -4,10 +4,9 @@
 // The work of searches is counted in units. How long a search takes for each unit in progress is measured on the
 // searches that end, so the same rules fit any machine, whatever else it is doing.
 
-import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { MODE_NAMES, type ModeName } from "../domain/ranking.ts";
-import { type QueuedWork, type QueueLoad, type SearchQueue, UNITS } from "./search-queue.ts";
+import { overloaded, type QueuedWork, type QueueLoad, type SearchQueue, UNITS } from "./search-queue.ts";
 
 /** Time in milliseconds within which 95 % of a mode's searches should end, while the server has more than it can do. */
 const LATENCY_BUDGETS_MS: Readonly<Record<ModeName, number>> = {
@@ -43,8 +42,6 @@ const FIRST_UNIT_MS_DEVIATION = 1;
 const DEVIATIONS = 2.5;
 /** Share of a budget that predictions may use up. The rest is reserve, because predictions lag behind what changes. */
 const BUDGET_SHARE = 0.9;
-
-const RETRY_SECONDS_MAX = 30;
 
 interface Search {
   readonly mode: ModeName;
@@ -100,7 +97,7 @@ export class SearchBudget implements SearchQueue {
   }
 
   /**
-   * As `SearchQueue.run`. The time of failed and aborted searches is not measured.
+   * Like `SearchQueue.run`. Searches that fail or are aborted do not change the measured times.
    * @throws Fault `overloaded` at once if the search would probably take too long
    */
   async run<Result>(work: QueuedWork, begin: (waitedMs: number) => Promise<Result>): Promise<Result> {
@@ -136,9 +133,7 @@ export class SearchBudget implements SearchQueue {
     if (!this.#isBurstUsedUp && this.#searches < BURST_SEARCHES) return;
     if (this.#hasLessThanItsShare(projectId) && predictedMs <= budgetMs * SHARE_BUDGETS) return;
     this.#options.onRefused?.(mode);
-    throw new Fault("overloaded", "The server has more searches than it can answer in time. Try again later.", {
-      retryAfterSeconds: Math.min(RETRY_SECONDS_MAX, Math.max(1, Math.ceil((predictedMs - budgetMs) / 1_000))),
-    });
+    throw overloaded(predictedMs - budgetMs);
   }
 
   /** Time in milliseconds that one more search of this mode would take, as far as 95 % of them go. */

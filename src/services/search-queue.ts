@@ -208,10 +208,15 @@ export class FairQueue implements SearchQueue {
 
   #refusal({ task }: Entry): Fault {
     this.#options.onRefused?.(task);
-    return new Fault("overloaded", "The server has more searches than it can answer in time. Try again later.", {
-      retryAfterSeconds: Math.min(RETRY_SECONDS_MAX, Math.max(1, Math.ceil(this.#lastWaitMs / 1_000))),
-    });
+    return overloaded(this.#lastWaitMs);
   }
+}
+
+/** The Fault for a search that is refused. @param waitMs how long the caller should wait, in milliseconds */
+export function overloaded(waitMs: number): Fault {
+  return new Fault("overloaded", "The server has more searches than it can answer in time. Try again later.", {
+    retryAfterSeconds: Math.min(RETRY_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000))),
+  });
 }
 
 function stopping(): Fault {

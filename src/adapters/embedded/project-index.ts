@@ -450,9 +450,9 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   /**
-   * Removes the vectors, texts and postings of removed chunks from the files, durably. Resolves to false if old files
-   * could not be removed; then call it again later. Searches can run meanwhile, and changes while texts are erased,
-   * which takes seconds. Do not call it again before it has resolved.
+   * Erases the vectors, texts and postings of removed chunks from the files, durably. Searches can run meanwhile.
+   * Changes wait while vectors are erased, but not while texts are erased, which takes seconds. Resolves to false if
+   * old files could not be removed; call it again later then, but never before it has resolved.
    */
   async eraseRemoved(): Promise<boolean> {
     await this.#inOrder(() => this.#native.eraseVectors());

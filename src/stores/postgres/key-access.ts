@@ -2,23 +2,13 @@
 // server is refused by all servers at once.
 
 import { timingSafeEqual } from "node:crypto";
-import type { KeyId, ProjectId } from "../../domain/ids.ts";
-import type { KeyScope, Principal } from "../../domain/scope.ts";
+import type { Principal } from "../../domain/scope.ts";
 import type { StoreContext } from "../context.ts";
 import type { KeyAccess } from "../key-access.ts";
-import type { KeyLastUses } from "../rows/key.ts";
+import { type KeyLastUses, SECRET_COLUMNS, type SecretRow, toPrincipal } from "../rows/key.ts";
 import type { Session } from "../session.ts";
 
-interface SecretRow {
-  readonly sha256: Uint8Array;
-  readonly key_key: bigint;
-  readonly id: string;
-  readonly project_id: string;
-  readonly scopes: string;
-  readonly user_id: string | null;
-}
-
-const FIND_SECRETS = `SELECT asked, sha256, key_secrets.key_key, api_keys.id, projects.id AS project_id, scopes, user_id
+const FIND_SECRETS = `SELECT asked, ${SECRET_COLUMNS}
   FROM unnest($keys::text[]) AS given (asked)
   JOIN key_secrets ON sha256 = decode(asked, 'hex') JOIN api_keys USING (key_key) JOIN projects USING (project_key)
   WHERE (valid_until IS NULL OR valid_until > $now) AND (expires_at IS NULL OR expires_at > $now)
@@ -54,12 +44,7 @@ export class PostgresKeyAccess implements KeyAccess {
     const known = this.#principals.get(row);
     if (known !== undefined) return known;
     if (!timingSafeEqual(row.sha256, Buffer.from(asked, "hex"))) return null;
-    const principal: Principal = {
-      keyId: row.id as KeyId,
-      projectId: row.project_id as ProjectId,
-      userId: row.user_id,
-      scopes: JSON.parse(row.scopes) as readonly KeyScope[],
-    };
+    const principal = toPrincipal(row);
     this.#principals.set(row, principal);
     return principal;
   }

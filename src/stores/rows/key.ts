@@ -3,7 +3,7 @@
 import { Fault } from "../../domain/fault.ts";
 import type { KeyId, ProjectId } from "../../domain/ids.ts";
 import type { ApiKey, KeyDraft } from "../../domain/key.ts";
-import type { KeyScope } from "../../domain/scope.ts";
+import type { KeyScope, Principal } from "../../domain/scope.ts";
 import type { RandomBytes } from "./random.ts";
 
 const SECRET_RANDOM_BYTES = 32;
@@ -32,6 +32,29 @@ export interface KeyRow {
   readonly expires_at: bigint | null;
   readonly last_used_at: bigint | null;
   readonly created_at: bigint;
+}
+
+/** The columns of a SecretRow, for SELECT. */
+export const SECRET_COLUMNS = "sha256, key_secrets.key_key, api_keys.id, projects.id AS project_id, scopes, user_id";
+
+/** A row of `key_secrets`, with its key. */
+export interface SecretRow {
+  readonly sha256: Uint8Array;
+  readonly key_key: bigint;
+  readonly id: string;
+  readonly project_id: string;
+  readonly scopes: string;
+  readonly user_id: string | null;
+}
+
+/** Who acts with the key of a secret. */
+export function toPrincipal(row: SecretRow): Principal {
+  return {
+    keyId: row.id as KeyId,
+    projectId: row.project_id as ProjectId,
+    userId: row.user_id,
+    scopes: JSON.parse(row.scopes) as readonly KeyScope[],
+  };
 }
 
 /** Unix milliseconds of the last use of keys, by `key_key`. Contains only what `flush` has not stored yet. */

@@ -28,6 +28,14 @@ export const DUE_PER_WEBHOOK = 2;
 /** Maximum number of deliveries that one `prune` removes: 500 take about 10 ms. */
 export const PRUNED_AT_ONCE = 500;
 
+/** Table for WITH: each webhook with pending deliveries, found with one index look-up, and NULL at the end. */
+export const WAITING_WEBHOOKS = `RECURSIVE waiting (webhook_key) AS (
+    SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
+    UNION ALL
+    SELECT (SELECT min(deliveries.webhook_key) FROM deliveries
+      WHERE status = 'pending' AND deliveries.webhook_key > waiting.webhook_key)
+    FROM waiting WHERE waiting.webhook_key IS NOT NULL)`;
+
 /** The columns of a WebhookRow, for SELECT and RETURNING. */
 export const WEBHOOK_COLUMNS = `webhooks.webhook_key, webhooks.id, webhooks.url, webhooks.events, webhooks.description,
   webhooks.is_enabled, webhooks.secret, webhooks.created_at`;

@@ -2,17 +2,12 @@
 
 import type { DeliveryId } from "../../domain/ids.ts";
 import type { DeliveryQueue, RecordedAttempt } from "../delivery-queue.ts";
-import { DUE_PER_WEBHOOK, type DueRow, PRUNED_AT_ONCE } from "../rows/webhook.ts";
+import { DUE_PER_WEBHOOK, type DueRow, PRUNED_AT_ONCE, WAITING_WEBHOOKS } from "../rows/webhook.ts";
 import type { Session } from "../session.ts";
 
-// Finds each webhook with pending deliveries with one index look-up, then reads only the first few deliveries of each.
-// So a receiver with many waiting deliveries does not slow down the search for those of the others.
-const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
-    SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
-    UNION ALL
-    SELECT (SELECT min(deliveries.webhook_key) FROM deliveries
-      WHERE status = 'pending' AND deliveries.webhook_key > waiting.webhook_key)
-    FROM waiting WHERE waiting.webhook_key IS NOT NULL)
+// Reads only the first few deliveries of each webhook, so that a receiver with many waiting deliveries does not slow down
+// the search for those of the others.
+const DUE = `WITH ${WAITING_WEBHOOKS}
   SELECT deliveries.id, webhooks.url, webhooks.secret, deliveries.body, deliveries.attempts_counted, deliveries.is_retried
   FROM waiting
     JOIN webhooks ON webhooks.webhook_key = waiting.webhook_key

@@ -2,11 +2,10 @@
 // same time as the server may change keys too. The server notices such a change within 10 ms.
 
 import { timingSafeEqual } from "node:crypto";
-import type { KeyId, ProjectId } from "../../domain/ids.ts";
-import type { KeyScope, Principal } from "../../domain/scope.ts";
+import type { Principal } from "../../domain/scope.ts";
 import type { StoreContext } from "../context.ts";
 import type { KeyAccess } from "../key-access.ts";
-import { hashOf, type KeyLastUses } from "../rows/key.ts";
+import { hashOf, type KeyLastUses, SECRET_COLUMNS, type SecretRow, toPrincipal } from "../rows/key.ts";
 import type { Session } from "../session.ts";
 import type { SqliteDatabase } from "./database.ts";
 
@@ -15,15 +14,7 @@ const ACCESS_TRUSTED_MS = 10;
 /** Maximum number of cached secrets. A full cache is emptied. */
 const CACHED_SECRETS_MAX = 10_000;
 
-interface SecretRow {
-  readonly sha256: Uint8Array;
-  readonly key_key: bigint;
-  readonly id: string;
-  readonly project_id: string;
-  readonly scopes: string;
-  readonly user_id: string | null;
-  readonly until: bigint | null;
-}
+type FoundSecret = SecretRow & { readonly until: bigint | null };
 
 /** Result of a successful authentication. */
 interface Authentication {
@@ -34,7 +25,7 @@ interface Authentication {
 }
 
 const ACCESS = "SELECT next FROM sequences WHERE name = 'access'";
-const FIND_SECRET = `SELECT sha256, key_secrets.key_key, api_keys.id, projects.id AS project_id, scopes, user_id,
+const FIND_SECRET = `SELECT ${SECRET_COLUMNS},
     min(coalesce(valid_until, expires_at), coalesce(expires_at, valid_until)) AS until
   FROM key_secrets JOIN api_keys USING (key_key) JOIN projects USING (project_key)
   WHERE sha256 = $hash AND (valid_until IS NULL OR valid_until > $now) AND (expires_at IS NULL OR expires_at > $now)
@@ -76,16 +67,11 @@ export class SqliteKeyAccess implements KeyAccess {
     if (known !== undefined) return known.until > now ? known : null;
 
     const hash = hashOf(secret);
-    const row = this.database.prepare<SecretRow, { hash: Uint8Array; now: number }>(FIND_SECRET).get({ hash, now });
+    const row = this.database.prepare<FoundSecret, { hash: Uint8Array; now: number }>(FIND_SECRET).get({ hash, now });
     if (row === null || !timingSafeEqual(row.sha256, hash)) return null;
     const found: Authentication = {
       key: row.key_key,
-      principal: {
-        keyId: row.id as KeyId,
-        projectId: row.project_id as ProjectId,
-        userId: row.user_id,
-        scopes: JSON.parse(row.scopes) as readonly KeyScope[],
-      },
+      principal: toPrincipal(row),
       until: row.until === null ? Number.POSITIVE_INFINITY : Number(row.until),
     };
     this.#authentications.set(hashText, found);
