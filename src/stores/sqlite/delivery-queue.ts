@@ -5,7 +5,7 @@ import type { DeliveryQueue, RecordedAttempt } from "../delivery-queue.ts";
 import { DUE_PER_WEBHOOK, type DueRow, PRUNED_AT_ONCE, WAITING_WEBHOOKS } from "../rows/webhook.ts";
 import type { Session } from "../session.ts";
 
-// Reads only the first few deliveries of each webhook, so that a receiver with many waiting deliveries does not slow down
+// Reads only the first few deliveries of each webhook. So a receiver with many waiting deliveries does not slow down
 // the search for those of the others.
 const DUE = `WITH ${WAITING_WEBHOOKS}
   SELECT deliveries.id, webhooks.url, webhooks.secret, deliveries.body, deliveries.attempts_counted, deliveries.is_retried
