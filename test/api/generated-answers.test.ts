@@ -10,6 +10,7 @@ import {
   hanging,
   type LlmCall,
   type LlmStub,
+  SHORT_LIMITS,
   stalling,
   startLlm,
   status,
@@ -26,21 +27,7 @@ let mneme: TestService;
 let llm: LlmStub;
 beforeAll(async () => {
   llm = startLlm();
-  mneme = await startService({
-    config: {
-      ...{ llmBaseUrl: llm.baseUrl, llmModel: "small", llmApiKey: SECRET },
-      ...{ llmFirstByteTimeoutMs: 400, llmIdleTimeoutMs: 400, llmTimeoutMs: 5_000 },
-    },
-  });
-  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
-  const facts = [
-    { content: "The lighthouse of Skarn was built in 1871 by Ida Holm.", title: "Skarn", userId: "ida" },
-    { content: "The lighthouse of Skarn is 41 metres tall and painted red.", userId: "ida" },
-    { content: "In 1932 the lighthouse of Skarn was given an electric lamp.", userId: "ida" },
-    { content: "The lighthouse of Skarn was sold to Bob for one crown.", userId: "bob" },
-  ];
-  const { body } = await mneme.call("POST", "/v1/memories/batch", { memories: facts });
-  for (const { memory } of body.data) await mneme.settled(memory.id);
+  mneme = await serviceOfSkarn();
 });
 beforeEach(() => llm.answer(() => streamed(["It was built in 1871 [1]."], { prompt: 300, completion: 9 })));
 afterAll(async () => {
@@ -48,11 +35,28 @@ afterAll(async () => {
   await llm.stop();
 });
 
+/** Starts a service that knows the lighthouse, with these time limits of the model instead of the default ones. */
+async function serviceOfSkarn(limits: Partial<typeof SHORT_LIMITS> = {}): Promise<TestService> {
+  const service = await startService({
+    config: { llmBaseUrl: llm.baseUrl, llmModel: "small", llmApiKey: SECRET, ...limits },
+  });
+  await service.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
+  const facts = [
+    { content: "The lighthouse of Skarn was built in 1871 by Ida Holm.", title: "Skarn", userId: "ida" },
+    { content: "The lighthouse of Skarn is 41 metres tall and painted red.", userId: "ida" },
+    { content: "In 1932 the lighthouse of Skarn was given an electric lamp.", userId: "ida" },
+    { content: "The lighthouse of Skarn was sold to Bob for one crown.", userId: "bob" },
+  ];
+  const { body } = await service.call("POST", "/v1/memories/batch", { memories: facts });
+  for (const { memory } of body.data) await service.settled(memory.id);
+  return service;
+}
+
 const ask = (body: object, headers?: Record<string, string>): Promise<Answered> =>
   mneme.call("POST", "/v1/memories/query", { userId: "ida", ...body }, headers);
-const stream = (body: object): Promise<EventReader> =>
-  openStream(mneme, "/v1/memories/query", { userId: "ida", ...body, stream: true });
-const usage = async () => (await mneme.call("GET", "/v1/usage")).body;
+const stream = (body: object, service = mneme): Promise<EventReader> =>
+  openStream(service, "/v1/memories/query", { userId: "ida", ...body, stream: true });
+const usage = async (service = mneme) => (await service.call("GET", "/v1/usage")).body;
 const lastCall = (): LlmCall => {
   const call = llm.calls.at(-1);
   if (call === undefined) throw new Error("the language model was not called");
@@ -257,8 +261,6 @@ describe("failures: an error, no invented answer, and nothing is counted", () =>
       ["404 for the model", status(404, {}, { error: { code: "model_not_found" } }), 502, "llm_error"],
       ["429 for longer than anybody waits", status(429, { "retry-after": "3600" }), 502, "llm_error"],
       ["500", status(500), 502, "llm_error"],
-      ["nothing before the first byte", hanging, 504, "llm_timeout"],
-      ["nothing more in the middle", stalling(event(delta("It was"))), 504, "llm_timeout"],
       [
         "garbage",
         () => new Response("data: {what}\n\n", { headers: { "content-type": "text/event-stream" } }),
@@ -279,18 +281,40 @@ describe("failures: an error, no invented answer, and nothing is counted", () =>
   for (const [name, how, code, fault] of failures) {
     test(`${name}: ${code} ${fault}, and in a stream an error instead of the rest`, async () => {
       llm.answer(how);
-      const before = await usage();
-      const refused = await ask({ query: QUESTION });
-      expectFault(refused, code, fault);
-      expect(JSON.stringify(refused.body)).not.toContain(SECRET);
-      const reader = await stream({ query: QUESTION });
-      expect(reader.response.status).toBe(200);
-      const events = await reader.rest();
-      const last = events.at(-1);
-      expect(events.slice(0, -1).every((each) => each.name === "text")).toBeTrue();
-      expect([last?.name, last?.data.error.code]).toEqual(["error", fault]);
-      expect(await usage()).toEqual(before);
+      await expectFailure(mneme, code, fault);
     });
+  }
+
+  describe("after the time limit, with", () => {
+    let impatient: TestService;
+    beforeAll(async () => {
+      impatient = await serviceOfSkarn(SHORT_LIMITS);
+    });
+    afterAll(() => impatient.stop());
+    const silences: [name: string, how: (call: LlmCall) => Response | Promise<Response>][] = [
+      ["nothing before the first byte", hanging],
+      ["nothing more in the middle", stalling(event(delta("It was")))],
+    ];
+    for (const [name, how] of silences) {
+      test(`${name}: 504 llm_timeout, and in a stream an error instead of the rest`, async () => {
+        llm.answer(how);
+        await expectFailure(impatient, 504, "llm_timeout");
+      });
+    }
+  });
+
+  async function expectFailure(service: TestService, code: number, fault: string): Promise<void> {
+    const before = await usage(service);
+    const refused = await service.call("POST", "/v1/memories/query", { userId: "ida", query: QUESTION });
+    expectFault(refused, code, fault);
+    expect(JSON.stringify(refused.body)).not.toContain(SECRET);
+    const reader = await stream({ query: QUESTION }, service);
+    expect(reader.response.status).toBe(200);
+    const events = await reader.rest();
+    const last = events.at(-1);
+    expect(events.slice(0, -1).every((each) => each.name === "text")).toBeTrue();
+    expect([last?.name, last?.data.error.code]).toEqual(["error", fault]);
+    expect(await usage(service)).toEqual(before);
   }
 
   test("429, 502 and 503 before the first byte are tried again", async () => {

@@ -12,6 +12,7 @@ import {
   hanging,
   type LlmAnswering,
   type LlmStub,
+  SHORT_LIMITS,
   stalling,
   startLlm,
   status,
@@ -30,14 +31,7 @@ beforeAll(async () => {
   llm = startLlm();
   mneme = await startService({
     clock,
-    config: {
-      llmBaseUrl: llm.baseUrl,
-      llmModel: "small",
-      llmApiKey: SECRET,
-      llmFirstByteTimeoutMs: 400,
-      llmIdleTimeoutMs: 400,
-      llmTimeoutMs: 1_500,
-    },
+    config: { llmBaseUrl: llm.baseUrl, llmModel: "small", llmApiKey: SECRET },
   });
 });
 afterAll(async () => {
@@ -129,10 +123,6 @@ describe("a broken endpoint never makes a memory fail", () => {
     ["half of an object", () => streamed([half])],
     ["values that do not hold", () => streamed(['{"title":7,"type":"poem","tags":{},"language":"klingon!"}'])],
     ["a page", () => new Response("<html>Welcome</html>")],
-    ["silence", hanging],
-    ["silence in the middle", stalling(event(delta(half)))],
-    ["a stream without an end", endless(event(delta("more ")))],
-    ["comments without an end", endless(": wait\n\n")],
     ["a gigantic answer", endless(`{"choices":[${" ".repeat(60_000)}`)],
     ["status 429, come back at once", status(429, { "retry-after": "0" })],
     ["status 429, come back in an hour", status(429, { "retry-after": "3600" })],
@@ -153,6 +143,41 @@ describe("a broken endpoint never makes a memory fail", () => {
     });
   }
 
+  describe("one that takes too long:", () => {
+    let impatient: TestService;
+    beforeAll(async () => {
+      const config = { llmBaseUrl: llm.baseUrl, llmModel: "small", ...SHORT_LIMITS };
+      impatient = await startService({ clock, config });
+    });
+    afterAll(() => impatient.stop());
+    const endlessly: readonly (readonly [name: string, how: LlmAnswering])[] = [
+      ["silence", hanging],
+      ["silence in the middle", stalling(event(delta(half)))],
+      ["a stream without an end", endless(event(delta("more ")))],
+      ["comments without an end", endless(": wait\n\n")],
+    ];
+    for (const [name, how] of endlessly) {
+      test(name, async () => {
+        llm.answer(how);
+        const { body } = await impatient.store({ content: CONTENT });
+        expect(body).toMatchObject({ status: "completed", extraction: "local", title: "Kettles", language: "en" });
+        llm.answer(describing());
+        clock.advance(2 * HOUR_MS);
+      });
+    }
+
+    test("many memories at once", async () => {
+      llm.answer(hanging);
+      const memories = Array.from({ length: 30 }, (_, at) => ({ content: `${CONTENT} And this is number ${at}.` }));
+      const batch = await impatient.call("POST", "/v1/memories/batch", { memories });
+      const ids: string[] = batch.body.data.map(({ memory }: { memory: { id: string } }) => memory.id);
+      const done = await Promise.all(ids.map((id) => impatient.settled(id)));
+      const results = new Set(done.map(({ body }) => `${body.status} ${body.extraction}`));
+      expect(results).toEqual(new Set(["completed local"]));
+      llm.answer(describing());
+    });
+  });
+
   test("a connection that is lost, and one that is refused", async () => {
     const half = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n";
     const receiver = await listen((socket) => socket.end(half));
@@ -163,17 +188,6 @@ describe("a broken endpoint never makes a memory fail", () => {
     expect(await extractionOf()).toBe("local");
     await mneme.call("PUT", "/v1/project", { llm: null });
     expect(await extractionOf()).toBe("llm");
-  });
-
-  test("many memories at once", async () => {
-    llm.answer(hanging);
-    const memories = Array.from({ length: 30 }, (_, at) => ({ content: `${CONTENT} And this is number ${at}.` }));
-    const batch = await mneme.call("POST", "/v1/memories/batch", { memories });
-    const ids: string[] = batch.body.data.map(({ memory }: { memory: { id: string } }) => memory.id);
-    const done = await Promise.all(ids.map((id) => mneme.settled(id)));
-    expect(new Set(done.map(({ body }) => `${body.status} ${body.extraction}`))).toEqual(new Set(["completed local"]));
-    llm.answer(describing());
-    clock.advance(2 * HOUR_MS);
   });
 
   test("an endpoint without schema support gets the request as text", async () => {

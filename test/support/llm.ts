@@ -107,6 +107,12 @@ export function streamed(parts: readonly string[], usage: Usage | null = null): 
   return new Response(events.map(event).join(""), SSE);
 }
 
+/**
+ * Short time limits in milliseconds, for a service whose calls of the model are meant to fail. Where calls should
+ * succeed, the default limits are needed: a busy machine can stand still for longer than these.
+ */
+export const SHORT_LIMITS = { llmFirstByteTimeoutMs: 400, llmIdleTimeoutMs: 400, llmTimeoutMs: 1_500 };
+
 /** Sends nothing, not even a status. */
 export function hanging({ signal }: LlmCall): Promise<Response> {
   return new Promise((resolve) => {
