@@ -1,4 +1,4 @@
-// Sends answers that contain long texts of their request, piece by piece.
+// Sends responses that repeat long texts of their request, piece by piece.
 
 import { TimeSlice } from "../kit/time-slice.ts";
 import { LongText } from "../ports/json-bodies.ts";
@@ -10,12 +10,12 @@ export function longTextsIn(body: unknown): readonly LongText[] {
   return Array.isArray(memories) ? memories.flatMap(longTextsIn) : [];
 }
 
-/** Matches the key of a long text as JSON. */
-const KEY = /"(\\u0000text \d+)"/;
+/** Matches the placeholder of a long text (`LongText.toJSON`) in JSON. */
+const PLACEHOLDER = /"(\\u0000text \d+)"/;
 
 /**
- * Replaces the keys of long texts in a JSON response by the texts. The body is a stream that reads them as the caller
- * takes them.
+ * Replaces the placeholders of long texts in a JSON response by the texts. The body is a stream that reads the texts as
+ * the caller takes them.
  * @param onEnd called once, when the body was sent or the caller has gone
  */
 export async function withLongTexts(
@@ -49,10 +49,10 @@ export async function withLongTexts(
 }
 
 function* piecesOf(json: string, longTexts: readonly LongText[]): Generator<Uint8Array> {
-  const byKey = new Map(longTexts.map((text) => [text.toJSON(), text]));
-  // every second part is a key
-  for (const [at, part] of json.split(KEY).entries()) {
-    const text = at % 2 === 0 ? undefined : byKey.get(JSON.parse(`"${part}"`));
+  const byPlaceholder = new Map(longTexts.map((text) => [text.toJSON(), text]));
+  // every second part is a placeholder
+  for (const [at, part] of json.split(PLACEHOLDER).entries()) {
+    const text = at % 2 === 0 ? undefined : byPlaceholder.get(JSON.parse(`"${part}"`));
     if (text === undefined) yield Buffer.from(at % 2 === 0 ? part : `"${part}"`);
     else {
       yield QUOTE;

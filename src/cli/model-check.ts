@@ -4,7 +4,7 @@
 import { checkModels } from "../compose/model-check.ts";
 import { alignRows } from "./terminal.ts";
 
-/** Number of languages that are shown; of more, only their number is. */
+/** Maximum number of languages that are listed. If a model has more, the table shows how many. */
 const LANGUAGES_SHOWN = 3;
 
 /**

@@ -52,8 +52,8 @@ export interface Storage {
   /** Opens the index for the vectors of these embedders. `countDamaged`: see IndexDependencies. */
   readonly openIndex: (embedders: InstalledEmbedders, countDamaged?: (passages: number) => void) => Promise<ChunkIndex>;
   /**
-   * The projects that are opened before this node serves: those whose files are here. null if all projects are only
-   * here; then their files are compared with the rows.
+   * The projects that this node opens before it serves: those whose index is on this machine. null if no other node
+   * uses the stores: then all projects are opened, and their indexes are compared with the rows.
    */
   readonly projectsHere: (() => Promise<readonly ProjectId[]>) | null;
   /** The open indexes; null if all of them are always open. */
@@ -234,7 +234,8 @@ export function createDirectory(path: string): void {
 }
 
 // Refuses to start if the file with the rows is missing or empty although there are other stores. A new file would be
-// an empty system of record, and everything else would be removed as surplus. A first start creates the rows first.
+// an empty system of record, and everything else would be removed as surplus. A first start that was interrupted is not
+// refused, because it creates this file before the others.
 function refuseLostRows(path: string, others: readonly string[]): void {
   const left = others.filter((other) => !isEmpty(other));
   if (!isEmpty(path) || left.length === 0) return;

@@ -14,8 +14,9 @@ const NEIGHBOUR_WEIGHT = 0.2;
 
 /**
  * Smooths vectors within sessions: e_i of a turn becomes unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})), where
- * only chunks of the same session count as neighbours. Vectors of other chunks do not change. Works in place as vectors
- * arrive, so the result does not depend on the slices. Linear; needs memory for two more vectors.
+ * only chunks of the same session count as neighbours. Vectors of other chunks do not change. Works in place while
+ * vectors arrive; the result does not depend on how many arrive at once. Takes linear time, and memory for two more
+ * vectors.
  */
 export class SessionSmoother {
   readonly #vectors: Float32Array;

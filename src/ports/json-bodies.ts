@@ -66,12 +66,12 @@ export class JsonRefused extends Error {
  */
 export abstract class LongText {
   /**
-   * @param key begins with NUL, which no other text of the body contains
+   * @param placeholder stands for the text in JSON; begins with NUL, which no other text of the body contains
    * @param bytes length in UTF-8 bytes
    * @param sha256 SHA-256 of its UTF-8
    */
   constructor(
-    private readonly key: string,
+    private readonly placeholder: string,
     readonly bytes: number,
     readonly sha256: Uint8Array,
   ) {}
@@ -81,9 +81,9 @@ export abstract class LongText {
   /** The text as JSON without the quotes, in pieces like those of `pieces`. */
   abstract jsonPieces(): Iterable<Uint8Array>;
 
-  /** Its key. Whoever sends JSON with the text replaces the key with `jsonPieces`. */
+  /** Its placeholder. Whoever sends JSON with the text replaces the placeholder with `jsonPieces`. */
   toJSON(): string {
-    return this.key;
+    return this.placeholder;
   }
 }
 

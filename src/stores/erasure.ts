@@ -11,8 +11,9 @@ export interface OwnerTerms {
   readonly user: string;
   /** Id of the user, as keys and remembered answers name it. */
   readonly userId: string;
-  /** Conditions after a column: it is one of the keys of memories; one of their ids, or of a user's subjects. */
+  /** Condition after a column, such as `IN (…)`: it has the key of one of the memories. */
   readonly keys: string;
+  /** Condition after a column: it has the id of one of the memories or, for a user, `userSubject` of the user. */
   readonly ids: string;
 }
 
@@ -46,7 +47,7 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
     { table: "memories", ofMemories, ofUser, ofProject },
     ...["waiting_contents", "memory_findings", "document_facts", "imported_vectors"].map(ofMemory),
     { table: "message_sources", with: "memories", ofMemories },
-    // an event has the attributes of its memory, until that is erased
+    // the body of an event has attributes of its memory, so it is erased with the memory
     {
       table: "deliveries",
       with: "webhooks",

@@ -10,13 +10,13 @@ import type { PairTokens, Tokenizer } from "./tokenizer.ts";
 const START = 0;
 const SEPARATOR = 2;
 const UNKNOWN = 3;
-/** Number of special tokens at the begin of the table: `<s>`, `<pad>`, `</s>` and `<unk>`. */
+/** Number of special tokens at the beginning of the table: `<s>`, `<pad>`, `</s>` and `<unk>`. */
 const SPECIAL_FIRST = 4;
 /** The score of an unknown character is this much lower than the lowest score of a piece (SentencePiece). */
 const UNKNOWN_PENALTY = 10;
 
 const SPACE = 0x20;
-/** `▁`, which stands for a space. Pieces contain it only at their begin. */
+/** `▁`, which stands for a space. Pieces contain it only at their beginning. */
 const SPACE_MARK = 0x2581;
 
 /**

@@ -1,7 +1,7 @@
 // Words that carry no topic: stop words of twelve languages, and further words of fourteen. A key phrase ends before
 // such a word (preparation/tags.ts). Stop words identify a language (preparation/language.ts). A question that has no
-// other words refers to the previous question (answer/follow-up.ts). Search does not use the lists.
-// data/words/README.md describes them.
+// other words refers to the previous question (answer/follow-up.ts). Memories are compared by their other words
+// (retrieval/time/words.ts). Full text does not use the lists. data/words/README.md describes them.
 
 import stopWordList from "../../data/words/stop-words.txt" with { type: "text" };
 import topiclessWordList from "../../data/words/topicless-words.txt" with { type: "text" };

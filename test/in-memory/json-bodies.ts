@@ -70,10 +70,10 @@ function setApart(
 
 class TextInMemory extends LongText {
   constructor(
-    key: string,
+    placeholder: string,
     private readonly text: string,
   ) {
-    super(key, Buffer.byteLength(text), createHash("sha256").update(text).digest());
+    super(placeholder, Buffer.byteLength(text), createHash("sha256").update(text).digest());
   }
 
   pieces(): Iterable<Uint8Array> {

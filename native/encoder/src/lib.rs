@@ -1,10 +1,11 @@
 //! A BERT encoder in 8-bit integers: computes the models that `data/models/recipe` exports, on processors with AVX2.
 //! Number of layers, kind of word table and head come from the model file.
 //!
-//! A general runtime spends a large part of the time between operations, above all for short texts, and on processors
-//! that lack instructions to multiply and add bytes in one step (VNNI) also in them. Each sequence is computed alone,
-//! without padding, so that its result never depends on other sequences. Weights have 7 bits, activations 8 bits with
-//! one scale per token. Sums of products are exact, unlike in some runtimes, so results are the same on all processors.
+//! A general runtime is slower for two reasons: it spends much of its time between operations, above all for short
+//! texts, and its integer products are slow on processors without VNNI (instructions that multiply and add bytes in one
+//! step). Each sequence is computed alone, without padding, so that its result never depends on other sequences.
+//! Weights have 7 bits, activations 8 bits with one scale per token. Sums of products are exact, unlike in some
+//! runtimes, so results are the same on all processors.
 //!
 //! | File | Content |
 //! |---|---|

@@ -73,7 +73,7 @@ pub struct Neighbourhood {
 pub struct GraphSearchOptions {
     /// Maximum number of hits, 1 to 2,000.
     pub limit: u32,
-    /// Whether names of the query that a single chunk contains are entities of the query, too.
+    /// Whether a name in the query that only one chunk contains counts as an entity of the query, too.
     pub uses_single_names: bool,
     /// Minimum certainty. Below it there is no search, and the result is that of a query without entities.
     pub certainty_min: f64,

@@ -32,7 +32,7 @@ pub(super) struct NamedEntity<'query> {
     ngram: &'query QueryNgram,
     stats: EntityStats,
     idf: f64,
-    /// Whether it counts like a title because a single passage contains the name: no other passage can be meant.
+    /// Whether it counts like a title because only one passage contains the name: no other passage can be meant.
     is_single_name: bool,
 }
 
@@ -48,8 +48,8 @@ impl NamedEntity<'_> {
     }
 }
 
-/// Finds the entities among a query's n-grams: those that are links, then the names that a single passage contains, if
-/// the caller wants them.
+/// Finds the entities among a query's n-grams: those that are links (`EntityStats::is_linked`), then, if the caller
+/// wants them, names that only one passage contains.
 pub(super) fn find_query_entities<'query>(
     scope: &mut Scope<'_>,
     ngrams: &'query [QueryNgram],

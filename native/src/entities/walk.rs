@@ -13,7 +13,7 @@
 //! `docs/glossary.md`).
 //!
 //! An entity is active if it is the title of a passage, or at least two passages declare it (`entities::scope`). If the
-//! caller wants it, the walk also begins at names of the query that a single passage contains.
+//! caller wants it, the walk also begins at names in the query that only one passage contains.
 
 use rustc_hash::FxHashMap;
 
@@ -63,7 +63,7 @@ pub struct WalkOptions<'seeds> {
     /// At most `SEEDS_MAX`.
     pub seeds: &'seeds [Seed],
     pub limit: usize,
-    /// Whether the walk also begins at names of the query that a single passage contains.
+    /// Whether the walk also begins at names in the query that only one passage contains.
     pub uses_single_names: bool,
     /// Minimum graph certainty. Below it there is no walk: hits and certainty are those of a query without entities.
     pub certainty_min: f64,

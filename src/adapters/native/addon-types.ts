@@ -95,7 +95,7 @@ export interface GraphHits {
 export interface GraphSearchOptions {
   /** Maximum number of hits, 1 to 2,000. */
   readonly limit: number;
-  /** Whether names of the query that a single chunk contains are entities of the query, too. */
+  /** Whether a name in the query that only one chunk contains counts as an entity of the query, too. */
   readonly usesSingleNames: boolean;
   /** Minimum certainty. Below it there is no search, and the result is that of a query without entities. */
   readonly certaintyMin: number;

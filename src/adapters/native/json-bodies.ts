@@ -92,7 +92,7 @@ class ArrivingBody implements ArrivingJson {
 async function longTextOf(
   native: NativeJsonBody,
   index: number,
-  key: string,
+  placeholder: string,
   slice: TimeSlice,
 ): Promise<LongText | null> {
   const hash = createHash("sha256");
@@ -105,18 +105,18 @@ async function longTextOf(
     await slice.next();
   }
   if (isBlank) return null;
-  return new NativeText(native, index, key, bytes, hash.digest());
+  return new NativeText(native, index, placeholder, bytes, hash.digest());
 }
 
 class NativeText extends LongText {
   constructor(
     private readonly native: NativeJsonBody,
     private readonly index: number,
-    key: string,
+    placeholder: string,
     bytes: number,
     sha256: Uint8Array,
   ) {
-    super(key, bytes, sha256);
+    super(placeholder, bytes, sha256);
   }
 
   pieces(): Iterable<Uint8Array> {

@@ -26,7 +26,7 @@ const RECORD = `UPDATE deliveries SET status = $status, next_attempt_at = $nextA
     attempts_counted = attempts_counted + 1
   WHERE id = $id`;
 
-// the time of the last attempt counts: an old delivery that was redelivered has ended later
+// The time of the last attempt counts, because an old delivery may have been sent again recently.
 const PRUNE = `DELETE FROM deliveries WHERE delivery_key IN (
     SELECT delivery_key FROM deliveries
     WHERE status <> 'pending' AND created_at < $before
@@ -38,7 +38,7 @@ export type DeliveryClaims = Map<DeliveryId, number>;
 
 /** DeliveryQueue on SQLite. */
 export class SqliteDeliveryQueue implements DeliveryQueue {
-  /** @param claims of this process, which is the only one that sends */
+  /** @param claims the claims of this process, which is the only one that sends */
   constructor(
     private readonly session: Session,
     private readonly claims: DeliveryClaims,

@@ -1,12 +1,12 @@
-// A database that data is moved into or out of, by a command and not by a node, and the progress of a move into it.
-// While that exists, no node starts on the database.
+// Opens a database for `mneme migrate`, which moves data into it or out of it, and stores the progress of a move into
+// it. No node starts on the database until the move has ended.
 
 import { Client } from "../client.ts";
 import { DatabaseError } from "../database-error.ts";
 import { prepareDatabase, readDatabase } from "../opening.ts";
 import { inTransaction } from "./transaction.ts";
 
-/** A database, with its id. Close the client. */
+/** A database, with its id. The caller closes the client. */
 export interface MovedDatabase {
   readonly client: Client;
   readonly id: string;
@@ -33,13 +33,13 @@ const CREATE = `CREATE TABLE mneme_migration (
   )`;
 const BEGIN = "INSERT INTO mneme_migration (only_row, source_id, parts, last_publication) VALUES (1, $1, 0, '')";
 
-/** Opens a database that gets data. Creates its tables. @throws DatabaseError if it cannot be used */
+/** Opens a database to move data into. Creates its tables. @throws DatabaseError if it cannot be used */
 export function openTarget(url: string): Promise<MovedDatabase> {
   return openMoved(url, prepareDatabase);
 }
 
 /**
- * Opens a database that has data. Does not change it.
+ * Opens a database to move data out of. Does not change it.
  * @throws DatabaseError if it cannot be used, or has the tables of another version
  */
 export function openSource(url: string): Promise<MovedDatabase> {
