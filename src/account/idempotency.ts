@@ -4,7 +4,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { Fault, invariant } from "../domain/fault.ts";
-import { type IdPrefix, isId } from "../domain/ids.ts";
+import { ID_PREFIXES, isId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Flight, Flights } from "../ports/coordination.ts";
@@ -173,7 +173,7 @@ export function subjectsOf(body: unknown): readonly string[] {
 const IDEMPOTENCY_KEY = "Idempotency-Key";
 
 /** Prefixes of public ids in answers. Any other value of a field `id` is a user id, which the application chose. */
-const PUBLIC_IDS: readonly IdPrefix[] = ["mem", "chunk", "prj", "key", "chat", "msg", "evt", "wh", "dlv", "job"];
+const PUBLIC_IDS = Object.values(ID_PREFIXES);
 
 function subjectOf(name: string, text: string): string | null {
   if (name === "memory_id" || name === "webhook_id") return text;

@@ -1,6 +1,7 @@
 // Generates a realistic example for every schema of the contract, for the OpenAPI document and the reference. A value
 // is chosen by the name of its field; test/api/openapi.test.ts checks that each example fits its schema.
 
+import { ID_PREFIXES } from "../domain/ids.ts";
 import { type JsonSchema, SCHEMA_REFERENCE } from "./json-schema.ts";
 import type { Group } from "./operation.ts";
 
@@ -9,26 +10,15 @@ const OPAQUE = "01jd3vqm5yf8rbk0t6zn2hx9ea";
 const PASSAGE = "Ada keeps the spare key under the blue pot.";
 const NOW = "2026-11-20T09:30:00.000Z";
 
-/** Resources whose ids the server makes, and the prefixes of those ids. */
-const ID_PREFIXES: Readonly<Record<string, string>> = {
-  memory: "mem",
-  chat: "chat",
-  key: "key",
-  project: "prj",
-  webhook: "wh",
-  delivery: "dlv",
-};
-
 /** Whether this is a resource whose ids the server makes. */
-export function isResource(resource: string): boolean {
+export function isResource(resource: string): resource is keyof typeof ID_PREFIXES {
   return Object.hasOwn(ID_PREFIXES, resource);
 }
 
 /** Example id of a resource such as `memory`; a user's id for resources whose ids the application chooses. */
 export function exampleOfResource(resource: string): string {
   if (resource === "model") return "mneme";
-  const prefix = ID_PREFIXES[resource];
-  return prefix === undefined ? "ada" : exampleId(prefix);
+  return isResource(resource) ? exampleId(ID_PREFIXES[resource]) : "ada";
 }
 
 /** Converts the name of a collection in a path to the name of its resource: `memories` → `memory`. */

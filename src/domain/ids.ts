@@ -34,8 +34,21 @@ export type ChunkKey = Branded<bigint, "ChunkKey">;
 /** Key of a user inside the stores: u64. */
 export type UserKey = Branded<bigint, "UserKey">;
 
-/** Prefixes of public ids. */
-export type IdPrefix = "mem" | "chunk" | "prj" | "key" | "chat" | "msg" | "evt" | "wh" | "dlv" | "job";
+/** Prefixes of public ids, by what they name. */
+export const ID_PREFIXES = {
+  memory: "mem",
+  chunk: "chunk",
+  project: "prj",
+  key: "key",
+  chat: "chat",
+  message: "msg",
+  event: "evt",
+  webhook: "wh",
+  delivery: "dlv",
+  job: "job",
+} as const;
+/** Prefix of a public id. */
+export type IdPrefix = (typeof ID_PREFIXES)[keyof typeof ID_PREFIXES];
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 

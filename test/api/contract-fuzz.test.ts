@@ -6,7 +6,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
+import { isResource, singular } from "../../src/api/examples.ts";
 import type { JsonSchema } from "../../src/api/json-schema.ts";
+import { ID_PREFIXES } from "../../src/domain/ids.ts";
 import {
   AWKWARD_TEXTS,
   BROKEN_TEXTS,
@@ -140,15 +142,6 @@ const CONVERSATIONS: readonly Json[] = [
     },
   ],
 ];
-const PREFIXES: Readonly<Record<string, string>> = {
-  memories: "mem",
-  chats: "chat",
-  keys: "key",
-  projects: "prj",
-  webhooks: "wh",
-  jobs: "job",
-  deliveries: "dlv",
-};
 /** Paths of operations that run a model. They are called less often, so that the run is short. */
 const SLOW = /search|query|messages|upload|url|refetch|batch|completions|embeddings/;
 
@@ -246,8 +239,8 @@ function soundRequest(operation: Documented): Sent {
   const search = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   const segments = path.split("/").map((part, at, all) => {
     if (!part.startsWith("{")) return part;
-    const prefix = PREFIXES[all[at - 1] ?? ""];
-    return encodeURIComponent(prefix === undefined ? chance.pick(USERS) : pool.id(prefix));
+    const resource = singular(all[at - 1] ?? "");
+    return encodeURIComponent(isResource(resource) ? pool.id(ID_PREFIXES[resource]) : chance.pick(USERS));
   });
   if (operation.object["x-idempotent"] && chance.often(0.35)) {
     headers["idempotency-key"] = chance.often(0.8) ? `key-${chance.below(1e9)}` : chance.pick(["k1", "k2"]);
