@@ -38,17 +38,6 @@ export interface DocumentSources {
 
 const BASE = "/v1";
 
-const GROUP_DESCRIPTIONS: Readonly<Record<Group, string>> = {
-  Memories: "Texts that are stored and indexed, so that search and query can find them.",
-  Chats: "Conversations whose questions are answered from memories.",
-  OpenAI:
-    "Routes for clients of OpenAI: models, chat completions and embeddings. Errors have OpenAI's form, and streams have no event names.",
-  Users: "The users of your application, and events that are logged for them.",
-  Keys: "API keys of a project: their scopes, the user they are confined to, and their expiry.",
-  Projects: "Projects with their plans, settings and usage.",
-  Webhooks: "URLs that receive an event when a memory changes.",
-};
-
 /** Path parameters that are no id of a resource, with description and example. */
 const OTHER_PATH_PARAMETERS: Readonly<Record<string, readonly [description: string, example: string]>> = {
   mode: ["The part of the id behind the slash.", "fast"],
@@ -105,10 +94,9 @@ export function openApiDocument({ operations, version, buckets }: DocumentSource
       version,
     },
     servers: [{ url: BASE }],
-    tags: GROUPS.filter((group) => operations.some((operation) => operation.group === group)).map((name) => ({
-      name,
-      description: GROUP_DESCRIPTIONS[name],
-    })),
+    tags: Object.entries(GROUPS)
+      .filter(([name]) => operations.some(({ group }) => group === name))
+      .map(([name, description]) => ({ name: name as Group, description })),
     paths: pathsOf({ operations, buckets, schemas, components, errors, streams }),
     webhooks,
     components: {

@@ -113,10 +113,19 @@ export interface WrittenAnswer {
   readonly release: () => void;
 }
 
-/** Groups of operations in the reference, in order. */
-export const GROUPS = ["Memories", "Chats", "OpenAI", "Users", "Keys", "Projects", "Webhooks"] as const;
+/** Groups of operations in the order of the reference, each with its description. */
+export const GROUPS = {
+  Memories: "Texts that are stored and indexed, so that search and query can find them.",
+  Chats: "Conversations whose questions are answered from memories.",
+  OpenAI:
+    "Routes for clients of OpenAI: models, chat completions and embeddings. Errors have OpenAI's form, and streams have no event names.",
+  Users: "The users of your application, and events that are logged for them.",
+  Keys: "API keys of a project: their scopes, the user they are confined to, and their expiry.",
+  Projects: "Projects with their plans, settings and usage.",
+  Webhooks: "URLs that receive an event when a memory changes.",
+} as const;
 /** A group of operations. */
-export type Group = (typeof GROUPS)[number];
+export type Group = keyof typeof GROUPS;
 
 interface Declared {
   /** Unique name; `operationId` in the OpenAPI document. */

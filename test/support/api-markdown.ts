@@ -35,17 +35,20 @@ ${limitsMarkdown()}
 /** One table per group: method and path, summary, scope and rate limit. */
 export function operationsMarkdown(operations: readonly Operation[]): string {
   const buckets = new RateBuckets(RATE_LIMITS, operations);
-  return GROUPS.map((group) => {
-    const rows = operations
-      .filter((operation) => operation.group === group)
-      .map((operation) => [
-        `\`${operation.method} ${openApiPath(operation.path)}\``,
-        operation.summary,
-        `\`${operation.scope}\``,
-        String(rateLimitOf(operation, operations, buckets).perMinute ?? "–"),
-      ]);
-    return rows.length === 0 ? null : `### ${group}\n\n${table(["Operation", "What it does", "Scope", "Limit"], rows)}`;
-  })
+  return Object.keys(GROUPS)
+    .map((group) => {
+      const rows = operations
+        .filter((operation) => operation.group === group)
+        .map((operation) => [
+          `\`${operation.method} ${openApiPath(operation.path)}\``,
+          operation.summary,
+          `\`${operation.scope}\``,
+          String(rateLimitOf(operation, operations, buckets).perMinute ?? "–"),
+        ]);
+      return rows.length === 0
+        ? null
+        : `### ${group}\n\n${table(["Operation", "What it does", "Scope", "Limit"], rows)}`;
+    })
     .filter((section) => section !== null)
     .join("\n\n");
 }
