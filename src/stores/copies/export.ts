@@ -73,13 +73,11 @@ export class ProjectExport {
    */
   async *records(): AsyncGenerator<ExportRecord> {
     yield { ...recordOf("project", this.project), settings: settingsOf(this.project) };
-    yield* this.#each("user");
-    yield* this.#each("event");
-    yield* this.#memories();
-    yield* this.#each("chat");
-    yield* this.#messages();
-    yield* this.#each("webhook");
-    yield* this.#each("usage");
+    for (const type of Object.keys(RECORD_ROWS) as readonly RowType[]) {
+      if (type === "memory") yield* this.#memories();
+      else if (type === "message") yield* this.#messages();
+      else yield* this.#each(type);
+    }
   }
 
   /** The rows of a type in pages, each after a turn of other work. */

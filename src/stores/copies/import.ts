@@ -193,8 +193,6 @@ class ProjectImport {
         if (session.dialect.advanceKnownUsers !== null) await session.run(session.dialect.advanceKnownUsers);
         return isInserted(session, table, { ...columns, project_key: project, known_key });
       }
-      case "event":
-        return isInserted(session, table, await ofUser(columns));
       case "memory":
         return insertMemory(session, record, { ...(await ofUser(columns)), project_key: project, claimable_at: now });
       case "vectors": {
@@ -202,16 +200,17 @@ class ProjectImport {
         const { memory_id, ...row } = columns;
         return memory_key !== null && isInserted(session, table, { ...row, memory_key });
       }
-      case "chat":
-        return isInserted(session, table, { ...(await ofUser(columns)), project_key: project });
       case "message":
         return insertMessage(session, project, record);
       case "webhook": {
         const secret = this.#target.newWebhookSecret(systemRandom);
         return isInserted(session, table, { ...columns, project_key: project, secret });
       }
-      case "usage":
-        return isInserted(session, table, { ...columns, project_key: project });
+      default: {
+        const owners: readonly string[] = RECORD_ROWS[record.type].owners;
+        const row = owners.includes("user") ? await ofUser(columns) : columns;
+        return isInserted(session, table, owners.includes("project") ? { ...row, project_key: project } : row);
+      }
     }
   }
 

@@ -16,7 +16,8 @@ const userOf = (table: string) => `(SELECT users.id FROM users WHERE users.user_
 
 /**
  * The types with a row per record, in the order in which they are written: the table, the key that orders its rows, and
- * a query of those of a project.
+ * a query of those of a project. `owners`, whose keys are columns of the table, is all that import.ts needs for a type
+ * that it does not treat in a way of its own.
  */
 export const RECORD_ROWS = {
   user: {
@@ -24,7 +25,7 @@ export const RECORD_ROWS = {
     from: "users WHERE project_key = $project AND known_key IS NOT NULL",
   },
   event: {
-    ...{ table: "user_events", key: "event_key", columns: "user_events.*, users.id AS user_id" },
+    ...{ table: "user_events", owners: ["user"], key: "event_key", columns: "user_events.*, users.id AS user_id" },
     from: "user_events JOIN users USING (user_key) WHERE users.project_key = $project",
   },
   memory: {
@@ -38,7 +39,7 @@ export const RECORD_ROWS = {
       WHERE memories.project_key = $project AND ${LIVE}`,
   },
   chat: {
-    ...{ table: "chats", key: "chat_key", columns: `chats.*, ${userOf("chats")}` },
+    ...{ table: "chats", owners: ["project", "user"], key: "chat_key", columns: `chats.*, ${userOf("chats")}` },
     from: "chats WHERE project_key = $project",
   },
   message: {
@@ -47,9 +48,7 @@ export const RECORD_ROWS = {
   },
   webhook: { table: "webhooks", key: "webhook_key", columns: "*", from: "webhooks WHERE project_key = $project" },
   usage: {
-    table: "monthly_usage",
-    key: "month_start",
-    columns: "*",
+    ...{ table: "monthly_usage", owners: ["project"], key: "month_start", columns: "*" },
     from: "monthly_usage WHERE project_key = $project",
   },
 } as const;
