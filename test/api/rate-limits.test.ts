@@ -6,9 +6,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
+import { isResource, singular } from "../../src/api/examples.ts";
 import { parseConfig } from "../../src/config.ts";
+import { ID_PREFIXES } from "../../src/domain/ids.ts";
 import { isOpenAiPath } from "../support/openapi.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
+import { OPERATIONS } from "./contract.ts";
 import { expectFault, expectOpenAiError } from "./faults.ts";
 
 const clock = new SettableClock();
@@ -24,63 +27,22 @@ const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 const fresh = (of: TestService = mneme) => bearer(of.addKey(["*", "admin"]));
 
 /**
- * The limits of all routes in the specification, in requests per minute, each with a request that the server refuses
- * quickly.
+ * The limits of all routes in requests per minute, each with a request without a body and about nothing that exists, so
+ * that the server answers quickly.
  */
 const TABLE: readonly (readonly [limit: number, method: string, path: string])[] = [
-  [30, "POST", "/v1/memories/query"],
-  [60, "POST", "/v1/memories/search"],
-  [60, "GET", "/v1/memories/search"],
-  [100, "POST", "/v1/memories"],
-  [100, "POST", "/v1/memories/upload"],
-  [100, "POST", "/v1/memories/batch"],
-  [60, "POST", "/v1/chats"],
-  [100, "POST", "/v1/chat/completions"],
-  [100, "POST", "/v1/embeddings"],
-  [30, "POST", `/v1/chats/chat_${NOTHING}/messages`],
-  [30, "POST", `/v1/chats/chat_${NOTHING}/messages/stream`],
-  [100, "POST", "/v1/users/ada/events"],
-  [100, "POST", "/v1/users"],
-  [100, "POST", `/v1/memories/mem_${NOTHING}/retry`],
-  [100, "POST", "/v1/keys"],
-  [100, "POST", `/v1/keys/key_${NOTHING}/rotate`],
-  [100, "POST", "/v1/projects"],
-  [100, "POST", "/v1/webhooks"],
-  [100, "POST", `/v1/webhooks/wh_${NOTHING}/test`],
-  [100, "POST", `/v1/webhooks/wh_${NOTHING}/rotate-secret`],
-  [100, "POST", `/v1/webhooks/wh_${NOTHING}/deliveries/dlv_${NOTHING}/redeliver`],
-  [100, "PATCH", `/v1/keys/key_${NOTHING}`],
-  [100, "PUT", `/v1/memories/mem_${NOTHING}`],
-  [100, "PUT", `/v1/chats/chat_${NOTHING}`],
-  [100, "PUT", "/v1/project"],
-  [100, "PUT", `/v1/projects/prj_${NOTHING}`],
-  [100, "PUT", `/v1/webhooks/wh_${NOTHING}`],
-  [100, "DELETE", `/v1/memories/mem_${NOTHING}`],
-  [100, "DELETE", `/v1/chats/chat_${NOTHING}`],
-  [100, "DELETE", "/v1/users/nobody"],
-  [100, "DELETE", `/v1/keys/key_${NOTHING}`],
-  [100, "DELETE", `/v1/projects/prj_${NOTHING}`],
-  [100, "DELETE", `/v1/webhooks/wh_${NOTHING}`],
-  [300, "GET", "/v1/memories"],
-  [300, "GET", `/v1/memories/mem_${NOTHING}`],
-  [300, "GET", "/v1/chats"],
-  [300, "GET", `/v1/chats/chat_${NOTHING}`],
-  [300, "GET", `/v1/chats/chat_${NOTHING}/messages`],
-  [300, "GET", "/v1/models"],
+  ...OPERATIONS.map(({ perMinute, method, path }) => [perMinute, method, `/v1${aboutNothing(path)}`] as const),
   [300, "GET", "/v1/models/mneme%2Ffast"],
-  [300, "GET", "/v1/models/mneme/fast"],
-  [300, "GET", "/v1/users"],
-  [300, "GET", "/v1/users/nobody"],
-  [300, "GET", "/v1/users/nobody/events"],
-  [300, "GET", "/v1/keys"],
-  [300, "GET", "/v1/project"],
-  [300, "GET", "/v1/projects"],
-  [300, "GET", `/v1/projects/prj_${NOTHING}`],
-  [300, "GET", "/v1/usage"],
-  [300, "GET", "/v1/webhooks"],
-  [300, "GET", `/v1/webhooks/wh_${NOTHING}`],
-  [300, "GET", `/v1/webhooks/wh_${NOTHING}/deliveries`],
 ];
+
+function aboutNothing(path: string): string {
+  return path
+    .replace(/(\w+)\/\{\}/g, (_, collection: string) => {
+      const resource = singular(collection);
+      return `${collection}/${isResource(resource) ? `${ID_PREFIXES[resource]}_${NOTHING}` : "nobody"}`;
+    })
+    .replaceAll("{}", "nobody");
+}
 
 const ask = (method: string, path: string, headers: Record<string, string>, of: TestService = mneme) =>
   of.send(new Request(`http://mneme.test${path}`, { method, headers }));
