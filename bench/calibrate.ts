@@ -8,11 +8,12 @@ import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
 import type { Curve } from "../src/domain/retrieval-tuning.ts";
 import { SIGNAL_COMBINATIONS } from "../src/domain/signals.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { UsageError } from "../src/kit/flags.ts";
 import { type CalibrationFigures, figuresOfOtherGroups, figuresWith, fitCurve } from "./lib/calibration-fit.ts";
 import { COLLECTIONS, collectionsFolder } from "./lib/collection.ts";
 import { benchEmbedder, EMBEDDER_ID } from "./lib/models.ts";
 import { FITTING_PERSONS, fillerMemories, readPersons } from "./lib/personal.ts";
+import { runMain } from "./lib/run-main.ts";
 import {
   collectionSamples,
   personalSamples,
@@ -37,19 +38,7 @@ collection are scored with a curve that was fitted to the others.
   --queries N         use at most N questions of each collection (default: 150)
   --samples FILE      file of the results of all questions: read if it exists, otherwise written`;
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--data": "value",
-    "--persons": "value",
-    "--filler": "value",
-    "--filler-from": "value",
-    "--set": "value",
-    "--from": "value",
-    "--queries": "value",
-    "--samples": "value",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const file = flags.get("--samples");
   const samples = file !== undefined && existsSync(file) ? readSamples(file) : await collect(flags);
   if (file !== undefined && !existsSync(file)) writeSamples(file, samples);
@@ -118,4 +107,4 @@ function cells(figures: CalibrationFigures): readonly string[] {
   return Object.keys(COLUMNS).map((name) => shortFigure(figures[name as keyof CalibrationFigures]));
 }
 
-await main();
+await runMain(HELP, main);

@@ -4,22 +4,22 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
-import { readQueries } from "../src/bench/beir.ts";
-import { percentile } from "../src/bench/metrics.ts";
-import { processTree } from "../src/bench/processes.ts";
 import { alignRows } from "../src/cli/terminal.ts";
-import { systemClock } from "../src/kit/clock.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { UsageError } from "../src/kit/flags.ts";
 import { isRecord } from "../src/kit/record.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
-import { readDocuments } from "./lib/documents.ts";
+import { corpusFile, firstDocuments, queriesFile } from "./lib/beir.ts";
+import { firstQuestions, SCIFACT, SHARED_DATA } from "./lib/collection.ts";
+import { percentile } from "./lib/metrics.ts";
+import { childrenOf, commandLineOf, peakBytes, processTree } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
-import { peakBytes, uploadFile, waitForMemory } from "./lib/uploading.ts";
+import { runMain } from "./lib/run-main.ts";
+import { storeAll } from "./lib/storing.ts";
+import { uploadFile, waitForMemory } from "./lib/uploading.ts";
 
-const SHARED = resolve(import.meta.dir, "../../shared/data");
 const HELP = `bun bench/documents.ts [flags]
-  --folder PATH  files, in folders by kind (${join(SHARED, "documents")})
-  --texts PATH   BEIR collection that is searched meanwhile (${join(SHARED, "ir/scifact")})
+  --folder PATH  files, in folders by kind (${join(SHARED_DATA, "documents")})
+  --texts PATH   BEIR collection that is searched meanwhile (${SCIFACT})
   --docs N       number of its documents to store first (300)
   --only TEXT    only files whose path contains TEXT
   --read-only    delete each file once its text is read, so that nothing is embedded
@@ -35,27 +35,17 @@ const EACH_MS = 900_000;
 const CHECK_EVERY_MS = 25;
 const MIB = 1024 * 1024;
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--folder": "value",
-    "--texts": "value",
-    "--docs": "value",
-    "--only": "value",
-    "--read-only": "switch",
-    "--record": "switch",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
-  const folder = resolve(flags.get("--folder") ?? join(SHARED, "documents"));
-  const texts = resolve(flags.get("--texts") ?? join(SHARED, "ir/scifact"));
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
+  const folder = resolve(flags.get("--folder") ?? join(SHARED_DATA, "documents"));
+  const texts = resolve(flags.get("--texts") ?? SCIFACT);
   for (const path of [folder, texts]) {
     if (!existsSync(path)) throw new UsageError(`${path} does not exist; name another with --folder or --texts.`);
   }
   const files = filesOf(folder).filter((file) => file.includes(flags.get("--only") ?? ""));
 
   await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "error" } });
-  await storeTexts(server, join(texts, "corpus.jsonl.gz"), Number(flags.get("--docs") ?? 300));
-  const searcher = new Searcher(server, await questionsOf(join(texts, "queries.jsonl.gz")));
+  await storeAll(server, await firstDocuments(corpusFile(texts), Number(flags.get("--docs") ?? 300)));
+  const searcher = new Searcher(server, await firstQuestions(queriesFile(texts), IDLE_SEARCHES));
   await searcher.ask(WARM_UP_SEARCHES);
   const idle = await searcher.ask(IDLE_SEARCHES);
 
@@ -87,33 +77,6 @@ function filesOf(folder: string): readonly string[] {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
     .filter((file) => file.includes("/"))
     .sort();
-}
-
-async function storeTexts(server: RunningServer, corpus: string, count: number): Promise<void> {
-  let memories: object[] = [];
-  const send = async () => {
-    if (memories.length > 0) await server.call("POST", "/v1/memories/batch", { memories });
-    memories = [];
-  };
-  for (const { title, content } of await readDocuments(corpus, count)) {
-    memories.push({ title, content });
-    if (memories.length === 100) await send();
-  }
-  await send();
-  for (;;) {
-    const { body } = await server.call("GET", "/v1/memories?status=processing&limit=1");
-    if (isRecord(body) && Array.isArray(body.data) && body.data.length === 0) return;
-    await systemClock.sleep(100);
-  }
-}
-
-async function questionsOf(file: string): Promise<readonly string[]> {
-  const questions: string[] = [];
-  for await (const { text } of readQueries(file)) {
-    questions.push(text);
-    if (questions.length === IDLE_SEARCHES) break;
-  }
-  return questions;
 }
 
 /** The client that searches meanwhile: one search in mode fast after the other. */
@@ -197,8 +160,8 @@ class ChildPeaks {
     this.#timer = setInterval(() => {
       for (const pid of childrenOf(server)) {
         // Before its exec call, a child has the command line and memory of its parent.
-        const hasStarted = contentOf(`/proc/${pid}/cmdline`).includes("\0child\0");
-        if (hasStarted && !this.#known.has(pid)) this.#peakBytes = Math.max(this.#peakBytes, peakBytes(pid));
+        if (commandLineOf(pid).includes("child") && !this.#known.has(pid))
+          this.#peakBytes = Math.max(this.#peakBytes, peakBytes(pid));
       }
     }, CHECK_EVERY_MS);
   }
@@ -207,21 +170,6 @@ class ChildPeaks {
   stop(): number {
     clearInterval(this.#timer);
     return this.#peakBytes;
-  }
-}
-
-function childrenOf(pid: number): readonly number[] {
-  return readdirSync(`/proc/${pid}/task`)
-    .flatMap((task) => contentOf(`/proc/${pid}/task/${task}/children`).split(" "))
-    .filter((child) => child !== "")
-    .map(Number);
-}
-
-function contentOf(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return ""; // the thread has ended
   }
 }
 
@@ -235,4 +183,4 @@ function cellsOf({ file, end, readMs, endMs, readerPeakMiB, searchP95Ms }: Row):
   ];
 }
 
-await main();
+await runMain(HELP, main);

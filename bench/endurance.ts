@@ -3,18 +3,17 @@
 
 import { appendFileSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import { percentile } from "../src/bench/metrics.ts";
-import { processTree } from "../src/bench/processes.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { isoTime, systemClock } from "../src/kit/clock.ts";
-import { parseCommandLine } from "../src/kit/flags.ts";
 import { seeded } from "../test/support/seeded.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { fitLine } from "./lib/line-fit.ts";
+import { percentile } from "./lib/metrics.ts";
 import { MixedLoad } from "./lib/mixed-load.ts";
-import { memoryByKind } from "./lib/processes.ts";
+import { memoryByKind, processTree } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { runMain } from "./lib/run-main.ts";
+import { untilSettled } from "./lib/storing.ts";
 
 const HELP = `bun bench/endurance.ts [flags]
 
@@ -35,12 +34,7 @@ const MIB = 1024 * 1024;
 /** What a sample measures: a name with its unit, and a number. */
 type Sample = Readonly<Record<string, number>>;
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    ...{ "--help": "switch", "--minutes": "value", "--warm-up": "value", "--memories": "value", "--rate": "value" },
-    ...{ "--seed": "value", "--samples": "value", "--record": "switch" },
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const number = (flag: string, otherwise: number) => Number(flags.get(flag) ?? otherwise);
   const minutes = number("--minutes", 60);
   const warmUp = number("--warm-up", minutes / 3);
@@ -72,7 +66,7 @@ async function main(): Promise<void> {
   const sent = await load.send(perSecond, minutes * 60);
   ending.abort();
   await sampling;
-  await load.drain();
+  await untilSettled(server);
 
   const settled = samples.filter((sample) => (sample.minutes ?? 0) >= warmUp);
   const rows: Row[] = [
@@ -145,4 +139,4 @@ function trendOf(name: string, samples: readonly Sample[]): Row {
 
 const round = (value: number) => Math.round(value * 100) / 100;
 
-await runMain(main);
+await runMain(HELP, main);

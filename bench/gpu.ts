@@ -8,18 +8,16 @@ import { join, resolve } from "node:path";
 import type { GpuOptions } from "../src/adapters/inference/gpu/gpu-plan.ts";
 import { toHalfPrecision } from "../src/adapters/inference/gpu/half-graph.ts";
 import { createLanes, type Lanes, type LanesOptions } from "../src/adapters/inference/lanes.ts";
-import { corpusFile, type JudgedQuery, readJudgedQueries, readPassages } from "../src/bench/beir.ts";
-import { mean, ndcgAt, percentile } from "../src/bench/metrics.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
-import { parseConfig } from "../src/config.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
 import type { Purpose } from "../src/ports/models.ts";
-import { COLLECTIONS } from "./lib/collection.ts";
-import { benchEmbedder, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
+import { corpusFile, type JudgedQuery, readJudgedQueries, readPassages } from "./lib/beir.ts";
+import { SCIFACT } from "./lib/collection.ts";
+import { mean, ndcgAt, percentile } from "./lib/metrics.ts";
+import { benchConfig, benchEmbedder, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
 import { runMain } from "./lib/run-main.ts";
 
-const DEFAULT_COLLECTION = join(COLLECTIONS, "scifact");
 const MNEME = resolve(import.meta.dir, "../src/main.ts");
 const HELP = `bun bench/gpu.ts [flags]
 
@@ -29,7 +27,7 @@ Compares vectors of a GPU with those of the CPU on a judged collection, also mix
   --model-provider NAME    the GPUs, as in docs/gpu.md (default: cuda:0)
   --onnxruntime-dir DIR    folder with the libraries of onnxruntime-gpu (default: MNEME_ONNXRUNTIME_DIR)
   --gpu-memory-max SIZE    as in docs/gpu.md
-  --from FOLDER            judged collection in BEIR layout (default: ${DEFAULT_COLLECTION})
+  --from FOLDER            judged collection in BEIR layout (default: ${SCIFACT})
   --passages N             at most so many passages: the relevant ones, and others (default: all)
   --graph-on-cpu           compares only, and computes the GPU's graph on the CPU: for machines without GPU
   --compare-only           compares only
@@ -45,19 +43,7 @@ interface Vectors {
   readonly questions: readonly Float32Array[];
 }
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--model-provider": "value",
-    "--onnxruntime-dir": "value",
-    "--gpu-memory-max": "value",
-    "--from": "value",
-    "--passages": "value",
-    "--graph-on-cpu": "switch",
-    "--compare-only": "switch",
-    "--out": "value",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const settings = [
     ...["--model-provider", flags.get("--model-provider") ?? "cuda:0"],
     ...["--onnxruntime-dir", "--gpu-memory-max"].flatMap((name) =>
@@ -71,7 +57,7 @@ async function main(): Promise<void> {
   const half: Partial<LanesOptions> = isOnCpu
     ? { modelsDir: convertedModel(folder), runtime: "onnxruntime", preloadsReranker: false }
     : { gpu: gpuOptions(settings) };
-  await compare(flags.get("--from") ?? DEFAULT_COLLECTION, Number(flags.get("--passages") ?? Number.MAX_VALUE), half);
+  await compare(flags.get("--from") ?? SCIFACT, Number(flags.get("--passages") ?? Number.MAX_VALUE), half);
   if (isOnCpu || flags.has("--compare-only")) return;
   const out = resolve(flags.get("--out") ?? "gpu-results");
   for (const what of ["modes", "load", "ingest"]) {
@@ -83,8 +69,7 @@ async function main(): Promise<void> {
 }
 
 function gpuOptions(settings: readonly string[]): GpuOptions {
-  const place = { workingDirectory: process.cwd(), shippedModelsDirectory: () => MODELS_DIR };
-  const { modelProvider, onnxruntimeDir, gpuMemoryMax } = parseConfig(settings, process.env, place);
+  const { modelProvider, onnxruntimeDir, gpuMemoryMax } = benchConfig(process.env, settings);
   return { provider: modelProvider, libraryDir: onnxruntimeDir, memoryBytesMax: gpuMemoryMax };
 }
 
@@ -219,4 +204,4 @@ async function benchServer(args: readonly string[]): Promise<void> {
   if (code !== 0) throw new UsageError(`mneme bench ${args[0] ?? ""} ended with code ${code}.`);
 }
 
-await runMain(main);
+await runMain(HELP, main);

@@ -1,14 +1,15 @@
 // Measures a change of the embedding model while a server is used: how long it takes, how many requests fail, and how
 // long searches and writes take beside an idle server. `bun bench/model-change.ts --help`.
 
-import { percentile } from "../src/bench/metrics.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
-import { parseCommandLine } from "../src/kit/flags.ts";
 import { isRecord } from "../src/kit/record.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../test/support/shipped-models.ts";
 import { until } from "../test/support/until.ts";
+import { percentile } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";
+import { runMain } from "./lib/run-main.ts";
+import { storeAll } from "./lib/storing.ts";
 
 const HELP = `bun bench/model-change.ts [flags]
   --chunks N    number of notes, each of one chunk (default: 3000)
@@ -16,7 +17,6 @@ const HELP = `bun bench/model-change.ts [flags]
   --to MODEL    model after it (default: ${MULTILINGUAL})
   --rate N      chunks per second (MNEME_EMBEDDER_CHANGE_RATE; default: 0, as many as possible)
   --record      write bench/results/model-change.json`;
-const BATCH = 100;
 /** Number of searches and writes that are measured on the idle server. */
 const IDLE_REQUESTS = 100;
 /** Milliseconds between the end of a request and the next one. One caller searches and another one writes. */
@@ -29,12 +29,7 @@ interface Timed {
   failed: number;
 }
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    ...{ "--help": "switch", "--chunks": "value", "--from": "value", "--to": "value", "--rate": "value" },
-    "--record": "switch",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const chunks = Number(flags.get("--chunks") ?? 3_000);
   const [from, to] = [flags.get("--from") ?? ENGLISH, flags.get("--to") ?? MULTILINGUAL];
   const environment = {
@@ -43,7 +38,10 @@ async function main(): Promise<void> {
     MNEME_LOG_LEVEL: "warn",
   };
   await using server = await startServer({ environment });
-  await store(server, chunks);
+  const progress = new Progress("storing:");
+  const notes = Array.from({ length: chunks }, (_, at) => ({ content: noteOf(at) }));
+  await storeAll(server, notes, (sent) => progress.show(sent / chunks, `${sent} of ${chunks} notes`));
+  progress.finish(`stored: ${chunks} notes`);
   const idle = await ask(server, chunks, (asked) => asked < IDLE_REQUESTS);
   const { body: project } = await server.call("GET", "/v1/project");
   const id = isRecord(project) ? String(project.id) : "";
@@ -65,23 +63,6 @@ async function main(): Promise<void> {
   );
   const written = rows.map((row): Row => ({ chunks, from, to, seconds: Math.round(seconds), ...row }));
   if (flags.has("--record")) process.stdout.write(`written to ${writeRows("model-change", written)}\n`);
-}
-
-async function store(server: RunningServer, chunks: number): Promise<void> {
-  const progress = new Progress("storing:");
-  for (let first = 0; first < chunks; first += BATCH) {
-    progress.show(first / chunks, `${first} of ${chunks} notes`);
-    const memories = Array.from({ length: Math.min(BATCH, chunks - first) }, (_, at) => ({
-      content: noteOf(first + at),
-    }));
-    await server.call("POST", "/v1/memories/batch", { memories });
-  }
-  const waiting = async () => {
-    const { body } = await server.call("GET", "/v1/memories?status=processing&limit=1");
-    return isRecord(body) && Array.isArray(body.data) && body.data.length === 0;
-  };
-  await until("everything is searchable", waiting, CHANGE_MS_MAX);
-  progress.finish(`stored: ${chunks} notes`);
 }
 
 async function changed(server: RunningServer, to: string): Promise<void> {
@@ -147,4 +128,4 @@ function noteOf(n: number): string {
   return `${person} keeps item ${n} in the ${place}, on shelf ${n % 97}, and looks at it every ${(n % 27) + 1} days.`;
 }
 
-await main();
+await runMain(HELP, main);

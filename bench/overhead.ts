@@ -3,13 +3,13 @@
 // the flags.
 
 import { join } from "node:path";
-import { percentile } from "../src/bench/metrics.ts";
 import { alignRows } from "../src/cli/terminal.ts";
-import { parseCommandLine } from "../src/kit/flags.ts";
 import { startServer } from "../test/support/server.ts";
-import { until } from "../test/support/until.ts";
 import { load } from "./lib/load.ts";
+import { percentile } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";
+import { runMain } from "./lib/run-main.ts";
+import { storeAll } from "./lib/storing.ts";
 
 const HELP = `bun bench/overhead.ts [flags]
 
@@ -24,22 +24,18 @@ Measures requests per second of reading a memory, and the ratio to a bare Elysia
 /** Seconds of load before the measurement, so that the JIT compiler has optimised the frequently used code. */
 const WARM_UP_SECONDS = 5;
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--memories": "value",
-    "--rounds": "value",
-    "--seconds": "value",
-    "--connections": "value",
-    "--record": "switch",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const count = Number(flags.get("--memories") ?? 200);
   const rounds = Number(flags.get("--rounds") ?? 5);
   const shape = { seconds: Number(flags.get("--seconds") ?? 3), connections: Number(flags.get("--connections") ?? 16) };
 
   await using mneme = await startServer();
-  const paths = await storeMemories(mneme, count);
+  const kettles = Array.from({ length: count }, (_, at) => ({
+    content: `Kettle ${at} boils at a hundred degrees, and a little below on a mountain.`,
+    metadata: { kettle: at },
+    userId: "ada",
+  }));
+  const paths = (await storeAll(mneme, kettles)).map(({ id }) => `/v1/memories/${String(id)}`);
   const bare = await startBare();
   try {
     const authorization = { authorization: `Bearer ${mneme.key}` };
@@ -88,32 +84,6 @@ async function measure({ port, bare, paths, authorization, count, rounds, shape 
   };
 }
 
-async function storeMemories(
-  mneme: Awaited<ReturnType<typeof startServer>>,
-  count: number,
-): Promise<readonly string[]> {
-  const paths: string[] = [];
-  for (let first = 0; first < count; first += 100) {
-    const memories = Array.from({ length: Math.min(100, count - first) }, (_, at) => ({
-      content: `Kettle ${first + at} boils at a hundred degrees, and a little below on a mountain.`,
-      metadata: { kettle: first + at },
-      userId: "ada",
-    }));
-    const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
-    const { data } = body as { readonly data: readonly { readonly memory: { readonly id: string } }[] };
-    paths.push(...data.map(({ memory }) => `/v1/memories/${memory.id}`));
-  }
-  await until(
-    "all memories to be completed",
-    async () => {
-      const { body } = await mneme.call("GET", "/v1/memories?status=processing&limit=1");
-      return (body as { readonly data: readonly unknown[] }).data.length === 0;
-    },
-    120_000,
-  );
-  return paths;
-}
-
 async function startBare() {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures/bare-elysia.ts")], { stdout: "pipe" });
   const reader = child.stdout.getReader();
@@ -121,4 +91,4 @@ async function startBare() {
   return { child, port: Number(new TextDecoder().decode(value)) };
 }
 
-await main();
+await runMain(HELP, main);

@@ -6,9 +6,9 @@ import { writeFileSync } from "node:fs";
 import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { isRecord, type JsonRecord } from "../src/kit/record.ts";
-import { missedReranker, replyOf } from "./lib/ask.ts";
+import { UsageError } from "../src/kit/flags.ts";
+import { isRecord, type JsonRecord, recordsIn } from "../src/kit/record.ts";
+import { type DocumentOf, missedReranker, replyOf } from "./lib/ask.ts";
 import { modesOf } from "./lib/modes.ts";
 import {
   fillerMemories,
@@ -29,8 +29,9 @@ import {
   topScore,
 } from "./lib/personal-scores.ts";
 import { writeRows } from "./lib/record.ts";
+import { runMain } from "./lib/run-main.ts";
 import { shortFigure } from "./lib/scores.ts";
-import { type DocumentOf, memoryNames, type ServerContent, serve } from "./lib/served-collection.ts";
+import { memoryNames, type ServerContent, serve } from "./lib/served-collection.ts";
 
 const HELP = `bun bench/personal.ts [flags]
 
@@ -57,19 +58,7 @@ const WARM_UP_QUESTIONS = 5;
 /** Maximum number of times that a search is repeated because its reranking timed out on a busy machine. */
 const ATTEMPTS_MAX = 5;
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--persons": "value",
-    "--language": "value",
-    "--mode": "value",
-    "--alone": "switch",
-    "--filler": "value",
-    "--filler-from": "value",
-    "--data": "value",
-    "--dump": "value",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const persons = readPersons(flags.get("--persons") ?? REPORTED_PERSONS);
   const modes = modesOf(flags.get("--mode"));
   const stores = flags.has("--alone") ? persons.map((person) => [person]) : [persons];
@@ -136,7 +125,7 @@ async function ask(
   const body = { query: question.text, mode, userId: person.id, asOf: person.askedOn };
   const found = await searched(client, { ...body, limit: RESULTS, explain: true }, noteOf);
   const answer = await client.send("POST", "/v1/memories/query", body);
-  const sources = Array.isArray(answer.sources) ? answer.sources.filter(isRecord) : [];
+  const sources = recordsIn(answer.sources);
   return {
     question,
     found,
@@ -150,7 +139,7 @@ async function searched(client: Client, body: JsonRecord, noteOf: DocumentOf): P
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const answer = await client.send("POST", "/v1/memories/search", body);
     if (missedReranker(replyOf(answer, noteOf, 0))) continue;
-    const results = Array.isArray(answer.results) ? answer.results.filter(isRecord) : [];
+    const results = recordsIn(answer.results);
     return results.map((result) => ({
       note: noteOf(result),
       text: String(result.content),
@@ -209,4 +198,4 @@ function dumpLines(asked: ReadonlyMap<ModeName, readonly AskedQuestion[]>): read
   );
 }
 
-await main();
+await runMain(HELP, main);

@@ -7,21 +7,21 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fingerprintOf } from "../src/adapters/inference/model-files.ts";
-import { importDrawnProject } from "../src/bench/drawn-project.ts";
-import { vectorSource } from "../src/bench/drawn-vectors.ts";
-import { generatedPassage } from "../src/bench/generated-corpus.ts";
-import type { Passage } from "../src/bench/passages.ts";
-import { ifAlive, processTree } from "../src/bench/processes.ts";
-import { Target } from "../src/bench/target.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { sha256OfInputs } from "../src/ingest/imported-vectors.ts";
 import { systemClock } from "../src/kit/clock.ts";
-import { parseCommandLine } from "../src/kit/flags.ts";
 import { prepare } from "../src/preparation/prepare.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
-import { readDocuments } from "./lib/documents.ts";
+import { firstDocuments } from "./lib/beir.ts";
+import { importDrawnProject } from "./lib/drawn-project.ts";
+import { vectorSource } from "./lib/drawn-vectors.ts";
+import { generatedPassage } from "./lib/generated-corpus.ts";
 import { benchEmbedder, benchTokenizer } from "./lib/models.ts";
+import type { Passage } from "./lib/passages.ts";
+import { ifAlive, processTree } from "./lib/processes.ts";
+import { runMain } from "./lib/run-main.ts";
+import { Target } from "./lib/target.ts";
 
 const HELP = `bun bench/pipeline.ts [flags]
 
@@ -41,19 +41,7 @@ const NS_PER_MS = 1e6;
 /** Processor time by thread, in milliseconds. The key has the process, the thread and their names. */
 type Times = Map<string, { readonly name: string; ms: number }>;
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    ...{
-      "--help": "switch",
-      "--import": "switch",
-      "--file": "value",
-      "--passages": "value",
-      "--rounds": "value",
-      "--threads": "value",
-    },
-    ...{ "--data": "value", "--lanes": "value" },
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const perRound = Number(flags.get("--passages") ?? 20_000);
   const rounds = Number(flags.get("--rounds") ?? 3);
   const shown = Number(flags.get("--threads") ?? 12);
@@ -80,7 +68,7 @@ async function main(): Promise<void> {
 /** The documents of a file; null for generated ones. */
 async function passagesOf(file: string | undefined, count: number): Promise<readonly Passage[] | null> {
   if (file === undefined) return null;
-  const documents = await readDocuments(resolve(file), count);
+  const documents = await firstDocuments(resolve(file), count);
   return documents.map(({ title, content }, n) => {
     return { id: `passage-${n}`, title, content, userId: null, type: null, metadata: {} };
   });
@@ -216,4 +204,4 @@ function threadTimes(pid: number): Times {
   return times;
 }
 
-await main();
+await runMain(HELP, main);

@@ -4,15 +4,15 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type JudgedQuery, readJudgedQueries } from "../src/bench/beir.ts";
 import { Client } from "../src/cli/client.ts";
 import { Progress } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { isoTime, systemClock } from "../src/kit/clock.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { UsageError } from "../src/kit/flags.ts";
 import { ask, missedReranker, type Search, type SearchReply } from "./lib/ask.ts";
 import { type Answers, BASELINES, type Baseline, baselineRankings, missingByText } from "./lib/baselines.ts";
+import { type JudgedQuery, readJudgedQueries } from "./lib/beir.ts";
 import { COLLECTIONS, collectionNames, collectionsFolder } from "./lib/collection.ts";
 import { floorsOf } from "./lib/floors.ts";
 import { modesOf } from "./lib/modes.ts";
@@ -27,6 +27,7 @@ import {
   timeTable,
 } from "./lib/quality-report.ts";
 import { lastRows, type Row, sameRow, writeRows, writeText } from "./lib/record.ts";
+import { runMain } from "./lib/run-main.ts";
 import { scoresOf } from "./lib/scores.ts";
 import { collectionContent, documentNames, serve } from "./lib/served-collection.ts";
 import { Timings } from "./lib/timings.ts";
@@ -70,20 +71,7 @@ interface Plan {
   readonly queriesMax: number;
 }
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--set": "value",
-    "--from": "value",
-    "--data": "value",
-    "--mode": "value",
-    "--graph": "value",
-    "--queries": "value",
-    "--chart": "value",
-    "--url": "value",
-    "--key": "value",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const from = collectionsFolder(flags.get("--from"));
   const sets = collectionNames(from, flags.get("--set"));
   const graphs = GRAPH_CHOICES[flags.get("--graph") ?? "both"];
@@ -235,4 +223,4 @@ const GRAPH_SIDES: readonly { readonly graph: GraphChoice; readonly suffix: stri
   { graph: "on", suffix: " with graph" },
 ];
 
-await main();
+await runMain(HELP, main);

@@ -1,19 +1,17 @@
 // What rewriting all memories again and again leaves in memory and files, compared with a new server that stored the
 // same texts once. `bun bench/rewrites.ts --help` lists the flags.
 
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { alignRows } from "../src/cli/terminal.ts";
-import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES } from "../src/domain/ranking.ts";
 import { systemClock } from "../src/kit/clock.ts";
-import { parseCommandLine } from "../src/kit/flags.ts";
-import { isRecord } from "../src/kit/record.ts";
 import { seeded } from "../test/support/seeded.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { ENGLISH } from "../test/support/shipped-models.ts";
+import { diskBytes } from "./lib/disk.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { runMain } from "./lib/run-main.ts";
+import { storeAll } from "./lib/storing.ts";
 
 const HELP = `bun bench/rewrites.ts [flags]
 
@@ -27,17 +25,11 @@ searches. Needs Linux.
   --searches N   searches after the last text (default: 400)
   --record       write bench/results/rewrites.json`;
 const MIB = 1024 * 1024;
-const POLL_MS = 200;
 /** Time between the last search and the sample: two sweeps, so that the space of old texts is free. */
 const SETTLE_MS = 65_000;
 const WORDS = ["kettle", "harbour", "violin", "ledger", "saffron", "meadow", "lantern", "railway", "pepper", "window"];
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    ...{ "--help": "switch", "--memories": "value", "--rounds": "value", "--words": "value" },
-    ...{ "--searches": "value", "--record": "switch" },
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const number = (flag: string, otherwise: number) => Number(flags.get(flag) ?? otherwise);
   const [memories, rounds] = [number("--memories", 5_000), number("--rounds", 10)];
   const [words, searches] = [number("--words", 12), number("--searches", 400)];
@@ -53,14 +45,26 @@ async function main(): Promise<void> {
     });
     const startedAt = performance.now();
     for (let round = first; round <= rounds; round++) {
-      await storeAll(server, memories, (memory) => textOf(memory, round, words));
+      await storeAll(
+        server,
+        Array.from({ length: memories }, (_, memory) => ({
+          externalId: `memory-${memory}`,
+          content: textOf(memory, round, words),
+        })),
+      );
       const { residentMiB } = memoryOf(server.pid);
       process.stderr.write(`${store}: texts ${round} stored, ${Math.round(residentMiB)} MiB\n`);
     }
     const seconds = (performance.now() - startedAt) / 1_000;
     await search(server, searches);
     await systemClock.sleep(SETTLE_MS);
-    rows.push({ store, rounds: rounds - first, seconds: round1(seconds), ...memoryOf(server.pid), ...filesOf(server) });
+    rows.push({
+      store,
+      rounds: rounds - first,
+      seconds: round1(seconds),
+      ...memoryOf(server.pid),
+      filesMiB: round1(diskBytes(server.dataDir) / MIB),
+    });
   }
   const [fresh, rewritten] = rows;
   const ratios: Record<string, number | string> = { store: "ratio" };
@@ -75,23 +79,6 @@ async function main(): Promise<void> {
   const table = shown.map((row) => columns.map((column) => (row[column] === undefined ? "" : String(row[column]))));
   process.stdout.write(`${alignRows([columns, ...table], true).join("\n")}\n`);
   if (flags.has("--record")) process.stdout.write(`written to ${writeRows("rewrites", shown as Row[])}\n`);
-}
-
-/** Stores or replaces all memories, and waits until they can be found. */
-async function storeAll(server: RunningServer, count: number, text: (memory: number) => string): Promise<void> {
-  for (let first = 0; first < count; first += LIMITS.memoriesPerBatch) {
-    const memories = Array.from({ length: Math.min(LIMITS.memoriesPerBatch, count - first) }, (_, at) => ({
-      externalId: `memory-${first + at}`,
-      content: text(first + at),
-    }));
-    const { status } = await server.call("POST", "/v1/memories/batch", { memories });
-    if (status !== 202) throw new Error(`a batch was answered with ${status}`);
-  }
-  for (;;) {
-    const { body } = await server.call("GET", "/v1/memories?status=processing&limit=1");
-    if (isRecord(body) && Array.isArray(body.data) && body.data.length === 0) return;
-    await systemClock.sleep(POLL_MS);
-  }
 }
 
 async function search(server: RunningServer, count: number): Promise<void> {
@@ -120,15 +107,6 @@ function memoryOf(pid: number) {
   return { residentMiB: mebibytes("VmRSS"), anonymousMiB: mebibytes("RssAnon"), highestMiB: mebibytes("VmHWM") };
 }
 
-function filesOf({ dataDir }: RunningServer) {
-  let bytes = 0;
-  for (const name of readdirSync(dataDir, { recursive: true, encoding: "utf8" })) {
-    const stat = statSync(join(dataDir, name), { throwIfNoEntry: false });
-    if (stat?.isFile() === true && !name.startsWith("reserve")) bytes += stat.size;
-  }
-  return { filesMiB: round1(bytes / MIB) };
-}
-
 const round1 = (value: number) => Math.round(value * 10) / 10;
 
-await runMain(main);
+await runMain(HELP, main);

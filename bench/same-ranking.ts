@@ -3,21 +3,18 @@
 // `bun bench/same-ranking.ts --help` lists the flags.
 
 import { join } from "node:path";
-import { corpusFile, type JudgedQuery, readJudgedQueries } from "../src/bench/beir.ts";
 import { Client } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
-import { LIMITS } from "../src/domain/limits.ts";
 import type { ModeName } from "../src/domain/ranking.ts";
-import { systemClock } from "../src/kit/clock.ts";
-import { parseCommandLine } from "../src/kit/flags.ts";
-import { isRecord } from "../src/kit/record.ts";
+import { recordsIn } from "../src/kit/record.ts";
 import { databaseUrl, durablePostgresServer, execute } from "../test/support/postgres.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
+import { corpusFile, firstDocuments, type JudgedQuery, readJudgedQueries } from "./lib/beir.ts";
 import { collectionsFolder } from "./lib/collection.ts";
-import { readDocuments } from "./lib/documents.ts";
 import { modesOf } from "./lib/modes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { runMain } from "./lib/run-main.ts";
+import { storeAll } from "./lib/storing.ts";
 
 const HELP = `bun bench/same-ranking.ts [flags]
 
@@ -29,16 +26,10 @@ Compares the results of a server with the embedded store and of two nodes on Pos
   --queries N    first questions of each collection (default: 100)
   --mode NAMES   modes, separated by commas (default: all)
   --record       write bench/results/same-ranking.json`;
-const POLL_MS = 200;
 /** Results per search. */
 const DEPTH = 20;
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    ...{ "--help": "switch", "--set": "value", "--from": "value", "--docs": "value", "--queries": "value" },
-    ...{ "--mode": "value", "--record": "switch" },
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const from = collectionsFolder(flags.get("--from"));
   const modes = modesOf(flags.get("--mode"));
   const [docs, questions] = [Number(flags.get("--docs") ?? 1_000), Number(flags.get("--queries") ?? 100)];
@@ -66,11 +57,13 @@ interface Compared {
 async function compareSet(set: string, folder: string, url: string, { docs, queries, modes }: Compared) {
   const environment = { MNEME_LOG_LEVEL: "warn" };
   const onPostgres = { ...environment, MNEME_STORE: url };
-  const documents = await readDocuments(corpusFile(folder), docs);
+  const documents = (await firstDocuments(corpusFile(folder), docs)).map((document, at) => {
+    return { ...document, externalId: String(at) };
+  });
   await using embedded = await startServer({ environment });
-  await store(embedded, documents);
+  await storeAll(embedded, documents);
   await using first = await startServer({ environment: onPostgres });
-  await store(first, documents);
+  await storeAll(first, documents);
   await using second = await startServer({ environment: onPostgres });
   const rows: Row[] = [];
   for (const mode of modes) {
@@ -92,21 +85,6 @@ async function compareSet(set: string, folder: string, url: string, { docs, quer
   return rows;
 }
 
-async function store(server: RunningServer, documents: Awaited<ReturnType<typeof readDocuments>>): Promise<void> {
-  const client = new Client(server.url, server.key);
-  for (let first = 0; first < documents.length; first += LIMITS.memoriesPerBatch) {
-    const memories = documents
-      .slice(first, first + LIMITS.memoriesPerBatch)
-      .map((document, at) => ({ ...document, externalId: String(first + at) }));
-    await client.send("POST", "/v1/memories/batch", { memories });
-  }
-  for (;;) {
-    const { data } = await client.send("GET", "/v1/memories?status=processing&limit=1");
-    if (Array.isArray(data) && data.length === 0) return;
-    await systemClock.sleep(POLL_MS);
-  }
-}
-
 /** A result by its passage, because ids differ between stores. */
 interface Result {
   readonly name: string;
@@ -117,8 +95,7 @@ async function search(server: RunningServer, query: string, mode: ModeName): Pro
   const { results } = await new Client(server.url, server.key).send("POST", "/v1/memories/search", {
     ...{ query, mode, limit: DEPTH },
   });
-  if (!Array.isArray(results)) throw new Error("a search returned no results");
-  return results.filter(isRecord).map(({ content, score }) => ({ name: String(content), score: Number(score) }));
+  return recordsIn(results).map(({ content, score }) => ({ name: String(content), score: Number(score) }));
 }
 
-await runMain(main);
+await runMain(HELP, main);

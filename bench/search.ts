@@ -2,22 +2,21 @@
 // other to an otherwise idle server, in each mode. `bun bench/search.ts --help` lists the flags.
 
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { processTree } from "../src/bench/processes.ts";
 import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { UsageError } from "../src/kit/flags.ts";
 import { ask, missedReranker, type SearchReply } from "./lib/ask.ts";
-import { firstQuestions } from "./lib/collection.ts";
+import { queriesFile } from "./lib/beir.ts";
+import { firstQuestions, SCIFACT } from "./lib/collection.ts";
 import { modesOf } from "./lib/modes.ts";
-import { PASSAGES_FILE, passagesContent } from "./lib/passages.ts";
-import { listenerOf } from "./lib/processes.ts";
+import { listenerOf, processTree } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
-import { serve } from "./lib/served-collection.ts";
+import { runMain } from "./lib/run-main.ts";
+import { PASSAGES_FILE, passagesContent, serve } from "./lib/served-collection.ts";
 import { Timings } from "./lib/timings.ts";
 
-const QUERIES_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/queries.jsonl.gz");
+const QUERIES_FILE = queriesFile(SCIFACT);
 const HELP = `bun bench/search.ts --data FOLDER | --url URL [flags]
 
 Measures the latency of search by mode and stage, and the memory of the server. Prints tables.
@@ -36,21 +35,7 @@ Measures the latency of search by mode and stage, and the memory of the server. 
 const WARM_UP_QUERIES = 20;
 const MIB = 1024 * 1024;
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--data": "value",
-    "--passages": "value",
-    "--count": "value",
-    "--url": "value",
-    "--key": "value",
-    "--queries": "value",
-    "--questions": "value",
-    "--mode": "value",
-    "--limit": "value",
-    "--record": "switch",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const modes = modesOf(flags.get("--mode"));
   const file = flags.get("--queries") ?? QUERIES_FILE;
   if (!existsSync(file)) throw new UsageError(`${file} does not exist; give a file of questions with --queries.`);
@@ -123,4 +108,4 @@ function printMemory(port: number): readonly Row[] {
   return [...rows, whole];
 }
 
-await main();
+await runMain(HELP, main);

@@ -3,21 +3,21 @@
 // the flags.
 
 import { loadavg } from "node:os";
-import { resolve } from "node:path";
-import { percentile } from "../src/bench/metrics.ts";
 import { Client } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
-import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
-import { parseCommandLine } from "../src/kit/flags.ts";
+import type { ModeName } from "../src/domain/ranking.ts";
 import { databaseUrl, durablePostgresServer, execute } from "../test/support/postgres.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
-import { firstQuestions } from "./lib/collection.ts";
-import { type Document, ingestSeconds, readDocuments } from "./lib/documents.ts";
+import { corpusFile, type Document, firstDocuments, queriesFile } from "./lib/beir.ts";
+import { firstQuestions, SCIFACT } from "./lib/collection.ts";
 import { load } from "./lib/load.ts";
+import { percentile } from "./lib/metrics.ts";
+import { modesOf } from "./lib/modes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
+import { runMain } from "./lib/run-main.ts";
 import { rounded } from "./lib/scores.ts";
+import { ingestSeconds } from "./lib/storing.ts";
 
-const SCIFACT = resolve(import.meta.dir, "../../shared/data/ir/scifact");
 const HELP = `bun bench/store-cost.ts [flags]
 
 Measures a server on PostgreSQL and one with the embedded store in turn. Prints both and their ratio or difference.
@@ -41,31 +41,19 @@ interface Both {
   readonly postgres: RunningServer;
 }
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--docs": "value",
-    "--words": "value",
-    "--rounds": "value",
-    "--questions": "value",
-    "--mode": "value",
-    "--seconds": "value",
-    "--connections": "value",
-    "--rate-limits": "value",
-    "--record": "switch",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const number = (
     name: "--docs" | "--words" | "--rounds" | "--questions" | "--seconds" | "--connections",
     otherwise: number,
   ) => Number(flags.get(name) ?? otherwise);
   const [docs, rounds] = [number("--docs", 400), number("--rounds", 4)];
-  const modes = (flags.get("--mode") ?? "fast,balanced").split(",").filter(isMode);
-  const questions = await firstQuestions(`${SCIFACT}/queries.jsonl.gz`, number("--questions", 200));
+  const modes = modesOf(flags.get("--mode") ?? "fast,balanced");
+  const questions = await firstQuestions(queriesFile(SCIFACT), number("--questions", 200));
   const words = number("--words", 90);
-  const documents = (await readDocuments(`${SCIFACT}/corpus.jsonl.gz`, docs * (rounds + 1))).map(
-    ({ title, content }) => ({ title, content: content.split(" ").slice(0, words).join(" ") }),
-  );
+  const documents = (await firstDocuments(corpusFile(SCIFACT), docs * (rounds + 1))).map(({ title, content }) => ({
+    title,
+    content: content.split(" ").slice(0, words).join(" "),
+  }));
 
   const server = await durablePostgresServer();
   await execute(server, `CREATE DATABASE ${DATABASE} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`);
@@ -89,10 +77,6 @@ async function main(): Promise<void> {
       .join(" ")}\n`,
   );
   if (flags.has("--record")) process.stdout.write(`written to ${writeRows("store-cost", rows)}\n`);
-}
-
-function isMode(name: string): name is ModeName {
-  return MODE_NAMES.some((mode) => mode === name);
 }
 
 /** Memories per second. The first documents warm the servers up. Each round changes which of the two is first. */
@@ -173,4 +157,4 @@ function rowOf(measure: string, pairs: readonly { readonly embedded: number; rea
   };
 }
 
-await main();
+await runMain(HELP, main);

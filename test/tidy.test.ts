@@ -39,9 +39,7 @@ const GENERATED = "src/adapters/native/addon-types.ts";
 const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli"],
   binary: ["cli", "console", "mcp", "adapters/native"],
-  cli: ["config.ts", "compose", "mcp", "children", "backup", "importers", "bench", "metrics.ts"],
-  // compose/bare-models.ts has the models that figures are compared with
-  bench: ["config.ts", "compose", "retrieval", "ports"],
+  cli: ["config.ts", "compose", "mcp", "children", "backup", "importers", "metrics.ts"],
   backup: [],
   // the list of files in a ZIP archive
   importers: ["documents"],
@@ -126,6 +124,15 @@ interface ForbiddenPattern {
   readonly fix: string;
 }
 
+/** The entry of `mneme bench`, and the only file outside src/ that a file of src/ imports. */
+const BENCH_COMMAND = "bench/command/command.ts";
+const ENTRIES = [
+  ...["main.ts", "binary/entry.ts", "binary/build.ts", "binary/onnxruntime-binding.ts"],
+  ...["binary/mcpb.ts", "binary/mcpb-entry.ts"],
+].map((name) => `src/${name}`);
+/** What the program consists of: src/, and the part of bench/ that `mneme bench` runs. */
+const program = reachedFrom(ENTRIES);
+
 const typescript = [...src, ...tests, ...benches, ...nativeScripts, ...clients];
 const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
   {
@@ -203,6 +210,21 @@ describe("house rules", () => {
     expect(problems).toEqual([]);
   });
 
+  test("src knows bench at the command alone, and the program has no code of tests", () => {
+    const outside = src.flatMap((file) =>
+      importsOf(file).flatMap(({ line, path }) =>
+        path === null || !/^(bench|test)\//.test(path) || (file.path === "src/cli/run.ts" && path === BENCH_COMMAND)
+          ? []
+          : [`${file.path}:${line}: must not import ${path}; move the code to src/`],
+      ),
+    );
+    const foreign = [...program].filter((path) => path.startsWith("test/"));
+    expect([
+      ...outside,
+      ...foreign.map((path) => `${path} is in the program; move what mneme bench needs to bench/`),
+    ]).toEqual([]);
+  });
+
   test("every module is listed in MODULE_IMPORTS", () => {
     const unknown = new Set(
       src.map(({ path }) => moduleOf(path)).filter((module) => !Object.hasOwn(MODULE_IMPORTS, module)),
@@ -270,7 +292,7 @@ describe("house rules", () => {
   test("every export has a docstring", () => {
     const declaration =
       /^export (default |declare |abstract |async )*(function|class|interface|type(?! [*{])|const|let|enum)\b/;
-    const problems = [...src, ...clients].flatMap((file) =>
+    const problems = [...src, ...benches, ...clients].flatMap((file) =>
       file.lines.flatMap((line, at) => {
         const previous = file.lines[at - 1]?.trimEnd() ?? "";
         const isDocumented = previous.endsWith("*/");
@@ -283,22 +305,13 @@ describe("house rules", () => {
   });
 
   test("every file is reachable from an entry point", () => {
-    const entries = [
-      ...["main.ts", "binary/entry.ts", "binary/build.ts", "binary/onnxruntime-binding.ts"],
-      ...["binary/mcpb.ts", "binary/mcpb-entry.ts"],
-    ].map((name) => `src/${name}`);
-    const reached = new Set<string>();
-    const visit = (path: string) => {
-      if (reached.has(path) || !path.endsWith(".ts") || !existsSync(join(ROOT, path))) return;
-      reached.add(path);
-      for (const { path: next } of importsOf(sourceFile(path))) if (next !== null) visit(next);
-    };
-    entries.forEach(visit);
     const dead = src
-      .filter(({ path }) => !reached.has(path))
+      .filter(({ path }) => !program.has(path))
       .map(({ path }) => `${path}: no file imports it; remove it`);
-    const started = [...tests, ...benches].filter(({ path }) => !/\/(support|lib|contract|in-memory)\//.test(path));
-    for (const { path } of started) visit(path);
+    const started = [...tests, ...benches].filter(
+      ({ path }) => !/\/(support|lib|command|contract|in-memory)\//.test(path),
+    );
+    const reached = reachedFrom([...ENTRIES, ...started.map(({ path }) => path)]);
     const unused = [...tests, ...benches]
       .filter(({ path }) => !reached.has(path))
       .map(({ path }) => `${path}: no test or bench uses it; remove it`);
@@ -317,7 +330,12 @@ describe("house rules", () => {
   });
 
   test("every public item has a caller", () => {
-    const unused = [...unusedInTypescript(src, nativeScripts), ...unusedInRust(rust.filter(isProduction), src)];
+    const shipped = benches.filter(({ path }) => program.has(path));
+    const unused = [
+      ...unusedInTypescript(src, [...nativeScripts, ...shipped]),
+      ...unusedInTypescript(benches, src),
+      ...unusedInRust(rust.filter(isProduction), [...src, ...shipped]),
+    ];
     const problems = unused
       .filter(({ name }) => !Object.hasOwn(USED_FROM_OUTSIDE, name))
       .map(({ path, line, name }) => `${path}:${line}: nothing but tests uses ${name}; remove it`);
@@ -341,9 +359,12 @@ describe("house rules", () => {
 
   test("there are no import cycles", () => {
     const uses = rustGraph(rust);
-    const cycles = [typescriptGraph(src), typescriptGraph(clients), uses, grouped(uses, rustModuleOf)].flatMap(
-      cyclesIn,
-    );
+    const cycles = [
+      typescriptGraph([...src, ...benches]),
+      typescriptGraph(clients),
+      uses,
+      grouped(uses, rustModuleOf),
+    ].flatMap(cyclesIn);
     expect(cycles.map((cycle) => `${cycle}: move the shared code into a file of its own`)).toEqual([]);
   });
 
@@ -490,6 +511,18 @@ describe("what is published", () => {
     expect(problems).toEqual([]);
   });
 });
+
+// The TypeScript files that some files import, directly or not, and those files themselves.
+function reachedFrom(entries: readonly string[]): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const visit = (path: string) => {
+    if (reached.has(path) || !path.endsWith(".ts") || !existsSync(join(ROOT, path))) return;
+    reached.add(path);
+    for (const { path: next } of importsOf(sourceFile(path))) if (next !== null) visit(next);
+  };
+  entries.forEach(visit);
+  return reached;
+}
 
 // The statements of SQL in a file, without differences in white space.
 function statementsOf(file: SourceFile): readonly string[] {

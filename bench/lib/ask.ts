@@ -2,9 +2,11 @@
 
 import type { Client } from "../../src/cli/client.ts";
 import type { ModeName } from "../../src/domain/ranking.ts";
-import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
+import { isRecord, type JsonRecord, recordsIn } from "../../src/kit/record.ts";
 import type { LegSignal, Passage } from "./baselines.ts";
-import type { DocumentOf } from "./served-collection.ts";
+
+/** Maps a search result to a document of the collection. */
+export type DocumentOf = (result: JsonRecord) => string;
 
 /** A search request of a bench. */
 export interface Search {
@@ -16,9 +18,19 @@ export interface Search {
   readonly within?: { readonly userId?: string; readonly filters?: unknown };
 }
 
+/** A found passage. */
+export interface Hit extends Passage {
+  readonly content: string;
+  readonly title: string | null;
+  /** Position of the passage's first code point in its memory. */
+  readonly start: number;
+  readonly score: number;
+  readonly isReranked: boolean;
+}
+
 /** The response to a search. */
 export interface SearchReply {
-  readonly passages: readonly (Passage & { readonly score: number; readonly isReranked: boolean })[];
+  readonly passages: readonly Hit[];
   /** Document ids, best first. A document with several passages has the rank of its best passage. */
   readonly documents: readonly string[];
   /** Duration of the request, as measured by the caller. */
@@ -39,12 +51,16 @@ export async function ask(client: Client, search: Search, documentOf: DocumentOf
 
 /** Extracts a reply from the response to a search with `explain`. */
 export function replyOf(answer: JsonRecord, documentOf: DocumentOf, wholeMs: number): SearchReply {
-  const passages = records(answer.results).map((result) => {
+  const passages = recordsIn(answer.results).map((result) => {
     const signals = isRecord(result.explain) && isRecord(result.explain.signals) ? result.explain.signals : {};
+    const { _memory: memory, _chunk: chunk } = isRecord(result.metadata) ? result.metadata : {};
     return {
       id: String(result.id),
       memoryId: String(result.memory_id),
       document: documentOf(result),
+      content: String(result.content),
+      title: isRecord(memory) && typeof memory.title === "string" ? memory.title : null,
+      start: isRecord(chunk) ? Number(chunk.start) : 0,
       score: Number(result.score),
       vector: legSignal(signals.vector),
       text: legSignal(signals.text),
@@ -56,7 +72,7 @@ export function replyOf(answer: JsonRecord, documentOf: DocumentOf, wholeMs: num
     passages,
     documents: [...new Set(passages.map(({ document }) => document))],
     wholeMs,
-    stages: records(explain.stages).map((stage) => ({
+    stages: recordsIn(explain.stages).map((stage) => ({
       name: String(stage.name),
       ms: Number(stage.ms),
       candidates: Number(stage.candidates),
@@ -73,8 +89,4 @@ export function missedReranker({ passages, stages }: SearchReply): boolean {
 
 function legSignal(value: unknown): LegSignal | null {
   return isRecord(value) ? { rank: Number(value.rank), score: Number(value.score) } : null;
-}
-
-function records(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }

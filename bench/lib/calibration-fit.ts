@@ -1,11 +1,11 @@
 // Fits calibration curves to samples (score-samples.ts), and evaluates them: calibration error, separation of
 // answerable from other questions, and thresholds for evidence. Pure.
 
-import { mean, percentile } from "../../src/bench/metrics.ts";
 import type { Curve } from "../../src/domain/retrieval-tuning.ts";
 import type { Candidate } from "../../src/retrieval/candidate.ts";
 import { calibrate } from "../../src/retrieval/results.ts";
 import { fitRegression, type Observation } from "./logistic.ts";
+import { mean, percentile } from "./metrics.ts";
 import { areaUnderRoc, calibrationError, type Prediction } from "./score-metrics.ts";
 import type { ScoreSample } from "./score-samples.ts";
 

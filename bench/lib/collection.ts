@@ -3,11 +3,15 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { corpusFile, type JudgedQuery, readQueries } from "../../src/bench/beir.ts";
 import { UsageError } from "../../src/kit/flags.ts";
+import { corpusFile, type JudgedQuery, readQueries } from "./beir.ts";
 
-/** Default folder of the collections, next to the folder of the repository. */
-export const COLLECTIONS = resolve(import.meta.dir, "../../../shared/data/ir");
+/** Default folder of test data, next to the folder of the repository. */
+export const SHARED_DATA = resolve(import.meta.dir, "../../../shared/data");
+/** Default folder of the collections. */
+export const COLLECTIONS = join(SHARED_DATA, "ir");
+/** Default collection of benches that need one. */
+export const SCIFACT = join(COLLECTIONS, "scifact");
 
 /**
  * The folder of collections for a bench.

@@ -2,7 +2,7 @@
 // below the best baseline on any collection; hybrid and balanced are not below fast.
 
 import { BASELINES, type Baseline } from "./baselines.ts";
-import { pairedDifference } from "./differences.ts";
+import { pairedDifference } from "./intervals.ts";
 import { type Scores, shortFigure, signed } from "./scores.ts";
 
 /**

@@ -1,5 +1,7 @@
 // Fits a line to values over time, to see whether something grows. Pure.
 
+import { mean as meanOf } from "./metrics.ts";
+
 /** A fitted line. */
 export interface LineFit {
   /** Change of the value per unit of time. */
@@ -18,7 +20,6 @@ const Z = 1.96;
  */
 export function fitLine(points: readonly (readonly [time: number, value: number])[]): LineFit {
   const count = points.length;
-  const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const centre = meanOf(points.map(([time]) => time));
   const mean = meanOf(points.map(([, value]) => value));
   const spread = points.reduce((sum, [time]) => sum + (time - centre) ** 2, 0);

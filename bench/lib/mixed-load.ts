@@ -7,6 +7,7 @@ import { docx } from "../../test/documents/office/office-file.ts";
 import { buildPdf, lines } from "../../test/documents/pdf/build-pdf.ts";
 import type { RunningServer } from "../../test/support/server.ts";
 import { FITTING_PERSONS, readPersons } from "./personal.ts";
+import { storeAll, untilSettled } from "./storing.ts";
 import { uploadFile } from "./uploading.ts";
 
 /** Kinds of requests, and how often each is sent. */
@@ -20,7 +21,6 @@ const WEIGHTS = Object.values(MIX).reduce((sum, weight) => sum + weight, 0);
 
 /** Number of callers; each waits for its answer before its next request. */
 const CALLERS = 8;
-const BATCH = 100;
 /** A text has one to this many notes. */
 const NOTES_PER_TEXT = 6;
 /** A chat is deleted after this many messages. */
@@ -30,7 +30,6 @@ const CHATS = 4;
 const EXTERNAL_SHARE = 0.25;
 /** Callers that are later than this do not try to catch up. */
 const LATE_MS = 2_000;
-const POLL_MS = 100;
 
 /** Requests of one kind: times in milliseconds, and the number of unexpected answers. */
 export interface Sent {
@@ -70,15 +69,8 @@ export class MixedLoad {
 
   /** Stores memories up to three quarters of the bound, and waits until they are completed. */
   async fill(): Promise<void> {
-    while (this.#live.length < 0.75 * this.#bound) {
-      const memories = Array.from({ length: BATCH }, () => ({ content: this.#text() }));
-      const { status, body } = await this.#server.call("POST", "/v1/memories/batch", { memories });
-      if (status !== 202 || !isRecord(body)) throw new Error(`a batch was answered with ${status}`);
-      for (const each of body.data as readonly { readonly memory: { readonly id: string } }[]) {
-        this.#live.push(each.memory.id);
-      }
-    }
-    await this.drain();
+    const texts = Array.from({ length: 0.75 * this.#bound }, () => ({ content: this.#text() }));
+    this.#live.push(...(await storeAll(this.#server, texts)).map(({ id }) => String(id)));
   }
 
   /** Sends requests as fast as they are answered. Returns requests per second; the time to process memories counts. */
@@ -90,7 +82,7 @@ export class MixedLoad {
       answered += 1;
       return true;
     });
-    await this.drain();
+    await untilSettled(this.#server);
     return answered / ((performance.now() - startedAt) / 1_000);
   }
 
@@ -109,15 +101,6 @@ export class MixedLoad {
       return true;
     });
     return sent;
-  }
-
-  /** Waits until no memory is in status `processing`. */
-  async drain(): Promise<void> {
-    for (;;) {
-      const { body } = await this.#server.call("GET", "/v1/memories?status=processing&limit=1");
-      if (isRecord(body) && Array.isArray(body.data) && body.data.length === 0) return;
-      await systemClock.sleep(POLL_MS);
-    }
   }
 
   /** Lets all callers send requests until `mayGoOn` says no. */

@@ -3,7 +3,7 @@
 
 import { resolve } from "node:path";
 import { type EmbedderDescription, embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
-import { SETTINGS } from "../../src/config.ts";
+import { parseConfig, SETTINGS } from "../../src/config.ts";
 import type { Reranker, Rerankers } from "../../src/ports/models.ts";
 import { loadTokenizer } from "../../src/tokenizers/load-tokenizer.ts";
 import type { Tokenizer } from "../../src/tokenizers/tokenizer.ts";
@@ -13,6 +13,18 @@ export const MODELS_DIR = resolve(import.meta.dir, "../../data/models");
 
 /** Id of the embedder. */
 export const EMBEDDER_ID = process.env.MNEME_EMBEDDER ?? SETTINGS.embedder.defaultText;
+
+/** Settings of a program with these models, and otherwise defaults. @param flags a command line of settings */
+export function benchConfig(
+  environment: Readonly<Record<string, string | undefined>> = {},
+  flags: readonly string[] = [],
+) {
+  return parseConfig(
+    flags,
+    { MNEME_EMBEDDER: EMBEDDER_ID, ...environment },
+    { workingDirectory: MODELS_DIR, shippedModelsDirectory: () => MODELS_DIR },
+  );
+}
 
 /** Description of the embedder. */
 export function benchEmbedder(): EmbedderDescription {

@@ -10,7 +10,6 @@ import { addon } from "../../src/adapters/native/addon.ts";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
 import { gpuOptionsOf } from "../../src/compose/models.ts";
 import { visiblePages } from "../../src/compose/storage.ts";
-import { parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { UsageError } from "../../src/kit/flags.ts";
@@ -21,7 +20,7 @@ import type { RetrievalDependencies } from "../../src/retrieval/request.ts";
 import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
-import { EMBEDDER_ID, MODELS_DIR } from "./models.ts";
+import { benchConfig } from "./models.ts";
 
 /** An open data directory. */
 export interface OpenRetrieval {
@@ -42,11 +41,7 @@ export interface OpenRetrieval {
  * @throws UsageError if the index is incomplete (a server repairs it when it starts); NativeError if a server uses it
  */
 export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
-  const config = parseConfig(
-    [],
-    { MNEME_DATA_DIR: dataDir, MNEME_EMBEDDER: EMBEDDER_ID },
-    { workingDirectory: dataDir, shippedModelsDirectory: () => MODELS_DIR },
-  );
+  const config = benchConfig({ MNEME_DATA_DIR: dataDir });
   const log = createLog("warn");
   const clock = systemClock;
   await using opening = new AsyncDisposableStack();

@@ -1,34 +1,35 @@
-// Large sets of passages, used to measure the speed of search.
+// What a benchmark stores and asks.
 
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { UsageError } from "../../src/kit/flags.ts";
-import { readLines } from "../../src/kit/lines.ts";
-import { isRecord } from "../../src/kit/record.ts";
-import { ingestLines, type ServerContent } from "./served-collection.ts";
+import type { JsonRecord } from "../../src/kit/record.ts";
+import type { Judgements } from "./metrics.ts";
 
-/** Book passages of about 900 characters, in BEIR format. */
-export const PASSAGES_FILE = resolve(import.meta.dir, "../../../shared/data/scale/passages_132k.jsonl.gz");
+/** A memory to store. */
+export interface Passage {
+  readonly id: string;
+  readonly title: string | null;
+  readonly content: string;
+  readonly userId: string | null;
+  readonly metadata: JsonRecord;
+  /** Type of the memory, such as `conversation`; null: the server finds one. */
+  readonly type: string | null;
+}
 
-/**
- * The content of a server with the first passages of a file.
- * @throws UsageError if the file does not exist; Error on a line without an id
- */
-export async function passagesContent(file: string, countMax: number): Promise<ServerContent> {
-  if (!existsSync(file)) throw new UsageError(`${file} does not exist; give a file of passages with --passages.`);
-  const lines: string[] = [];
-  const externalIds = new Set<string>();
-  for await (const line of readLines(file)) {
-    if (lines.length >= countMax) break;
-    const passage: unknown = JSON.parse(line.text);
-    if (!isRecord(passage) || passage._id === undefined) throw new Error(`${file}: line ${line.number} has no _id`);
-    externalIds.add(String(passage._id));
-    lines.push(line.text);
-  }
-  return {
-    name: `${lines.length} passages`,
-    directory: `passages-${lines.length}`,
-    externalIds,
-    fill: (server) => ingestLines(server, lines),
-  };
+/** A question to ask. */
+export interface Question {
+  readonly id: string;
+  readonly text: string;
+  /** Whose memories are searched; null if all are. */
+  readonly userId: string | null;
+  /** Time from which the question is asked, ISO 8601; null: now. */
+  readonly asOf: string | null;
+  /** Ids of the passages that answer it; empty if unknown. */
+  readonly judgements: Judgements;
+}
+
+/** Passages and questions of a run. */
+export interface Workload {
+  /** Short name, such as `generated` or the name of a folder. */
+  readonly name: string;
+  readonly passages: readonly Passage[];
+  readonly questions: readonly Question[];
 }

@@ -1,10 +1,9 @@
 // Evaluates searches and answers for the personal set: ranks of the right notes, how well scores separate answerable
 // questions from others, calibration, and abstention. Pure; bench/personal.ts asks the questions.
 
-import { contains, withoutCitations } from "../../src/bench/gold-text.ts";
-import { type Interval, meanInterval } from "../../src/bench/intervals.ts";
-import { mean, percentile } from "../../src/bench/metrics.ts";
-import { resampledInterval } from "./differences.ts";
+import { contains, withoutCitations } from "./gold-text.ts";
+import { type Interval, meanInterval, resampledInterval } from "./intervals.ts";
+import { mean, percentile } from "./metrics.ts";
 import { ANSWERABLE_KINDS, LANGUAGE_PAIRS, languagePair, type PersonalQuestion } from "./personal.ts";
 import type { Row } from "./record.ts";
 import { areaUnderRoc, calibrationError, type Prediction } from "./score-metrics.ts";

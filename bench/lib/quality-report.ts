@@ -1,11 +1,11 @@
 // The report of bench/quality.ts: tables for the terminal, rows for the JSON file, and the chart.
 
-import { type Chart, chartSvg, type Panel } from "../../src/bench/chart.ts";
 import { alignRows } from "../../src/cli/terminal.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { BASELINES, type Baseline } from "./baselines.ts";
-import { pairedDifference } from "./differences.ts";
+import { type Chart, chartSvg, type Panel } from "./chart.ts";
 import { bestOf } from "./floors.ts";
+import { pairedDifference } from "./intervals.ts";
 import { type Row, sameRow } from "./record.ts";
 import { rounded, type Scores, scoreColumns, signed } from "./scores.ts";
 import type { StageTimes } from "./timings.ts";

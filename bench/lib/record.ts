@@ -1,11 +1,10 @@
 // Reads and writes the recorded figures of a bench: a JSON file with date, machine, versions and rows.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { isoTime, systemClock } from "../../src/kit/clock.ts";
 import { isRecord } from "../../src/kit/record.ts";
-import { VERSION } from "../../src/kit/version.ts";
+import { theseVersions, thisMachine } from "./machine.ts";
 
 /** One row of results: strings identify what was measured, numbers are the results. */
 export type Row = Readonly<Record<string, string | number>>;
@@ -28,13 +27,8 @@ export function writeRows(name: string, rows: readonly Row[]): string {
   mkdirSync(dirname(path), { recursive: true });
   const record = {
     date: isoTime(systemClock.now()),
-    machine: {
-      cpu: cpus()[0]?.model ?? "unknown",
-      cores: cpus().length,
-      memoryGiB: Math.round(totalmem() / 1024 ** 3),
-      platform: `${process.platform}-${process.arch}`,
-    },
-    versions: { mneme: VERSION, bun: Bun.version },
+    machine: thisMachine(),
+    versions: theseVersions(),
     rows,
   };
   writeFileSync(path, `${JSON.stringify(record, null, 2)}\n`);

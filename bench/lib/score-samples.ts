@@ -4,8 +4,6 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readJudgedQueries } from "../../src/bench/beir.ts";
-import { Client } from "../../src/cli/client.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
@@ -15,6 +13,7 @@ import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import type { Mode } from "../../src/retrieval/modes.ts";
 import { search } from "../../src/retrieval/search.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";
+import { readJudgedQueries } from "./beir.ts";
 import { CachingReranker } from "./caching-reranker.ts";
 import { spread } from "./collection.ts";
 import { finalScores } from "./logistic.ts";
@@ -23,6 +22,7 @@ import { type OpenRetrieval, openRetrieval } from "./open-retrieval.ts";
 import { memoryOfNote, type Note, type Person, type PersonalQuestion, questionsIn } from "./personal.ts";
 import { isRight } from "./personal-scores.ts";
 import { collectionContent, documentsAt, ingestLines, serve } from "./served-collection.ts";
+import { storeAll } from "./storing.ts";
 
 /** A result of a question. */
 export interface SampleResult {
@@ -70,8 +70,6 @@ const COMBINATIONS: readonly Combination[] = [
 const RESULTS = 10;
 /** Number of concurrent searches; several, so that the lanes never wait for the bench. */
 const SEARCHES_AT_ONCE = 4;
-/** Interval between two checks whether a small store is ready, in milliseconds. */
-const POLL_MS = 20;
 
 /** A question to a store. */
 interface Asking {
@@ -255,13 +253,7 @@ function memoryOf(person: Person, note: Note): JsonRecord {
 
 async function fillProject(server: RunningServer, name: string, memories: readonly JsonRecord[]): Promise<void> {
   const { body } = await server.call("POST", "/v1/projects", { name, plan: "enterprise" });
-  const client = new Client(server.url, isRecord(body) ? String(body.key) : "");
-  await client.send("POST", "/v1/memories/batch", { memories });
-  for (;;) {
-    const { data } = await client.send("GET", "/v1/memories?status=processing&limit=1");
-    if (Array.isArray(data) && data.length === 0) return;
-    await client.clock.sleep(POLL_MS);
-  }
+  await storeAll({ url: server.url, key: isRecord(body) ? String(body.key) : "" }, memories);
 }
 
 async function askAll(
@@ -269,7 +261,7 @@ async function askAll(
   opened: OpenRetrieval,
   askings: readonly Asking[],
 ): Promise<readonly ScoreSample[]> {
-  const rerankers = wrappedRerankers(opened.parts.rerankers, (reranker) => new CachingReranker(reranker, null));
+  const rerankers = wrappedRerankers(opened.parts.rerankers, (reranker) => new CachingReranker(reranker));
   const parts = { ...opened.parts, rerankers };
   const samples: ScoreSample[] = [];
   for (const combination of COMBINATIONS) {

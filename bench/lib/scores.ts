@@ -1,8 +1,8 @@
 // Scores of a set of rankings: the figures that every quality bench prints.
 
-import type { JudgedQuery } from "../../src/bench/beir.ts";
-import { type Interval, meanInterval } from "../../src/bench/intervals.ts";
-import { mean, ndcgAt, recallAt } from "../../src/bench/metrics.ts";
+import type { JudgedQuery } from "./beir.ts";
+import { type Interval, meanInterval } from "./intervals.ts";
+import { mean, ndcgAt, recallAt } from "./metrics.ts";
 
 /** Depths at which recall is computed. */
 const RECALL_DEPTHS = [2, 5, 10, 100] as const;

@@ -4,20 +4,20 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { corpusFile } from "../../src/bench/beir.ts";
 import { Client } from "../../src/cli/client.ts";
 import { importFile, memoryOfLine } from "../../src/cli/import.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { readLines } from "../../src/kit/lines.ts";
-import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";
+import type { DocumentOf } from "./ask.ts";
+import { corpusFile } from "./beir.ts";
+import { SHARED_DATA } from "./collection.ts";
 import { EMBEDDER_ID } from "./models.ts";
 import { readSessions, type Session, turnAt } from "./sessions.ts";
-
-/** Polling interval while a bench waits for the server. */
-const POLL_MS = 500;
+import { untilSettled } from "./storing.ts";
 
 /** The content that a server must have. */
 export interface ServerContent {
@@ -120,7 +120,9 @@ async function externalIdsOfCollection(folder: string): Promise<ReadonlySet<stri
 
 async function check({ name, externalIds }: ServerContent, server: RunningServer): Promise<void> {
   const client = new Client(server.url, server.key);
-  await untilSettled(name, client);
+  // when a server starts, it continues interrupted indexing, and indexes again if the index format is new
+  const progress = new Progress(`${name}: waiting until everything is searchable`);
+  await untilSettled(client, () => progress.show(null, ""));
   const found = await completedMemories(client);
   const missing = new Set(externalIds);
   let foreign = 0;
@@ -132,21 +134,6 @@ async function check({ name, externalIds }: ServerContent, server: RunningServer
       `it has ${foreign} others. Remove the folder; the next run fills it again.`,
   );
 }
-
-// Waits until no memory is being processed. When a server starts, it continues interrupted indexing, and indexes again
-// if the index format is new.
-async function untilSettled(name: string, client: Client): Promise<void> {
-  const progress = new Progress(`${name}: waiting until everything is searchable`);
-  for (;;) {
-    const { data } = await client.send("GET", "/v1/memories?status=processing&limit=1");
-    if (Array.isArray(data) && data.length === 0) return;
-    progress.show(null, "");
-    await client.clock.sleep(POLL_MS);
-  }
-}
-
-/** Maps a search result to a document of the collection. */
-export type DocumentOf = (result: JsonRecord) => string;
 
 /** Maps a passage to a document of the collection, by the memory's `externalId` and the passage's start in it. */
 export type DocumentAt = (externalId: string, start: number) => string;
@@ -189,4 +176,30 @@ async function completedMemories(client: Client): Promise<ReadonlyMap<string, st
     cursor = page.cursor;
   } while (typeof cursor === "string");
   return externalIds;
+}
+
+/** Book passages of about 900 characters, in BEIR format. */
+export const PASSAGES_FILE = join(SHARED_DATA, "scale/passages_132k.jsonl.gz");
+
+/**
+ * The content of a server with the first passages of a file.
+ * @throws UsageError if the file does not exist; Error on a line without an id
+ */
+export async function passagesContent(file: string, countMax: number): Promise<ServerContent> {
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist; give a file of passages with --passages.`);
+  const lines: string[] = [];
+  const externalIds = new Set<string>();
+  for await (const line of readLines(file)) {
+    if (lines.length >= countMax) break;
+    const passage: unknown = JSON.parse(line.text);
+    if (!isRecord(passage) || passage._id === undefined) throw new Error(`${file}: line ${line.number} has no _id`);
+    externalIds.add(String(passage._id));
+    lines.push(line.text);
+  }
+  return {
+    name: `${lines.length} passages`,
+    directory: `passages-${lines.length}`,
+    externalIds,
+    fill: (server) => ingestLines(server, lines),
+  };
 }

@@ -1,8 +1,8 @@
 // Collects the times of many searches by stage, and computes percentiles and shares.
 
-import { percentile } from "../../src/bench/metrics.ts";
 import { STAGE_NAMES } from "../../src/domain/ranking.ts";
 import type { SearchReply } from "./ask.ts";
+import { percentile } from "./metrics.ts";
 import { rounded } from "./scores.ts";
 
 /**

@@ -1,6 +1,5 @@
-// Uploads files, waits for their memories, and reads the peak memory of processes from /proc (Linux only).
+// Uploads files, and waits for their memories.
 
-import { readFileSync } from "node:fs";
 import { systemClock } from "../../src/kit/clock.ts";
 import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { formRequest, type Part } from "../../test/support/forms.ts";
@@ -44,19 +43,5 @@ export async function waitForMemory(
     if (isRecord(body) && isPast(body)) return body;
     if (performance.now() > deadline) throw new Error(`${id} was not ready within ${timeoutMs} ms`);
     await systemClock.sleep(POLL_MS);
-  }
-}
-
-/** Peak resident set size of a process since its start, in bytes; 0 if the process has ended. */
-export function peakBytes(pid: number): number {
-  return kibibytesOf(pid, "VmHWM") * 1024;
-}
-
-function kibibytesOf(pid: number, field: string): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0);
-  } catch {
-    return 0; // the process has ended
   }
 }

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { UsageError } from "../../src/kit/flags.ts";
 import {
   corpusFile,
   type JudgedQuery,
@@ -11,8 +12,7 @@ import {
   readJudgedQueries,
   readPassages,
   readQueries,
-} from "../../src/bench/beir.ts";
-import { UsageError } from "../../src/kit/flags.ts";
+} from "../lib/beir.ts";
 
 /** A collection, ready for the steps. */
 export interface PeerCollection {

@@ -1,10 +1,10 @@
 // The figures of the comparison from the results of its steps: rows, Markdown tables and the chart. Pure.
 
-import type { JudgedQuery } from "../../src/bench/beir.ts";
-import { type Chart, chartSvg, type Panel } from "../../src/bench/chart.ts";
-import type { Machine, Versions } from "../../src/bench/machine.ts";
-import { mean, ndcgAt, percentile, recallAt } from "../../src/bench/metrics.ts";
 import type { JsonRecord } from "../../src/kit/record.ts";
+import type { JudgedQuery } from "../lib/beir.ts";
+import { type Chart, chartSvg, type Panel } from "../lib/chart.ts";
+import type { Machine, Versions } from "../lib/machine.ts";
+import { mean, ndcgAt, percentile, recallAt } from "../lib/metrics.ts";
 import type { EngineName } from "./engines.ts";
 
 /** Result of a build step, as step.py writes it. */

@@ -4,10 +4,10 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { theseVersions, thisMachine } from "../../src/bench/machine.ts";
 import { Progress, readableDuration } from "../../src/cli/terminal.ts";
 import { isoTime, systemClock } from "../../src/kit/clock.ts";
-import { parseCommandLine, UsageError } from "../../src/kit/flags.ts";
+import { UsageError } from "../../src/kit/flags.ts";
+import { theseVersions, thisMachine } from "../lib/machine.ts";
 import { runMain } from "../lib/run-main.ts";
 import { type PeerCollection, prepareCollection } from "./collection.ts";
 import { type EngineName, enginesNamed } from "./engines.ts";
@@ -59,24 +59,7 @@ interface Plan {
   readonly out: string;
 }
 
-async function main(): Promise<void> {
-  const { flags } = parseCommandLine(process.argv.slice(2), {
-    "--help": "switch",
-    "--from": "value",
-    "--name": "value",
-    "--passages": "value",
-    "--questions": "value",
-    "--engines": "value",
-    "--rounds": "value",
-    "--clients": "value",
-    "--seconds": "value",
-    "--step-minutes": "value",
-    "--minutes": "value",
-    "--again": "switch",
-    "--work": "value",
-    "--out": "value",
-  });
-  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const number = (flag: string, otherwise: number) => {
     const value = Number(flags.get(flag) ?? otherwise);
     if (!(value > 0)) throw new UsageError(`${flag} must be a number above 0.`);
@@ -255,4 +238,4 @@ class Runner {
   }
 }
 
-await runMain(main);
+await runMain(HELP, main);

@@ -4,7 +4,7 @@
 import type { Accounts } from "../compose/local-accounts.ts";
 import { type CommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { isRecord, type JsonRecord, recordsIn } from "../kit/record.ts";
 import { alignRows } from "./terminal.ts";
 
 /** An action of a command, such as `create` of `mneme keys`. */
@@ -63,7 +63,7 @@ export function tableOf(list: object, nothing: string, columns: readonly Column[
 /** The items of a list of the API. */
 export function itemsOf(list: object): readonly JsonRecord[] {
   const { data } = fieldsOf(list);
-  return Array.isArray(data) ? data.filter(isRecord) : [];
+  return recordsIn(data);
 }
 
 /** The fields of a JSON object; none if the value is something else. */

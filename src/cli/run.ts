@@ -48,6 +48,11 @@ const EXPORT_FLAGS: FlagTable = {
   rows: async () => (await import("./copies-help.ts")).EXPORT_HELP,
 };
 
+// The only place where src/ knows bench/.
+function loadBench() {
+  return import("../../bench/command/command.ts");
+}
+
 interface Command {
   /** Line in the help; null if the command is hidden. */
   readonly summary: string | null;
@@ -154,7 +159,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   bench: {
     summary: "Measure latency, throughput and quality on this machine, with a server of its own",
     run: runBench,
-    flags: [{ title: "bench", rows: async () => (await import("./bench.ts")).BENCH_HELP }],
+    flags: [{ title: "bench", rows: async () => (await loadBench()).BENCH_HELP }],
   },
   version: { summary: "Print the version", run: runVersion },
   help: { summary: "Print this help", run: runHelp },
@@ -292,7 +297,7 @@ async function runBench(argv: readonly string[], distribution: Distribution): Pr
     (await import("../children/parent-death.ts")).dieWithParent();
     return runServe(argv.slice(1), distribution);
   }
-  const { benchCommand } = await import("./bench.ts");
+  const { benchCommand } = await loadBench();
   await Bun.write(Bun.stdout, `${await benchCommand(argv, startOf(distribution))}\n`);
   return 0;
 }

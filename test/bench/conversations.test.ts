@@ -4,16 +4,16 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConversations, readConversations } from "../../src/bench/conversation-files.ts";
-import type { ConversationQuestion } from "../../src/bench/conversations.ts";
+import { parseConversations, readConversations } from "../../bench/command/conversation-files.ts";
+import type { ConversationQuestion } from "../../bench/command/conversations.ts";
 import {
   conversationWorkload,
   figuresOf,
   randomFigures,
   storedSession,
   turnAt,
-} from "../../src/bench/memory-benchmarks.ts";
-import { sampleEvenly } from "../../src/bench/question-sample.ts";
+} from "../../bench/command/memory-benchmarks.ts";
+import { sampleEvenly } from "../../bench/command/question-sample.ts";
 
 const LOCOMO = [
   {

@@ -1,12 +1,12 @@
 // Tests that a project whose vectors are drawn is imported with these vectors.
 
 import { expect, test } from "bun:test";
+import { importDrawnProject } from "../../bench/lib/drawn-project.ts";
+import { vectorSource } from "../../bench/lib/drawn-vectors.ts";
+import { generatedPassage } from "../../bench/lib/generated-corpus.ts";
 import { benchEmbedder, benchTokenizer } from "../../bench/lib/models.ts";
+import { Target } from "../../bench/lib/target.ts";
 import { fingerprintOf } from "../../src/adapters/inference/model-files.ts";
-import { importDrawnProject } from "../../src/bench/drawn-project.ts";
-import { vectorSource } from "../../src/bench/drawn-vectors.ts";
-import { generatedPassage } from "../../src/bench/generated-corpus.ts";
-import { Target } from "../../src/bench/target.ts";
 import { commandsTo } from "../../src/compose/control-socket.ts";
 import { parseExportRecord, type RecordOf } from "../../src/domain/project-export.ts";
 import { sha256OfInputs } from "../../src/ingest/imported-vectors.ts";

@@ -1,7 +1,7 @@
 // Comparing answers with their golds.
 
 import { describe, expect, test } from "bun:test";
-import { contains, isVerdict, withoutCitations } from "../../src/bench/gold-text.ts";
+import { contains, isVerdict, withoutCitations } from "../../bench/lib/gold-text.ts";
 
 describe("an answer contains its gold", () => {
   const said: readonly (readonly [text: string, gold: string])[] = [

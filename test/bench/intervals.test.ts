@@ -1,9 +1,8 @@
 // Bootstrap intervals: their width and position, and that they are deterministic.
 
 import { describe, expect, test } from "bun:test";
-import { pairedDifference, resampledInterval } from "../../bench/lib/differences.ts";
-import { meanInterval } from "../../src/bench/intervals.ts";
-import { mean } from "../../src/bench/metrics.ts";
+import { meanInterval, pairedDifference, resampledInterval } from "../../bench/lib/intervals.ts";
+import { mean } from "../../bench/lib/metrics.ts";
 import { seeded } from "../support/seeded.ts";
 
 const chance = seeded(7);

@@ -1,8 +1,8 @@
 // The load generators of `mneme bench load`, on virtual time and against a queue that is computed by hand.
 
 import { describe, expect, test } from "bun:test";
-import { bestWithin } from "../../src/bench/load.ts";
-import { arrivalTimes, closedLoop, type LoadClock, openLoop } from "../../src/bench/load-loops.ts";
+import { bestWithin } from "../../bench/command/load.ts";
+import { arrivalTimes, closedLoop, type LoadClock, openLoop } from "../../bench/command/load-loops.ts";
 
 /** Time that jumps to the next sleeper when nothing else can run. */
 class VirtualTime implements LoadClock {

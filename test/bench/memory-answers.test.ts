@@ -1,8 +1,8 @@
 // Judging the answers of a memory benchmark, and the figures of judged answers.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import type { Condition, ConversationQuestion } from "../../src/bench/conversations.ts";
-import { Judge, verdictIn } from "../../src/bench/judge.ts";
+import type { Condition, ConversationQuestion } from "../../bench/command/conversations.ts";
+import { Judge, verdictIn } from "../../bench/command/judge.ts";
 import {
   answerFigures,
   callsOf,
@@ -10,7 +10,7 @@ import {
   extractiveVerdict,
   type GivenAnswer,
   judgeable,
-} from "../../src/bench/memory-answers.ts";
+} from "../../bench/command/memory-answers.ts";
 import { connectLanguageModel } from "../../src/compose/language-model.ts";
 import { parseConfig } from "../../src/config.ts";
 import { systemClock } from "../../src/kit/clock.ts";

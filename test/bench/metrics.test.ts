@@ -1,8 +1,8 @@
 // The benches' metrics against cases calculated by hand.
 
 import { describe, expect, test } from "bun:test";
+import { mean, ndcgAt, percentile, recallAt, reciprocalRank } from "../../bench/lib/metrics.ts";
 import { areaUnderRoc, calibrationError } from "../../bench/lib/score-metrics.ts";
-import { mean, ndcgAt, percentile, recallAt, reciprocalRank } from "../../src/bench/metrics.ts";
 import { seeded } from "../support/seeded.ts";
 
 const judged = (...ids: string[]) => new Map(ids.map((id) => [id, 1]));

@@ -1,7 +1,7 @@
 // The exact search of `mneme bench filtered`.
 
 import { expect, test } from "bun:test";
-import { nearestPassages } from "../../src/bench/filtered.ts";
+import { nearestPassages } from "../../bench/command/filtered.ts";
 
 test("passages are ranked by their nearest chunk, within the filter, at most ten", () => {
   const vectors = [

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { thisMachine } from "../../bench/lib/machine.ts";
 import { prepareCollection } from "../../bench/peers/collection.ts";
 import { ENGINES, enginesNamed } from "../../bench/peers/engines.ts";
 import { pythonProgram } from "../../bench/peers/environment.ts";
 import { type Asked, type Build, comparisonChart, markdownOf, rowsOf } from "../../bench/peers/report.ts";
 import { adapterSources, inputsHash, runStep, type Step, StepResults } from "../../bench/peers/steps.ts";
-import { thisMachine } from "../../src/bench/machine.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { until } from "../support/until.ts";
 

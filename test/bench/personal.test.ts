@@ -1,9 +1,9 @@
 // The personal set: its files keep to their format, and results are evaluated by the rules of their kind.
 
 import { describe, expect, test } from "bun:test";
+import { contains } from "../../bench/lib/gold-text.ts";
 import { languagePair, parsePerson, personalContent, questionsIn, readPersons } from "../../bench/lib/personal.ts";
 import { type AskedQuestion, figuresOf, rankOfRight } from "../../bench/lib/personal-scores.ts";
-import { contains } from "../../src/bench/gold-text.ts";
 
 const LINES = [
   "P\tp01\ten\tsomebody",

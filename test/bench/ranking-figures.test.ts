@@ -1,9 +1,9 @@
 // The figures of `mneme bench quality`, against a brute-force oracle.
 
 import { expect, test } from "bun:test";
-import { rankingFigures } from "../../src/bench/quality.ts";
-import { significant } from "../../src/bench/result.ts";
-import { seeded } from "../../src/bench/seeded.ts";
+import { rankingFigures } from "../../bench/command/quality.ts";
+import { significant } from "../../bench/command/result.ts";
+import { seeded } from "../../bench/lib/seeded.ts";
 
 test("nDCG@10, recall and MRR are those of an oracle that tries all orders", () => {
   const chance = seeded(20_261_124);

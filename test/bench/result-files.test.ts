@@ -1,9 +1,8 @@
 // The files of `mneme bench`: Markdown, SVG, reading a result, and comparing two.
 
 import { describe, expect, test } from "bun:test";
-import { barChart, type Chart, chartSvg, lineChart, rangeChart } from "../../src/bench/chart.ts";
-import { compareResults } from "../../src/bench/compare.ts";
-import { cellText, markdownOf } from "../../src/bench/report.ts";
+import { compareResults } from "../../bench/command/compare.ts";
+import { cellText, markdownOf } from "../../bench/command/report.ts";
 import {
   figureColumn,
   keyColumn,
@@ -11,7 +10,8 @@ import {
   type Result,
   SCHEMA_VERSION,
   significant,
-} from "../../src/bench/result.ts";
+} from "../../bench/command/result.ts";
+import { barChart, type Chart, chartSvg, lineChart, rangeChart } from "../../bench/lib/chart.ts";
 import { svgProblems } from "../support/well-formed.ts";
 
 function result(change: Partial<Result> = {}, p50 = 8): Result {

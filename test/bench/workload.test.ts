@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { generatedPassage, generatedQuestion } from "../../src/bench/generated-corpus.ts";
-import { generatedWorkload, workloadFrom } from "../../src/bench/workload.ts";
+import { generatedWorkload, workloadFrom } from "../../bench/command/workload.ts";
+import { generatedPassage, generatedQuestion } from "../../bench/lib/generated-corpus.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-workload-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

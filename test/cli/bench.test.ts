@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseResult, type Result } from "../../src/bench/result.ts";
+import { parseResult, type Result } from "../../bench/command/result.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { runMneme, spawnMneme, startMneme } from "../support/command.ts";
 import { RUNS_ALL } from "../support/extent.ts";

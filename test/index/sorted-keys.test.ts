@@ -1,8 +1,8 @@
 // Tests the set of keys that starts and checks of large projects use.
 
 import { describe, expect, test } from "bun:test";
+import { seeded } from "../../bench/lib/seeded.ts";
 import { SortedKeys } from "../../src/adapters/embedded/sorted-keys.ts";
-import { seeded } from "../../src/bench/seeded.ts";
 
 const LARGEST = 2n ** 64n - 2n;
 

@@ -3,9 +3,9 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { corpusFile, type JudgedQuery, readJudgedQueries } from "../../bench/lib/beir.ts";
+import { type Judgements, mean, recallAt } from "../../bench/lib/metrics.ts";
 import type { NativeIndex } from "../../src/adapters/native/addon-types.ts";
-import { corpusFile, type JudgedQuery, readJudgedQueries } from "../../src/bench/beir.ts";
-import { type Judgements, mean, recallAt } from "../../src/bench/metrics.ts";
 import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 import { detectLanguage } from "../../src/preparation/language.ts";

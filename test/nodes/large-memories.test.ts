@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { randomVectors } from "../../bench/lib/random-vectors.ts";
+import { vectorSource } from "../../bench/lib/drawn-vectors.ts";
 import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
 import { FollowedChunkIndex } from "../../src/adapters/embedded/shared/followed-index.ts";
 import { visiblePages } from "../../src/compose/storage.ts";
@@ -21,7 +21,6 @@ import { openInMemoryShared } from "../in-memory/open.ts";
 import { openPostgresShared, withPostgres } from "../stores/open-postgres.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { searchText } from "../support/search-legs.ts";
-import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
 
 const MODEL = { fingerprint: "model", dimensions: 8 };
@@ -323,7 +322,7 @@ function withMethods(shared: SharedIndex): SharedIndex {
 
 function publicationOf(job: Job, word: string, chunkCount: number): Publication {
   const passage = ({ ordinal }: Pick<Chunk, "ordinal">) => `The ${word} n${ordinal} is in the boat house.`;
-  const vectors = randomVectors(seeded(chunkCount), chunkCount, MODEL.dimensions);
+  const vectors = vectorSource(chunkCount, MODEL.dimensions)(chunkCount);
   return {
     ...{ memoryKey: job.memory.key, version: job.memory.version, lease: job.lease, content: job.content ?? "" },
     chunks: Array.from({ length: chunkCount }, (_, ordinal): Chunk => {

@@ -3,12 +3,12 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { processTree } from "../../bench/lib/processes.ts";
 import {
   createPreparationProcess,
   type PreparationOptions,
   type PreparationProcess,
 } from "../../src/adapters/preparation/preparation-process.ts";
-import { processTree } from "../../src/bench/processes.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type Prepared, PrepareFailure } from "../../src/ports/preparer.ts";

@@ -1,3 +1,3 @@
 // The seeded random generator, for tests and benches; failing tests print the seed.
 
-export { seeded } from "../../src/bench/seeded.ts";
+export { seeded } from "../../bench/lib/seeded.ts";

@@ -1,0 +1,59 @@
+// The index of a project without a server: what `mneme bench scale` fills with pseudo-random vectors.
+
+import { addon } from "../../src/adapters/native/addon.ts";
+import { nativeChunks } from "../../src/adapters/native/chunks.ts";
+
+/** Fingerprint of a model that does not exist, so that no server takes the index for one of its own. */
+const FINGERPRINT = "pseudo-random vectors";
+
+/** An index whose memories have one chunk each: a vector and one word. */
+export interface BareIndex {
+  /**
+   * Adds memories `first`, `first + 1`, …, one per vector. `userOf` says which user each belongs to; 0 for none.
+   * @param vectors unit vectors, row-major
+   */
+  readonly add: (first: number, vectors: Float32Array, userOf: (memory: number) => number) => Promise<void>;
+  /** The memories with the nearest vectors, best first. @param user only those of this user; null for all */
+  readonly nearest: (query: Float32Array, user: number | null, limit: number) => Promise<readonly number[]>;
+  /** Makes the first `count` memories visible after the index was opened. */
+  readonly show: (count: number, userOf: (memory: number) => number) => void;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens or creates an index in a folder. No memory is found before it was added, or `show` was called for it. */
+export async function openBareIndex(directory: string, dimensions: number): Promise<BareIndex> {
+  const index = await addon().openProject({ directory, newModel: { fingerprint: FINGERPRINT, dimensions } });
+  const show = (memories: readonly number[], userOf: (memory: number) => number) =>
+    index.show(
+      BigUint64Array.from(memories, keyOf),
+      BigUint64Array.from(memories, (memory) => BigInt(userOf(memory))),
+      new Float64Array(memories.length),
+    );
+  return {
+    add: async (first, vectors, userOf) => {
+      const memories = Array.from({ length: vectors.length / dimensions }, (_, at) => first + at);
+      const chunks = memories.map((memory) => ({
+        ...{ chunkKey: keyOf(memory), memoryKey: keyOf(memory), own: "word", context: null },
+        ...{ language: "und", passage: "", place: "" },
+      }));
+      const published = {
+        memoryKeys: BigUint64Array.from(memories, keyOf),
+        entities: memories.map(() => ({ title: null, phrases: [] })),
+      };
+      await index.publish(published, await nativeChunks(chunks), [{ fingerprint: FINGERPRINT, vectors }]);
+      show(memories, userOf);
+    },
+    show: (count, userOf) => show([...Array(count).keys()], userOf),
+    nearest: async (query, user, limit) => {
+      const within = index.admit(user === null ? null : BigInt(user), 0);
+      const { chunkKeys } = await index.searchVectors(FINGERPRINT, query, within, limit);
+      return [...chunkKeys].map((key) => Number(key) - 1);
+    },
+    close: () => index.close(),
+  };
+}
+
+/** Key of a memory and of its chunk. Keys begin at 1, because 0 is not a valid key. */
+function keyOf(memory: number): bigint {
+  return BigInt(memory + 1);
+}
