@@ -21,7 +21,7 @@ import { PROJECT_KEY } from "../rows/sql.ts";
 import { readUsage } from "../usage-rows.ts";
 import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
-import { ReadingSession, WritingSession } from "./session.ts";
+import { inWritingSession, ReadingSession, type WritingSession } from "./session.ts";
 
 /** How long a process holds something without renewing it, in milliseconds. */
 const HOLD_MS = 60_000;
@@ -172,18 +172,8 @@ export class PostgresCoordination {
     }
   }
 
-  async #write<T>(work: (session: WritingSession) => Promise<T>): Promise<T> {
-    const session = new WritingSession(this.#parts.client, this.#turns);
-    try {
-      const result = await work(session);
-      await session.commit();
-      return result;
-    } catch (error) {
-      await session.rollback();
-      throw error;
-    } finally {
-      session.end();
-    }
+  #write<T>(work: (session: WritingSession) => Promise<T>): Promise<T> {
+    return inWritingSession(this.#parts.client, this.#turns, work);
   }
 }
 

@@ -291,6 +291,28 @@ export class WritingSession extends StatementSession implements TransactionSessi
   }
 }
 
+/**
+ * Runs `work` in a transaction of its own, and commits. For what has no effects.
+ * @throws UnknownOutcome if the connection was lost before the server answered the commit
+ */
+export async function inWritingSession<T>(
+  client: Client,
+  turns: ProjectTurns,
+  work: (session: WritingSession) => Promise<T>,
+): Promise<T> {
+  const session = new WritingSession(client, turns);
+  try {
+    const result = await work(session);
+    await session.commit();
+    return result;
+  } catch (error) {
+    await session.rollback();
+    throw error;
+  } finally {
+    session.end();
+  }
+}
+
 function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "lost" || error.code === "unreachable");
 }

@@ -3,7 +3,7 @@
 import type { SharedFiles } from "../../ports/upload-files.ts";
 import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
-import { ReadingSession, WritingSession } from "./session.ts";
+import { inWritingSession, ReadingSession, type WritingSession } from "./session.ts";
 
 const PUT = "INSERT INTO kept_files (name, piece, bytes) VALUES ($name, $piece, $bytes)";
 const READ = "SELECT bytes FROM kept_files WHERE name = $name AND piece = $piece";
@@ -44,15 +44,6 @@ export class PostgresFiles implements SharedFiles {
   }
 
   async #write(work: (session: WritingSession) => Promise<unknown>): Promise<void> {
-    const session = new WritingSession(this.client, this.#turns);
-    try {
-      await work(session);
-      await session.commit();
-    } catch (error) {
-      await session.rollback();
-      throw error;
-    } finally {
-      session.end();
-    }
+    await inWritingSession(this.client, this.#turns, work);
   }
 }

@@ -19,7 +19,7 @@ import { type VisibleRow, visibleOf } from "../rows/visible.ts";
 import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
 import { packTexts, packVectors, partsOf, unpackTexts, unpackVectors } from "./publication-parts.ts";
-import { ReadingSession, WritingSession } from "./session.ts";
+import { inWritingSession, ReadingSession, type WritingSession } from "./session.ts";
 import { SharedReads } from "./shared-reads.ts";
 import { putChunks, putTexts } from "./texts.ts";
 
@@ -320,18 +320,8 @@ export class PostgresSharedIndex implements SharedIndex {
     return row.model_key;
   }
 
-  async #write<T>(work: (session: WritingSession) => Promise<T>): Promise<T> {
-    const session = new WritingSession(this.client, this.#turns);
-    try {
-      const result = await work(session);
-      await session.commit();
-      return result;
-    } catch (error) {
-      await session.rollback();
-      throw error;
-    } finally {
-      session.end();
-    }
+  #write<T>(work: (session: WritingSession) => Promise<T>): Promise<T> {
+    return inWritingSession(this.client, this.#turns, work);
   }
 }
 

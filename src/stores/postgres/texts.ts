@@ -5,7 +5,7 @@ import type { StoredMemory, StoredText } from "../../ports/chunk-index.ts";
 import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../ports/text-archive.ts";
 import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
-import { ReadingSession, WritingSession } from "./session.ts";
+import { inWritingSession, ReadingSession, type WritingSession } from "./session.ts";
 
 /** Maximum size of the contents of one statement, in UTF-16 code units, unless a single content is longer. */
 const STATEMENT_CHARACTERS_MAX = 4 * 1024 * 1024;
@@ -106,13 +106,8 @@ export class PostgresTexts implements TextArchive {
 
   async #write(work: (session: WritingSession) => Promise<void>): Promise<void> {
     const end = await this.#turns.take("texts");
-    const session = new WritingSession(this.client, this.#turns);
     try {
-      await work(session);
-      await session.commit();
-    } catch (error) {
-      await session.rollback();
-      throw error;
+      await inWritingSession(this.client, this.#turns, work);
     } finally {
       end();
     }
