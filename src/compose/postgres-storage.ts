@@ -20,7 +20,7 @@ import type { IndexDefect, OnVerifyProgress } from "../domain/verification.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type InstalledEmbedders, modelIdOf } from "../ports/models.ts";
 import { StoreCopies } from "../stores/copies/copies.ts";
-import { giveUpImports } from "../stores/copies/import.ts";
+import { giveUpImports, IMPORT_MS_MAX } from "../stores/copies/import.ts";
 import { DatabaseSnapshot } from "../stores/postgres/copies/snapshot.ts";
 import { faultOfDatabase } from "../stores/postgres/database-error.ts";
 import { openPostgresStores, type PostgresStores } from "../stores/postgres/stores.ts";
@@ -108,7 +108,11 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     coordination: sharedCoordination(agreed, clock),
-    upkeep: [() => giveUpImports({ write, clock }), () => stores.shared.prune(), () => agreed.prune(RATE_WINDOW_MS)],
+    upkeep: [
+      () => giveUpImports({ write, clock }, IMPORT_MS_MAX),
+      () => stores.shared.prune(),
+      () => agreed.prune(RATE_WINDOW_MS),
+    ],
     indexUsage: () => followed?.usage ?? NOTHING_OPEN,
     projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {

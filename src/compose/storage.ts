@@ -33,6 +33,7 @@ import type { TraceStore } from "../ports/trace-store.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { StoreCopies } from "../stores/copies/copies.ts";
+import { giveUpImports } from "../stores/copies/import.ts";
 import { HIDDEN } from "../stores/project-rows.ts";
 import { openStores } from "../stores/sqlite/stores.ts";
 import { faultOfStore, lossError, StoreError, storeError } from "../stores/store-error.ts";
@@ -145,12 +146,12 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   archive = texts;
   closers.add(() => texts.close());
   if (acceptsLoss) await acceptLoss(stores, texts, quarantine, { log, now: clock.now() });
-  stores.giveUpImports(); // nothing changes before both stores of record were compared
+  const write = stores.inTransaction;
+  await giveUpImports({ write, clock }, 0); // nothing changes before both stores of record were compared
   const damagedFiles = new Quarantine(join(config.dataDir, "quarantine"), clock);
   damagedFiles.prune();
   const parts = { directory: projectsPath, archive: texts, quarantine: damagedFiles, log };
   const openIndex = indexOpener(stores, parts, closers);
-  const write = stores.inTransaction;
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
     projectsHere: null,

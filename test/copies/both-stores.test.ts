@@ -14,7 +14,7 @@ import { verifyCommand } from "../../src/cli/verify.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
-import { giveUpImports } from "../../src/stores/copies/import.ts";
+import { giveUpImports, IMPORT_MS_MAX } from "../../src/stores/copies/import.ts";
 import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
@@ -127,7 +127,7 @@ withPostgres("commands on copies", () => {
     const stores = await openPostgresStores({
       ...{ url: place.url ?? "", clock: systemClock, newWebhookSecret, onEffectFailure: () => undefined },
     });
-    await giveUpImports({ write: stores.inTransaction, clock: systemClock });
+    await giveUpImports({ write: stores.inTransaction, clock: systemClock }, IMPORT_MS_MAX);
     expect(await stores.accounts.removedProjects()).toEqual(["prj_old" as ProjectId]);
     expect((await service.call("GET", "/v1/projects")).body.data?.length ?? 1).toBe(1);
     await stores.close();

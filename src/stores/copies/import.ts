@@ -29,8 +29,6 @@ const STILL_HIDDEN =
   "UPDATE projects SET deleted_at = $hidden WHERE project_key = $key AND deleted_at < 0 RETURNING 1 AS n";
 const SHOW = "UPDATE projects SET deleted_at = NULL WHERE project_key = $key AND deleted_at < 0 RETURNING 1 AS n";
 const GIVE_UP = "UPDATE projects SET deleted_at = $now WHERE project_key = $key AND deleted_at < 0";
-/** Time in milliseconds after which an import into PostgreSQL that has stored nothing more counts as ended. */
-const IMPORT_MS_MAX = 60 * 60_000;
 const GIVE_UP_OLD = "UPDATE projects SET deleted_at = $now WHERE deleted_at < 0 AND deleted_at > $since";
 const NEXT_KNOWN = ({ nextKnownUser }: Dialect) => `SELECT ${nextKnownUser} AS key`;
 // the user of a row whose profile was deleted: it exists, but no list shows it
@@ -83,13 +81,19 @@ export async function importProject(
   }
 }
 
+/** Time in milliseconds after which an import into PostgreSQL that has stored nothing more counts as ended. */
+export const IMPORT_MS_MAX = 60 * 60_000;
+
 /**
- * Marks the projects of imports into PostgreSQL whose process was killed as removed, so that what they stored is
- * erased.
+ * Marks the projects of imports whose process was killed as removed, so that what they stored is erased.
+ * @param idleMs time since the last step of such an import; 0 if no import can be in progress
  */
-export async function giveUpImports({ write, clock }: Pick<ImportTarget, "write" | "clock">): Promise<void> {
+export async function giveUpImports(
+  { write, clock }: Pick<ImportTarget, "write" | "clock">,
+  idleMs: number,
+): Promise<void> {
   const now = clock.now();
-  await write((session) => session.run(GIVE_UP_OLD, { now, since: IMPORT_MS_MAX - now }));
+  await write((session) => session.run(GIVE_UP_OLD, { now, since: idleMs - now }));
 }
 
 /** An import in progress. `add` all records in their order, then `finish`; after any failure, `giveUp`. */

@@ -7,7 +7,6 @@ import type { Clock } from "../../kit/clock.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { Stores, Transactions } from "../../ports/transactions.ts";
 import type { StoreContext } from "../context.ts";
-import { HIDDEN } from "../project-rows.ts";
 import { type RandomBytes, systemRandom } from "../rows/random.ts";
 import type { EffectFailure, InTransaction, Session } from "../session.ts";
 import { storesOn } from "../stores.ts";
@@ -24,8 +23,6 @@ import { WriteQueue } from "./write-queue.ts";
 
 /** Number of pages that are compared before other work may run; about a millisecond. */
 const PAGES_PER_TURN = 256;
-
-const GIVE_UP_IMPORTS = `UPDATE projects SET deleted_at = $now WHERE deleted_at = ${HIDDEN}`;
 
 /** Options for opening the stores. */
 export interface SqliteStoreOptions {
@@ -58,8 +55,6 @@ export interface SqliteStores extends Stores {
   snapshot<T>(alongside: () => Promise<T>): Promise<readonly [SqliteDatabase, T]>;
   /** Runs `write` on the writing connection in one transaction, when its turn comes. It must take milliseconds. */
   write<T>(write: (database: SqliteDatabase) => T): Eventually<T>;
-  /** Marks the projects of imports that a crash ended as removed, so that they are erased. The caller has the lock. */
-  giveUpImports(): void;
   /** Runs statements of a command; other writers wait meanwhile. */
   readonly inTransaction: InTransaction;
   /**
@@ -105,10 +100,6 @@ export function openStores(options: SqliteStoreOptions): SqliteStores {
         }
       }),
     write: (write) => queue.run(() => writer.transaction(() => write(writer))),
-    giveUpImports: () => {
-      const now = options.clock.now();
-      writer.transaction(() => writer.prepare<never, { now: number }>(GIVE_UP_IMPORTS).run({ now }));
-    },
     inTransaction: stores.transactions.onSession,
     closeToChanges: async () => {
       await queue.run(() => writer.transaction(() => closeRows(writer)));
