@@ -1,9 +1,9 @@
 // The section for API keys: creating one, which shows its secret once, rotating and revoking.
 
 import { call } from "./api.js";
-import { button, confirmed, h, secretBox, time } from "./dom.js";
+import { button, h, secretBox, time } from "./dom.js";
 import { choices, field, form } from "./forms.js";
-import { attempt, collapsible, listing } from "./lists.js";
+import { attemptConfirmed, collapsible, listing, listSection } from "./lists.js";
 
 /** @typedef {import("./calls.js").Key} Key */
 
@@ -53,50 +53,38 @@ export function keysSection() {
         ["86400", "1 day"],
       ],
     });
-    const isConfirmed = await confirmed({
+    await attemptConfirmed({
+      place: errors,
       title: `Rotate the key “${name}”?`,
       text: "The key gets a new secret. Applications that use the old secret need the new one.",
       verb: "Rotate",
       extra: grace.element,
-    });
-    if (!isConfirmed) return;
-    await attempt(errors, async () => {
-      const { key, ...withoutSecret } = await call("rotateKey", {
-        params: { id },
-        body: { grace_seconds: Number(grace.value()) },
-      });
-      list.put(withoutSecret);
-      if (key !== undefined) secrets.prepend(secretBox(`New secret of “${name}”.`, key));
+      run: async () => {
+        const { key, ...withoutSecret } = await call("rotateKey", {
+          params: { id },
+          body: { grace_seconds: Number(grace.value()) },
+        });
+        list.put(withoutSecret);
+        if (key !== undefined) secrets.prepend(secretBox(`New secret of “${name}”.`, key));
+      },
     });
   };
-  const revoke = async (/** @type {Key} */ { id, name }) => {
-    const isConfirmed = await confirmed({
+  const revoke = (/** @type {Key} */ { id, name }) =>
+    attemptConfirmed({
+      place: errors,
       title: `Revoke “${name}”?`,
       text: "The key stops working at once. If you are signed in with it, you need another key.",
       verb: "Revoke",
+      run: async () => {
+        await call("deleteKey", { params: { id } });
+        list.remove(id);
+      },
     });
-    if (!isConfirmed) return;
-    await attempt(errors, async () => {
-      await call("deleteKey", { params: { id } });
-      list.remove(id);
-    });
-  };
   const onCreated = (/** @type {import("./calls.js").KeyWithSecret} */ { key, ...withoutSecret }) => {
     list.put(withoutSecret);
     if (key !== undefined) secrets.prepend(secretBox(`Secret of “${withoutSecret.name}”.`, key));
   };
-  return {
-    element: h(
-      "div",
-      {},
-      h("h1", {}, "API keys"),
-      collapsible("Create an API key", keyForm(onCreated)),
-      secrets,
-      errors,
-      list.element,
-    ),
-    refresh: () => list.refresh(),
-  };
+  return listSection("API keys", collapsible("Create an API key", keyForm(onCreated)), [secrets, errors], list);
 }
 
 /** @param {(key: import("./calls.js").KeyWithSecret) => void} onCreated */

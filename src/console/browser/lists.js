@@ -1,7 +1,7 @@
 // Lists of the API as tables: paging, empty lists, and lists that the key may not read.
 
 import { ApiError } from "./api.js";
-import { button, fill, h, openDialog, problem } from "./dom.js";
+import { button, confirmed, fill, h, openDialog, problem } from "./dom.js";
 
 /**
  * @template Item
@@ -129,6 +129,25 @@ export async function attempt(place, work) {
   } catch (error) {
     place.append(problem(error));
   }
+}
+
+/**
+ * Asks for confirmation, then runs an action and shows an error in `place`.
+ * @param {Parameters<typeof confirmed>[0] & { place: HTMLElement, run: () => Promise<void> }} parts
+ */
+export async function attemptConfirmed({ place, run, ...question }) {
+  if (await confirmed(question)) await attempt(place, run);
+}
+
+/**
+ * A section with a heading, a card that adds items, and the list of them.
+ * @param {string} title
+ * @param {HTMLElement} adding
+ * @param {HTMLElement[]} between elements above the list, for secrets and errors
+ * @param {{ element: HTMLElement, refresh: () => Promise<void> }} list
+ */
+export function listSection(title, adding, between, list) {
+  return { element: h("div", {}, h("h1", {}, title), adding, ...between, list.element), refresh: list.refresh };
 }
 
 /** A card that opens on a click on its title. @param {string} title @param {Node} content */

@@ -2,10 +2,10 @@
 
 import { ApiError, call, pause } from "./api.js";
 import { dialogueOf } from "./dialogue.js";
-import { badge, button, bytesText, confirmed, fill, h, openDialog, problem, time } from "./dom.js";
+import { badge, button, bytesText, fill, h, openDialog, problem, time } from "./dom.js";
 import { entitiesView } from "./entities.js";
 import { check, field, form, listOf } from "./forms.js";
-import { attempt } from "./lists.js";
+import { attempt, attemptConfirmed } from "./lists.js";
 import { SCOPES } from "./scopes.js";
 
 /** @typedef {import("./calls.js").Memory} Memory */
@@ -245,15 +245,15 @@ function editForm({ id, title, tags, occurred_at }, onChange) {
 /** @param {Memory} memory @param {HTMLElement} errors @param {() => void} onDeleted */
 async function remove(memory, errors, onDeleted) {
   const purge = check("Delete permanently now, without the retention period");
-  const isConfirmed = await confirmed({
+  await attemptConfirmed({
+    place: errors,
     title: "Delete this memory?",
     text: `“${nameOf(memory)}” disappears from all lists and answers at once.`,
     verb: "Delete",
     extra: purge.element,
-  });
-  if (!isConfirmed) return;
-  await attempt(errors, async () => {
-    await call("deleteMemory", { params: { id: memory.id }, query: { purge: purge.control.checked || null } });
-    onDeleted();
+    run: async () => {
+      await call("deleteMemory", { params: { id: memory.id }, query: { purge: purge.control.checked || null } });
+      onDeleted();
+    },
   });
 }

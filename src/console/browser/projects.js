@@ -2,9 +2,9 @@
 // default modes, deleting.
 
 import { call } from "./api.js";
-import { button, confirmed, h, secretBox, time } from "./dom.js";
+import { button, h, secretBox, time } from "./dom.js";
 import { field, form } from "./forms.js";
-import { attempt, collapsible, listing } from "./lists.js";
+import { attempt, attemptConfirmed, collapsible, listing, listSection } from "./lists.js";
 
 /** @typedef {import("./calls.js").Project} Project */
 
@@ -54,34 +54,22 @@ export function projectsSection() {
     );
     return select;
   }
-  const remove = async (/** @type {Project} */ { id, name }) => {
-    const isConfirmed = await confirmed({
+  const remove = (/** @type {Project} */ { id, name }) =>
+    attemptConfirmed({
+      place: errors,
       title: `Delete the project “${name}”?`,
       text: "Everything in it is deleted permanently, and its keys stop working at once.",
       verb: "Delete",
+      run: async () => {
+        await call("deleteProject", { params: { id } });
+        list.remove(id);
+      },
     });
-    if (!isConfirmed) return;
-    await attempt(errors, async () => {
-      await call("deleteProject", { params: { id } });
-      list.remove(id);
-    });
-  };
   const onCreated = (/** @type {import("./calls.js").ProjectWithKey} */ { key, ...project }) => {
     list.put(project);
     if (key !== undefined) secrets.prepend(secretBox(`First key of “${project.name}”.`, key));
   };
-  return {
-    element: h(
-      "div",
-      {},
-      h("h1", {}, "Projects"),
-      collapsible("Create a project", projectForm(onCreated)),
-      secrets,
-      errors,
-      list.element,
-    ),
-    refresh: () => list.refresh(),
-  };
+  return listSection("Projects", collapsible("Create a project", projectForm(onCreated)), [secrets, errors], list);
 }
 
 /** @param {(project: import("./calls.js").ProjectWithKey) => void} onCreated */

@@ -1,9 +1,9 @@
 // The section for users: their profiles and events, and deleting a user.
 
 import { call } from "./api.js";
-import { button, confirmed, h, time } from "./dom.js";
+import { button, h, time } from "./dom.js";
 import { check, field, form } from "./forms.js";
-import { attempt, collapsible, listing, openList } from "./lists.js";
+import { attemptConfirmed, collapsible, listing, listSection, openList } from "./lists.js";
 
 /** @typedef {import("./calls.js").User} User */
 
@@ -30,30 +30,20 @@ export function usersSection() {
 
   const remove = async (/** @type {User} */ { id }) => {
     const cascade = check("Also delete all memories, chats and events of this user");
-    const isConfirmed = await confirmed({
+    await attemptConfirmed({
+      place: errors,
       title: `Delete the user ${id}?`,
       text: "The profile is deleted. The user's memories, chats and events stay, unless you select the option below.",
       verb: "Delete",
       extra: cascade.element,
-    });
-    if (!isConfirmed) return;
-    await attempt(errors, async () => {
-      await call("deleteUser", { params: { userId: id }, query: { cascade: cascade.control.checked || null } });
-      list.remove(id);
+      run: async () => {
+        await call("deleteUser", { params: { userId: id }, query: { cascade: cascade.control.checked || null } });
+        list.remove(id);
+      },
     });
   };
 
-  return {
-    element: h(
-      "div",
-      {},
-      h("h1", {}, "Users"),
-      collapsible("Add or update a user", userForm(list.put)),
-      errors,
-      list.element,
-    ),
-    refresh: () => list.refresh(),
-  };
+  return listSection("Users", collapsible("Add or update a user", userForm(list.put)), [errors], list);
 }
 
 /** @param {(user: User) => void} onSaved */

@@ -1,9 +1,9 @@
 // The section for webhooks: the URLs that receive events about memories, and the deliveries to them.
 
 import { call } from "./api.js";
-import { badge, button, confirmed, h, secretBox, time } from "./dom.js";
+import { badge, button, h, secretBox, time } from "./dom.js";
 import { choices, field, form } from "./forms.js";
-import { attempt, collapsible, listing, openList } from "./lists.js";
+import { attempt, attemptConfirmed, collapsible, listing, listSection, openList } from "./lists.js";
 
 /** @typedef {import("./calls.js").Webhook} Webhook */
 /** @typedef {import("./calls.js").Delivery} Delivery */
@@ -49,47 +49,34 @@ export function webhooksSection() {
     });
   const toggle = (/** @type {Webhook} */ { id, enabled }) =>
     attempt(errors, async () => list.put(await call("updateWebhook", { params: { id }, body: { enabled: !enabled } })));
-  const rotate = async (/** @type {Webhook} */ { id, url }) => {
-    const isConfirmed = await confirmed({
+  const rotate = (/** @type {Webhook} */ { id, url }) =>
+    attemptConfirmed({
+      place: errors,
       title: "Create a new signing secret?",
       text: `All further requests to ${url} are signed with the new secret.`,
       verb: "Create",
+      run: async () => {
+        const { secret } = await call("rotateWebhookSecret", { params: { id } });
+        if (secret !== undefined) secrets.prepend(secretBox(`New signing secret of ${url}.`, secret));
+      },
     });
-    if (!isConfirmed) return;
-    await attempt(errors, async () => {
-      const { secret } = await call("rotateWebhookSecret", { params: { id } });
-      if (secret !== undefined) secrets.prepend(secretBox(`New signing secret of ${url}.`, secret));
-    });
-  };
-  const remove = async (/** @type {Webhook} */ { id, url }) => {
-    const isConfirmed = await confirmed({
+  const remove = (/** @type {Webhook} */ { id, url }) =>
+    attemptConfirmed({
+      place: errors,
       title: "Delete this webhook?",
       text: `${url} receives no more events. Pending deliveries are dropped.`,
       verb: "Delete",
+      run: async () => {
+        await call("deleteWebhook", { params: { id } });
+        list.remove(id);
+      },
     });
-    if (!isConfirmed) return;
-    await attempt(errors, async () => {
-      await call("deleteWebhook", { params: { id } });
-      list.remove(id);
-    });
-  };
   const onCreated = (/** @type {import("./calls.js").WebhookWithSecret} */ { secret, ...webhook }) => {
     list.put(webhook);
     if (secret !== undefined) secrets.prepend(secretBox(`Signing secret of ${webhook.url}.`, secret));
   };
 
-  return {
-    element: h(
-      "div",
-      {},
-      h("h1", {}, "Webhooks"),
-      collapsible("Add a webhook", webhookForm(onCreated)),
-      secrets,
-      errors,
-      list.element,
-    ),
-    refresh: () => list.refresh(),
-  };
+  return listSection("Webhooks", collapsible("Add a webhook", webhookForm(onCreated)), [secrets, errors], list);
 }
 
 /** @param {(webhook: import("./calls.js").WebhookWithSecret) => void} onCreated */
