@@ -2,14 +2,11 @@
 
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { embedderOf, fingerprintOf, readModels } from "../../src/adapters/inference/model-files.ts";
-import { preparationCountFor } from "../../src/adapters/preparation/preparation-count.ts";
-import { createPreparationProcess } from "../../src/adapters/preparation/preparation-process.ts";
 import { Closers } from "../../src/compose/closers.ts";
-import { gpuOptionsOf } from "../../src/compose/models.ts";
+import { gpuOptionsOf, preparerFor } from "../../src/compose/models.ts";
 import type { Config } from "../../src/config.ts";
 import { sha256OfInputs } from "../../src/ingest/imported-vectors.ts";
 import type { Log } from "../../src/kit/log.ts";
-import { machineShare } from "../../src/kit/machine-share.ts";
 import type { EarlyExit } from "../../src/ports/models.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { loadTokenizer } from "../../src/tokenizers/load-tokenizer.ts";
@@ -54,12 +51,7 @@ export async function startBareModels({ config, log }: { readonly config: Config
     const lanes = await createLanes({ modelsDir, embedder: config.embedder, lanes: count, runtime, gpu, log });
     closers.add(() => lanes.close());
     const description = embedderOf(readModels(modelsDir), config.embedder);
-    const preparer = createPreparationProcess({
-      tokenizer: description.tokenizer,
-      chunkTokens: description.chunkTokens,
-      processesMax: preparationCountFor(machineShare()),
-      log,
-    });
+    const preparer = preparerFor(description, log);
     closers.add(() => preparer.close());
     const tokenizer = loadTokenizer(description.tokenizer);
     await lanes.ready();

@@ -228,10 +228,10 @@ export class OperationRunner {
   #perform(operation: Operation, call: Call, key: string | null): Eventually<Answer> {
     const { steps } = operation;
     if ("read" in steps) return steps.read(call);
-    return key === null ? this.#make(operation, call, null) : this.#makeOnce(operation, call, key);
+    return key === null ? this.#make(operation, steps, call, null) : this.#makeOnce(operation, steps, call, key);
   }
 
-  async #makeOnce(operation: Operation, call: Call, key: string): Promise<Answer> {
+  async #makeOnce(operation: Operation, steps: WritingSteps, call: Call, key: string): Promise<Answer> {
     const begun = await this.#uses.idempotency.begin(slotOf(operation, call, key), fingerprint(call));
     if (begun.kind === "replay") {
       const { status, body } = begun;
@@ -239,16 +239,14 @@ export class OperationRunner {
     }
     let answer: Answer | null = null;
     try {
-      answer = await this.#make(operation, call, begun);
+      answer = await this.#make(operation, steps, call, begun);
       return answer;
     } finally {
       if (!(answer?.body instanceof EventBody)) await begun.end(); // a stream ends it later
     }
   }
 
-  async #make(operation: Operation, call: Call, once: Once | null): Promise<Answer> {
-    const { steps } = operation;
-    if ("read" in steps) return steps.read(call);
+  async #make(operation: Operation, steps: WritingSteps, call: Call, once: Once | null): Promise<Answer> {
     if ("write" in steps) {
       const written = await steps.write(call);
       return isStreamed(operation, call) ? this.#stream(written, once) : this.#writeWhole(written, once);
@@ -329,6 +327,7 @@ export class OperationRunner {
 }
 
 type ChangeSteps = Extract<Operation["steps"], { change: unknown }>;
+type WritingSteps = Exclude<Operation["steps"], { read: unknown }>;
 
 /** Whether the caller wants the answer as a stream. */
 function isStreamed({ streams }: Operation, { body }: Call): boolean {

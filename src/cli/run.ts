@@ -79,13 +79,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   export: {
     summary: "Export all that a project owns to a JSONL file",
     needsLibraries: true,
-    run: runExport,
+    run: printing(async () => (await import("./project-copy.ts")).exportProject),
     flags: [EXPORT_FLAGS],
   },
   backup: {
     summary: "Back up all data to a folder or an S3 bucket, also while a server runs",
     needsLibraries: true,
-    run: runBackup,
+    run: printing(async () => (await import("./backup.ts")).backup),
     flags: [
       {
         title: "backup TARGET (a folder, or s3://BUCKET/PREFIX)",
@@ -96,18 +96,18 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   restore: {
     summary: "Restore a backup into an empty folder, list backups, or check one",
     needsLibraries: true,
-    run: runRestore,
+    run: printing(async () => (await import("./backup.ts")).restore),
     flags: [{ title: "restore TARGET", rows: async () => (await import("./copies-help.ts")).RESTORE_HELP }],
   },
   migrate: {
     summary: "Move all data between a data directory and a PostgreSQL database",
-    run: runMigrate,
+    run: printing(async () => (await import("./migrate.ts")).migrateCommand),
     flags: [{ title: "migrate", rows: async () => (await import("./migrate.ts")).MIGRATE_HELP }],
   },
   forget: {
     summary: "Erase a memory, a user or a project from all stores at once, with a receipt",
     needsLibraries: true,
-    run: runForget,
+    run: printing(async () => (await import("./forget.ts")).forgetCommand),
     flags: [
       { title: "forget memory|user|project ID", rows: async () => (await import("./copies-help.ts")).FORGET_HELP },
     ],
@@ -120,7 +120,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   reindex: {
     summary: "Rebuild vectors, postings and entities from the texts, while searches go on",
-    run: runReindex,
+    run: printing(async () => (await import("./reindex.ts")).reindexCommand),
     flags: [{ title: "reindex", rows: async () => (await import("./reindex.ts")).REINDEX_HELP }],
   },
   mcp: {
@@ -231,24 +231,11 @@ async function runImport(argv: readonly string[], distribution: Distribution): P
   return refused > 0 ? 1 : 0;
 }
 
-async function runExport(argv: readonly string[], distribution: Distribution): Promise<number> {
-  const { exportProject } = await import("./project-copy.ts");
-  return print([await exportProject(argv, startOf(distribution))]);
-}
-
-async function runBackup(argv: readonly string[], distribution: Distribution): Promise<number> {
-  const { backup } = await import("./backup.ts");
-  return print([await backup(argv, startOf(distribution))]);
-}
-
-async function runRestore(argv: readonly string[], distribution: Distribution): Promise<number> {
-  const { restore } = await import("./backup.ts");
-  return print([await restore(argv, startOf(distribution))]);
-}
-
-async function runMigrate(argv: readonly string[], distribution: Distribution): Promise<number> {
-  const { migrateCommand } = await import("./migrate.ts");
-  return print([await migrateCommand(argv, startOf(distribution))]);
+/** Runs a command that returns the text to print. */
+function printing(
+  load: () => Promise<(argv: readonly string[], start: CommandStart) => Promise<string>>,
+): Command["run"] {
+  return async (argv, distribution) => print([await (await load())(argv, startOf(distribution))]);
 }
 
 async function runVerify(argv: readonly string[], distribution: Distribution): Promise<number> {
@@ -261,16 +248,6 @@ async function runVerify(argv: readonly string[], distribution: Distribution): P
     process.stderr.write(`${failureText(error)}\n`);
     return VERIFY_EXIT.notChecked;
   }
-}
-
-async function runForget(argv: readonly string[], distribution: Distribution): Promise<number> {
-  const { forgetCommand } = await import("./forget.ts");
-  return print([await forgetCommand(argv, startOf(distribution))]);
-}
-
-async function runReindex(argv: readonly string[], distribution: Distribution): Promise<number> {
-  const { reindexCommand } = await import("./reindex.ts");
-  return print([await reindexCommand(argv, startOf(distribution))]);
 }
 
 async function runMcp(argv: readonly string[], distribution: Distribution): Promise<number> {

@@ -5,7 +5,7 @@ import { createDocumentReader } from "../adapters/documents/document-reader.ts";
 import type { GpuOptions } from "../adapters/inference/gpu/gpu-plan.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import { createLanes } from "../adapters/inference/lanes.ts";
-import { embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
+import { type EmbedderDescription, embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
 import { preparationCountFor } from "../adapters/preparation/preparation-count.ts";
 import { createPreparationProcess } from "../adapters/preparation/preparation-process.ts";
 import type { Config } from "../config.ts";
@@ -45,13 +45,7 @@ export async function startModels(
     log,
   });
   closers.add(() => lanes.close());
-  const { tokenizer, chunkTokens } = embedderOf(readModels(config.modelsDir), config.embedder);
-  const preparer = createPreparationProcess({
-    tokenizer,
-    chunkTokens,
-    processesMax: preparationCountFor(machineShare()),
-    log,
-  });
+  const preparer = preparerFor(embedderOf(readModels(config.modelsDir), config.embedder), log);
   closers.add(() => preparer.close());
   const documents = createDocumentReader({ log });
   closers.add(() => documents.close());
@@ -74,6 +68,12 @@ export function gpuOptionsOf(config: Config): GpuOptions {
   };
 }
 
+/** The processes that prepare texts for an embedder. */
+export function preparerFor({ tokenizer, chunkTokens }: EmbedderDescription, log: Log) {
+  const processesMax = preparationCountFor(machineShare());
+  return createPreparationProcess({ tokenizer, chunkTokens, processesMax, log });
+}
+
 /** Starts the preparation process without models. @throws ModelFilesError if the default embedder is not installed */
 export function startPreparation(
   { config, log }: { readonly config: Config; readonly log: Log },
@@ -84,13 +84,7 @@ export function startPreparation(
     const found = embedderOf(catalogue, id);
     return { id, dimensions: found.dimensions, fingerprint: fingerprintOf(found) };
   };
-  const { tokenizer, chunkTokens } = embedderOf(catalogue, config.embedder);
-  const preparer = createPreparationProcess({
-    tokenizer,
-    chunkTokens,
-    processesMax: preparationCountFor(machineShare()),
-    log,
-  });
+  const preparer = preparerFor(embedderOf(catalogue, config.embedder), log);
   closers.add(() => preparer.close());
   const ids = [...catalogue.embedders.keys()].sort();
   const all = ids.map(identityOf);
