@@ -1,6 +1,7 @@
 // Reads a collection whose documents are single turns of conversations, and joins the turns of each session into one
 // memory.
 
+import { codePointsOf } from "../../src/kit/code-points.ts";
 import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 
@@ -32,10 +33,10 @@ export async function readSessions(path: string): Promise<readonly Session[] | n
     if (typeof session !== "number" || typeof userId !== "string" || typeof date !== "string") return null;
     const externalId = `${userId}/session ${session}`;
     const first = `[${date}]\n`;
-    const found = sessions.get(externalId) ?? { userId, content: first, points: pointsOf(first), turns: [] };
+    const found = sessions.get(externalId) ?? { userId, content: first, points: codePointsOf(first), turns: [] };
     found.turns.push({ document: String(value._id), start: found.points });
     found.content += `${value.text}\n`;
-    found.points += pointsOf(value.text) + 1;
+    found.points += codePointsOf(value.text) + 1;
     sessions.set(externalId, found);
   }
   return [...sessions].map(([externalId, { userId, content, turns }]) => ({ externalId, userId, content, turns }));
@@ -44,10 +45,4 @@ export async function readSessions(path: string): Promise<readonly Session[] | n
 /** The document of the turn that contains the code point `start`. */
 export function turnAt({ externalId, turns }: Session, start: number): string {
   return turns.findLast((turn) => turn.start <= start)?.document ?? `before the first turn of ${externalId}`;
-}
-
-function pointsOf(text: string): number {
-  let points = 0;
-  for (const _ of text) points++;
-  return points;
 }

@@ -1,5 +1,7 @@
 // Finds the citations `[n]` in the text of a complete answer.
 
+import { codePointsOf } from "../kit/code-points.ts";
+
 /** A citation in a text. */
 export interface CitationPlace {
   /** Number of the source, from 1. */
@@ -31,17 +33,11 @@ export function citationPlaces(
   for (const { 0: mark, 1: digits, index } of (hasCode ? withoutCode(text) : text).matchAll(MARK)) {
     const number = Number(digits);
     if (number < 1 || number > sources) continue;
-    points += codePoints(text.slice(units, index));
+    points += codePointsOf(text.slice(units, index));
     units = index;
     places.push({ number, start: points, end: points + mark.length });
   }
   return places;
-}
-
-function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
 }
 
 /** The text with all code replaced by blanks, so that everything else keeps its place. */

@@ -1,6 +1,7 @@
 // Shortens a text to the length of a memory's title. Its callers decide what a title is made from: the readers of
 // files, preparation/title.ts and the LLM extraction.
 
+import { codePointsOf } from "../kit/code-points.ts";
 import { cutBefore } from "../kit/text-cut.ts";
 
 /**
@@ -23,9 +24,9 @@ export const LEANING_END = /(?:\s\p{Ll}{1,3}){1,5}$/u;
  */
 export function shortTitle(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
-  if (characterCount(line) <= TITLE_CHARACTERS_MAX) return line;
+  if (codePointsOf(line) <= TITLE_CHARACTERS_MAX) return line;
   const bare = withoutParentheses(line.slice(0, INPUT_UNITS_MAX).toWellFormed());
-  if (characterCount(bare) <= TITLE_CHARACTERS_MAX) return bare;
+  if (codePointsOf(bare) <= TITLE_CHARACTERS_MAX) return bare;
   const head = Array.from(bare)
     .slice(0, TITLE_CHARACTERS_MAX - 1)
     .join("");
@@ -39,12 +40,5 @@ function withoutParentheses(line: string): string {
     .replace(/ ?\([^()]{0,400}\)| ?（[^（）]{0,400}）/g, "")
     .replace(/\s+/g, " ")
     .trim();
-  return characterCount(bare) >= TITLE_CHARACTERS_MAX / 4 ? bare : line;
-}
-
-/** Number of Unicode code points. */
-export function characterCount(text: string): number {
-  let points = 0;
-  for (const _ of text) points++;
-  return points;
+  return codePointsOf(bare) >= TITLE_CHARACTERS_MAX / 4 ? bare : line;
 }

@@ -2,7 +2,8 @@
 // informative sentence. title-noise.ts recognises uninformative lines (a date, a greeting, "Abstract").
 
 import type { DetectedType } from "../domain/extraction.ts";
-import { characterCount, LEANING_END, shortTitle, TITLE_CHARACTERS_MAX } from "../domain/title.ts";
+import { LEANING_END, shortTitle, TITLE_CHARACTERS_MAX } from "../domain/title.ts";
+import { codePointsOf } from "../kit/code-points.ts";
 import { blocksOf } from "./outline.ts";
 import { sentencesOf } from "./sentences.ts";
 import { isShortWord, isUninformative, plainTextOf, withoutSectionName } from "./title-noise.ts";
@@ -111,7 +112,7 @@ function firstLine(sample: string): string {
   const line = plainTextOf(
     (lines[position] ?? "").slice(0, SENTENCE_UNITS_MAX).replace(/^\s*(?:\/\/+|<!--|--)\s*/, ""),
   );
-  const characters = characterCount(line);
+  const characters = codePointsOf(line);
   if (line === "" || characters > TITLE_CHARACTERS_MAX || withoutSectionName(line) !== line) return "";
   const next = lines[position + 1]?.trim() ?? "";
   // If a paragraph was wrapped by hand, its first line is long or the next one begins in lower case. A title is

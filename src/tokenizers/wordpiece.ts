@@ -3,6 +3,7 @@
 // other special tokens in a text are plain characters, so that a text cannot forge them.
 
 import { readFileSync } from "node:fs";
+import { codePointsOf } from "../kit/code-points.ts";
 import type { PairTokens, Tokenizer } from "./tokenizer.ts";
 
 /** Maximum length of a word in code points; a longer word becomes `[UNK]`. BERT's tokeniser defines this value. */
@@ -160,7 +161,7 @@ class VocabularyWordPiece implements Tokenizer {
    * is unknown.
    */
   private split(word: string): readonly number[] {
-    if (word.length > WORD_CHARS_MAX && codePoints(word) > WORD_CHARS_MAX) return [this.unknown];
+    if (word.length > WORD_CHARS_MAX && codePointsOf(word) > WORD_CHARS_MAX) return [this.unknown];
     const pieces: number[] = [];
     let from = 0;
     while (from < word.length) {
@@ -226,10 +227,4 @@ function normalize(text: string): string {
   const bare = cleaned.normalize("NFD").replace(NONSPACING_MARK, "");
   // The reference implementation converts each character to lower case separately, so it never produces a final sigma.
   return bare.replaceAll("Σ", "σ").toLowerCase();
-}
-
-function codePoints(word: string): number {
-  let count = 0;
-  for (const _ of word) count += 1;
-  return count;
 }
