@@ -4,7 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../src/kit/flags.ts";
-import { isRecord, type JsonRecord, recordsIn } from "../../src/kit/record.ts";
+import { isRecord, type JsonRecord, parsedJson, recordsIn } from "../../src/kit/record.ts";
 import type { Condition, ConversationQuestion, Conversations, Session, Turn } from "./conversations.ts";
 
 const QUESTIONS_FILE = join("probing_questions", "probing_questions.json");
@@ -130,19 +130,11 @@ function conditionsOf(category: string, question: JsonRecord): readonly Conditio
 }
 
 function probingQuestions(given: unknown, userId: string, name: string): JsonRecord {
-  const questions = typeof given === "string" ? parsedOr(given, null) : given;
+  const questions = typeof given === "string" ? parsedJson(given) : given;
   if (isRecord(questions)) return questions;
   throw new UsageError(
     `${name}: the probing_questions of ${userId} are no JSON object. In the dataset they are a literal of Python; docs/benchmarking.md says how to convert it.`,
   );
-}
-
-function parsedOr(text: string, otherwise: unknown): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return otherwise; // the caller says what is wrong
-  }
 }
 
 function readJson(file: string): unknown {

@@ -1,7 +1,7 @@
 // HTTP client of a running server, for commands and benches. Retries while the server is busy or restarting.
 
 import { type Clock, systemClock } from "../kit/clock.ts";
-import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { isRecord, type JsonRecord, parsedJson } from "../kit/record.ts";
 
 /**
  * Maximum number of attempts of a request to a busy server (429, 503); with the waits below, they take about eight
@@ -116,11 +116,6 @@ function requestedWaitMs(response: Response, detail: JsonRecord): number | null 
 }
 
 function parseRecord(text: string): JsonRecord {
-  if (text === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {}; // not JSON, such as a proxy's error page; the status is enough
-  }
+  const value = parsedJson(text);
+  return isRecord(value) ? value : {}; // of a text that is not JSON, such as a proxy's error page, the status is enough
 }

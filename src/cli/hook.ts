@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { messageOf } from "../domain/json-message.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
-import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { isRecord, type JsonRecord, parsedJson } from "../kit/record.ts";
 import { systemErrorText } from "../kit/system-error.ts";
 import { Client } from "./client.ts";
 
@@ -67,11 +67,9 @@ export async function readHookInput(): Promise<string> {
 }
 
 function parseInput(input: string): HookInput {
-  let parsed: unknown = null;
-  try {
-    parsed = JSON.parse(input);
-  } catch (cause) {
-    throw new UsageError("This command is for hooks of Claude Code, which write JSON to its stdin.", { cause });
+  const parsed = parsedJson(input);
+  if (parsed === undefined) {
+    throw new UsageError("This command is for hooks of Claude Code, which write JSON to its stdin.");
   }
   if (!isRecord(parsed) || typeof parsed.session_id !== "string") {
     throw new UsageError("The input of the hook has no session_id.");
@@ -109,12 +107,7 @@ async function recall(client: Client, { cwd }: HookInput): Promise<string> {
 
 /** The text that is recalled: for a conversation in JSON, the speakers and what they said. */
 function readable(content: string): string {
-  let parsed: unknown;
-  try {
-    parsed = content.startsWith("[") ? JSON.parse(content) : null;
-  } catch {
-    return content; // a text that begins with a bracket
-  }
+  const parsed = content.startsWith("[") ? parsedJson(content) : null;
   if (!Array.isArray(parsed)) return content;
   const messages = parsed.map((turn: unknown) => (isRecord(turn) ? messageOf(turn) : null));
   const lines = messages.map((message) => (message === null ? null : `${message.speaker}: ${message.text}`));
@@ -163,12 +156,7 @@ async function readTurns(path: string): Promise<readonly Turn[]> {
 }
 
 function turnOf(line: string): Turn | null {
-  let entry: unknown;
-  try {
-    entry = JSON.parse(line);
-  } catch {
-    return null; // a line that was cut off while it was written
-  }
+  const entry = parsedJson(line); // undefined for a line that was cut off while it was written
   if (!isRecord(entry) || entry.isMeta === true || entry.isSidechain === true || !isRecord(entry.message)) return null;
   const { role, content } = entry.message;
   if (role !== "user" && role !== "assistant") return null;

@@ -1,6 +1,7 @@
 // Reads the records of a JSON export one by one, in memory for one record, however large the export is. An export is a
 // list, an object with lists, or one record per line. After a damaged record the reader finds the next one if it can.
 
+import { parsedJson } from "../kit/record.ts";
 import type { SourceRecord } from "./imported.ts";
 
 /** Maximum size of a record. The API takes no larger memory either. */
@@ -262,7 +263,7 @@ class Scanner {
       this.#place = "list";
       this.#record(text);
     } else if (under === "name") {
-      const name = parsed(text);
+      const name = parsedJson(text ?? "");
       this.#name = typeof name === "string" ? name : "";
       this.#place = "value";
     } else {
@@ -291,7 +292,7 @@ class Scanner {
       this.#found.push({ kind: "damaged", place, why });
       return;
     }
-    const value = parsed(text);
+    const value = parsedJson(text ?? "");
     this.#found.push(
       value === undefined
         ? { kind: "damaged", place, why: "is not valid JSON" }
@@ -341,14 +342,5 @@ class Scanner {
     } catch {
       return null; // the caller reports the record as damaged
     }
-  }
-}
-
-/** The parsed JSON; undefined if it is none. */
-function parsed(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return undefined; // the caller reports the record as damaged
   }
 }

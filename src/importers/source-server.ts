@@ -2,7 +2,7 @@
 // export.
 
 import type { Clock } from "../kit/clock.ts";
-import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { isRecord, type JsonRecord, parsedJson } from "../kit/record.ts";
 import { type CallSource, type Importer, SourceError, type SourceRecord } from "./imported.ts";
 import { readJsonItems } from "./json-items.ts";
 
@@ -107,7 +107,7 @@ async function callOnce(
     return { kind: "retry", waitMs: null, error: new SourceError(null, `No answer from ${address.url}: ${why}`) };
   }
   if (response.ok) {
-    const value = parsed(text);
+    const value = parsedJson(text);
     if (isRecord(value)) return { kind: "answered", body: value };
     if (Array.isArray(value)) return { kind: "answered", body: { items: value, results: value, memories: value } };
     throw new SourceError(response.status, `${url} did not answer with JSON. Is it ${importer.expects}?`);
@@ -135,7 +135,7 @@ function headersOf({ key }: SourceAddress, { server }: Importer): Record<string,
 }
 
 function refusal(status: number, { url, key }: SourceAddress, { server }: Importer, text: string): SourceError {
-  const value = parsed(text);
+  const value = parsedJson(text);
   const detail = isRecord(value)
     ? [value.detail, value.message, value.error].find((part) => typeof part === "string")
     : null;
@@ -143,12 +143,4 @@ function refusal(status: number, { url, key }: SourceAddress, { server }: Import
   const isKeyMissing = (status === 401 || status === 403) && server !== null;
   const hint = isKeyMissing ? ` ${key === null ? "Set" : "Check"} ${server.keyVariable}.` : "";
   return new SourceError(status, `${url} answered ${status}${why}.${hint}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // not JSON, such as a proxy's error page; the caller says so
-  }
 }

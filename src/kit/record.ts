@@ -1,4 +1,4 @@
-// JSON objects whose fields are not validated.
+// JSON that is not validated.
 
 /** A JSON object, not validated. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
@@ -11,4 +11,13 @@ export function isRecord(value: unknown): value is JsonRecord {
 /** The objects of a JSON list; none if the value is no list. */
 export function recordsIn(value: unknown): readonly JsonRecord[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** The value of a text; undefined if it is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the caller says what that means
+  }
 }

@@ -3,6 +3,7 @@
 // on Node 20.
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
+import { parsedJson } from "../kit/record.ts";
 import { INSTRUCTIONS, INTRODUCTION, MCP_PATH } from "./introduction.ts";
 import { reportProgress } from "./progress.ts";
 
@@ -89,9 +90,5 @@ async function callRemote({ url, key, send }: RemoteMcp, method: string, params:
 /** The message in an answer: JSON, or the last event of a stream. Anything else, such as a proxy's page, is empty. */
 function parseAnswer(text: string): RemoteAnswer {
   const data = text.startsWith("{") ? text : (Array.from(text.matchAll(/^data: ?(\{.*)$/gm)).at(-1)?.[1] ?? "{}");
-  try {
-    return JSON.parse(data) as RemoteAnswer;
-  } catch {
-    return {}; // cut off; the caller says that there is no answer
-  }
+  return (parsedJson(data) ?? {}) as RemoteAnswer; // of one that was cut off, the caller says that there is none
 }

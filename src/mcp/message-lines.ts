@@ -2,6 +2,7 @@
 // @modelcontextprotocol/server drops them, and the client would wait. Runs on Bun and, in the .mcpb bundle, on Node 20.
 
 import { Transform } from "node:stream";
+import { parsedJson } from "../kit/record.ts";
 
 /** Error codes of JSON-RPC. */
 const PARSE_ERROR = -32_700;
@@ -63,7 +64,7 @@ class Lines {
   }
 
   #pass(line: string): void {
-    const message = parsed(line);
+    const message = parsedJson(line);
     if (message === undefined) this.#answer(PARSE_ERROR, "This line is not JSON.");
     else if (Array.isArray(message)) this.#answer(INVALID_REQUEST, "Send one message per line, not a batch.");
     else if (isMessage(message)) this.#push(`${line}\n`);
@@ -72,15 +73,6 @@ class Lines {
 
   #answer(code: number, message: string, id: string | number | null = null): void {
     this.#refuse(`${JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id })}\n`);
-  }
-}
-
-/** The value of a line; undefined if it is not JSON. */
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined; // the caller refuses it
   }
 }
 

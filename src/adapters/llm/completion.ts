@@ -4,6 +4,7 @@
 // error mid-stream. Reasoning inside the text is removed by answer-text.ts.
 
 import { estimatedTokens, estimatedTokensOfBytes } from "../../domain/language-model.ts";
+import { parsedJson } from "../../kit/record.ts";
 import { type LlmEnding, LlmError, type LlmRequest, type LlmUsage } from "../../ports/language-model.ts";
 import { AnswerText } from "./answer-text.ts";
 import { EventLines } from "./event-lines.ts";
@@ -145,12 +146,12 @@ export class Completion {
         this.#isComplete = true;
         return yield* this.#flush();
       }
-      if (areTerminated || parseJson(data) !== undefined) yield* this.#report(data);
+      if (areTerminated || parsedJson(data) !== undefined) yield* this.#report(data);
     }
   }
 
   *#report(json: string): Generator<string, void> {
-    const reported = objectOf(parseJson(json));
+    const reported = objectOf(parsedJson(json));
     if (reported === null) throw new LlmError("malformed", "the endpoint's answer is not JSON");
     if (isError(reported)) throw new LlmError("failed", `the endpoint reported an error${errorCode(reported)}`);
     this.#usage = usageOf(reported) ?? this.#usage;
@@ -194,15 +195,6 @@ export function errorCode(body: unknown): string {
   const error = objectOf(objectOf(body)?.error) ?? objectOf(body);
   const code = [error?.code, error?.type].find((name) => typeof name === "string" && /^[a-z][a-z_]{2,40}$/.test(name));
   return code === undefined ? "" : ` (${code})`;
-}
-
-/** Parses JSON; undefined if the text is not valid JSON. */
-export function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function tooLong(bound: string): LlmError {

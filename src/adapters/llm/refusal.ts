@@ -1,8 +1,9 @@
 // A response with a status other than 200, and the LlmError that it becomes.
 
 import type { IncomingHttpHeaders } from "node:http";
+import { parsedJson } from "../../kit/record.ts";
 import { LlmError } from "../../ports/language-model.ts";
-import { errorCode, parseJson } from "./completion.ts";
+import { errorCode } from "./completion.ts";
 
 /** An endpoint's refusal of a request. */
 export class Refusal {
@@ -30,7 +31,7 @@ export class Refusal {
         detail,
       );
     }
-    const code = errorCode(parseJson(this.body));
+    const code = errorCode(parsedJson(this.body));
     if (status >= 500) return new LlmError("failed", `the endpoint failed with status ${status}${code}`, detail);
     return new LlmError("refused", `the endpoint refused the request with status ${status}${code}`, detail);
   }

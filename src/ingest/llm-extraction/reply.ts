@@ -4,6 +4,7 @@
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import type { ExtractedField, Json } from "../../domain/memory.ts";
 import { shortTitle } from "../../domain/title.ts";
+import { parsedJson } from "../../kit/record.ts";
 import type { Entity, Fact, LlmExtraction } from "../../ports/llm-extraction-store.ts";
 import { GRAPH_ITEMS_MAX } from "./prompt.ts";
 
@@ -121,7 +122,7 @@ function objectIn(text: string): JsonFields | null {
     const end = objectEnd(answer, from);
     if (end === -1) return null; // objects inside a truncated object are not the answer
     const json = answer.slice(from, end);
-    const value = jsonValue(json) ?? jsonValue(repaired(json));
+    const value = (parsedJson(json) ?? parsedJson(repaired(json))) as Json | undefined;
     if (value !== undefined) return fieldsOf(value);
     from = answer.indexOf("{", end);
   }
@@ -151,12 +152,4 @@ function repaired(json: string): string {
   return json.replace(/"(?:[^"\\]|\\[\s\S])*"|,(?=\s*[}\]])/g, (part) =>
     part === "," ? "" : part.replace(/\p{Cc}/gu, " "),
   );
-}
-
-function jsonValue(json: string): Json | undefined {
-  try {
-    return JSON.parse(json) as Json;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@
 
 import { messageOf, timeOf } from "../../domain/json-message.ts";
 import type { JsonRecord } from "../../kit/record.ts";
+import { parsedJson } from "../../kit/record.ts";
 import { dayOf } from "./day.ts";
 import { type Conversation, type ParsedTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from "./turns.ts";
 
@@ -37,22 +38,14 @@ interface ParsedMessage {
 }
 
 function parseMessage(json: string): ParsedMessage | null {
-  const value = parseJson(json);
+  // if an object is not valid JSON, the text is prepared like any other text
+  const value = parsedJson(json);
   if (typeof value !== "object" || value === null) return null;
   const fields = value as JsonRecord;
   const message = messageOf(fields);
   if (message === null) return null;
   const day = timeOf(fields, dayOf)?.time ?? null;
   return { speaker: shortSpeaker(message.speaker), text: storable(message.text).trim(), day };
-}
-
-// If an object is not valid JSON, the text is prepared like any other text.
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
 }
 
 function shortSpeaker(name: string): string {
