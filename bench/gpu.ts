@@ -14,6 +14,7 @@ import { createLog } from "../src/kit/log.ts";
 import type { Purpose } from "../src/ports/models.ts";
 import { corpusFile, type JudgedQuery, readJudgedQueries, readPassages } from "./lib/beir.ts";
 import { SCIFACT } from "./lib/collection.ts";
+import { dot } from "./lib/dot.ts";
 import { mean, ndcgAt, percentile } from "./lib/metrics.ts";
 import { benchConfig, benchEmbedder, EMBEDDER_ID, MODELS_DIR } from "./lib/models.ts";
 import { runMain } from "./lib/run-main.ts";
@@ -187,12 +188,6 @@ function rankAll(ids: readonly string[], passages: readonly Float32Array[], ques
 
 function cosinesOf(left: readonly Float32Array[], right: readonly Float32Array[]): readonly number[] {
   return left.map((vector, at) => dot(vector, right[at] ?? new Float32Array(vector.length)));
-}
-
-function dot(left: Float32Array, right: Float32Array): number {
-  let sum = 0;
-  for (let at = 0; at < left.length; at += 1) sum += (left[at] ?? 0) * (right[at] ?? 0);
-  return sum;
 }
 
 /** Runs `mneme bench`. */

@@ -3,6 +3,7 @@
 
 import type { ModeName } from "../../src/domain/ranking.ts";
 import { rangeChart } from "../lib/chart.ts";
+import { dot } from "../lib/dot.ts";
 import { GENERATED_PARTS } from "../lib/generated-corpus.ts";
 import { mean } from "../lib/metrics.ts";
 import type { Passage, Question } from "../lib/passages.ts";
@@ -133,9 +134,7 @@ export function nearestPassages(
   for (const [at, vector] of vectors.entries()) {
     const position = passageOf[at] ?? 0;
     if (!isAdmitted(position)) continue;
-    let cosine = 0;
-    for (let part = 0; part < vector.length; part++) cosine += (vector[part] ?? 0) * (question[part] ?? 0);
-    best.set(position, Math.max(cosine, best.get(position) ?? Number.NEGATIVE_INFINITY));
+    best.set(position, Math.max(dot(vector, question), best.get(position) ?? Number.NEGATIVE_INFINITY));
   }
   const ranked = [...best].sort(([, left], [, right]) => right - left);
   return ranked.slice(0, DEPTH).map(([position]) => position);

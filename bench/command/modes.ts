@@ -3,7 +3,7 @@
 
 import { type ModeName, STAGE_NAMES } from "../../src/domain/ranking.ts";
 import { rangeChart } from "../lib/chart.ts";
-import { percentile } from "../lib/metrics.ts";
+import { percentile, sum } from "../lib/metrics.ts";
 import type { Question } from "../lib/passages.ts";
 import type { Asked } from "../lib/target.ts";
 import { type Cell, type Column, type Findings, figure, figureColumn, keyColumn, ratio } from "./result.ts";
@@ -187,8 +187,4 @@ function limits(p50: Cell, times: readonly number[]): Row {
     limit_p95: figure(percentile(0.95, times)),
     ratio_p50: ratio(typeof p50 === "number" ? p50 : null, limit),
   };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

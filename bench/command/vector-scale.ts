@@ -4,6 +4,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { diskBytes } from "../lib/disk.ts";
+import { dot } from "../lib/dot.ts";
 import { vectorSource } from "../lib/drawn-vectors.ts";
 import type { BareIndex } from "./bare-index.ts";
 import { figure, figureColumn, keyColumn, type Table } from "./result.ts";
@@ -163,12 +164,6 @@ function keepBest(best: Neighbour[] | undefined, found: Neighbour): void {
   best.push(found);
   best.sort((a, b) => b.score - a.score);
   best.length = Math.min(best.length, HITS);
-}
-
-function dot(left: Float32Array, right: Float32Array): number {
-  let sum = 0;
-  for (let at = 0; at < left.length; at += 1) sum += (left[at] ?? 0) * (right[at] ?? 0);
-  return sum;
 }
 
 function residentBytes(): number {

@@ -7,16 +7,10 @@ import { UsageError } from "../../src/kit/flags.ts";
 import { readLines } from "../../src/kit/lines.ts";
 import { isRecord } from "../../src/kit/record.ts";
 import type { Judgements } from "./metrics.ts";
-import type { Passage } from "./passages.ts";
+import type { Passage, Question } from "./passages.ts";
 
 /** A question with its relevance judgements. */
-export interface JudgedQuery {
-  readonly id: string;
-  readonly text: string;
-  /** The user whose memories are searched; null if all memories are searched. */
-  readonly userId: string | null;
-  readonly judgements: Judgements;
-}
+export type JudgedQuery = Omit<Question, "asOf">;
 
 /** Path of a collection's documents. */
 export function corpusFile(folder: string): string {

@@ -36,7 +36,12 @@ export function percentile(share: number, values: readonly number[]): number {
 
 /** Arithmetic mean; NaN for no values. */
 export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return sum(values) / values.length;
+}
+
+/** The sum; 0 for no values. */
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 function discounted(gains: readonly number[]): number {

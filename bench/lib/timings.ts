@@ -2,7 +2,7 @@
 
 import { STAGE_NAMES } from "../../src/domain/ranking.ts";
 import type { SearchReply } from "./ask.ts";
-import { percentile } from "./metrics.ts";
+import { percentile, sum } from "./metrics.ts";
 import { rounded } from "./scores.ts";
 
 /**
@@ -24,12 +24,12 @@ export class Timings {
   add({ wholeMs, stages }: SearchReply): void {
     this.#note("whole", wholeMs);
     for (const { name, ms } of stages) this.#note(name, ms);
-    this.#note("rest", wholeMs - stages.reduce((sum, { ms }) => sum + ms, 0));
+    this.#note("rest", wholeMs - sum(stages.map(({ ms }) => ms)));
   }
 
   /** One entry per stage: `whole` first, then the stages in order, `rest` last. */
   summary(): readonly StageTimes[] {
-    const wholeMs = sum(this.#msByStage.get("whole"));
+    const wholeMs = sum(this.#msByStage.get("whole") ?? []);
     return ["whole", ...STAGE_NAMES, "rest"].flatMap((stage) => {
       const ms = this.#msByStage.get(stage);
       if (ms === undefined) return [];
@@ -47,8 +47,4 @@ export class Timings {
     if (noted === undefined) this.#msByStage.set(stage, [ms]);
     else noted.push(ms);
   }
-}
-
-function sum(values: readonly number[] = []): number {
-  return values.reduce((total, value) => total + value, 0);
 }
