@@ -10,10 +10,11 @@ export function andThen<T, U>(value: Eventually<T>, next: (value: T) => Eventual
 }
 
 /**
- * Waits for a value for at most `ms` milliseconds of real time.
+ * Waits for a value for at most `ms` milliseconds of real time, which may be infinite.
  * @throws Error with `message` after that time. The work behind the value goes on.
  */
 export async function within<T>(value: Eventually<T>, ms: number, message: string): Promise<T> {
+  if (ms === Number.POSITIVE_INFINITY) return value;
   const { promise: overdue, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(message)), ms);
   try {

@@ -10,14 +10,14 @@ import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { coordinationContract } from "../contract/coordination.ts";
 import { addProject } from "../contract/stores.ts";
-import { openInMemoryStores } from "../in-memory/stores.ts";
+import { openDelayedStores } from "../in-memory/delayed-stores.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
 
 const onEffectFailure = () => undefined;
 const WINDOW_MS = 60_000;
 
 coordinationContract("one process", async (clock) => {
-  const stores = openInMemoryStores({ clock, newWebhookSecret, onEffectFailure });
+  const stores = openDelayedStores({ clock, newWebhookSecret, onEffectFailure });
   const node = {
     window: new SlidingWindow({ windowMs: WINDOW_MS, clock, keysMax: 100 }),
     quotas: new QueryQuota(stores.accounts, clock),

@@ -1,5 +1,5 @@
-// The main flows through the API on the in-memory implementations of all ports. These answer asynchronously on purpose:
-// no code between the API and the ports may depend on synchronous answers, or on SQLite, DuckDB and the native core.
+// The main flows through the API on the ports of test/in-memory/. These answer asynchronously on purpose: no code
+// between the API and the ports may depend on synchronous answers, or on DuckDB and the native core.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -85,7 +85,10 @@ describe("an upload", () => {
     // a test above switches smart ingestion off
     expect(body).toMatchObject({ status: "completed", title: null, source: { filename: "plan.md" } });
     expect(contentsOf(await search("ropes for the mole"))[0]).toContain("Buy ropes");
-    await until("the file is gone", () => readdirSync(join(mneme.dataDir, "uploads")).length === 0);
+    await until(
+      "the file is gone",
+      () => readdirSync(join(mneme.dataDir, "uploads"), { recursive: true }).join() === "incoming",
+    );
   });
 });
 

@@ -26,6 +26,7 @@ import {
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
 import { type LegHits, NO_SEEDS, searchGraph, searchText, searchVectors } from "../support/search-legs.ts";
 import { seeded } from "../support/seeded.ts";
+import { until } from "../support/until.ts";
 import { codeOf, errorOf, inTurn } from "./stores.ts";
 
 /** Number of components of every vector in these tests. */
@@ -468,6 +469,24 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
             expect([pool.cosines[at], pool.textScores?.[at]]).toEqual([full.cosines[place], full.textScores?.[place]]);
           }
         }
+      });
+
+      test("give a passage that is removed while the question is embedded no cosine", async () => {
+        // full text searches while the vector is awaited, so it may also miss the passage
+        await until("full text finds the passage before its removal", async () => {
+          await publish({ 2: "A heron and another heron stand in the passage of Grace Hopper" });
+          const within = await all();
+          const { promise, resolve } = Promise.withResolvers<Float32Array>();
+          const asking = ask({ vector: promise, vectorLimit: 1 }, within);
+          const { memoryKeys, scores } = await searchText(project, asked.text, within, 10);
+          await project.retract([key(2)]);
+          resolve(vector);
+          const pool = await asking;
+          const at = pool.memoryKeys.indexOf(2n);
+          if (at === -1) return false;
+          expect([pool.cosines[at], pool.textScores?.[at]]).toEqual([Number.NaN, scores[memoryKeys.indexOf(2n)]]);
+          return true;
+        });
       });
 
       test("fail with the error of the vector, and refuse vectors of another model", async () => {

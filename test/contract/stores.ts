@@ -23,14 +23,18 @@ export interface StoreSurroundings {
 /** Kinds of rows that tests count to see whether they were erased. No port has a method for that. */
 export type Stored = "messages" | "sources" | "answers" | "subjects";
 
-/** Empty stores, with methods for tests that no port has. */
-export interface OpenedStores extends Stores {
+/** Empty stores with their transactions. */
+export interface TransactionalStores extends Stores {
   readonly transactions: Transactions;
+  close(): Eventually<void>;
+}
+
+/** Empty stores, with methods for tests that no port has. */
+export interface OpenedStores extends TransactionalStores {
   /** Adds bytes to those that count towards the storage quota of a project, without storing anything. */
   occupy(projectId: ProjectId, bytes: number): Eventually<void>;
   /** Number of rows of this kind in all projects. */
   stored(what: Stored): Eventually<number>;
-  close(): Eventually<void>;
 }
 
 /** Opens empty stores. */
@@ -63,14 +67,14 @@ export interface MemoryEvent {
 
 /** Reads the events of memories through one webhook per project. */
 export class EventReader {
-  readonly #stores: OpenedStores;
+  readonly #stores: TransactionalStores;
 
-  private constructor(stores: OpenedStores) {
+  private constructor(stores: TransactionalStores) {
     this.#stores = stores;
   }
 
   /** Subscribes to all events of these projects. */
-  static async subscribe(stores: OpenedStores, projects: readonly ProjectId[]): Promise<EventReader> {
+  static async subscribe(stores: TransactionalStores, projects: readonly ProjectId[]): Promise<EventReader> {
     const events = WEBHOOK_EVENTS.filter((event) => event !== "webhook.test");
     for (const projectId of projects) {
       await stores.webhooks.create(projectId, { url: urlOf(projectId), events, description: null, isEnabled: true });

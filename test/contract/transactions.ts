@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { MemoryDraft } from "../../src/domain/memory.ts";
+import type { Eventually } from "../../src/kit/eventually.ts";
 import type { Transaction, Transactions } from "../../src/ports/transactions.ts";
 import { seeded } from "../support/seeded.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -15,15 +16,18 @@ import {
   errorOf,
   inTurn,
   messageOf,
-  type OpenedStores,
-  type OpenStores,
+  type StoreSurroundings,
+  type TransactionalStores,
   times,
 } from "./stores.ts";
 
 /** Runs the contract against the stores that `open` makes. */
-export function transactionsContract(implementation: string, open: OpenStores): void {
+export function transactionsContract(
+  implementation: string,
+  open: (surroundings: StoreSurroundings) => Eventually<TransactionalStores>,
+): void {
   describe(`${implementation} as Transactions`, () => {
-    let stores: OpenedStores;
+    let stores: TransactionalStores;
     let transactions: Transactions;
     let project: ProjectId;
     let other: ProjectId;

@@ -394,17 +394,19 @@ export class InMemoryProjectIndex implements ProjectIndex {
       options === null ? null : this.#searchGraph(text, NO_SEEDS, within, options),
       vector.then((embedded) => ({ text, fingerprint, vector: embedded })),
     ]);
-    const near = await this.calls.read("index.recall", () => {
+    const pool = await this.calls.read("index.recall", () => {
       checkModel(this.#models().live, fingerprint);
-      return best(
+      const near = best(
         this.#chunks(within).map((chunk) => ({ chunk, score: similarity(fingerprint, query.vector, chunk) })),
         vectorLimit,
       );
+      const chunks = new Set([...near, ...textHits].map(({ chunk }) => chunk));
+      const found = toPool([...chunks], query, textLimit !== null);
+      const stored = this.#find(found.chunkKeys);
+      return { ...found, cosines: found.cosines.map((score, at) => (stored[at] === null ? Number.NaN : score)) };
     });
     if (textLimit !== null) onLeg("text", textHits.length);
-    const chunks = new Set([...near, ...textHits].map(({ chunk }) => chunk));
-    onLeg("vector", chunks.size);
-    const pool = toPool([...chunks], query, textLimit !== null);
+    onLeg("vector", pool.chunkKeys.length);
     if (graph === null) return pool;
     const isSure = graph.certainty > 0 && graph.certainty >= (options?.certaintyMin ?? 0);
     onLeg("graph", isSure ? graph.chunkKeys.length : 0);

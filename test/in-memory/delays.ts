@@ -1,5 +1,5 @@
-// Delays of the in-memory implementations. Every call answers a few microtasks or one turn of the event loop later, so
-// that tests find callers that forget `await`. A seeded random generator chooses each delay. The simulation
+// Delays of stores, index and models. Every call answers a few microtasks or one turn of the event loop later, so that
+// tests find callers that forget `await`. A seeded random generator chooses each delay. The simulation
 // (test/simulation/) decides itself how long each call takes, and whether it fails.
 
 import { seeded } from "../support/seeded.ts";

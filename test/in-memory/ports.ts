@@ -1,22 +1,21 @@
-// Ports of a whole service in memory: stores, index, files, models and language model. All of them answer with a delay,
-// so that tests find callers that forget `await`. Only text preparation and document reading use the real processes.
+// Ports of a whole service whose stores, index, models and language model answer with a delay, so that tests find
+// callers that forget `await`. Uploaded files, text preparation and document reading are real.
 
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createDocumentReader } from "../../src/adapters/documents/document-reader.ts";
 import { embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
 import { createPreparationProcess } from "../../src/adapters/preparation/preparation-process.ts";
+import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { memoryAttributes } from "../../src/api/views.ts";
 import type { PortOpeners } from "../../src/compose/service.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { InstalledEmbedders } from "../../src/ports/models.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { InMemoryChunkIndex } from "./chunk-index.ts";
+import { openDelayedStores } from "./delayed-stores.ts";
 import { type Delay, Delays } from "./delays.ts";
 import { type Script, ScriptedLanguageModel } from "./language-model.ts";
 import { WordModels } from "./models.ts";
-import { openInMemoryStores } from "./stores.ts";
-import { InMemoryUploadFiles } from "./upload-files.ts";
 
 /**
  * Ports for `compose`. Each service that is composed with them starts with empty stores.
@@ -25,7 +24,7 @@ import { InMemoryUploadFiles } from "./upload-files.ts";
 export function inMemoryPorts(script: Script, delays: Delay = new Delays()): PortOpeners {
   return {
     openStorage: async ({ config, onDeliveries, clock, log }, closers) => {
-      const { transactions, committed, occupy, close, ...stores } = openInMemoryStores({
+      const { transactions, close, ...stores } = openDelayedStores({
         clock,
         newWebhookSecret,
         describe: memoryAttributes,
@@ -33,9 +32,7 @@ export function inMemoryPorts(script: Script, delays: Delay = new Delays()): Por
         onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
       });
       closers.add(close);
-      const folder = join(config.dataDir, "uploads");
-      mkdirSync(folder, { recursive: true });
-      const files = new InMemoryUploadFiles(folder, clock);
+      const files = openSpool(join(config.dataDir, "uploads"), { clock, log });
       const openIndex = async (embedders: InstalledEmbedders) => {
         const index = new InMemoryChunkIndex([embedders.default, ...embedders.ids.map((id) => embedders.get(id))]);
         closers.add(() => index.close());

@@ -1,5 +1,5 @@
 // SharedIndex in memory, with the texts of published memories as TextArchive. It sees the changes of memories in the
-// commits of the in-memory stores.
+// commits of a database.
 
 import type { ChunkKey, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Clock } from "../../src/kit/clock.ts";
@@ -16,8 +16,13 @@ import {
   type WantedPublication,
 } from "../../src/ports/shared-index.ts";
 import type { ArchivedMemory, TextArchive } from "../../src/ports/text-archive.ts";
-import { toVisible } from "./memory-row.ts";
-import { emptyTables, type MemoryRow, type Tables } from "./session.ts";
+import type { MemoryRow } from "../../src/stores/rows/memory.ts";
+import { VISIBLE_COLUMNS } from "../../src/stores/rows/sql.ts";
+import { type VisibleRow, visibleOf } from "../../src/stores/rows/visible.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import type { OpenShared } from "../contract/shared-index.ts";
+import { openDelayedStores } from "./delayed-stores.ts";
+import { UnsyncedDatabase } from "./unsynced-database.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 /** Stands for the live model of a project among the memories that changed. */
@@ -44,15 +49,43 @@ interface Note {
   at: number;
 }
 
-/** SharedIndex in memory. `committed` are the tables of the stores as of their last commit. */
-export class InMemorySharedIndex implements SharedIndex {
+/** A row of a memory. */
+interface Row extends VisibleRow, Pick<MemoryRow, "version" | "status" | "chunk_count"> {
+  readonly project: string;
+  readonly lease: bigint | null;
+  readonly deleted_at: bigint | null;
+}
+
+const ROWS = `SELECT ${VISIBLE_COLUMNS}, version, status, chunk_count, lease, deleted_at,
+    (SELECT id FROM projects WHERE projects.project_key = memories.project_key) AS project
+  FROM memories ORDER BY memory_key`;
+const LIVE_MODELS = "SELECT id, live FROM project_models JOIN projects USING (project_key)";
+const OPEN_PROJECTS = "SELECT id FROM projects WHERE deleted_at IS NULL";
+
+/** Opens empty stores, with what several nodes share of their indexes. */
+export const openInMemoryShared: OpenShared = (clock) => {
+  const database = new UnsyncedDatabase();
+  const shared = new InMemorySharedIndex(database, clock);
+  database.onCommit = () => shared.observe();
+  return {
+    ...openDelayedStores({ clock, database, newWebhookSecret }),
+    ...{ shared, texts: shared.texts },
+    age: (projectId, sequence, ms) => shared.age(projectId, sequence, ms),
+    size: () => shared.size,
+  };
+};
+
+/** SharedIndex in memory. */
+class InMemorySharedIndex implements SharedIndex {
   readonly #stored = new Map<MemoryKey, Stored>();
   readonly #notes = new Map<ProjectId, Note[]>();
   readonly #sequences = new Map<ProjectId, number>();
-  #seen: Tables = emptyTables();
+  /** The rows and the live models of projects as of the last commit. */
+  #rows: ReadonlyMap<MemoryKey, Row> = new Map();
+  #models: ReadonlyMap<ProjectId, string | null> = new Map();
 
   constructor(
-    private readonly committed: () => Tables,
+    private readonly database: UnsyncedDatabase,
     private readonly clock: Clock,
   ) {}
 
@@ -90,23 +123,23 @@ export class InMemorySharedIndex implements SharedIndex {
     return this.#stored.size;
   }
 
-  /** Notes what a commit changed. Called within the commit, with the tables as they are after it. */
-  observe(tables: Tables): void {
-    const changed = tables.memories.rows().flatMap((row) => {
-      const before = this.#seen.memories.get(row.key);
-      return before !== undefined && before !== row && isNoted(before, row) ? [row] : [];
+  /** Notes what a commit changed. Called within the commit. */
+  observe(): void {
+    const rows = this.#read<Row>(ROWS);
+    const changed = rows.filter((row) => {
+      const before = this.#rows.get(row.memory_key as MemoryKey);
+      return before !== undefined && !Bun.deepEquals(before, row) && isNoted(before, row);
     });
-    for (const [projectId, rows] of Map.groupBy(changed, (row) => row.projectId)) {
-      this.#note(
-        projectId,
-        rows.map(({ key }) => key),
-      );
+    for (const [project, ofProject] of Map.groupBy(changed, (row) => row.project)) {
+      const keys = ofProject.map((row) => row.memory_key as MemoryKey);
+      this.#note(project as ProjectId, keys);
     }
-    for (const { projectId, live } of tables.models.rows()) {
-      const before = this.#seen.models.get(projectId);
-      if (before !== undefined && before.live !== live) this.#note(projectId, [LIVE_MODEL]);
+    this.#rows = new Map(rows.map((row) => [row.memory_key as MemoryKey, row]));
+    const models = this.#read<{ id: ProjectId; live: string | null }>(LIVE_MODELS);
+    for (const { id, live } of models) {
+      if (this.#models.has(id) && this.#models.get(id) !== live) this.#note(id, [LIVE_MODEL]);
     }
-    this.#seen = tables;
+    this.#models = new Map(models.map(({ id, live }) => [id, live]));
   }
 
   /** Makes the notes up to this number older. */
@@ -115,8 +148,8 @@ export class InMemorySharedIndex implements SharedIndex {
   }
 
   async sequence(projectId: ProjectId): Promise<number | null> {
-    const row = this.committed().projects.get(projectId);
-    return row === undefined || row.deletedAt !== null ? null : (this.#sequences.get(projectId) ?? 0);
+    const isOpen = this.#read<{ id: ProjectId }>(OPEN_PROJECTS).some(({ id }) => id === projectId);
+    return isOpen ? (this.#sequences.get(projectId) ?? 0) : null;
   }
 
   async sequences(projectIds: readonly ProjectId[]): Promise<ReadonlyMap<ProjectId, number>> {
@@ -136,34 +169,32 @@ export class InMemorySharedIndex implements SharedIndex {
   }
 
   async *completed(projectId: ProjectId): AsyncGenerator<readonly MemoryKey[]> {
-    const rows = this.committed().memories.rows((row) => row.projectId === projectId && isVisible(row));
-    yield rows.map(({ key }) => key).sort((one, other) => Number(one - other));
+    yield [...this.#rows].flatMap(([key, row]) => (row.project === projectId && isVisible(row) ? [key] : []));
   }
 
   async states(projectId: ProjectId, memoryKeys: readonly MemoryKey[]): Promise<readonly SharedState[]> {
-    const rows = memoryKeys.flatMap((key) => this.committed().memories.get(key) ?? []);
-    return rows
-      .filter((row) => row.projectId === projectId)
-      .map((row) => {
-        const stored = this.#stored.get(row.key);
-        const firstChunkKey = stored?.publication?.firstChunkKey ?? null;
-        const isComing = row.status === "processing" && row.deletedAt === null && stored?.version === row.version;
-        const name = { memoryKey: row.key, chunkCount: stored?.chunks.length ?? 0 };
-        return {
-          memoryKey: row.key,
-          visible: isVisible(row) ? toVisible(row) : null,
-          isDeleted: row.deletedAt !== null,
-          chunkCount: row.chunkCount,
-          firstChunkKey,
-          coming: isComing && firstChunkKey !== null ? { ...name, firstChunkKey } : null,
-        };
-      });
+    return memoryKeys.flatMap((memoryKey) => {
+      const row = this.#rows.get(memoryKey);
+      if (row?.project !== projectId) return [];
+      const stored = this.#stored.get(memoryKey);
+      const firstChunkKey = stored?.publication?.firstChunkKey ?? null;
+      const isComing = isInWork(row) && stored?.version === Number(row.version);
+      const name = { memoryKey, chunkCount: stored?.chunks.length ?? 0 };
+      return {
+        memoryKey,
+        visible: isVisible(row) ? visibleOf(row) : null,
+        isDeleted: row.deleted_at !== null,
+        chunkCount: Number(row.chunk_count),
+        firstChunkKey,
+        coming: isComing && firstChunkKey !== null ? { ...name, firstChunkKey } : null,
+      };
+    });
   }
 
   async publish(memories: readonly SharedMemory[]): Promise<ReadonlySet<MemoryKey>> {
     const held = memories.filter(({ memoryKey, version, lease }) => {
-      const row = this.committed().memories.get(memoryKey);
-      return row?.status === "processing" && row.lease === lease && row.version === version && row.deletedAt === null;
+      const row = this.#rows.get(memoryKey);
+      return row !== undefined && isInWork(row) && Number(row.lease) === lease && Number(row.version) === version;
     });
     const all = held.map((memory) => ({ ...archived(memory), publication: publicationOf(memory) }));
     for (const stored of all) this.#stored.set(stored.memoryKey, stored);
@@ -171,15 +202,12 @@ export class InMemorySharedIndex implements SharedIndex {
   }
 
   async announce(projectId: ProjectId, memoryKey: MemoryKey): Promise<void> {
-    const { memories } = this.committed();
-    if ((await this.sequence(projectId)) !== null && memories.get(memoryKey) !== undefined) {
-      this.#note(projectId, [memoryKey]);
-    }
+    if ((await this.sequence(projectId)) !== null && this.#rows.has(memoryKey)) this.#note(projectId, [memoryKey]);
   }
 
   async replace(projectId: ProjectId, memories: readonly ReplacingMemory[]): Promise<ReadonlySet<MemoryKey>> {
     const replaced = memories.filter((memory) => {
-      const [row, stored] = [this.committed().memories.get(memory.memoryKey), this.#stored.get(memory.memoryKey)];
+      const [row, stored] = [this.#rows.get(memory.memoryKey), this.#stored.get(memory.memoryKey)];
       if (row === undefined || stored === undefined || !isVisible(row)) return false;
       if (stored.publication?.firstChunkKey !== memory.replaces) return false;
       this.#stored.set(memory.memoryKey, { ...stored, chunks: memory.chunks, publication: publicationOf(memory) });
@@ -243,6 +271,10 @@ export class InMemorySharedIndex implements SharedIndex {
     this.#notes.set(projectId, [...(this.#notes.get(projectId) ?? []), { sequence, memoryKeys, at: this.clock.now() }]);
   }
 
+  #read<Found>(sql: string): readonly Found[] {
+    return this.database.reader.prepare<Found>(sql).all({});
+  }
+
   #storedOf(memoryKeys: readonly MemoryKey[]): readonly Stored[] {
     return memoryKeys.flatMap((key) => this.#stored.get(key) ?? []);
   }
@@ -253,14 +285,18 @@ export class InMemorySharedIndex implements SharedIndex {
   }
 }
 
-function isVisible({ status, deletedAt }: MemoryRow): boolean {
-  return status === "completed" && deletedAt === null;
+function isVisible(row: Row): boolean {
+  return row.status === "completed" && row.deleted_at === null;
+}
+
+function isInWork(row: Row): boolean {
+  return row.status === "processing" && row.deleted_at === null;
 }
 
 /** Whether searches can see the change of a memory. */
-function isNoted(before: MemoryRow, after: MemoryRow): boolean {
-  const isSeen = before.status === "completed" || after.status === "completed" || after.deletedAt !== null;
-  return before.deletedAt === null && isSeen;
+function isNoted(before: Row, after: Row): boolean {
+  const isSeen = before.status === "completed" || after.status === "completed" || after.deleted_at !== null;
+  return before.deleted_at === null && isSeen;
 }
 
 function archived({ projectId, memoryKey, version, content, chunks }: ArchivedMemory): Omit<Stored, "publication"> {

@@ -17,7 +17,7 @@ import type { Job } from "../../src/ports/job-store.ts";
 import type { SharedIndex } from "../../src/ports/shared-index.ts";
 import type { OpenedShared, OpenShared } from "../contract/shared-index.ts";
 import { addProject } from "../contract/stores.ts";
-import { openInMemoryShared } from "../in-memory/open.ts";
+import { openInMemoryShared } from "../in-memory/shared-index.ts";
 import { openPostgresShared, withPostgres } from "../stores/open-postgres.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { searchText } from "../support/search-legs.ts";

@@ -5,7 +5,7 @@
 import type { MemoryId, ProjectId } from "../../src/domain/ids.ts";
 import type { MemoryStatus } from "../../src/domain/memory.ts";
 import { PLANS, type Plan } from "../../src/domain/project.ts";
-import type { MemoryRow } from "../in-memory/session.ts";
+import type { StoredMemory } from "./disk.ts";
 
 /** What requests determine of a memory. */
 export interface Given {
@@ -112,7 +112,7 @@ export class Oracle {
    * Ends a commit: takes the statuses from the rows, and compares the rest.
    * @returns a sentence for each difference
    */
-  compare(rows: readonly MemoryRow[], nowMs: number): readonly string[] {
+  compare(rows: readonly StoredMemory[], nowMs: number): readonly string[] {
     const problems: string[] = [];
     const byId = new Map(rows.map((row) => [row.id, row]));
     for (const row of rows) if (!this.memories.has(row.id)) problems.push(`${row.id} has a row, but nobody stored it`);
@@ -131,7 +131,7 @@ export class Oracle {
       if (row.userId !== state.userId) problems.push(`${memory.id} belongs to ${row.userId}, not to ${state.userId}`);
       if (row.expiresAt !== state.expiresAt) problems.push(`${memory.id} has another expiry than it was given`);
       if (row.externalId !== state.externalId) problems.push(`${memory.id} has another external id`);
-      if (state.tag !== null && row.tags?.[0] !== state.tag) problems.push(`${memory.id} has another tag`);
+      if (state.tag !== null && row.tags[0] !== state.tag) problems.push(`${memory.id} has another tag`);
       if (row.content !== null && row.file === null && row.content !== state.content) {
         problems.push(`${memory.id} has another content in its row`);
       }

@@ -14,18 +14,11 @@ import { ProjectModelService } from "../../src/services/project-models.ts";
 import { SearchService } from "../../src/services/search.ts";
 import { FairQueue } from "../../src/services/search-queue.ts";
 import { UserService } from "../../src/services/users.ts";
-import { Disk, InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
-import { emptyTables, type Tables } from "../in-memory/session.ts";
-import { openInMemoryStores } from "../in-memory/stores.ts";
-import { FileDisk, LinePreparer, SimulatedFiles, SimulatedReader, simulatedModels } from "./ports.ts";
+import { InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
+import { type DelayedStores, openDelayedStores } from "../in-memory/delayed-stores.ts";
+import type { ServerDisk } from "./disk.ts";
+import { LinePreparer, SimulatedFiles, SimulatedReader, simulatedModels } from "./ports.ts";
 import { type Scheduler, SimulatedProcess } from "./scheduler.ts";
-
-/** What survives a crash. */
-export class ServerDisk {
-  tables: Tables = emptyTables();
-  readonly index = new Disk();
-  readonly files = new FileDisk();
-}
 
 /** Level of a line in the server's log. */
 export type LogLevel = "info" | "warn" | "error";
@@ -47,7 +40,7 @@ const LARGE_CHUNKS = 2;
 export class Server {
   readonly process: SimulatedProcess;
   readonly index: InMemoryChunkIndex;
-  readonly stores: ReturnType<typeof openInMemoryStores>;
+  readonly stores: DelayedStores;
   readonly files: SimulatedFiles;
   readonly memories: MemoryService;
   readonly intake: Intake;
@@ -72,7 +65,7 @@ export class Server {
     this.process = process;
     const log = logTo(listener);
     this.#log = log;
-    this.stores = openInMemoryStores({
+    this.stores = openDelayedStores({
       clock,
       newWebhookSecret: () => "whsec_simulated",
       onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
@@ -86,17 +79,17 @@ export class Server {
           }
         },
       },
-      tables: disk.tables,
-      onCommit: (tables) => {
-        disk.tables = tables;
-        const apply = this.#onCommit;
-        this.#onCommit = null;
-        apply?.();
-        listener.onCommit();
-      },
-      limit: (work) => work,
+      database: disk.database,
+      transactionMsMax: Number.POSITIVE_INFINITY,
       random: (count) => Uint8Array.from({ length: count }, () => Math.floor(scheduler.random() * 256)),
     });
+    disk.rollBack(); // what the last process has not committed
+    disk.database.onCommit = () => {
+      const apply = this.#onCommit;
+      this.#onCommit = null;
+      apply?.();
+      listener.onCommit();
+    };
     const { stores } = this;
     const { transactions } = stores;
     const { embedders, rerankers } = simulatedModels(process);

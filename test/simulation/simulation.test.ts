@@ -3,7 +3,8 @@
 //
 // MNEME_TEST_SIMULATIONS=20000 runs more of them, MNEME_TEST_SEED=17 begins with this seed.
 
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
+import { UnsyncedDatabase } from "../in-memory/unsynced-database.ts";
 import { TEST_TIMEOUT_MS } from "../support/until.ts";
 import { type Plot, plotOf, simulate, type Trouble, type Violation } from "./simulation.ts";
 
@@ -12,11 +13,14 @@ const FIRST_SEED = Number(process.env.MNEME_TEST_SEED ?? 1);
 /** A long run must not be stopped by the timeout of a test. */
 const TIMEOUT_MS = Math.max(TEST_TIMEOUT_MS, 60_000 + SIMULATIONS * 500);
 
+const database = new UnsyncedDatabase();
+afterAll(() => database.close());
+
 test(
   `no promise is violated in ${SIMULATIONS} simulations from seed ${FIRST_SEED} on`,
   async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SIMULATIONS; seed++) {
-      const violation = await simulate(plotOf(seed));
+      const violation = await simulate(plotOf(seed), database);
       if (violation !== null) throw new Error(report(violation, await shrunk(violation)));
     }
   },
@@ -52,7 +56,7 @@ test("requests, faults and crashes happen, and memories become searchable", asyn
 /** Trace of a simulation that violates nothing. */
 async function traceOf(seed: number): Promise<readonly string[]> {
   const trace: string[] = [];
-  await simulate(plotOf(seed), trace);
+  await simulate(plotOf(seed), database, trace);
   return trace;
 }
 
@@ -60,7 +64,7 @@ async function traceOf(seed: number): Promise<readonly string[]> {
 async function shrunk(violation: Violation): Promise<Violation> {
   let smallest = violation;
   const tryPlot = async (plot: Plot) => {
-    const found = await simulate(plot);
+    const found = await simulate(plot, database);
     if (found !== null) smallest = found;
     return found !== null;
   };

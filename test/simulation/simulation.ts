@@ -2,13 +2,14 @@
 
 import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS, type Plan } from "../../src/domain/project.ts";
-import type { MemoryRow } from "../in-memory/session.ts";
+import type { UnsyncedDatabase } from "../in-memory/unsynced-database.ts";
 import { seeded } from "../support/seeded.ts";
+import { ServerDisk, type StoredMemory } from "./disk.ts";
 import { isLive, newest, Oracle } from "./oracle.ts";
 import { UNREADABLE } from "./ports.ts";
 import { type ClientRequest, Clients } from "./requests.ts";
 import { type FaultRates, InjectedError, NO_FAULTS, Scheduler, settled } from "./scheduler.ts";
-import { type LogLevel, Server, ServerDisk } from "./server.ts";
+import { type LogLevel, Server } from "./server.ts";
 
 /** Kinds of trouble that a simulation has, each with a probability per decision or per call. */
 export interface Trouble extends FaultRates {
@@ -65,11 +66,15 @@ export function plotOf(seed: number): Plot {
 }
 
 /**
- * Runs a simulation. Returns null if nothing was violated.
+ * Runs a simulation on a database, which it empties before. Returns null if nothing was violated.
  * @param trace is filled with all requests, faults and calls, one line each
  */
-export async function simulate(plot: Plot, trace: string[] = []): Promise<Violation | null> {
-  const simulation = new Simulation(plot, trace);
+export async function simulate(
+  plot: Plot,
+  database: UnsyncedDatabase,
+  trace: string[] = [],
+): Promise<Violation | null> {
+  const simulation = new Simulation(plot, database, trace);
   await simulation.run();
   const { problems } = simulation;
   return problems.length === 0 ? null : { plot, problems, trace };
@@ -78,7 +83,7 @@ export async function simulate(plot: Plot, trace: string[] = []): Promise<Violat
 class Simulation {
   readonly problems: string[] = [];
   readonly #scheduler: Scheduler;
-  readonly #disk = new ServerDisk();
+  readonly #disk: ServerDisk;
   readonly #plot: Plot;
   #oracle = new Oracle(new Map());
   #server: Server;
@@ -91,8 +96,9 @@ class Simulation {
   /** Whether what is logged as info or worse is a problem, because nothing is left to repair. */
   #isTidy = false;
 
-  constructor(plot: Plot, trace: string[]) {
+  constructor(plot: Plot, database: UnsyncedDatabase, trace: string[]) {
     this.#plot = plot;
+    this.#disk = new ServerDisk(database);
     this.#scheduler = new Scheduler(plot.seed, trace);
     this.#server = this.#newServer();
   }
@@ -178,14 +184,12 @@ class Simulation {
 
   #isQuiet(): boolean {
     const { now } = this.#scheduler;
-    const tables = this.#disk.tables;
-    const isBusy = (row: MemoryRow) => {
+    const isBusy = (row: StoredMemory) => {
       const hasExpired = row.expiresAt !== null && row.expiresAt <= now;
       if (row.deletedAt === null) return hasExpired || row.status === "processing";
       return !row.isRetracted || row.isPurgeAsked || row.deletedAt < now - DEFAULT_SETTINGS.retention_days * DAY_MS;
     };
-    const isChanging = tables.models.rows().some(({ change }) => change?.state === "building");
-    return !isChanging && !this.#rows().some(isBusy) && this.#unreferencedFiles().length === 0;
+    return !this.#disk.isChangingModels && !this.#rows().some(isBusy) && this.#unreferencedFiles().length === 0;
   }
 
   #unreferencedFiles(): readonly string[] {
@@ -224,11 +228,11 @@ class Simulation {
       // An attempt that a crash ends, or whose lease expires because the time jumps, counts like one that fails.
       const { failure, commit, crash, slow, jump } = this.#plot.trouble;
       const hasTrouble = failure + commit + crash + slow + jump > 0;
-      const wasUnlucky = row.error?.message.includes("12 times") === true && hasTrouble;
+      const wasUnlucky = row.error?.includes("12 times") === true && hasTrouble;
       const memory = this.#oracle.get(row.id);
       const isExpected = memory !== null && newest(memory).content.includes(UNREADABLE);
       if (row.status === "failed" && row.deletedAt === null && !isExpected && !wasUnlucky) {
-        this.#report(`${row.id} failed without a reason: ${row.error?.message}`);
+        this.#report(`${row.id} failed without a reason: ${row.error}`);
       }
       if (isExpected && row.status === "completed") this.#report(`${row.id} cannot be completed`);
     }
@@ -341,7 +345,7 @@ class Simulation {
     this.#scheduler.note("STOP");
     void server.stop().then(() => {
       if (this.#server !== server) return;
-      if (this.#rows().some(({ status, lease }) => status === "processing" && lease !== null)) {
+      if (this.#rows().some(({ status, isLeased }) => status === "processing" && isLeased)) {
         this.#scheduler.note("a lease is left");
       }
       this.#hasEnded = true;
@@ -392,8 +396,8 @@ class Simulation {
     return this.problems.length === 0;
   }
 
-  #rows(): readonly MemoryRow[] {
-    return this.#disk.tables.memories.rows();
+  #rows(): readonly StoredMemory[] {
+    return this.#disk.memories;
   }
 
   #report(problem: string): void {

@@ -1,4 +1,4 @@
-// The contract of AccountStore, on SQLite, in memory and on PostgreSQL. Further tests of the SQLite file: it contains
+// The contract of AccountStore, on SQLite and on PostgreSQL. Further tests of the SQLite file: it contains
 // no secret, and changes by another process take effect.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
@@ -14,7 +14,6 @@ import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { accountStoreContract } from "../contract/account-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { messageOf } from "../contract/stores.ts";
-import { openInMemory } from "../in-memory/open.ts";
 import { until } from "../support/until.ts";
 import { openPostgres, withPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
@@ -23,7 +22,6 @@ import { NO_MOUNT, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 const MINUTE_MS = 60_000;
 
 accountStoreContract("SQLite", openSqlite);
-accountStoreContract("In-memory", openInMemory);
 withPostgres("AccountStore", () => accountStoreContract("PostgreSQL", openPostgres));
 
 describe("on a file", () => {

@@ -7,7 +7,7 @@ import { createLog } from "../../src/kit/log.ts";
 import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { textArchiveContract } from "../contract/text-archive.ts";
-import { openInMemoryShared } from "../in-memory/open.ts";
+import { openInMemoryShared } from "../in-memory/shared-index.ts";
 import { emptyDatabase, withPostgres } from "./open-postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

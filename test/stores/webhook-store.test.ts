@@ -1,4 +1,4 @@
-// The contract of WebhookStore, on SQLite, in memory and on PostgreSQL, and tests of the SQLite file.
+// The contract of WebhookStore, on SQLite and on PostgreSQL, and tests of the SQLite file.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -11,7 +11,6 @@ import { connectStores } from "../../src/stores/sqlite/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { webhookStoreContract } from "../contract/webhook-store.ts";
-import { openInMemory } from "../in-memory/open.ts";
 import { openPostgres, withPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -31,7 +30,6 @@ function openStore(path: string, clock: Clock): { database: SqliteDatabase; stor
 }
 
 webhookStoreContract("SQLite", openSqlite);
-webhookStoreContract("In-memory", openInMemory);
 withPostgres("WebhookStore", () => webhookStoreContract("PostgreSQL", openPostgres));
 
 test("webhooks and deliveries are durable", async () => {

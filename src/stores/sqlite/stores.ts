@@ -39,6 +39,8 @@ export interface SqliteStoreOptions {
   readonly onDeliveries?: () => void;
   /** Receives the error of a failed effect. Default: throws it as an uncaught exception, because it is a bug. */
   readonly onEffectFailure?: EffectFailure;
+  /** Time limit for a transaction in milliseconds. Default: 30 s. */
+  readonly transactionMsMax?: number;
   /** Given by the process that holds the lock of the data directory. */
   readonly ownership?: Ownership;
   /** Number of the newest commit of the texts that commits of these stores may rely on. */
@@ -147,7 +149,7 @@ export function connectStores(
     await session.begin();
     return { session, stores };
   };
-  const transactions = new StoreTransactions(begin, options.onEffectFailure ?? throwUncaught);
+  const transactions = new StoreTransactions(begin, options.onEffectFailure ?? throwUncaught, options.transactionMsMax);
   return { ...routed(connected(reader, reading), transactions), transactions, queue };
 }
 
