@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { commandsTo } from "../../src/compose/control-socket.ts";
 import { timeOrderedId } from "../../src/domain/ids.ts";
-import type { JsonObject } from "../../src/domain/memory.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import type { ExportRecord, RecordOf } from "../../src/domain/project-export.ts";
 import type { Passage } from "./passages.ts";

@@ -1,10 +1,8 @@
 // Calls of operations by protocols of their own, in this process.
 
 import type { MemoryId } from "../domain/ids.ts";
+import type { JsonRecord } from "../kit/record.ts";
 import { pathId } from "./ids.ts";
-
-/** A JSON object from an answer, not validated. Members without a value can be undefined. */
-export type Json = Readonly<Record<string, unknown>>;
 
 /** The input of an operation, as a request would have it. */
 export interface OperationInput {
@@ -22,7 +20,7 @@ export interface Operations {
    * @param name of the operation, such as `getMemory`
    * @throws Fault with which the operation refuses
    */
-  call(name: string, input?: OperationInput): Promise<Json>;
+  call(name: string, input?: OperationInput): Promise<JsonRecord>;
 }
 
 /** Path of a memory. @throws Fault `memory_not_found` if the text is no id: it could lead to another path */

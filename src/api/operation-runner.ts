@@ -8,6 +8,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
+import type { JsonRecord } from "../kit/record.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { IdempotencySlot } from "../ports/idempotency-store.ts";
 import type { JsonBodies, ParsedJson } from "../ports/json-bodies.ts";
@@ -34,7 +35,7 @@ import {
   Unchanged,
   type WrittenAnswer,
 } from "./operation.ts";
-import type { Json, OperationInput } from "./operation-calls.ts";
+import type { OperationInput } from "./operation-calls.ts";
 import type { Responses } from "./responses.ts";
 import { checkedParameters, type PathParameters } from "./routes.ts";
 import type { SseEvent } from "./sse.ts";
@@ -151,7 +152,7 @@ export class OperationRunner {
     caller: AdmittedRequest,
     { params = {}, query: parameters = {}, body: given, idempotencyKey }: OperationInput,
     signal: AbortSignal,
-  ): Promise<Json> {
+  ): Promise<JsonRecord> {
     const { gate, metrics, responses } = this.#uses;
     const { request, admission } = caller;
     const startedAt = performance.now();
@@ -168,7 +169,7 @@ export class OperationRunner {
       const received = { principal, params, query, body, upload: null };
       const answer = await this.#perform(operation, this.#callOf(caller, received, { signal }), idempotencyKey ?? null);
       ({ status } = answer);
-      return (answer.body instanceof JsonText ? JSON.parse(answer.body.text) : (answer.body ?? {})) as Json;
+      return (answer.body instanceof JsonText ? JSON.parse(answer.body.text) : (answer.body ?? {})) as JsonRecord;
     } catch (error) {
       const fault = responses.faultOf({ signal }, error, admission.requestId);
       status = STATUS_OF[fault.code];

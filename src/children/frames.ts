@@ -1,13 +1,7 @@
 // Wire format between the server and its child processes: length-prefixed frames with a JSON header and a binary
 // payload. Only encodes and decodes; supervisor.ts and serve.ts implement the protocol.
 
-/** A JSON value. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-
-/** The header of a frame. */
-export interface JsonObject {
-  readonly [key: string]: Json;
-}
+import type { JsonObject } from "../domain/json.ts";
 
 /** Kinds of frame. The child sends `hello` once; every `request` is answered by one `reply` or `failure`. */
 export const FRAME_KINDS = ["hello", "request", "reply", "failure"] as const;

@@ -1,8 +1,9 @@
 // The child's side of the connection: handles requests one at a time and ends with its server. The caller supplies the
 // handlers; supervisor.ts starts and restarts the child.
 
+import type { JsonObject } from "../domain/json.ts";
 import { connectTo } from "./connection.ts";
-import { encodeFrame, type Frame, type JsonObject } from "./frames.ts";
+import { encodeFrame, type Frame } from "./frames.ts";
 import { dieWithParent } from "./parent-death.ts";
 
 /** Content of a request or reply. */

@@ -4,9 +4,10 @@
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { JsonObject } from "../domain/json.ts";
 import type { Log } from "../kit/log.ts";
 import { type Connection, type ConnectionEvents, type Listener, listenOn } from "./connection.ts";
-import { encodeFrame, type Frame, FrameError, type JsonObject } from "./frames.ts";
+import { encodeFrame, type Frame, FrameError } from "./frames.ts";
 import { lowerPriority } from "./priority.ts";
 import { residentBytes } from "./process-usage.ts";
 import { type ChildRequest, REFUSED_EXIT_CODE } from "./serve.ts";

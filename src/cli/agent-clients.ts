@@ -2,6 +2,7 @@
 // or writes them. docs/mcp.md says of which versions of the clients these formats are.
 
 import { join } from "node:path";
+import type { JsonRecord } from "../kit/record.ts";
 
 /** The clients that `mneme connect` knows. */
 export const AGENT_CLIENTS = ["claude-code", "claude-desktop", "codex", "cursor", "vscode", "gemini"] as const;
@@ -30,14 +31,9 @@ export interface AgentPlace {
 /** What is to be in a configuration file besides what is there already. */
 export type ConfigurationFile =
   /** JSON objects are merged; other values, and the objects named in `replaced`, are replaced. */
-  | { readonly path: string; readonly format: "json"; readonly content: JsonObject }
+  | { readonly path: string; readonly format: "json"; readonly content: JsonRecord }
   /** A table of TOML with its header. */
   | { readonly path: string; readonly format: "toml"; readonly table: string; readonly content: string };
-
-/** A JSON object. */
-export interface JsonObject {
-  readonly [name: string]: unknown;
-}
 
 /** Stands for the key in what is printed if no key is known. */
 const KEY_PLACEHOLDER = "ctx_paste-your-key-here";
@@ -45,7 +41,7 @@ const KEY_PLACEHOLDER = "ctx_paste-your-key-here";
 /** The file that connects a client. */
 export function configurationOf(client: AgentClient, connection: Connection, place: AgentPlace): ConfigurationFile {
   const { home, workingDirectory } = place;
-  const json = (path: string, content: JsonObject) => ({ path, format: "json", content }) as const;
+  const json = (path: string, content: JsonRecord) => ({ path, format: "json", content }) as const;
   switch (client) {
     case "claude-code":
       return json(join(workingDirectory, ".mcp.json"), {
@@ -88,13 +84,13 @@ export function claudeCodeHooks(
 }
 
 /** The entry of a client that speaks HTTP; `variable` is how it refers to the key in the environment. */
-function overHttp(connection: Connection, urlField: string, variable: string): JsonObject {
+function overHttp(connection: Connection, urlField: string, variable: string): JsonRecord {
   if (connection.kind === "directory") return overStdio(connection);
   return { [urlField]: `${connection.url}/mcp`, headers: { Authorization: `Bearer ${variable}` } };
 }
 
 /** The entry of a client that starts a process. It does not pass its own environment on, so the key is in the file. */
-function overStdio(connection: Connection): JsonObject {
+function overStdio(connection: Connection): JsonRecord {
   const [command, ...args] = connection.program;
   if (connection.kind === "directory") return { command, args: [...args, "mcp", "--data-dir", connection.dataDir] };
   return {
@@ -104,7 +100,7 @@ function overStdio(connection: Connection): JsonObject {
   };
 }
 
-function vscodeContent(connection: Connection): JsonObject {
+function vscodeContent(connection: Connection): JsonRecord {
   const entry = { type: typeOf(connection), ...overHttp(connection, "url", reference("input:mneme-api-key")) };
   if (connection.kind === "directory") return { servers: { mneme: entry } };
   return {

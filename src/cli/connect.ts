@@ -16,6 +16,7 @@ import { isDeepStrictEqual } from "node:util";
 import { programCommand } from "../children/command.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import { isRecord, type JsonRecord } from "../kit/record.ts";
 import {
   AGENT_CLIENTS,
   type AgentClient,
@@ -24,7 +25,6 @@ import {
   type Connection,
   claudeCodeHooks,
   configurationOf,
-  type JsonObject,
 } from "./agent-clients.ts";
 
 /** Help for the flags of connect, as `[flag, description]`. */
@@ -115,15 +115,15 @@ function merged(file: ConfigurationFile): string {
       { cause },
     );
   }
-  if (!isObject(found)) throw new UsageError(`${file.path} has no JSON object. Nothing was changed.`);
+  if (!isRecord(found)) throw new UsageError(`${file.path} has no JSON object. Nothing was changed.`);
   return `${JSON.stringify(mergedObjects(found, file.content), null, 2)}\n`;
 }
 
 /** Objects are merged, except for the entry of Mneme, which is replaced; lists get what they do not have yet. */
-function mergedObjects(found: JsonObject, added: JsonObject): JsonObject {
+function mergedObjects(found: JsonRecord, added: JsonRecord): JsonRecord {
   const entries = Object.entries(added).map(([name, value]) => {
     const old = Object.hasOwn(found, name) ? found[name] : undefined;
-    if (name !== "mneme" && isObject(old) && isObject(value)) return [name, mergedObjects(old, value)];
+    if (name !== "mneme" && isRecord(old) && isRecord(value)) return [name, mergedObjects(old, value)];
     if (Array.isArray(old) && Array.isArray(value)) return [name, [...old.filter((item) => !isOurs(item)), ...value]];
     return [name, value];
   });
@@ -134,10 +134,6 @@ function mergedObjects(found: JsonObject, added: JsonObject): JsonObject {
 function isOurs(item: unknown): boolean {
   const text = JSON.stringify(item);
   return /"id":"mneme-api-key"|\bhook (recall|capture) --url /.test(text);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** @throws UsageError if the file is not TOML, or is written so that replacing the table would change something else */
@@ -153,16 +149,16 @@ function mergedToml(text: string, file: ConfigurationFile & { readonly format: "
   throw new UsageError(`${file.path} already has ${file.table} or is written in another form. ${byHand}`);
 }
 
-function parsedToml(text: string): JsonObject | null {
+function parsedToml(text: string): JsonRecord | null {
   try {
-    return Bun.TOML.parse(text) as JsonObject;
+    return Bun.TOML.parse(text) as JsonRecord;
   } catch {
     return null; // the caller says what to do
   }
 }
 
 // Dates are objects, so they are compared by their text.
-function plain(value: JsonObject): unknown {
+function plain(value: JsonRecord): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 

@@ -5,8 +5,9 @@ import { parseIsoTime } from "../kit/clock.ts";
 import { nearestName } from "../kit/nearest.ts";
 import { shortened } from "../kit/shortened.ts";
 import { Fault } from "./fault.ts";
+import type { Json, JsonObject } from "./json.ts";
 import { LIMITS } from "./limits.ts";
-import type { Json, JsonObject, Memory } from "./memory.ts";
+import type { Memory } from "./memory.ts";
 import { type ApiName, ATTRIBUTES, type AttributesWith, type NamedAttribute } from "./memory-attributes.ts";
 
 /**

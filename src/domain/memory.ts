@@ -3,9 +3,6 @@
 import type { MemoryId, MemoryKey, UserKey } from "./ids.ts";
 import type { ChangedAttributes, ExtractedField, GivenAttributes, MemoryAttributes } from "./memory-attributes.ts";
 
-export type { Json, JsonObject } from "./json.ts";
-export { EXTRACTED_FIELDS, type ExtractedField } from "./memory-attributes.ts";
-
 /**
  * Status in the API. There is no separate object for ingestion: a memory in status `processing` is the ingestion job.
  */

@@ -1,7 +1,7 @@
 // The application's users, and the events logged for them.
 
 import type { EventId } from "./ids.ts";
-import type { JsonObject } from "./memory.ts";
+import type { JsonObject } from "./json.ts";
 
 /** A user. A user exists from the first request that mentions its id. */
 export interface User {

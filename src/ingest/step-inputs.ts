@@ -1,7 +1,8 @@
 // Builds the inputs of a job's steps from the results of the steps before. Pure functions; job-runner.ts runs the
 // steps.
 
-import type { Extracted, ExtractedField, Memory } from "../domain/memory.ts";
+import type { Extracted, Memory } from "../domain/memory.ts";
+import type { ExtractedField } from "../domain/memory-attributes.ts";
 import { isoTime } from "../kit/clock.ts";
 import { type AnyText, utf8BytesOf } from "../kit/pieced-text.ts";
 import type { KnownEntities, ModelVectors } from "../ports/chunk-index.ts";

@@ -3,9 +3,9 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { Text } from "../api/check.ts";
-import type { Json } from "../api/operation-calls.ts";
 import { presentAttributes } from "../api/schema/attributes.ts";
 import { OneOf } from "../api/schema/fields.ts";
+import type { JsonRecord } from "../kit/record.ts";
 
 /** A model does not need these of a passage. */
 const { updated_at: _, expires_at: __, externalId: ___, ...ofPassage } = presentAttributes;
@@ -48,7 +48,7 @@ const MEMORY_FIELDS = ["status", ...Object.keys(presentAttributes)];
 const PLACE_FIELDS = ["page", "slide", "sheet", "headings", "speaker", "date"] as const;
 
 /** A memory of the API as tools show it. */
-export function memoryResult(memory: Json): MemoryResult {
+export function memoryResult(memory: JsonRecord): MemoryResult {
   const error = memory.error as { readonly message: string } | undefined;
   return {
     memory_id: memory.id,
@@ -59,20 +59,20 @@ export function memoryResult(memory: Json): MemoryResult {
 }
 
 /** A result of a search of the API as tools show it. */
-export function passageResult(result: Json): PassageResult {
-  const { _memory, _chunk, ...metadata } = result.metadata as Json;
-  const place = present(_chunk as Json, PLACE_FIELDS);
+export function passageResult(result: JsonRecord): PassageResult {
+  const { _memory, _chunk, ...metadata } = result.metadata as JsonRecord;
+  const place = present(_chunk as JsonRecord, PLACE_FIELDS);
   return {
     memory_id: result.memory_id,
     content: result.content,
     score: result.score,
-    ...present(_memory as Json, Object.keys(ofPassage)),
+    ...present(_memory as JsonRecord, Object.keys(ofPassage)),
     ...present({ metadata }, ["metadata"]),
     ...(Object.keys(place).length > 0 && { place }),
   } as PassageResult;
 }
 
-function present(value: Json, fields: readonly string[]): Json {
+function present(value: JsonRecord, fields: readonly string[]): JsonRecord {
   const pairs = fields.map((field) => [field, value[field]] as const);
   return Object.fromEntries(pairs.filter(([, part]) => !isEmpty(part)));
 }

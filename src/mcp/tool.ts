@@ -2,10 +2,11 @@
 
 import type { Static, TObject } from "@sinclair/typebox";
 import { Text } from "../api/check.ts";
-import type { Json, Operations } from "../api/operation-calls.ts";
+import type { Operations } from "../api/operation-calls.ts";
 import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { KeyScope } from "../domain/scope.ts";
+import type { JsonRecord } from "../kit/record.ts";
 
 /** What a tool may do, for clients that ask a person before a call. */
 export interface Annotations {
@@ -41,7 +42,7 @@ export interface Tool extends Declared {
    * @param args checked against `input`
    * @throws Fault if an operation refuses, or an argument is not valid
    */
-  readonly run: (args: unknown, call: ToolCall) => Promise<Json>;
+  readonly run: (args: unknown, call: ToolCall) => Promise<JsonRecord>;
 }
 
 /** Declares a tool; the type of its arguments derives from its schema. */

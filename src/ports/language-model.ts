@@ -13,8 +13,8 @@
 // - Error messages contain neither keys nor texts.
 
 import type { ProjectId } from "../domain/ids.ts";
+import type { JsonObject } from "../domain/json.ts";
 import type { LlmEndpoint } from "../domain/language-model.ts";
-import type { JsonObject } from "../domain/memory.ts";
 
 /** One message of a conversation with a model. */
 export interface LlmMessage {

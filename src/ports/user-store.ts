@@ -6,7 +6,7 @@
 // inserts and deletes.
 
 import type { ProjectId } from "../domain/ids.ts";
-import type { JsonObject } from "../domain/memory.ts";
+import type { JsonObject } from "../domain/json.ts";
 import type { Page } from "../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
 

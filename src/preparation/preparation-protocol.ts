@@ -6,9 +6,9 @@
 // text that is in a file is not sent: the process reads the file.
 
 import { readFileSync } from "node:fs";
-import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
 import type { Turn } from "../domain/chunk.ts";
+import type { JsonObject } from "../domain/json.ts";
 import { piecesOf } from "../kit/pieced-text.ts";
 import { TimeSlice } from "../kit/time-slice.ts";
 import type { PrepareInput } from "../ports/preparer.ts";

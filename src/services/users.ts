@@ -2,7 +2,7 @@
 
 import { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
-import type { JsonObject } from "../domain/memory.ts";
+import type { JsonObject } from "../domain/json.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";

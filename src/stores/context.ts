@@ -1,6 +1,7 @@
 // What all stores share besides their session.
 
-import type { JsonObject, Memory } from "../domain/memory.ts";
+import type { JsonObject } from "../domain/json.ts";
+import type { Memory } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { StoreEngine } from "./engine.ts";
 import type { KeyLastUses } from "./rows/key.ts";

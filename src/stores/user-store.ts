@@ -2,7 +2,7 @@
 
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import type { JsonObject } from "../domain/memory.ts";
+import type { JsonObject } from "../domain/json.ts";
 import { decodeCursor, type Page, pageOf } from "../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
 import type { Listing, UserStore } from "../ports/user-store.ts";

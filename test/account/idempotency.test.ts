@@ -15,8 +15,8 @@ import {
 } from "../../src/account/idempotency.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
+import type { Json } from "../../src/domain/json.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
-import type { Json } from "../../src/domain/memory.ts";
 import type { IdempotencySlot, IdempotencyStore } from "../../src/ports/idempotency-store.ts";
 import { userSubject } from "../../src/ports/idempotency-store.ts";
 import type { Transaction } from "../../src/ports/transactions.ts";

@@ -4,14 +4,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryId, MemoryKey } from "../../src/domain/ids.ts";
-import {
-  EXTRACTED_FIELDS,
-  type Extracted,
-  type ExtractedField,
-  type MemoryChange,
-  type MemoryDraft,
-  type MemoryStatus,
-} from "../../src/domain/memory.ts";
+import type { Extracted, MemoryChange, MemoryDraft, MemoryStatus } from "../../src/domain/memory.ts";
+import { EXTRACTED_FIELDS, type ExtractedField } from "../../src/domain/memory-attributes.ts";
 import type { WebhookEvent } from "../../src/domain/webhook.ts";
 
 /** A memory of the oracle. */

@@ -3,7 +3,8 @@
 
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
-import type { JsonObject, Memory } from "../../src/domain/memory.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { Memory } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS, type Plan } from "../../src/domain/project.ts";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "../../src/domain/webhook.ts";
 import type { Clock } from "../../src/kit/clock.ts";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
 import { type FilteredAttributes, matchesFilter, parseFilter } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
-import type { Json, JsonObject } from "../../src/domain/memory.ts";
+import type { Json, JsonObject } from "../../src/domain/json.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);

@@ -6,7 +6,7 @@ import type { ChunkPlace } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import { type Filter, type FilteredAttributes, matchesFilter } from "../../src/domain/filter.ts";
 import type { ChunkKey, MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
-import type { JsonObject } from "../../src/domain/memory.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
 import {
   type AdmissibleSet,
   type ChunkIndex,

@@ -11,7 +11,7 @@ import {
   matchesFilter,
   parseFilter,
 } from "../../src/domain/filter.ts";
-import type { JsonObject } from "../../src/domain/memory.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
 import { rounds } from "../support/extent.ts";

@@ -4,7 +4,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
 import { type Filter, matchesFilter, parseFilter } from "../../src/domain/filter.ts";
-import type { Json, Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import type { Json } from "../../src/domain/json.ts";
+import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES, type Ranking } from "../../src/domain/ranking.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { seeded } from "../support/seeded.ts";

@@ -2,7 +2,7 @@
 
 import type { FilteredAttributes } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
-import type { Json, JsonObject } from "../../src/domain/memory.ts";
+import type { Json, JsonObject } from "../../src/domain/json.ts";
 import { seeded } from "./seeded.ts";
 
 /** Seeded random values, from which memories and operands are made. */

@@ -1,9 +1,9 @@
 // A lane: the child process that runs the models. It tokenises texts, runs the encoders and sends the outputs back. The
 // server decides what runs when and on which lane (lanes.ts); loaded-models.ts loads and frees models.
 
-import type { JsonObject } from "../../children/frames.ts";
 import { type ChildMessage, ChildRefusal, serveChild } from "../../children/serve.ts";
 import { invariant } from "../../domain/fault.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import type { EarlyExit } from "../../ports/models.ts";
 import { GPU_VARIABLE, type GpuTarget } from "./gpu/gpu-target.ts";
 import {

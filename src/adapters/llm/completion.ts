@@ -4,7 +4,7 @@
 // error mid-stream. Reasoning inside the text is removed by answer-text.ts.
 
 import { estimatedTokens, estimatedTokensOfBytes } from "../../domain/language-model.ts";
-import { parsedJson } from "../../kit/record.ts";
+import { isRecord, type JsonRecord, parsedJson } from "../../kit/record.ts";
 import { type LlmEnding, LlmError, type LlmRequest, type LlmUsage } from "../../ports/language-model.ts";
 import { AnswerText } from "./answer-text.ts";
 import { EventLines } from "./event-lines.ts";
@@ -35,9 +35,6 @@ const ENDINGS: Readonly<Record<string, LlmEnding | "broken">> = {
   error: "broken",
   abort: "broken",
 };
-
-/** One event, or the whole response. Untrusted: any field may be missing or of a wrong type. */
-type Reported = { readonly [field: string]: unknown };
 
 /** Incremental parser of one response. */
 export class Completion {
@@ -166,7 +163,7 @@ export class Completion {
     if (text !== "") yield text;
   }
 
-  #textOfChoice(choice: Reported): string {
+  #textOfChoice(choice: JsonRecord): string {
     const message = objectOf(choice.delta) ?? objectOf(choice.message);
     const refusal = textOf(message?.refusal);
     if (refusal !== "") this.#isRefused = true;
@@ -202,7 +199,7 @@ function tooLong(bound: string): LlmError {
 }
 
 // Nearly every server sends `{"error": …}`; older ones send `{"object": "error", …}`.
-function isError({ error, object }: Reported): boolean {
+function isError({ error, object }: JsonRecord): boolean {
   return (error !== undefined && error !== null) || object === "error";
 }
 
@@ -212,8 +209,8 @@ function endingOf(reason: unknown): LlmEnding | "broken" | null {
   return Object.hasOwn(ENDINGS, reason) ? (ENDINGS[reason] ?? "model") : "model";
 }
 
-function objectOf(value: unknown): Reported | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Reported) : null;
+function objectOf(value: unknown): JsonRecord | null {
+  return isRecord(value) ? value : null;
 }
 
 // Skips parts of other types: images, and the model's reasoning.
@@ -227,7 +224,7 @@ function textOf(content: unknown): string {
   return texts.filter((text) => typeof text === "string").join("");
 }
 
-function usageOf({ usage }: Reported): LlmUsage | null {
+function usageOf({ usage }: JsonRecord): LlmUsage | null {
   const counts = objectOf(usage);
   if (counts === null) return null;
   const [prompt, completion] = [counts.prompt_tokens, counts.completion_tokens ?? 0];

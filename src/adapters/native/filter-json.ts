@@ -3,7 +3,7 @@
 
 import { Fault } from "../../domain/fault.ts";
 import type { Filter, FilterCondition, FilterValues } from "../../domain/filter.ts";
-import type { Json } from "../../domain/memory.ts";
+import type { Json } from "../../domain/json.ts";
 import { NativeError } from "./addon.ts";
 
 /** The JSON text of a filter. */

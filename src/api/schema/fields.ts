@@ -2,8 +2,8 @@
 // fields that several resources share. Types, validation and the OpenAPI document all derive from these schemas.
 
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import type { JsonObject } from "../../domain/json.ts";
 import { LIMITS } from "../../domain/limits.ts";
-import type { JsonObject } from "../../domain/memory.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { Text } from "../check.ts";
 

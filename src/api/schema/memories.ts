@@ -1,8 +1,8 @@
 // Requests and answers of /v1/memories.
 
 import { type Static, Type } from "@sinclair/typebox";
+import type { JsonObject } from "../../domain/json.ts";
 import { LIMITS } from "../../domain/limits.ts";
-import type { JsonObject } from "../../domain/memory.ts";
 import { SIGNAL_NAMES } from "../../domain/signals.ts";
 import { Content, Text } from "../check.ts";
 import {

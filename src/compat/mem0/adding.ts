@@ -2,7 +2,7 @@
 // lets a language model write short facts; Mneme stores the messages as they are, in one memory that is read turn by
 // turn.
 
-import type { Json, Operations } from "../../api/operation-calls.ts";
+import type { Operations } from "../../api/operation-calls.ts";
 import { Fault } from "../../domain/fault.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Principal } from "../../domain/scope.ts";
@@ -78,7 +78,11 @@ export async function addMemories(body: unknown, principal: Principal, operation
     return { memories: [await operations.call("createMemory", { body: only })], errors: [] };
   }
   const { data } = await operations.call("batchCreate", { body: { memories: drafts } });
-  const items = data as readonly { readonly index: number; readonly memory?: Json; readonly error?: Json }[];
+  const items = data as readonly {
+    readonly index: number;
+    readonly memory?: JsonRecord;
+    readonly error?: JsonRecord;
+  }[];
   return {
     memories: items.flatMap(({ memory }) => (memory === undefined ? [] : [memory])),
     errors: items.flatMap(({ index, error }) =>
@@ -90,9 +94,9 @@ export async function addMemories(body: unknown, principal: Principal, operation
 /** Result of adding messages. */
 export interface Added {
   /** Memories of the API. */
-  readonly memories: readonly Json[];
+  readonly memories: readonly JsonRecord[];
   /** Messages that were refused while others were stored, such as those beyond a quota. */
-  readonly errors: readonly Json[];
+  readonly errors: readonly JsonRecord[];
 }
 
 /**

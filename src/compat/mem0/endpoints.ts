@@ -1,7 +1,7 @@
 // The routes of mem0's API that its clients call, under /compat/mem0. Each calls operations of Mneme's API with the
 // caller's key.
 
-import { type Json, type Operations, ofMemory } from "../../api/operation-calls.ts";
+import { type Operations, ofMemory } from "../../api/operation-calls.ts";
 import type { ProtocolCall, ProtocolEndpoint, Settled } from "../../api/protocol-endpoint.ts";
 import { COMPATIBLE_PREFIX } from "../../api/routes.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -44,7 +44,7 @@ interface Mem0Call extends Omit<ProtocolCall, "operations"> {
 
 type Run = (call: Mem0Call) => Promise<unknown>;
 /** A route whose answer has items. */
-type RunList = (call: Mem0Call) => Promise<{ readonly results: readonly Json[] }>;
+type RunList = (call: Mem0Call) => Promise<{ readonly results: readonly JsonRecord[] }>;
 
 const BASE = `${COMPATIBLE_PREFIX}mem0`;
 /** How long `add` waits until its memories are searchable, in milliseconds. */
@@ -185,8 +185,8 @@ const search: RunList = async ({ body, principal, operations }) => {
       ...(reference !== undefined && { asOf: occurredAt(reference) }),
     },
   });
-  const best = new Map<unknown, Json>();
-  for (const result of found.results as readonly Json[]) {
+  const best = new Map<unknown, JsonRecord>();
+  for (const result of found.results as readonly JsonRecord[]) {
     if (!best.has(result.memory_id)) best.set(result.memory_id, result);
   }
   return { results: picked([...best.values()].slice(0, limit).map(resultView), fields) };
@@ -209,7 +209,7 @@ const getAll: RunList = async ({ body, principal, operations, query, request }) 
   const size = countOf(asked, "page_size", PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX);
   booleanField(fields, "latest_only"); // there are no older versions
   const selection = selectionOf(fields, requiredFilters(fields, principal));
-  const results: Json[] = [];
+  const results: JsonRecord[] = [];
   let count = 0;
   for await (const memory of matching(selection, operations)) {
     if (count >= (page - 1) * size && results.length < size) results.push(mem0Memory(memory));
@@ -253,7 +253,7 @@ function selectionOf(fields: JsonRecord, filters: JsonRecord): Selection {
 }
 
 /** Only the asked fields of each item; the id always. */
-function picked(items: readonly Json[], fields: JsonRecord): readonly Json[] {
+function picked(items: readonly JsonRecord[], fields: JsonRecord): readonly JsonRecord[] {
   const names = textsField(fields, "fields");
   if (names === undefined) return items;
   return items.map((item) =>
@@ -284,7 +284,12 @@ function countOf(query: JsonRecord, name: string, byDefault: number, max: number
   throw wrong(name, max === Number.MAX_SAFE_INTEGER ? "a positive integer" : `an integer from 1 to ${max}`);
 }
 
-async function update(operations: Operations, id: string, body: unknown, known: readonly string[]): Promise<Json> {
+async function update(
+  operations: Operations,
+  id: string,
+  body: unknown,
+  known: readonly string[],
+): Promise<JsonRecord> {
   const fields = fieldsOf(body, known);
   const memory = ofMemory(id);
   const [text, metadata] = [textField(fields, "text"), ownMetadata(fields)];
@@ -372,11 +377,11 @@ const entities: Run = async ({ query, operations, request }) => {
   const asked = fieldsOf(query, ["page", "page_size"], EVERYWHERE);
   const page = countOf(asked, "page", 1, Number.MAX_SAFE_INTEGER);
   const size = countOf(asked, "page_size", PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX);
-  const users: Json[] = [];
+  const users: JsonRecord[] = [];
   let cursor: string | null = null;
   do {
-    const list: Json = await operations.call("listUsers", { query: { limit: LIMITS.pageItems, cursor } });
-    users.push(...(list.data as readonly Json[]));
+    const list: JsonRecord = await operations.call("listUsers", { query: { limit: LIMITS.pageItems, cursor } });
+    users.push(...(list.data as readonly JsonRecord[]));
     cursor = list.has_more === true ? (list.cursor as string) : null;
     if (cursor !== null && users.length >= USERS_MAX) {
       throw new Fault(

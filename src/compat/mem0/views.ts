@@ -1,11 +1,11 @@
 // Memories, search results and users of Mneme as clients of mem0 read them.
 
-import type { Json } from "../../api/operation-calls.ts";
+import type { JsonRecord } from "../../kit/record.ts";
 import { isRecord } from "../../kit/record.ts";
 import { DETAILS, entitiesOfMemory } from "./names.ts";
 
 /** A memory of the API as one of mem0. */
-export function mem0Memory(memory: Json): Json {
+export function mem0Memory(memory: JsonRecord): JsonRecord {
   return {
     id: memory.id,
     memory: memory.content,
@@ -17,7 +17,7 @@ export function mem0Memory(memory: Json): Json {
 }
 
 /** A result of a search of the API as one of mem0: `memory` is the passage that was found. */
-export function resultView(result: Json): Json {
+export function resultView(result: JsonRecord): JsonRecord {
   const { _memory, _chunk: _, ...metadata } = isRecord(result.metadata) ? result.metadata : {};
   return {
     id: result.memory_id,
@@ -28,7 +28,7 @@ export function resultView(result: Json): Json {
 }
 
 /** A user of the API as an entity of mem0. */
-export function entityView(user: Json): Json {
+export function entityView(user: JsonRecord): JsonRecord {
   return {
     id: user.id,
     name: user.id,
@@ -42,7 +42,7 @@ export function entityView(user: Json): Json {
 }
 
 /** The state of a memory as the only entry of its history: Mneme keeps no earlier texts. */
-export function historyView(memory: Json): readonly Json[] {
+export function historyView(memory: JsonRecord): readonly JsonRecord[] {
   return [
     {
       id: `${String(memory.id)}-1`,
@@ -61,13 +61,13 @@ export function historyView(memory: Json): readonly Json[] {
 }
 
 /** What a caller of mem0 put into the metadata, and what this interface keeps beside it. */
-export function metadataOf(metadata: unknown): { readonly own: Json; readonly details: Json } {
+export function metadataOf(metadata: unknown): { readonly own: JsonRecord; readonly details: JsonRecord } {
   if (!isRecord(metadata)) return { own: {}, details: {} };
   const { [DETAILS]: details, ...own } = metadata;
   return isRecord(details) ? { own, details } : { own: metadata, details: {} };
 }
 
-function attributesOf(memory: Json, metadata: unknown): Json {
+function attributesOf(memory: JsonRecord, metadata: unknown): JsonRecord {
   const { own, details } = metadataOf(metadata);
   return {
     ...entitiesOfMemory(memory),

@@ -4,7 +4,7 @@
 
 import type { ProjectId } from "../../domain/ids.ts";
 import { endpointOf, estimatedTokens, type LlmEndpoint, type OperatorLlm } from "../../domain/language-model.ts";
-import { EXTRACTED_FIELDS, type ExtractedField } from "../../domain/memory.ts";
+import { EXTRACTED_FIELDS, type ExtractedField } from "../../domain/memory-attributes.ts";
 import type { ProjectSettings } from "../../domain/project.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";

@@ -2,7 +2,8 @@
 // not give, and with the entities and facts in the text. reply.ts parses the reply.
 
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
-import { EXTRACTED_FIELDS, type ExtractedField, type JsonObject } from "../../domain/memory.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { EXTRACTED_FIELDS, type ExtractedField } from "../../domain/memory-attributes.ts";
 import { TITLE_CHARACTERS_MAX } from "../../domain/title.ts";
 import { type AnyText, utf8BytesOf } from "../../kit/pieced-text.ts";
 import type { LlmMessage } from "../../ports/language-model.ts";

@@ -2,7 +2,8 @@
 // omit fields. Each value must be within our own limits; invalid values are dropped.
 
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
-import type { ExtractedField, Json } from "../../domain/memory.ts";
+import type { Json } from "../../domain/json.ts";
+import type { ExtractedField } from "../../domain/memory-attributes.ts";
 import { shortTitle } from "../../domain/title.ts";
 import { parsedJson } from "../../kit/record.ts";
 import type { Entity, Fact, LlmExtraction } from "../../ports/llm-extraction-store.ts";

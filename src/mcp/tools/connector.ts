@@ -3,9 +3,10 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { type Json, memoryPath, ofMemory } from "../../api/operation-calls.ts";
+import { memoryPath, ofMemory } from "../../api/operation-calls.ts";
 import { Body, JsonMap } from "../../api/schema/fields.ts";
 import { SearchMemories } from "../../api/schema/memories.ts";
+import type { JsonRecord } from "../../kit/record.ts";
 import { fitted } from "../budget.ts";
 import { memoryResult, passageResult } from "../memory-result.ts";
 import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
@@ -28,7 +29,7 @@ export const search: Tool = tool({
   output: Type.Object({ results: Type.Array(Found) }),
   run: async ({ query }, { operations, origin }) => {
     const answer = await operations.call("searchMemories", { body: { query } });
-    const passages = (answer.results as Json[]).map(passageResult);
+    const passages = (answer.results as JsonRecord[]).map(passageResult);
     const best = new Map(passages.toReversed().map((passage) => [passage.memory_id, passage]));
     const results = [...best.values()].toReversed().map(({ memory_id, title, content }) => {
       return { id: memory_id, title: title ?? titleOf(content), url: addressOf(origin, memory_id) };

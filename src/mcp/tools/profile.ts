@@ -3,11 +3,12 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { type Json, type Operations, ofMemory } from "../../api/operation-calls.ts";
+import { type Operations, ofMemory } from "../../api/operation-calls.ts";
 import { scopeFields } from "../../api/schema/attributes.ts";
 import { Body, described, OneOf } from "../../api/schema/fields.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type MemoryScope, scopeOf } from "../../domain/memory-attributes.ts";
+import type { JsonRecord } from "../../kit/record.ts";
 import { cutNote, ENVELOPE_TOKENS, firstFitting, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult } from "../memory-result.ts";
 import { READS, type Tool, tool } from "../tool.ts";
@@ -58,7 +59,7 @@ export const getProfile: Tool = tool({
     const page = await operations.call("listMemories", {
       query: { ...scope, status: "completed", limit: NEWEST_MAX },
     });
-    const newest = (page.data as Json[]).map(memoryResult);
+    const newest = (page.data as JsonRecord[]).map(memoryResult);
     const { ids, names } = await links(operations, newest);
     const linked = await readLinked(operations, ids, newest, scope);
 
@@ -128,7 +129,7 @@ async function readLinked(
 }
 
 /** The answer; null if the memory was just deleted, or if the rate limit is reached: the newest are enough then. */
-async function orNothing(answer: Promise<Json>): Promise<Json | null> {
+async function orNothing(answer: Promise<JsonRecord>): Promise<JsonRecord | null> {
   try {
     return await answer;
   } catch (error) {

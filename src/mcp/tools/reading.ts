@@ -2,9 +2,10 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { type Json, ofMemory } from "../../api/operation-calls.ts";
+import { ofMemory } from "../../api/operation-calls.ts";
 import { Body, Optional } from "../../api/schema/fields.ts";
 import { ListMemories, QueryMemories, SearchMemories } from "../../api/schema/memories.ts";
+import type { JsonRecord } from "../../kit/record.ts";
 import { splitsPair } from "../../kit/text-cut.ts";
 import { cutNote, ENVELOPE_TOKENS, firstFitting, fitted, LIGHTER, lightened, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult, PassageResult, passageResult } from "../memory-result.ts";
@@ -41,7 +42,7 @@ export const searchMemories: Tool = tool({
   }),
   run: async ({ max_tokens, ...body }, { operations }) => {
     const answer = await operations.call("searchMemories", { body });
-    const found = (answer.results as Json[]).map(passageResult);
+    const found = (answer.results as JsonRecord[]).map(passageResult);
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
     const fitting = firstFitting(found, tokensMax - ENVELOPE_TOKENS, tokensMax);
     const note = cutNote(fitting, tokensMax);
@@ -71,7 +72,7 @@ export const askMemories: Tool = tool({
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
     const room = tokensMax - ENVELOPE_TOKENS;
     const { text: answer, isCut } = fitted(String(result.answer), room);
-    const sources = (result.sources as Json[]).map((source, at) => ({ n: at + 1, ...passageResult(source) }));
+    const sources = (result.sources as JsonRecord[]).map((source, at) => ({ n: at + 1, ...passageResult(source) }));
     const fitting = firstFitting(sources, room - tokensOf(answer), tokensMax, false);
     const note = isCut ? `The answer is cut, because of max_tokens ${tokensMax}.` : cutNote(fitting, tokensMax);
     const { tokens_used } = result.usage as { readonly tokens_used: number };
@@ -145,7 +146,7 @@ export const listMemories: Tool = tool({
     const tokensMax = max_tokens ?? SEARCH_TOKENS;
     const page = async (limit: number | undefined) => {
       const { data, has_more, cursor } = await operations.call("listMemories", { query: { ...query, limit } });
-      const lighter = (data as Json[]).map((memory) => lightened(memoryResult(memory), tokensMax));
+      const lighter = (data as JsonRecord[]).map((memory) => lightened(memoryResult(memory), tokensMax));
       return {
         memories: lighter.map(({ item }) => item),
         isLighter: lighter.some(({ isLighter }) => isLighter),

@@ -2,11 +2,12 @@
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
-import { type Json, ofMemory } from "../../api/operation-calls.ts";
+import { ofMemory } from "../../api/operation-calls.ts";
 import { Body, described, OneOf, Optional } from "../../api/schema/fields.ts";
 import { CreateMemory, UpdateMemory } from "../../api/schema/memories.ts";
 import type { MemoryId } from "../../domain/ids.ts";
 import { LIMITS } from "../../domain/limits.ts";
+import type { JsonRecord } from "../../kit/record.ts";
 import { MemoryIdArgument, type Tool, type ToolCall, tool } from "../tool.ts";
 
 /** Longest wait for a memory to become searchable, in seconds; clients give up on a call after 60. */
@@ -105,7 +106,7 @@ export const deleteMemory: Tool = tool({
   },
 });
 
-async function stored(memory: Json, waitSeconds: number | null | undefined, call: ToolCall) {
+async function stored(memory: JsonRecord, waitSeconds: number | null | undefined, call: ToolCall) {
   const id = memory.id as MemoryId;
   const seconds = waitSeconds ?? WAIT_SECONDS_DEFAULT;
   const settled = await call.settled(id, seconds * 1000);

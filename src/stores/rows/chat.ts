@@ -2,7 +2,7 @@
 
 import type { Chat, Message, MessageRole, MessageSource } from "../../domain/chat.ts";
 import type { ChatId, MemoryKey, MessageId } from "../../domain/ids.ts";
-import type { JsonObject } from "../../domain/memory.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import { LIVE } from "./sql.ts";
 
 /** Maximum length of a title made from a message, in code points including `…`: fits one line in a list of chats. */

@@ -1,7 +1,8 @@
 // Converts rows of memories to jobs, and the result of a job to the columns of a completed memory.
 
 import { filteredAttributesJson } from "../../domain/filter.ts";
-import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type Memory } from "../../domain/memory.ts";
+import type { Extraction, Memory } from "../../domain/memory.ts";
+import { EXTRACTED_FIELDS, type ExtractedField } from "../../domain/memory-attributes.ts";
 import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import type { DocumentFacts } from "../../ports/document-reader.ts";
 import type { Completion, ImportedVectors, Job } from "../../ports/job-store.ts";

@@ -3,14 +3,8 @@
 
 import { invariant } from "../../domain/fault.ts";
 import type { MemoryId, MemoryKey, UserKey } from "../../domain/ids.ts";
-import type {
-  ExtractedField,
-  Extraction,
-  FailureCode,
-  Memory,
-  MemorySource,
-  MemoryState,
-} from "../../domain/memory.ts";
+import type { Extraction, FailureCode, Memory, MemorySource, MemoryState } from "../../domain/memory.ts";
+import type { ExtractedField } from "../../domain/memory-attributes.ts";
 import { fold } from "../../kit/fold.ts";
 import { type AttributeColumns, attributesIn } from "./memory-columns.ts";
 

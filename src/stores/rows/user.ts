@@ -1,7 +1,7 @@
 // Converts rows of users and their events.
 
 import type { EventId } from "../../domain/ids.ts";
-import type { JsonObject } from "../../domain/memory.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import type { User, UserDraft, UserEvent } from "../../domain/user.ts";
 
 /** The columns of a UserRow, for SELECT and RETURNING. */

@@ -2,8 +2,8 @@
 
 import { Fault } from "../../domain/fault.ts";
 import type { DeliveryId, WebhookId } from "../../domain/ids.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import { LIMITS } from "../../domain/limits.ts";
-import type { JsonObject } from "../../domain/memory.ts";
 import type {
   Delivery,
   DeliveryAttempt,

@@ -2,7 +2,8 @@
 // reading. Each call goes to one of the two, depending on whether its method writes.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { JsonObject, Memory } from "../../domain/memory.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import type { Memory } from "../../domain/memory.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { Stores, Transactions } from "../../ports/transactions.ts";
