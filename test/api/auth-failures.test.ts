@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { parseTrustedProxies } from "../../src/account/client-address.ts";
 import { startServer } from "../support/server.ts";
 import { type Answered, SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { expectFault } from "./faults.ts";
 
 const PROXY = "10.0.0.1";
@@ -165,7 +166,9 @@ describe("proxies", () => {
 });
 
 test("over a socket the address of the connection counts, and a trusted proxy's header is used", async () => {
-  await using server = await startServer({ environment: { MNEME_TRUSTED_PROXIES: "127.0.0.1" } });
+  await using server = await startServer({
+    environment: { MNEME_EMBEDDER: ENGLISH, MNEME_TRUSTED_PROXIES: "127.0.0.1" },
+  });
   const fail = async (headers: Record<string, string>) => {
     const response = await fetch(`${server.url}/v1/memories`, { headers: { ...wrong, ...headers } });
     await response.body?.cancel();

@@ -2,10 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 
 let server: RunningServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ environment: { MNEME_EMBEDDER: ENGLISH } });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

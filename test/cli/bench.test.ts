@@ -9,6 +9,7 @@ import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { runMneme, spawnMneme, startMneme } from "../support/command.ts";
 import { RUNS_ALL } from "../support/extent.ts";
 import { type LlmCall, startLlm, streamed } from "../support/llm.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { svgProblems } from "../support/well-formed.ts";
 
@@ -36,7 +37,12 @@ async function benchWith(
   const out = mkdtempSync(join(folder, `${name}-`));
   const argv = ["bench", name, "--out", out, ...flags];
   const temporary = mkdtempSync(join(folder, "tmp-"));
-  const { exitCode, stdout, stderr } = await startMneme(argv, folder, { TMPDIR: temporary, ...environment });
+  const { exitCode, stdout, stderr } = await startMneme(argv, folder, {
+    TMPDIR: temporary,
+    MNEME_LANES: "1",
+    MNEME_EMBEDDER: ENGLISH,
+    ...environment,
+  });
   expect({ exitCode, stderr: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(readdirSync(temporary)).toEqual([]); // the data directory is gone
   const files = readdirSync(out).sort();

@@ -8,11 +8,12 @@ import { parseImportFromOptions } from "../../src/cli/import-from.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { startMneme } from "../support/command.ts";
 import { type RunningServer, startServer, TEST_KEY } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 
 let server: RunningServer;
 const folder = mkdtempSync(join(tmpdir(), "mneme-import-from-"));
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ environment: { MNEME_EMBEDDER: ENGLISH } });
 });
 afterAll(async () => {
   await server.stop();

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspectorCommand, NO_INSPECTOR } from "../support/mcp-inspector.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { ROOT } from "../support/sources.ts";
 
 const inspector = inspectorCommand();
@@ -34,7 +35,7 @@ describe.skipIf(inspector === null)(`MCP's Inspector${inspector === null ? `, sk
   let server: RunningServer;
   let home: string;
   beforeAll(async () => {
-    server = await startServer();
+    server = await startServer({ environment: { MNEME_EMBEDDER: ENGLISH } });
     home = mkdtempSync(join(tmpdir(), "mneme-inspector-"));
   });
   afterAll(async () => {

@@ -16,6 +16,7 @@ import { expectWhole, listAll, note, storeBatch } from "../crash/notes.ts";
 import { startS3Server } from "../support/s3-server.ts";
 import { startServer } from "../support/server.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
 /** Number of backups under write load; MNEME_TEST_BACKUPS=20 for the long form. */
@@ -39,7 +40,7 @@ const failureOf = async (work: Promise<unknown>) => String(await work.catch(Stri
 test(
   `${BACKUPS} backups under write load restore to a state that was acknowledged`,
   async () => {
-    await using server = await startServer();
+    await using server = await startServer({ environment: { MNEME_EMBEDDER: ENGLISH } });
     const target = path("under-load");
     /** The note of each memory whose creation, change or deletion has been acknowledged; null: deleted. */
     const acknowledged = new Map<string, number | null>();
@@ -81,7 +82,7 @@ test(
     for (const [round, { id, before }] of made.entries()) {
       const dataDir = path(`restored-${id}`);
       await restore([target, "--backup", id, "--data-dir", dataDir], start());
-      const restored = await startService({ dataDir });
+      const restored = await startService({ dataDir, config: { embedder: ENGLISH } });
       const ids = new Map<number, string>();
       for (const memory of await listAll(restored)) {
         const sent = [...(everSent.get(memory.id) ?? [])].find((n) => note(n) === memory.content);

@@ -6,11 +6,12 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "mneme-crash-accounts-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
-const start = () => startServer({ dataDir });
+const start = () => startServer({ dataDir, environment: { MNEME_EMBEDDER: ENGLISH } });
 
 interface Reply {
   readonly status: number;

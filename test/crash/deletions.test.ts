@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { listAll } from "./notes.ts";
 
@@ -19,7 +20,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 const start = async () => {
-  running = await startServer({ dataDir });
+  running = await startServer({ dataDir, environment: { MNEME_EMBEDDER: ENGLISH } });
   return running;
 };
 type Job = { readonly id: string; readonly status: string; readonly matched: number; readonly deleted: number };

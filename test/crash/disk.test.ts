@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runMneme } from "../support/command.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { allDone, expectWhole, ifAlive, listAll, note, storeBatch, timesFound } from "./notes.ts";
 
@@ -34,7 +35,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
   };
   let running: RunningServer;
   beforeAll(async () => {
-    running = await startServer({ dataDir });
+    running = await startServer({ dataDir, environment: { MNEME_EMBEDDER: ENGLISH } });
     server = running;
     const numbers = Array.from({ length: 20 }, (_, at) => at);
     const ids = await storeBatch(running, numbers);
@@ -69,7 +70,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
   });
 
   test("full: memories can be deleted, `/ready` says why it is not ready, and new data is refused in one way", async () => {
-    running = await startServer({ dataDir });
+    running = await startServer({ dataDir, environment: { MNEME_EMBEDDER: ENGLISH } });
     server = running;
     const ready = async () => {
       const response = await fetch(`${running.url}/ready`);
@@ -106,7 +107,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
   });
 
   test("killed while full: the next start, with space, has everything that was acknowledged", async () => {
-    running = await startServer({ dataDir });
+    running = await startServer({ dataDir, environment: { MNEME_EMBEDDER: ENGLISH } });
     server = running;
     leaveRoom(MiB);
     for (let n = 6_000, refused = 0; refused < 1 && n < 10_000; n++) {
@@ -116,7 +117,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     }
     await running.kill();
     rmSync(ballast);
-    running = await startServer({ dataDir });
+    running = await startServer({ dataDir, environment: { MNEME_EMBEDDER: ENGLISH } });
     server = running;
     await expectWhole(running, stored);
     expect(await running.stop()).toBe(0);

@@ -17,6 +17,7 @@ import {
   streamed,
 } from "../support/llm.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "mneme-crash-generation-"));
@@ -25,7 +26,7 @@ let running: RunningServer | null = null;
 const start = async (): Promise<RunningServer> => {
   running = await startServer({
     dataDir,
-    environment: { MNEME_LLM_BASE_URL: llm.baseUrl, MNEME_LLM_MODEL: "small" },
+    environment: { MNEME_LLM_BASE_URL: llm.baseUrl, MNEME_LLM_MODEL: "small", MNEME_EMBEDDER: ENGLISH },
   });
   return running;
 };

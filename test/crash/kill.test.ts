@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { allDone, expectWhole, ifAlive, listAll, note, storeBatch, timesFound } from "./notes.ts";
 
@@ -19,7 +20,7 @@ afterAll(async () => {
 /** Starts a server on the data folder; kills one that a failed test left running. */
 const start = async () => {
   await running?.kill();
-  running = await startServer({ dataDir });
+  running = await startServer({ dataDir, environment: { MNEME_EMBEDDER: ENGLISH } });
   return running;
 };
 

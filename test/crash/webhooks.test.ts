@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rounds } from "../support/extent.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { type Received, receiveWebhooks, verified } from "../support/webhook-receiver.ts";
 
@@ -19,7 +20,10 @@ afterAll(async () => {
 });
 
 const start = () =>
-  startServer({ dataDir, environment: { MNEME_WEBHOOK_ALLOW: "127.0.0.1", MNEME_WEBHOOK_RETRIES: "1,1,1" } });
+  startServer({
+    dataDir,
+    environment: { MNEME_EMBEDDER: ENGLISH, MNEME_WEBHOOK_ALLOW: "127.0.0.1", MNEME_WEBHOOK_RETRIES: "1,1,1" },
+  });
 
 interface Hook {
   readonly id: string;

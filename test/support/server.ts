@@ -139,6 +139,7 @@ function environmentFor(
     MNEME_CACHE_DIR: process.env.MNEME_CACHE_DIR,
     MNEME_NATIVE_PATH: process.env.MNEME_NATIVE_PATH,
     XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+    MNEME_LANES: process.env.MNEME_TEST_LANES,
     MNEME_PORT: "0",
     MNEME_DATA_DIR: dataDir,
     MNEME_ADMIN_KEY: TEST_KEY,

@@ -9,6 +9,7 @@ import { readXlsx } from "../../../src/documents/office/xlsx.ts";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { type Answered, startService, type TestService } from "../../support/service.ts";
+import { ENGLISH } from "../../support/shipped-models.ts";
 import { until } from "../../support/until.ts";
 import { SAMPLES } from "../fixtures/samples.ts";
 import { HAS_REAL_DOCUMENTS, realDocumentBytes, realDocumentPaths, SKIP_REASON } from "../real-documents.ts";
@@ -93,7 +94,7 @@ let service: TestService;
 const accepted = new Map<string, Answered>();
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ config: { embedder: ENGLISH } });
   // the longest texts are uploaded last, so that the others do not wait for them
   const paths = realDocumentPaths().toSorted(
     (one, other) => Number(one.startsWith("huge/")) - Number(other.startsWith("huge/")),
