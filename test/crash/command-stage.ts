@@ -1,9 +1,9 @@
 // Backups and restores that are killed: a data directory, its backups, a folder to restore into, and the oracle that
 // judges what is restored.
 
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { type Ended, startMneme } from "../support/command.ts";
 import { Faults } from "./faults/faults.ts";
 import { type Finding, Oracle } from "./oracle/oracle.ts";
@@ -97,6 +97,17 @@ export class CommandStage {
     return { complete: ids.map((id) => (id === this.#earlierId ? "earlier" : "new")), damaged };
   }
 
+  /** Whether every file of the earlier backup is in the target as it was. */
+  hasEarlier(): boolean {
+    return readdirSync(this.#path("kept"), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .every((path) => {
+        const copy = this.#path(join("target", relative(this.#path("kept"), path)));
+        return existsSync(copy) && readFileSync(copy).equals(readFileSync(path));
+      });
+  }
+
   /** Makes a complete backup. */
   async backUp(): Promise<void> {
     await this.#succeed(...this.#backup);
@@ -107,10 +118,10 @@ export class CommandStage {
     await this.#succeed(...this.#restore);
   }
 
-  /** Restores the newest backup into an empty folder. */
-  async restoreNew(): Promise<void> {
+  /** Restores the newest backup of the target, or of another folder, into an empty folder. */
+  async restoreNew(from = "target"): Promise<void> {
     this.#remove("restored");
-    await this.restore();
+    await this.#succeed("restore", this.#path(from), "--data-dir", this.#path("restored"));
   }
 
   /** What `mneme serve` says of the folder that was restored into; it must end at once. */
