@@ -1,4 +1,4 @@
-// A thousand callers hang up during answers of a language model: at any point, by closing the stream or by aborting the
+// Many callers hang up during answers of a language model: at any point, by closing the stream or by aborting the
 // request. No resource is leaked, and no chat loses or duplicates a question.
 
 import { heapStats } from "bun:jsc";
@@ -20,7 +20,7 @@ const CHATS = 25;
 const CALLERS = 50;
 /** Number of callers before the heap is measured for the first time. */
 const WARM_UP = 200;
-const HANG_UPS = 1_000;
+const HANG_UPS = process.env.MNEME_TEST_STORE === "postgres" ? 200 : 1_000;
 /** Maximum number of concurrent calls of the model. Most callers wait for a slot, and some hang up while they wait. */
 const CONCURRENCY = 8;
 const QUESTION = "When was the windmill of Ostra built?";
@@ -51,7 +51,7 @@ afterAll(async () => {
   await llm.stop();
 });
 
-test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
+test(`${HANG_UPS} hang-ups leave nothing behind (seed ${SEED})`, async () => {
   const random = seeded(SEED);
   let answers = 0;
   // one in three answers ends by itself if the caller reads on; the others stay open
@@ -184,7 +184,14 @@ async function gauge(name: string): Promise<number> {
 async function leaveQueries(left: number): Promise<void> {
   const project = (await mneme.call("GET", "/v1/project")).body.id as ProjectId;
   await mneme.call("PUT", `/v1/projects/${project}`, { plan: "starter" });
-  const { limit, used } = (await mneme.call("GET", "/v1/usage")).body.queries;
+  // what callers who hung up had heard may still be about to be stored, and counts then
+  let [seen, looks] = [-1, 0];
+  const { limit, used } = await until("no query is counted any more", async () => {
+    const { queries } = (await mneme.call("GET", "/v1/usage")).body;
+    looks = queries.used === seen ? looks + 1 : 0;
+    seen = queries.used;
+    return looks >= 25 ? queries : null;
+  });
   const queries = limit - used - left;
   await changeRows(
     mneme,

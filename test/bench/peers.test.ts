@@ -183,7 +183,7 @@ describe("steps", () => {
     // setsid: a process group of its own, as step.py makes it
     const script = `sleep 600 & echo $! > ${pidFile}; wait`;
     const step = { ...stepOf(script), command: ["setsid", "bash", "-c", script] };
-    expect(await runStep(step, 500, results, silent)).toEqual({ isDone: false, why: "took longer than 1 s" });
+    expect(await runStep(step, 5_000, results, silent)).toEqual({ isDone: false, why: "took longer than 5 s" });
     const pid = Number(readFileSync(pidFile, "utf8"));
     await until("the step's child is gone", () => !existsSync(`/proc/${pid}`) || isZombie(pid));
   });

@@ -22,6 +22,7 @@ import { hashOfFile } from "../../src/domain/file-hash.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PiecedText } from "../../src/kit/pieced-text.ts";
 import { type DocumentFile, ReadFailure } from "../../src/ports/document-reader.ts";
+import { WAIT_MS } from "../support/until.ts";
 import { buildPdf } from "./pdf/build-pdf.ts";
 
 const MIB = 1024 * 1024;
@@ -114,7 +115,12 @@ describe("reading files", () => {
 
   const excesses = [
     ["computes endlessly", "endless", { processorMsMax: 1_000 }, "it takes more than 1 s"],
-    ["waits endlessly", "asleep", { timeoutMs: () => 1_500 }, "it takes too much time"],
+    [
+      "waits endlessly",
+      "asleep",
+      { timeoutMs: (bytes: number) => (bytes === "asleep".length ? 1_500 : WAIT_MS) },
+      "it takes too much time",
+    ],
     ["takes more and more memory", "greedy", { memoryBytesMax: 512 * MIB }, "it takes more than 512 MiB of memory"],
   ] as const;
   for (const [what, content, limits, why] of excesses) {

@@ -11,16 +11,21 @@ import { listen, type Receiver, type Respond } from "../outbound/receiver.ts";
 
 /** An API key that no message may contain. */
 export const SECRET = "sk-very-secret-0123456789";
-/** Timeouts that expire soon. */
-export const QUICK = { connectMs: 2_000, firstByteMs: 300, idleMs: 300, totalMs: 5_000 };
 /** Timeouts that no test reaches. */
-export const PATIENT = { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 };
+export const PATIENT = { connectMs: 600_000, firstByteMs: 600_000, idleMs: 600_000, totalMs: 600_000 };
+/** Timeouts that expire soon. */
+export const QUICK = { ...PATIENT, firstByteMs: 300, idleMs: 300 };
+/**
+ * Timeouts for an endpoint that falls silent after it has sent something, which arrives in time even if the machine
+ * stands still for seconds.
+ */
+export const STALLED = { ...PATIENT, idleMs: 5_000 };
 /** A signal that never aborts. */
 export const NEVER = new AbortController().signal;
 
-/** Creates a client; its timeouts are QUICK unless `options` sets others. */
+/** Creates a client; its timeouts are PATIENT unless `options` sets others. */
 export function model(options: Partial<LanguageModelOptions> = {}): LanguageModel {
-  return createLanguageModel({ allow: AllowList.parse(""), clock: systemClock, timeouts: QUICK, ...options });
+  return createLanguageModel({ allow: AllowList.parse(""), clock: systemClock, timeouts: PATIENT, ...options });
 }
 
 /**

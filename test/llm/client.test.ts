@@ -21,7 +21,7 @@ import {
   streamed,
 } from "../support/llm.ts";
 import { until } from "../support/until.ts";
-import { failureOf, model, NEVER, PATIENT, QUICK, rawEndpoint, request, SECRET } from "./client-helpers.ts";
+import { failureOf, model, NEVER, PATIENT, QUICK, rawEndpoint, request, SECRET, STALLED } from "./client-helpers.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -42,8 +42,8 @@ async function receive(respond: Respond) {
   return receiver;
 }
 
-const ask = (how: LlmAnswering, more: Partial<LlmRequest> = {}): Promise<LlmAnswer> =>
-  model().complete(request(stub(how).baseUrl, more), NEVER);
+const ask = (how: LlmAnswering, more: Partial<LlmRequest> = {}, timeouts = PATIENT): Promise<LlmAnswer> =>
+  model({ timeouts }).complete(request(stub(how).baseUrl, more), NEVER);
 
 describe("a request", () => {
   test("is a chat completion at the base address, with model, messages, limits and key", async () => {
@@ -262,7 +262,7 @@ describe("a failure has a reason", () => {
       const timer = setInterval(() => socket.write(": still here\n\n"), 20);
       socket.on("close", () => clearInterval(timer));
     });
-    const timeouts = { ...QUICK, totalMs: 600 };
+    const timeouts = { ...PATIENT, totalMs: 600 };
     const failure = await failureOf(model({ timeouts }).complete(request(baseUrl), NEVER));
     expect(failure).toMatchObject({ reason: "timed_out", message: "the answer was not complete within 0.6 s" });
   });
@@ -295,7 +295,7 @@ describe("a failure has a reason", () => {
   test("the caller's signal ends a call at once, and an aborted signal starts none", async () => {
     const llm = stub(hanging);
     const stop = new AbortController();
-    const asked = failureOf(model({ timeouts: PATIENT }).complete(request(llm.baseUrl), stop.signal));
+    const asked = failureOf(model().complete(request(llm.baseUrl), stop.signal));
     await until("the endpoint is asked", () => llm.calls.length === 1);
     stop.abort();
     expect((await asked).reason).toBe("stopped");
@@ -304,10 +304,10 @@ describe("a failure has a reason", () => {
   });
 
   test("the tokens of an aborted answer are estimated; a refusal costs none", async () => {
-    const broken = await failureOf(ask(stalling(event(delta("twelve bytes")))));
+    const broken = await failureOf(ask(stalling(event(delta("twelve bytes"))), {}, STALLED));
     expect(broken.usage).toEqual({ prompt: 6, completion: 3 });
     expect((await failureOf(ask(status(500)))).usage).toEqual({ prompt: 0, completion: 0 });
-    expect((await failureOf(ask(hanging))).usage).toEqual({ prompt: 0, completion: 0 });
+    expect((await failureOf(ask(hanging, {}, QUICK))).usage).toEqual({ prompt: 0, completion: 0 });
   });
 });
 
