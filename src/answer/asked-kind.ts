@@ -3,7 +3,7 @@
 
 import askedKindList from "../../data/words/asked-kinds.txt" with { type: "text" };
 import { parseWordList } from "../words/word-lists.ts";
-import { anyOf, spacedWords } from "./word-patterns.ts";
+import { anyOf, spacedWords } from "../words/word-patterns.ts";
 
 /** The kinds of answers, in the order in which a question is tested for them. The first one that fits counts. */
 export const ANSWER_KINDS = [

@@ -3,6 +3,7 @@
 // unknown is not refused. Word list: data/words/answer-kinds.txt.
 
 import { topiclessWordsOf } from "../words/stop-words.ts";
+import { anyOf, foldLetters, spacedWords } from "../words/word-patterns.ts";
 import { type AnswerKind, askedKind, askedKindWords, KIND_UNITS_MAX } from "./asked-kind.ts";
 import {
   digitRuns,
@@ -14,7 +15,6 @@ import {
   numbersIn,
   wordOfKind,
 } from "./numbers-in-text.ts";
-import { anyOf, foldLetters, spacedWords } from "./word-patterns.ts";
 
 /** Minimum number of digits of a phone number. */
 const PHONE_DIGITS_MIN = 5;

@@ -3,7 +3,7 @@
 
 import answerKindList from "../../data/words/answer-kinds.txt" with { type: "text" };
 import { parseWordList } from "../words/word-lists.ts";
-import { anyOf, foldLetters, spacedWords } from "./word-patterns.ts";
+import { anyOf, foldLetters, spacedWords } from "../words/word-patterns.ts";
 
 const WORDS = parseWordList(answerKindList);
 

@@ -81,6 +81,15 @@ export interface ChunkPlace extends DocumentPlace {
  */
 const ROLE =
   /^(user|human|customer|assistant|ai|bot|chatbot|gpt|model|agent|system|developer|tool|function|speaker)([ _-]?\d+|[ _-]\p{L})?$/iu;
+const ASSISTANT = /^(assistant|ai|bot|chatbot|chatgpt|gpt|model|agent)$/i;
+const ASKER = /^(user|human|customer)$/i;
+
+/** The role of a speaker in a conversation with an assistant; null for a name, or for another role. */
+export function roleOf(speaker: string | null): "assistant" | "user" | null {
+  if (speaker === null) return null;
+  if (ASSISTANT.test(speaker)) return "assistant";
+  return ASKER.test(speaker) ? "user" : null;
+}
 
 /**
  * The text of a chunk for models and the full-text index: `title. heading path. passage`. The title and headings are

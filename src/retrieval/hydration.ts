@@ -40,7 +40,7 @@ export async function hydrate(running: Search, candidates: readonly Candidate[])
 
 /**
  * Fetches rows and passages of the best candidates: as many as are shown, reranked or preferred for a time. If some of
- * them are turns of conversations and full text takes part, those that `preferTurns` compares.
+ * them are turns of conversations, those that `preferTurns` compares.
  */
 export async function hydrateBest(
   running: Search,
@@ -49,7 +49,7 @@ export async function hydrateBest(
   const { request, mode, watch, time } = running;
   let taken = Math.max(mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES);
   const hydrated = await hydrate(running, candidates.slice(0, taken));
-  if (taken < TURN_CANDIDATES && mode.textWeight > 0 && hasTurns(hydrated)) {
+  if (taken < TURN_CANDIDATES && hasTurns(hydrated)) {
     const more = await hydrate(running, candidates.slice(taken, TURN_CANDIDATES));
     for (const [key, found] of more) hydrated.set(key, found);
     taken = TURN_CANDIDATES;

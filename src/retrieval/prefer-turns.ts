@@ -1,8 +1,13 @@
 // Prefers the turns of conversations that are likely to hold an answer: those of the speaker whom the question names,
-// statements rather than questions, and replies to a question that resembles the query. Reads hydrated candidates,
-// before the reranker. Other passages keep their scores.
+// statements rather than questions, and replies to a question that resembles the query. With an assistant it is the
+// user who states facts, mostly before a request, and the assistant's replies repeat them at length: there, the user's
+// turns are preferred, unless the question asks what the assistant said. Reads hydrated candidates, before the
+// reranker. Other passages keep their scores.
 
-import type { Turn } from "../domain/chunk.ts";
+import askedSpeakerList from "../../data/words/asked-speaker.txt" with { type: "text" };
+import { roleOf, type Turn } from "../domain/chunk.ts";
+import { parseWordList } from "../words/word-lists.ts";
+import { anyOf, spacedWords } from "../words/word-patterns.ts";
 import { type Candidate, distanceToRank, type Hydrated, sortByHybridScore } from "./candidate.ts";
 
 /** Number of candidates that are hydrated if some of them are turns, best hybrid score first. 30 give the same. */
@@ -17,6 +22,23 @@ const OTHER_SPEAKER_LOSS = 0.3;
 const QUESTION_LOSS = 0.4;
 /** Share of the distance to the question before it that a reply by another speaker gains. */
 const REPLY_GAIN = 0.5;
+/**
+ * In a conversation with an assistant: loss of the assistant's turns, or of the user's if the question asks for what
+ * the assistant said. More would be better where that is recognised (docs/measurements.md), but a question in words
+ * that are not recognised loses, too.
+ */
+const OTHER_ROLE_LOSS = 0.5;
+
+const ASKED_SPEAKER = parseWordList(askedSpeakerList);
+const REQUEST = new RegExp(anyOf(ASKED_SPEAKER.get("request") ?? []), "gu");
+const YOU = new RegExp(anyOf(ASKED_SPEAKER.get("you") ?? []), "u");
+/** Verb forms of one language that would match words of others. */
+const YOU_BY_LANGUAGE = new Map(
+  ["de", "es", "it", "pt", "pl", "tr"].map((language) => [
+    language,
+    new RegExp(anyOf(ASKED_SPEAKER.get(language) ?? []), "u"),
+  ]),
+);
 
 const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;
 const QUESTION_END = /[?？؟][^\p{L}\p{N}]*$/u;
@@ -33,6 +55,15 @@ interface TurnCandidate {
   readonly before: string;
 }
 
+/** What the preference depends on. */
+export interface TurnQuery {
+  readonly query: string;
+  /** Of the query, BCP 47; `und` if unsure. */
+  readonly language: string;
+  /** False if only conversations with an assistant are changed, not those of people with names. */
+  readonly usesNames: boolean;
+}
+
 /** Whether one of the passages is a turn of a conversation. */
 export function hasTurns(hydrated: ReadonlyMap<bigint, Hydrated>): boolean {
   return hydrated.values().some(({ passage }) => passage.place.turn !== undefined);
@@ -44,7 +75,7 @@ export function hasTurns(hydrated: ReadonlyMap<bigint, Hydrated>): boolean {
  * @param candidates hydrated, best first
  */
 export function preferTurns(
-  query: string,
+  { query, language, usesNames }: TurnQuery,
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
 ): readonly Candidate[] {
@@ -60,9 +91,16 @@ export function preferTurns(
   if (turns.size === 0) return candidates;
 
   const named = namedSpeaker(query, new Set([...turns.values()].flatMap(({ turn }) => turn.speaker ?? [])));
+  const askedRole = asksForAssistant(query, language) ? "assistant" : "user";
   const distance = distanceToRank(TURN_CANDIDATES, candidates);
   const changed = new Map<Candidate, number>();
   for (const { candidate, turn, spoken, before } of turns.values()) {
+    const role = roleOf(turn.speaker);
+    if (role !== null && named === null) {
+      changed.set(candidate, candidate.hybridScore - (role === askedRole ? 0 : distance * OTHER_ROLE_LOSS));
+      continue;
+    }
+    if (!usesNames) continue;
     const asked = turns.get(before);
     const isReply = asked !== undefined && asked.turn.speaker !== turn.speaker && QUESTION_END.test(asked.spoken);
     const lead = isReply ? Math.max(0, asked.candidate.hybridScore - candidate.hybridScore) : 0;
@@ -73,6 +111,16 @@ export function preferTurns(
   return sortByHybridScore(
     candidates.map((candidate) => ({ ...candidate, hybridScore: changed.get(candidate) ?? candidate.hybridScore })),
   );
+}
+
+/**
+ * Whether a question asks for what an assistant said, such as "what did you recommend?".
+ * @param language of the question, BCP 47; `und` if unsure
+ */
+export function asksForAssistant(query: string, language: string): boolean {
+  const words = spacedWords(query).replace(REQUEST, " ");
+  const byLanguage = YOU_BY_LANGUAGE.get(language.split("-")[0] ?? "");
+  return YOU.test(words) || byLanguage?.test(words) === true;
 }
 
 /** The speaker whom the query names first, by full name or by the first word of it; null if it names none. */

@@ -99,7 +99,11 @@ async function searchOnce(
   const present = fused.candidates.slice(0, taken).filter((candidate) => hydrated.has(candidate.chunkKey));
   // without the neighbour boost, which is computed again from the scores that turns and times have changed
   const unboosted = mode.neighbourBoost > 0 ? sortByHybridScore(present) : present;
-  const preferred = mode.textWeight > 0 ? preferTurns(request.query, unboosted, hydrated) : unboosted;
+  const preferred = preferTurns(
+    { query: request.query, language, usesNames: mode.textWeight > 0 },
+    unboosted,
+    hydrated,
+  );
   const timed = preferTime(preferred, hydrated, time);
   const boosted = preferNeighbours(timed.candidates, mode, fused.walk);
   const reranked = await rerank(running, boosted, hydrated, fused.walk);
