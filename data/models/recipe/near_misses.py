@@ -344,6 +344,9 @@ class Maker:
             part = (second, span) if rng.random() < .3 and keys <= self.stated(second, group, values, keys) else joined(group.lang, [(first, None), (second, span)], rng)
         elif how < .42 and siblings: parts = [self.note(fact, values, template), (self.note(rng.choice(siblings), Values(group, rng, values))[0], None)]; rng.shuffle(parts); part = joined(group.lang, parts, rng)
         elif how < .52 and keyed: parts = [self.note(fact, values, template), (self.note(fact, self.changed(fact, values, rng.choice(keyed)), template)[0], None)]; rng.shuffle(parts); part = joined(group.lang, parts, rng)
+        elif how < .60 and fact.P:
+            old = Values(group, rng, values); old[fact.slot] = nearby(group, fact.slot, values[fact.slot], rng)
+            part = joined(group.lang, [(fill(group, rng.choice(fact.P), old, rng)[0], None), self.note(fact, values, template)], rng)
         else: part = self.note(fact, values, template)
         return self.wrapped(group, part, around)
 
@@ -366,16 +369,24 @@ class Maker:
         if keyed: kinds += ["key"] * 4 + ["rows"] * 2 + ["several"]
         if siblings: kinds += ["attribute"] * 3 + (["mixed"] * 2 if keyed else [])
         if fact.P: kinds += ["planned"] * 2
+        if keyed or siblings: kinds += ["corrected"]
+        if "p" in keys: kinds += ["mentioned"]
         if not kinds: return None
         kind = rng.choice(kinds)
         if rng.random() < .5: around = self.around(group, dev)
-        if kind in ("key", "several", "mixed", "rows"): key = rng.choice(sorted(keyed))
+        if kind in ("key", "mixed", "rows"): key = rng.choice(sorted(keyed))
         same = template if rng.random() < .7 or kind == "key" and not all(keys <= slots_of(t) for t in fact.N) else rng.choice(fact.N)
         sibling = lambda v: self.note(f := rng.choice(siblings), Values(group, rng, v), rng.choice([t for t in f.N if keys <= slots_of(t)]))
         if kind == "key": part = self.note(fact, self.changed(fact, values, key), same)
         elif kind == "rows": part = self.rows(fact, values, key, keys, False)
         elif kind == "several": parts = [self.note(fact, self.changed(fact, values, rng.choice(keyed)), rng.choice(fact.N)) for _ in range(rng.randint(2, 3))]; part = joined(group.lang, parts, rng)
         elif kind == "attribute": part = sibling(values)
+        elif kind == "corrected":
+            other = rng.choice(siblings) if siblings and (not keyed or rng.random() < .5) else fact; new = values if other is not fact else self.changed(fact, values, rng.choice(keyed))
+            new = Values(group, rng, new); old = Values(group, rng, new); old[other.slot] = nearby(group, other.slot, new[other.slot], rng)
+            if other is fact: old[fact.slot] = self.changed(fact, values, fact.slot)[fact.slot]
+            first, second, _ = self.correction(other, old, new); part = joined(group.lang, [(first, None), (second, None)], rng)
+        elif kind == "mentioned": part = fill(group, rng.choice([t for t in group.lang.lists["fill"] if "{p" in t]), Values(group, rng, {"p": values["p"]}), rng)
         elif kind == "mixed": parts = [sibling(values), self.note(fact, self.changed(fact, values, key), same)]; rng.shuffle(parts); part = joined(group.lang, parts, rng)
         else: new = Values(group, rng, values); new[fact.slot] = nearby(group, fact.slot, values[fact.slot], rng); part = fill(group, rng.choice(fact.P), new, rng)
         return kind, self.wrapped(group, part, around)[0]
