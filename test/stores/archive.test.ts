@@ -6,7 +6,9 @@ import {
   closeSync,
   existsSync,
   openSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   truncateSync,
@@ -262,6 +264,45 @@ describe.skipIf(disk === null)(`a full disk (${disk === null ? NO_MOUNT : "mount
       small.remove();
     }
   });
+});
+
+describe("a file that is closed", () => {
+  const FILES = "/proc/self/fd";
+  const isOpen = () =>
+    readdirSync(FILES).some((name) => {
+      try {
+        return readlinkSync(join(FILES, name)).startsWith(path);
+      } catch {
+        return false; // closed meanwhile
+      }
+    });
+  const queries: readonly (readonly [name: string, sql: string])[] = [
+    ["one row", "SELECT count(*)::UBIGINT FROM texts"],
+    ["many rows", "SELECT range::UBIGINT, repeat('x', 500) FROM range(2_000_000)"],
+  ];
+  for (const [name, sql] of queries) {
+    const missing = existsSync(FILES) ? "" : ` (${FILES} is missing: it exists on Linux)`;
+    test.skipIf(missing !== "")(
+      `is not kept open by a snapshot that read only the first of ${name}${missing}`,
+      async () => {
+        await archive.replace([memory(1)]);
+        const snapshot = await archive.snapshot();
+        await snapshot.begin();
+        for await (const rows of snapshot.rows(sql)) {
+          expect(rows.length).toBeGreaterThan(0);
+          break;
+        }
+        const rest = [];
+        for await (const rows of snapshot.rows("SELECT DISTINCT memory_key FROM texts")) rest.push(...rows);
+        expect(rest).toEqual([[1n]]);
+        for await (const _ of snapshot.rows(sql)) break;
+        expect(isOpen()).toBe(true);
+        await snapshot.close();
+        await archive.close();
+        expect(isOpen()).toBe(false);
+      },
+    );
+  }
 });
 
 function overwrite(at: string, from: number, bytes: number): void {

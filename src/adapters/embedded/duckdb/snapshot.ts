@@ -1,6 +1,6 @@
 // A snapshot of the DuckDB file: reads what was committed at one moment, while writes go on. database.ts opens it.
 
-import type { DuckDBConnection } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBResult } from "@duckdb/node-api";
 import { storeError } from "../../../stores/store-error.ts";
 
 /** A value of a row. A VARCHAR is a string, UBIGINT a bigint, UINTEGER a number, VARCHAR[] an array of strings. */
@@ -14,6 +14,8 @@ export class DuckSnapshot {
   #isClosed = false;
   /** Resolves when no call of the connection is running. */
   #idle: Promise<unknown> = Promise.resolve();
+  /** The result that is read in slices, until its end is reached. */
+  #unfinished: DuckDBResult | null = null;
 
   constructor(
     private readonly connection: DuckDBConnection,
@@ -32,10 +34,17 @@ export class DuckSnapshot {
    * @throws StoreError if the snapshot was lost, because the file had to be reopened or the server stops
    */
   async *rows<Row extends readonly Cell[]>(sql: string): AsyncGenerator<readonly Row[]> {
-    const result = await this.#call(() => this.connection.stream(sql));
+    await this.#call(() => this.#finish());
+    const result = await this.#call(async () => {
+      this.#unfinished = await this.connection.stream(sql);
+      return this.#unfinished;
+    });
     for (;;) {
       const chunk = await this.#call(() => result.fetchChunk());
-      if (chunk === null || chunk.rowCount === 0) return;
+      if (chunk === null || chunk.rowCount === 0) {
+        this.#unfinished = null;
+        return;
+      }
       const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
       for (let first = 0; first < chunk.rowCount; first += ROWS_PER_TURN) {
         const count = Math.min(ROWS_PER_TURN, chunk.rowCount - first);
@@ -52,8 +61,28 @@ export class DuckSnapshot {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#idle;
+    if (this.#unfinished !== null) this.connection.interrupt();
+    await this.#finish();
     this.connection.disconnectSync();
     this.onClose();
+  }
+
+  /**
+   * Reads an unfinished result to its end. Until then DuckDB keeps the file open, also after its last connection and
+   * its instance are closed; and if the file is opened again meanwhile, two instances write to it.
+   */
+  async #finish(): Promise<void> {
+    const result = this.#unfinished;
+    this.#unfinished = null;
+    if (result === null) return;
+    try {
+      for (;;) {
+        const chunk = await result.fetchChunk();
+        if (chunk === null || chunk.rowCount === 0) return;
+      }
+    } catch {
+      // an interrupted result ends with an error
+    }
   }
 
   async #call<T>(call: () => Promise<T>): Promise<T> {
