@@ -5,11 +5,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
-import { isRecord, type JsonRecord, recordsIn } from "../src/kit/record.ts";
-import { mean, ndcgAt, recallAt } from "./lib/metrics.ts";
+import { recordsIn } from "../src/kit/record.ts";
+import { type StoredSession, storedSession, turnAt } from "./command/memory-benchmarks.ts";
+import { ask } from "./lib/ask.ts";
+import { type Judgements, mean, ndcgAt, recallAt } from "./lib/metrics.ts";
 import { modesOf } from "./lib/modes.ts";
 import { runMain } from "./lib/run-main.ts";
-import { ingestLines, memoryNames, serve } from "./lib/served-collection.ts";
+import { ingestLines, serve } from "./lib/served-collection.ts";
 
 const HELP = `bun bench/dialogues.ts [flags]
 
@@ -23,44 +25,9 @@ are found. Questions that nothing answers are left out.
 const RESULTS = 50;
 const DEPTH = 10;
 
-interface Dialogue {
-  readonly id: string;
-  readonly content: string;
-  /** Turns with the code point at which each begins, ascending. */
-  readonly turns: readonly { readonly number: string; readonly start: number }[];
-  readonly questions: readonly JsonRecord[];
-}
-
-async function main(flags: ReadonlyMap<string, string>): Promise<void> {
-  const half = flags.get("--half") ?? "test";
-  const dialogues = readDialogues(join(import.meta.dir, `fixtures/dialogues-${half}`));
-  const lines = dialogues.map(({ id, content }) => {
-    return JSON.stringify({ content, type: "conversation", externalId: id, userId: id });
-  });
-  const content = {
-    ...{ name: `dialogues ${half}`, directory: `dialogues-${half}` },
-    ...{ externalIds: new Set(dialogues.map(({ id }) => id)), fill: (server) => ingestLines(server, lines) },
-  } satisfies Parameters<typeof serve>[0];
-  const server = await serve(content, flags.get("--data") ?? null);
-  try {
-    const client = new Client(server.url, server.key);
-    const nameOf = await memoryNames(client);
-    for (const mode of modesOf(flags.get("--mode"))) {
-      const scores: Score[] = [];
-      for (const dialogue of dialogues) {
-        for (const { query, type, turns } of dialogue.questions) {
-          const reply = await client.send("POST", "/v1/memories/search", {
-            ...{ query, mode, userId: dialogue.id, limit: RESULTS },
-          });
-          const found = recordsIn(reply.results).filter((result) => nameOf(result) === dialogue.id);
-          scores.push(scored(String(type), dialogue, found, turns));
-        }
-      }
-      process.stdout.write(`${mode}\n${table(scores)}\n\n`);
-    }
-  } finally {
-    await server.stop();
-  }
+/** A conversation, which is stored as a memory of a user of its own, and the questions that it answers. */
+interface Dialogue extends StoredSession {
+  readonly questions: readonly { readonly query: string; readonly type: string; readonly judgements: Judgements }[];
 }
 
 interface Score {
@@ -69,15 +36,34 @@ interface Score {
   readonly ndcg: number;
 }
 
-function scored(type: string, dialogue: Dialogue, results: readonly JsonRecord[], right: unknown): Score {
-  const judgements = new Map((Array.isArray(right) ? right : []).map((turn) => [String(turn), 1]));
-  const found = [...new Set(results.map(({ metadata }) => turnOf(dialogue, metadata)))];
-  return { type, recall: recallAt(DEPTH, found, judgements), ndcg: ndcgAt(DEPTH, found, judgements) };
-}
-
-function turnOf({ turns }: Dialogue, metadata: unknown): string {
-  const chunk = isRecord(metadata) && isRecord(metadata._chunk) ? metadata._chunk : {};
-  return turns.findLast(({ start }) => start <= Number(chunk.start))?.number ?? "";
+async function main(flags: ReadonlyMap<string, string>): Promise<void> {
+  const half = flags.get("--half") ?? "test";
+  const dialogues = readDialogues(join(import.meta.dir, `fixtures/dialogues-${half}`));
+  const lines = dialogues.map(({ passage: { id, ...memory } }) => JSON.stringify({ ...memory, externalId: id }));
+  const content = {
+    ...{ name: `dialogues ${half}`, directory: `dialogues-${half}` },
+    ...{ externalIds: new Set(dialogues.map(({ passage }) => passage.id)) },
+    fill: (server) => ingestLines(server, lines),
+  } satisfies Parameters<typeof serve>[0];
+  const server = await serve(content, flags.get("--data") ?? null);
+  try {
+    const client = new Client(server.url, server.key);
+    for (const mode of modesOf(flags.get("--mode"))) {
+      const scores: Score[] = [];
+      for (const { passage, turns, questions } of dialogues) {
+        const within = { userId: passage.id };
+        for (const { query, type, judgements } of questions) {
+          const { passages } = await ask(client, { query, mode, limit: RESULTS, within }, () => passage.id);
+          const found = [...new Set(passages.map(({ start }) => turnAt(turns, start) ?? ""))];
+          const [recall, ndcg] = [recallAt(DEPTH, found, judgements), ndcgAt(DEPTH, found, judgements)];
+          scores.push({ type, recall, ndcg });
+        }
+      }
+      process.stdout.write(`${mode}\n${table(scores)}\n\n`);
+    }
+  } finally {
+    await server.stop();
+  }
 }
 
 function table(scores: readonly Score[]): string {
@@ -93,22 +79,22 @@ function table(scores: readonly Score[]): string {
   );
 }
 
-/** Each conversation as a memory with a line per turn, and the questions that it answers. */
 function readDialogues(folder: string): readonly Dialogue[] {
   const files = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
   return files.sort().map((name) => {
     const lines = readFileSync(join(folder, name), "utf8").trim().split("\n");
     const records = recordsIn(lines.map((line): unknown => JSON.parse(line)));
-    let content = "";
-    const turns = records
-      .filter(({ kind }) => kind === "turn")
-      .map(({ n, role, text }) => {
-        const turn = { number: String(n), start: [...content].length };
-        content += `${String(role)}: ${String(text).replace(/\s+/g, " ").trim()}\n`;
-        return turn;
-      });
-    const questions = records.filter(({ kind, type }) => kind === "question" && type !== "abstain");
-    return { id: String(records[0]?.id), content, turns, questions };
+    const id = String(records[0]?.id);
+    const turns = records.flatMap(({ kind, n, role, text }) =>
+      kind === "turn" ? [{ id: String(n), speaker: String(role), text: String(text) }] : [],
+    );
+    const questions = records.flatMap(({ kind, type, query, turns: right }) => {
+      if (kind !== "question" || type === "abstain" || !Array.isArray(right)) return [];
+      return [
+        { query: String(query), type: String(type), judgements: new Map(right.map((turn) => [String(turn), 1])) },
+      ];
+    });
+    return { ...storedSession(id, { id, date: "", turns }), questions };
   });
 }
 

@@ -21,7 +21,7 @@ const RANDOM = "random order";
 type Row = Readonly<Record<string, Cell>>;
 
 /** A session as a memory, with the positions of its turns. */
-interface StoredSession {
+export interface StoredSession {
   readonly passage: Passage;
   /** Ids of the turns with the code point at which each begins, ascending. */
   readonly turns: readonly { readonly id: string; readonly start: number }[];

@@ -76,7 +76,8 @@ export async function startBenchServer({ command, dataDir, key, environment }: S
   }
 }
 
-async function isReady(url: string): Promise<boolean> {
+/** Whether the server at this address is ready; false if nothing listens there. */
+export async function isReady(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/ready`);
     await response.body?.cancel();

@@ -75,20 +75,24 @@ export interface ChunkPlace extends DocumentPlace {
   readonly turn?: Turn;
 }
 
+const USERS = "user|human|customer";
+const ASSISTANTS = "assistant|ai|bot|chatbot|gpt|model|agent";
 /**
  * Matches speakers that are roles, not names, as in chats with a model and transcripts of recordings. Such a label does
  * not help search: nobody asks for a role by name, and the person who asks is often the user.
  */
-const ROLE =
-  /^(user|human|customer|assistant|ai|bot|chatbot|gpt|model|agent|system|developer|tool|function|speaker)([ _-]?\d+|[ _-]\p{L})?$/iu;
-const ASSISTANT = /^(assistant|ai|bot|chatbot|chatgpt|gpt|model|agent)$/i;
-const ASKER = /^(user|human|customer)$/i;
+const ROLE = new RegExp(
+  `^(${USERS}|${ASSISTANTS}|system|developer|tool|function|speaker)([ _-]?\\d+|[ _-]\\p{L})?$`,
+  "iu",
+);
+const USER = new RegExp(`^(${USERS})$`, "i");
+const ASSISTANT = new RegExp(`^(${ASSISTANTS}|chatgpt)$`, "i");
 
 /** The role of a speaker in a conversation with an assistant; null for a name, or for another role. */
 export function roleOf(speaker: string | null): "assistant" | "user" | null {
   if (speaker === null) return null;
   if (ASSISTANT.test(speaker)) return "assistant";
-  return ASKER.test(speaker) ? "user" : null;
+  return USER.test(speaker) ? "user" : null;
 }
 
 /**

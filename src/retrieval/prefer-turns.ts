@@ -24,20 +24,19 @@ const QUESTION_LOSS = 0.4;
 const REPLY_GAIN = 0.5;
 /**
  * In a conversation with an assistant: loss of the assistant's turns, or of the user's if the question asks for what
- * the assistant said. More would be better where that is recognised (docs/measurements.md), but a question in words
- * that are not recognised loses, too.
+ * the assistant said. A larger loss would rank better where that is recognised (docs/measurements.md); where it is not,
+ * it is the right turn that loses.
  */
 const OTHER_ROLE_LOSS = 0.5;
 
 const ASKED_SPEAKER = parseWordList(askedSpeakerList);
 const REQUEST = new RegExp(anyOf(ASKED_SPEAKER.get("request") ?? []), "gu");
 const YOU = new RegExp(anyOf(ASKED_SPEAKER.get("you") ?? []), "u");
-/** Verb forms of one language that would match words of others. */
+/** Patterns of the sections of single languages, whose words would match words of other languages. */
 const YOU_BY_LANGUAGE = new Map(
-  ["de", "es", "it", "pt", "pl", "tr"].map((language) => [
-    language,
-    new RegExp(anyOf(ASKED_SPEAKER.get(language) ?? []), "u"),
-  ]),
+  [...ASKED_SPEAKER]
+    .filter(([section]) => section !== "request" && section !== "you")
+    .map(([language, words]) => [language, new RegExp(anyOf(words), "u")]),
 );
 
 const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;

@@ -66,7 +66,7 @@ export function plotOf(seed: number): Plot {
 }
 
 /**
- * Runs a simulation on a database, which it empties before. Returns null if nothing was violated.
+ * Empties a database and runs a simulation on it. Returns what was violated; null if nothing was.
  * @param trace is filled with all requests, faults and calls, one line each
  */
 export async function simulate(

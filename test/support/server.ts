@@ -4,6 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isReady } from "../../bench/command/server.ts";
 import { recordRequests } from "./counted-requests.ts";
 import { until, WAIT_MS } from "./until.ts";
 
@@ -156,16 +157,6 @@ function environmentFor(
 
 function firstKey(stdout: string): string {
   return /^\s+KEY=(ctx_\S+)$/m.exec(stdout)?.[1] ?? "";
-}
-
-async function isReady(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(`${url}/ready`);
-    await response.body?.cancel();
-    return response.status === 200;
-  } catch {
-    return false; // not listening yet, or no longer; the caller checks the exit code
-  }
 }
 
 async function call(url: string, key: string, method: string, path: string, body: unknown): Promise<Answer> {

@@ -222,9 +222,10 @@ def network():
 
 def loss_of(lists, relevance, answer, span):
     import torch, torch.nn.functional as F
-    at, rank_loss, labels, logits, spans = 0, 0, [], [], []
+    at, rank_loss, labels, logits, spans, targets, values = 0, 0, [], [], [], [], []
     for o in lists:
         n = len(o["pairs"]); z = relevance[at:at + n]
+        if o["rank"]: targets += [1.] * o["rank"] + [0.] * (n - o["rank"]); values.append(z)
         if o["rank"] and n > o["rank"]: rank_loss = rank_loss - sum(torch.log_softmax(torch.cat([z[j:j + 1], z[o["rank"]:]]), 0)[0] for j in range(o["rank"])) / o["rank"]
         for k, label in enumerate(o["answers"]):
             if label is not None: labels.append(float(label)); logits.append(answer[at + k])
@@ -232,11 +233,6 @@ def loss_of(lists, relevance, answer, span):
         at += n
     loss = rank_loss / len(lists) + F.binary_cross_entropy_with_logits(torch.stack(logits), torch.tensor(labels))
     # keeps relevance on a scale: a relevant passage has a positive logit, another a negative one
-    at = 0; targets, values = [], []
-    for o in lists:
-        if o["rank"]:
-            targets += [1.] * o["rank"] + [0.] * (len(o["pairs"]) - o["rank"]); values.append(relevance[at:at + len(o["pairs"])])
-        at += len(o["pairs"])
     if values: loss = loss + .3 * F.binary_cross_entropy_with_logits(torch.cat(values), torch.tensor(targets))
     if spans:
         rows = torch.tensor([r for r, _ in spans])

@@ -1,7 +1,6 @@
 // Memories, search results and users of Mneme as clients of mem0 read them.
 
-import type { JsonRecord } from "../../kit/record.ts";
-import { isRecord } from "../../kit/record.ts";
+import { isRecord, type JsonRecord } from "../../kit/record.ts";
 import { DETAILS, entitiesOfMemory } from "./names.ts";
 
 /** A memory of the API as one of mem0. */

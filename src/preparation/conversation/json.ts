@@ -1,8 +1,7 @@
 // Reads the turns of a JSON array of messages, with the range of each message in the text.
 
 import { messageOf, timeOf } from "../../domain/json-message.ts";
-import type { JsonRecord } from "../../kit/record.ts";
-import { parsedJson } from "../../kit/record.ts";
+import { type JsonRecord, parsedJson } from "../../kit/record.ts";
 import { dayOf } from "./day.ts";
 import { type Conversation, type ParsedTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from "./turns.ts";
 

@@ -1,6 +1,6 @@
 // A snapshot of the DuckDB file: reads what was committed at one moment, while writes go on. database.ts opens it.
 
-import type { DuckDBConnection, DuckDBResult } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from "@duckdb/node-api";
 import { storeError } from "../../../stores/store-error.ts";
 
 /** A value of a row. A VARCHAR is a string, UBIGINT a bigint, UINTEGER a number, VARCHAR[] an array of strings. */
@@ -35,16 +35,12 @@ export class DuckSnapshot {
    */
   async *rows<Row extends readonly Cell[]>(sql: string): AsyncGenerator<readonly Row[]> {
     await this.#call(() => this.#finish());
-    const result = await this.#call(async () => {
+    await this.#call(async () => {
       this.#unfinished = await this.connection.stream(sql);
-      return this.#unfinished;
     });
     for (;;) {
-      const chunk = await this.#call(() => result.fetchChunk());
-      if (chunk === null || chunk.rowCount === 0) {
-        this.#unfinished = null;
-        return;
-      }
+      const chunk = await this.#call(() => this.#nextChunk());
+      if (chunk === null) return;
       const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
       for (let first = 0; first < chunk.rowCount; first += ROWS_PER_TURN) {
         const count = Math.min(ROWS_PER_TURN, chunk.rowCount - first);
@@ -67,21 +63,23 @@ export class DuckSnapshot {
     this.onClose();
   }
 
+  /** The next rows of the unfinished result; null at its end, and if there is none. */
+  async #nextChunk(): Promise<DuckDBDataChunk | null> {
+    const chunk = (await this.#unfinished?.fetchChunk()) ?? null;
+    if (chunk !== null && chunk.rowCount > 0) return chunk;
+    this.#unfinished = null;
+    return null;
+  }
+
   /**
-   * Reads an unfinished result to its end. Until then DuckDB keeps the file open, also after its last connection and
-   * its instance are closed; and if the file is opened again meanwhile, two instances write to it.
+   * Reads an unfinished result to its end. Until then DuckDB keeps the file open, even after its last connection and
+   * its instance are closed. If the file were opened again meanwhile, two instances would write to it.
    */
   async #finish(): Promise<void> {
-    const result = this.#unfinished;
-    this.#unfinished = null;
-    if (result === null) return;
     try {
-      for (;;) {
-        const chunk = await result.fetchChunk();
-        if (chunk === null || chunk.rowCount === 0) return;
-      }
+      while ((await this.#nextChunk()) !== null);
     } catch {
-      // an interrupted result ends with an error
+      this.#unfinished = null; // an interrupted result ends with an error
     }
   }
 
