@@ -1,4 +1,4 @@
-// Where the judged collections of the benches are, and which of their questions are asked. src/bench/beir.ts reads
+// Where the judged collections of the benches are, and which of their questions are asked. beir.ts reads
 // them.
 
 import { existsSync, readdirSync } from "node:fs";

@@ -1,4 +1,4 @@
-// How well scores separate and predict relevance. src/bench/metrics.ts has the metrics of rankings. Pure.
+// How well scores separate and predict relevance. metrics.ts has the metrics of rankings. Pure.
 
 /**
  * Area under the ROC curve: the probability that a random value of `positives` is higher than one of `negatives`. A tie
