@@ -7,10 +7,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::entities::admissible_graph::AdmissibleGraph;
 use crate::entities::graph::EntityGraph;
 use crate::entities::mentions::{EntitySources, MentionExtractor, PhraseSet};
 use crate::entities::neighbours::{self, Neighbourhood};
-use crate::entities::scope::Scope;
 use crate::entities::walk::{self, GraphHits, WalkOptions};
 use crate::error::{Error, Result};
 use crate::filters::filter::Filter;
@@ -390,7 +390,7 @@ impl Project {
         let ngrams = self.extractor.query_ngrams(query);
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
         let occurrences = |word: &str, most| self.text.document_frequency_within(word, &set, most);
-        let mut found = walk::search(&mut Scope::new(&graph, &set), &ngrams, options, occurrences)?;
+        let mut found = walk::search(&mut AdmissibleGraph::new(&graph, &set), &ngrams, options, occurrences)?;
         drop(graph);
         self.memory_table.retain_admitted(within, &mut found.hits, |hit| hit.ordinal);
         // If the intermediate passage of a hit's path was hidden during the search, the hit is kept without its path.
@@ -420,7 +420,7 @@ impl Project {
             return Ok(Neighbourhood::default());
         };
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
-        let mut found = neighbours::neighbourhood(&mut Scope::new(&graph, &set), ordinal, limit);
+        let mut found = neighbours::neighbourhood(&mut AdmissibleGraph::new(&graph, &set), ordinal, limit);
         drop(graph);
         self.memory_table.retain_admitted(within, &mut found.neighbours, |neighbour| neighbour.ordinal);
         let mut still_admitted = vec![ordinal];

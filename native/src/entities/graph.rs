@@ -1,6 +1,6 @@
 //! Entity graph of a project, in memory: which chunks mention which entities. Its content depends only on the records
-//! stored with the live chunks (`entities::record`), not on the order in which chunks were added. `entities::scope`
-//! decides which mentions are links for one request, `entities::walk` follows the links.
+//! stored with the live chunks (`entities::record`), not on the order in which chunks were added.
+//! `entities::admissible_graph` decides which mentions are links for one request, `entities::walk` follows the links.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,7 +30,7 @@ pub(crate) struct Chunk {
     pub(crate) candidates: Box<[Candidate]>,
 }
 
-/// A mention in a chunk that becomes a link if its entity is active (`entities::scope`).
+/// A mention in a chunk that becomes a link if its entity is active (`entities::admissible_graph`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) entity: EntityId,

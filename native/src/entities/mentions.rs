@@ -9,7 +9,7 @@
 //! | date | a calendar date; all notations of a date give the same entity |
 //! | phrase | a tag or phrase of the memory, if the chunk contains it |
 //!
-//! `entities::scope` decides at query time which mentions become links.
+//! `entities::admissible_graph` decides at query time which mentions become links.
 
 use rustc_hash::FxHashSet;
 

@@ -11,11 +11,12 @@
 //! | `record` | format in which the mentions of a chunk are stored with it |
 //! | `graph` | the entity graph in memory: which chunks mention which entities |
 //! | `posting_lists` | pool of the many short posting lists of the graph |
-//! | `scope` | the graph restricted to one admissible set: which mentions are links there |
+//! | `admissible_graph` | the graph restricted to one admissible set: which mentions are links there |
 //! | `query_entities` | the entities that a query names, and how sure the graph is of them |
 //! | `walk` | graph search: finds passages that are linked to the entities of a query |
 //! | `neighbours` | the graph around one memory |
 
+pub(crate) mod admissible_graph;
 mod caseless_function_words;
 mod dates;
 mod function_words;
@@ -26,7 +27,6 @@ pub(crate) mod neighbours;
 mod posting_lists;
 mod query_entities;
 mod record;
-pub(crate) mod scope;
 pub(crate) mod walk;
 mod word_lists;
 mod words;

@@ -2,9 +2,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::entities::admissible_graph::{AdmissibleGraph, EntityStats};
 use crate::entities::graph::{EntityId, Slot};
 use crate::entities::record::{CAPITALISED, DATE, DECLARED, IDENTIFIER, PHRASE, QUOTED, TITLE};
-use crate::entities::scope::{EntityStats, Scope};
 
 /// Maximum number of chunks listed for an entity. The speaker of a long conversation is mentioned in all of its chunks.
 const CHUNKS_MAX: usize = 100;
@@ -25,7 +25,7 @@ pub struct MentionedEntity {
     pub kind: char,
     /// Number of mentions in the memory.
     pub mentions: u32,
-    /// Number of memories of the scope that mention the entity, including this memory.
+    /// Number of admissible memories that mention the entity, including this memory.
     pub memories: u32,
     /// Keys of the memory's chunks that mention the entity, ascending.
     pub chunk_keys: Vec<u64>,
@@ -59,18 +59,19 @@ struct Mentioned {
     idf: f64,
 }
 
-/// Returns the entities of a memory and its neighbours in the scope, at most `limit` of each. The result is empty if
-/// the memory is outside of the scope.
-pub(crate) fn neighbourhood(scope: &mut Scope<'_>, ordinal: u32, limit: usize) -> Neighbourhood {
-    let graph = scope.graph();
-    let mut slots: Vec<Slot> = graph.slots_of(ordinal).iter().copied().filter(|slot| scope.admits(*slot)).collect();
+/// Returns the entities of a memory and its admissible neighbours, at most `limit` of each. The result is empty if the
+/// memory is not admissible.
+pub(crate) fn neighbourhood(admissible: &mut AdmissibleGraph<'_>, ordinal: u32, limit: usize) -> Neighbourhood {
+    let graph = admissible.graph();
+    let mut slots: Vec<Slot> =
+        graph.slots_of(ordinal).iter().copied().filter(|slot| admissible.admits(*slot)).collect();
     slots.sort_unstable_by_key(|slot| graph.chunk(*slot).chunk_key);
-    let all = mentioned_entities(scope, &slots);
-    let neighbours = neighbours(scope, ordinal, &all, limit);
+    let all = mentioned_entities(admissible, &slots);
+    let neighbours = neighbours(admissible, ordinal, &all, limit);
     let entities = all.into_iter().take(limit).map(|mentioned| {
         let memories: FxHashSet<u32> = graph
             .postings(mentioned.entity)
-            .filter(|posting| scope.admits(posting.slot()))
+            .filter(|posting| admissible.admits(posting.slot()))
             .map(|posting| graph.chunk(posting.slot()).ordinal)
             .collect();
         MentionedEntity {
@@ -88,12 +89,12 @@ pub(crate) fn neighbourhood(scope: &mut Scope<'_>, ordinal: u32, limit: usize) -
 /// Returns the declared and linked entities of a memory. Linked entities come first; within each group, entities are
 /// sorted by weight, the greatest first, then by hash. The weight combines idf, the number of mentions, and whether
 /// the entity is the title.
-fn mentioned_entities(scope: &mut Scope<'_>, slots: &[Slot]) -> Vec<Mentioned> {
-    let graph = scope.graph();
+fn mentioned_entities(admissible: &mut AdmissibleGraph<'_>, slots: &[Slot]) -> Vec<Mentioned> {
+    let graph = admissible.graph();
     let mut found: FxHashMap<EntityId, Mentioned> = FxHashMap::default();
     for slot in slots {
-        let links = scope.links(*slot);
-        let linked: FxHashSet<EntityId> = links.map(|number| scope.link(number).entity).collect();
+        let links = admissible.links(*slot);
+        let linked: FxHashSet<EntityId> = links.map(|number| admissible.link(number).entity).collect();
         let chunk = graph.chunk(*slot);
         for candidate in &chunk.candidates {
             if candidate.marks & (TITLE | DECLARED) == 0 && !linked.contains(&candidate.entity) {
@@ -101,8 +102,8 @@ fn mentioned_entities(scope: &mut Scope<'_>, slots: &[Slot]) -> Vec<Mentioned> {
             }
             let entity = candidate.entity;
             let mentioned = found.entry(entity).or_insert_with(|| {
-                let stats = scope.count(entity);
-                let idf = scope.idf(stats);
+                let stats = admissible.count(entity);
+                let idf = admissible.idf(stats);
                 Mentioned { entity, marks: 0, mentions: 0, chunk_keys: Vec::new(), stats, idf }
             });
             mentioned.marks |= candidate.marks;
@@ -125,14 +126,19 @@ fn mentioned_entities(scope: &mut Scope<'_>, slots: &[Slot]) -> Vec<Mentioned> {
 
 /// Returns the memories that share linked entities with a memory, the greatest weight first. Memories of equal weight
 /// are sorted by their lowest chunk key.
-fn neighbours(scope: &mut Scope<'_>, ordinal: u32, entities: &[Mentioned], limit: usize) -> Vec<Neighbour> {
-    let graph = scope.graph();
+fn neighbours(
+    admissible: &mut AdmissibleGraph<'_>,
+    ordinal: u32,
+    entities: &[Mentioned],
+    limit: usize,
+) -> Vec<Neighbour> {
+    let graph = admissible.graph();
     let mut found: FxHashMap<u32, (f64, Vec<EntityId>)> = FxHashMap::default();
     let mut linked: Vec<&Mentioned> = entities.iter().filter(|mentioned| mentioned.stats.is_linked).collect();
     linked.sort_by(|a, b| b.idf.total_cmp(&a.idf).then_with(|| graph.hash(a.entity).cmp(&graph.hash(b.entity))));
     let mut edges = 0;
     for Mentioned { entity, idf, .. } in linked {
-        let passages = scope.passages_of(*entity, 0.0);
+        let passages = admissible.passages_of(*entity, 0.0);
         edges += passages.len();
         let sharing: FxHashSet<u32> = passages.iter().map(|(slot, _)| graph.chunk(*slot).ordinal).collect();
         if sharing.contains(&ordinal) {

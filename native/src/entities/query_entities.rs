@@ -1,10 +1,10 @@
 //! The entities that a query names: finds them among its n-grams, and computes their masses and the graph certainty.
 //! `walk` begins at them. The constants were measured on judged question sets (`docs/measurements.md`, "Walk").
 
+use crate::entities::admissible_graph::{AdmissibleGraph, EntityStats};
 use crate::entities::graph::{EntityId, Slot};
 use crate::entities::mentions::QueryNgram;
 use crate::entities::record::{CAPITALISED, PROPER_NOUN, TITLE};
-use crate::entities::scope::{EntityStats, Scope};
 use crate::entities::words::is_caseless;
 use crate::error::Result;
 
@@ -51,7 +51,7 @@ impl NamedEntity<'_> {
 /// Finds the entities among a query's n-grams: those that are links (`EntityStats::is_linked`), then, if the caller
 /// wants them, names that only one passage contains.
 pub(super) fn find_query_entities<'query>(
-    scope: &mut Scope<'_>,
+    admissible: &mut AdmissibleGraph<'_>,
     ngrams: &'query [QueryNgram],
     uses_single_names: bool,
 ) -> Vec<NamedEntity<'query>> {
@@ -60,8 +60,8 @@ pub(super) fn find_query_entities<'query>(
     let mut free_from = 0;
     let mut taken: Vec<(usize, usize)> = Vec::new();
     for ngram in ngrams {
-        let Some(entity) = scope.graph().find(ngram.hash).filter(|_| ngram.first >= free_from) else { continue };
-        let stats = scope.stats(entity);
+        let Some(entity) = admissible.graph().find(ngram.hash).filter(|_| ngram.first >= free_from) else { continue };
+        let stats = admissible.stats(entity);
         if !stats.is_active {
             continue;
         }
@@ -70,19 +70,19 @@ pub(super) fn find_query_entities<'query>(
         if !stats.is_linked || found.iter().any(|known| known.entity == entity) {
             continue;
         }
-        found.push(NamedEntity { entity, ngram, stats, idf: scope.idf(stats), is_single_name: false });
+        found.push(NamedEntity { entity, ngram, stats, idf: admissible.idf(stats), is_single_name: false });
     }
     for ngram in ngrams.iter().filter(|_| uses_single_names) {
         let end = ngram.first + ngram.length;
-        let Some(entity) = scope.graph().find(ngram.hash) else { continue };
+        let Some(entity) = admissible.graph().find(ngram.hash) else { continue };
         if taken.iter().any(|(first, last)| ngram.first < *last && *first < end)
-            || !is_single_name(scope, entity, ngram)
+            || !is_single_name(admissible, entity, ngram)
         {
             continue;
         }
         taken.push((ngram.first, end));
-        let stats = scope.count(entity);
-        found.push(NamedEntity { entity, ngram, stats, idf: scope.idf(stats), is_single_name: true });
+        let stats = admissible.count(entity);
+        found.push(NamedEntity { entity, ngram, stats, idf: admissible.idf(stats), is_single_name: true });
     }
     found
 }
@@ -97,7 +97,7 @@ pub(super) fn find_query_entities<'query>(
 ///
 /// A name that a single passage contains counts like a title.
 pub(super) fn query_entities(
-    scope: &Scope<'_>,
+    admissible: &AdmissibleGraph<'_>,
     found: Vec<NamedEntity<'_>>,
     occurrences: &mut impl FnMut(&str, usize) -> Result<usize>,
 ) -> Result<(Vec<QueryEntity>, f64)> {
@@ -106,27 +106,27 @@ pub(super) fn query_entities(
     for named in found {
         let NamedEntity { entity, ngram, stats, idf, is_single_name } = named;
         let probability =
-            if is_single_name { 1.0 } else { name_probability(scope, entity, ngram, stats, occurrences)? };
+            if is_single_name { 1.0 } else { name_probability(admissible, entity, ngram, stats, occurrences)? };
         let weight = if named.counts_like_title() { 1.0 } else { UNTITLED_WEIGHT };
         certainty = certainty.max(named.certainty_bound() * probability);
         entities.push(QueryEntity { entity, mass: idf * weight * probability });
     }
     let sum: f64 = entities.iter().map(|entity| entity.mass).sum();
     entities.iter_mut().for_each(|entity| entity.mass *= QUERY_MASS / sum);
-    let graph = scope.graph();
+    let graph = admissible.graph();
     entities.sort_by(|a, b| b.mass.total_cmp(&a.mass).then(graph.hash(a.entity).cmp(&graph.hash(b.entity))));
     Ok((entities, certainty))
 }
 
-/// Whether exactly one passage of the scope contains an entity, as a name of several capitalised words. A single word
+/// Whether exactly one admissible passage contains an entity, as a name of several capitalised words. A single word
 /// may be capitalised only because it begins a sentence.
-fn is_single_name(scope: &Scope<'_>, entity: EntityId, ngram: &QueryNgram) -> bool {
+fn is_single_name(admissible: &AdmissibleGraph<'_>, entity: EntityId, ngram: &QueryNgram) -> bool {
     if ngram.length < 2 {
         return false;
     }
-    let graph = scope.graph();
-    let mut admitted = graph.postings(entity).map(|posting| posting.slot()).filter(|slot| scope.admits(*slot));
-    let (Some(slot), None) = (admitted.next(), admitted.next()) else { return false };
+    let graph = admissible.graph();
+    let mut slots = graph.postings(entity).map(|posting| posting.slot()).filter(|slot| admissible.admits(*slot));
+    let (Some(slot), None) = (slots.next(), slots.next()) else { return false };
     let mut candidates = graph.chunk(slot).candidates.iter();
     candidates.any(|candidate| candidate.entity == entity && candidate.marks & CAPITALISED != 0)
 }
@@ -134,7 +134,7 @@ fn is_single_name(scope: &Scope<'_>, entity: EntityId, ngram: &QueryNgram) -> bo
 /// Probability that a single word is used as a name: (capitalised mentions + 1) / (occurrences + 1). It is 1 for an
 /// entity of several words and for scripts without case.
 fn name_probability(
-    scope: &Scope<'_>,
+    admissible: &AdmissibleGraph<'_>,
     entity: EntityId,
     ngram: &QueryNgram,
     stats: EntityStats,
@@ -143,13 +143,13 @@ fn name_probability(
     if ngram.length > 1 || ngram.surface.chars().any(is_caseless) {
         return Ok(1.0);
     }
-    let graph = scope.graph();
+    let graph = admissible.graph();
     let is_capitalised = |slot: Slot| {
         let mut candidates = graph.chunk(slot).candidates.iter();
         candidates.any(|candidate| candidate.entity == entity && candidate.marks & (PROPER_NOUN | TITLE) != 0)
     };
-    let admitted = graph.postings(entity).map(|posting| posting.slot()).filter(|slot| scope.admits(*slot));
-    let capitalised = admitted.filter(|slot| is_capitalised(*slot)).count();
+    let slots = graph.postings(entity).map(|posting| posting.slot()).filter(|slot| admissible.admits(*slot));
+    let capitalised = slots.filter(|slot| is_capitalised(*slot)).count();
     let occurrences = occurrences(&ngram.surface, (capitalised + 1) * OCCURRENCES_FACTOR)?.max(stats.df as usize);
     Ok(((capitalised as f64 + 1.0) / (occurrences as f64 + 1.0)).min(1.0))
 }

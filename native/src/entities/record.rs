@@ -44,7 +44,7 @@ const IS_CONNECTOR: u8 = 1;
 const HAS_FORM: u8 = 2;
 const IS_FUNCTION_WORD: u8 = 4;
 
-/// A mention of an entity in a chunk. It becomes a link if the entity is active (`entities::scope`).
+/// A mention of an entity in a chunk. It becomes a link if the entity is active (`entities::admissible_graph`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mention<'record> {
     /// Identifies the entity. Equal normalised words have equal hashes.

@@ -12,15 +12,16 @@
 //! The constants were measured on judged question sets (`docs/measurements.md`, "Walk"; formulas in
 //! `docs/glossary.md`).
 //!
-//! An entity is active if it is the title of a passage, or at least two passages declare it (`entities::scope`). If the
-//! caller wants it, the walk also begins at names in the query that only one passage contains.
+//! An entity is active if it is the title of a passage, or at least two passages declare it
+//! (`entities::admissible_graph`). If the caller wants it, the walk also begins at names in the query that only one
+//! passage contains.
 
 use rustc_hash::FxHashMap;
 
+use crate::entities::admissible_graph::AdmissibleGraph;
 use crate::entities::graph::{EntityGraph, EntityId, Slot};
 use crate::entities::mentions::QueryNgram;
 use crate::entities::query_entities::{QueryEntity, find_query_entities, query_entities};
-use crate::entities::scope::Scope;
 use crate::error::{Error, Result};
 
 /// Maximum number of seeds. The walk begins at the query's entities and at these passages.
@@ -127,21 +128,21 @@ struct Path {
 type Reached = FxHashMap<Slot, (f64, GraphHit)>;
 
 /// Graph search that begins at the entities among a query's n-grams and at the seeds. `occurrences(word, limit)` counts
-/// the passages of the scope that contain a word in any inflection or case; it may stop at `limit`. Fails with
+/// the admissible passages that contain a word in any inflection or case; it may stop at `limit`. Fails with
 /// `Invalid` if there are too many seeds or a seed's score is not finite.
 pub(crate) fn search(
-    scope: &mut Scope<'_>,
+    admissible: &mut AdmissibleGraph<'_>,
     ngrams: &[QueryNgram],
     options: &WalkOptions<'_>,
     occurrences: impl FnMut(&str, usize) -> Result<usize>,
 ) -> Result<GraphHits> {
-    search_within(EDGES_MAX, scope, ngrams, options, occurrences)
+    search_within(EDGES_MAX, admissible, ngrams, options, occurrences)
 }
 
 /// Like `search`, but each push follows `edges_max` edges instead of `EDGES_MAX`.
 fn search_within(
     edges_max: usize,
-    scope: &mut Scope<'_>,
+    admissible: &mut AdmissibleGraph<'_>,
     ngrams: &[QueryNgram],
     &WalkOptions { seeds, limit, uses_single_names, certainty_min }: &WalkOptions<'_>,
     mut occurrences: impl FnMut(&str, usize) -> Result<usize>,
@@ -149,22 +150,22 @@ fn search_within(
     if seeds.len() > SEEDS_MAX || seeds.iter().any(|seed| !seed.score.is_finite()) {
         return Err(Error::invalid(format!("seeds are at most {SEEDS_MAX} passages with finite scores")));
     }
-    let found = find_query_entities(scope, ngrams, uses_single_names);
+    let found = find_query_entities(admissible, ngrams, uses_single_names);
     // Compared as the number that the caller gets.
     let is_unsure = |certainty: f64| certainty <= 0.0 || f64::from(certainty as f32) < certainty_min;
     if found.iter().all(|entity| is_unsure(entity.certainty_bound())) {
         return Ok(GraphHits::default());
     }
-    let (query, certainty) = query_entities(scope, found, &mut occurrences)?;
+    let (query, certainty) = query_entities(admissible, found, &mut occurrences)?;
     if is_unsure(certainty) {
         return Ok(GraphHits::default());
     }
-    let seed_masses = seed_masses(scope, seeds);
-    let first_hop = push_query_entities(scope, &query, edges_max);
-    let entities = push_passages(scope, &seed_masses, &first_hop, edges_max);
+    let seed_masses = seed_masses(admissible, seeds);
+    let first_hop = push_query_entities(admissible, &query, edges_max);
+    let entities = push_passages(admissible, &seed_masses, &first_hop, edges_max);
     let mut reached = Reached::default();
-    push_entities(scope, &entities, edges_max, &mut reached);
-    let graph = scope.graph();
+    push_entities(admissible, &entities, edges_max, &mut reached);
+    let graph = admissible.graph();
     for (slot, mass) in &seed_masses {
         add_mass(&mut reached, graph, *slot, SEED_WEIGHT * mass, SEED_WEIGHT * mass, |_| ());
     }
@@ -175,12 +176,12 @@ fn search_within(
     Ok(GraphHits { hits: score_hits(reached, certainty, limit), certainty: certainty as f32 })
 }
 
-/// Returns the admitted seeds with their masses, sorted by chunk key. The masses sum to `SEED_MASS` and are
+/// Returns the admissible seeds with their masses, sorted by chunk key. The masses sum to `SEED_MASS` and are
 /// proportional to the score scaled to 0..1 (minimum to maximum) plus .05.
-fn seed_masses(scope: &Scope<'_>, seeds: &[Seed]) -> Vec<(Slot, f64)> {
-    let graph = scope.graph();
+fn seed_masses(admissible: &AdmissibleGraph<'_>, seeds: &[Seed]) -> Vec<(Slot, f64)> {
+    let graph = admissible.graph();
     let found = seeds.iter().filter_map(|seed| Some((graph.slot_of(seed.chunk_key)?, f64::from(seed.score))));
-    let mut found: Vec<(Slot, f64)> = found.filter(|(slot, _)| scope.admits(*slot)).collect();
+    let mut found: Vec<(Slot, f64)> = found.filter(|(slot, _)| admissible.admits(*slot)).collect();
     found.sort_by(|a, b| {
         (graph.chunk(a.0).chunk_key, b.1).partial_cmp(&(graph.chunk(b.0).chunk_key, a.1)).expect("finite")
     });
@@ -194,16 +195,20 @@ fn seed_masses(scope: &Scope<'_>, seeds: &[Seed]) -> Vec<(Slot, f64)> {
 }
 
 /// First push, `EP query`: divides the mass of each query entity among its passages.
-fn push_query_entities(scope: &mut Scope<'_>, query: &[QueryEntity], edges_max: usize) -> FxHashMap<Slot, PassageMass> {
+fn push_query_entities(
+    admissible: &mut AdmissibleGraph<'_>,
+    query: &[QueryEntity],
+    edges_max: usize,
+) -> FxHashMap<Slot, PassageMass> {
     let mut passages: FxHashMap<Slot, PassageMass> = FxHashMap::default();
     let mut edges = 0;
     for source in query {
-        let mut linked = scope.passages_of(source.entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
+        let mut linked = admissible.passages_of(source.entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
         if linked.is_empty() {
             // A name that a single passage contains links no passages, so the walk begins at that passage.
-            let graph = scope.graph();
+            let graph = admissible.graph();
             let slots = graph.postings(source.entity).map(|posting| posting.slot());
-            linked = slots.filter(|slot| scope.admits(*slot)).map(|slot| (slot, 1.0)).collect();
+            linked = slots.filter(|slot| admissible.admits(*slot)).map(|slot| (slot, 1.0)).collect();
         }
         let sum: f64 = linked.iter().map(|(_, weight)| weight).sum();
         edges += linked.len();
@@ -225,27 +230,27 @@ fn push_query_entities(scope: &mut Scope<'_>, query: &[QueryEntity], edges_max: 
 /// Second push, `.1 PE seeds + .6 PE EP query`: divides the mass of the seeds and of the passages of the first push
 /// among their entities. Returns these entities, heaviest first.
 fn push_passages(
-    scope: &mut Scope<'_>,
+    admissible: &mut AdmissibleGraph<'_>,
     seed_masses: &[(Slot, f64)],
     first_hop: &FxHashMap<Slot, PassageMass>,
     edges_max: usize,
 ) -> Vec<(EntityId, EntityMass)> {
-    let graph = scope.graph();
+    let graph = admissible.graph();
     let sources = weighted_sources(graph, seed_masses, first_hop);
     let least = sources.first().map_or(0.0, |(_, source)| source.mass * MASS_SHARE_MIN);
     let mut entities: FxHashMap<EntityId, EntityMass> = FxHashMap::default();
     let mut edges = 0;
     for (slot, source) in sources.iter().take_while(|(_, source)| source.mass >= least) {
-        let links = scope.links(*slot);
+        let links = admissible.links(*slot);
         edges += links.len();
-        let weighted = |scope: &mut Scope<'_>, number: usize| {
-            let link = scope.link(number);
-            let stats = scope.stats(link.entity);
-            (link.entity, link.weight(PASSAGE_TO_ENTITY_TITLE_BONUS) * scope.idf(stats))
+        let weighted = |admissible: &mut AdmissibleGraph<'_>, number: usize| {
+            let link = admissible.link(number);
+            let stats = admissible.stats(link.entity);
+            (link.entity, link.weight(PASSAGE_TO_ENTITY_TITLE_BONUS) * admissible.idf(stats))
         };
-        let sum: f64 = links.clone().map(|number| weighted(scope, number).1).sum();
+        let sum: f64 = links.clone().map(|number| weighted(admissible, number).1).sum();
         for number in links {
-            let (entity, weight) = weighted(scope, number);
+            let (entity, weight) = weighted(admissible, number);
             let target = entities.entry(entity).or_default();
             target.mass += source.mass * weight / sum;
             target.offer(Path { strength: source.strongest * weight / sum, from: source.from, via: *slot });
@@ -304,12 +309,17 @@ impl EntityMass {
 }
 
 /// Third push, `EP` applied to the result of the second push: divides the mass of each entity among its passages.
-fn push_entities(scope: &mut Scope<'_>, entities: &[(EntityId, EntityMass)], edges_max: usize, reached: &mut Reached) {
+fn push_entities(
+    admissible: &mut AdmissibleGraph<'_>,
+    entities: &[(EntityId, EntityMass)],
+    edges_max: usize,
+    reached: &mut Reached,
+) {
     let least = entities.first().map_or(0.0, |(_, source)| source.mass * MASS_SHARE_MIN);
-    let graph = scope.graph();
+    let graph = admissible.graph();
     let mut edges = 0;
     for (entity, source) in entities.iter().take_while(|(_, source)| source.mass >= least) {
-        let linked = scope.passages_of(*entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
+        let linked = admissible.passages_of(*entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
         let sum: f64 = linked.iter().map(|(_, weight)| weight).sum();
         edges += linked.len();
         for (slot, weight) in linked {
@@ -636,11 +646,11 @@ mod tests {
         (0..90u32).filter(|ordinal| divisor == 1 || (ordinal % divisor == 0) == is_sparse).collect()
     }
 
-    fn assert_links(graph: &EntityGraph, scope: &mut Scope<'_>, naive: &Naive) {
+    fn assert_links(graph: &EntityGraph, admissible: &mut AdmissibleGraph<'_>, naive: &Naive) {
         for (key, expected) in &naive.links {
-            let links = scope.links(graph.slot_of(*key).expect("live"));
+            let links = admissible.links(graph.slot_of(*key).expect("live"));
             let links: BTreeMap<u64, (u32, bool)> =
-                links.map(|at| scope.link(at)).map(|l| (graph.hash(l.entity), (l.tf, l.is_title))).collect();
+                links.map(|at| admissible.link(at)).map(|l| (graph.hash(l.entity), (l.tf, l.is_title))).collect();
             assert_eq!(links, *expected, "links of {key}");
         }
     }
@@ -667,7 +677,7 @@ mod tests {
         }
     }
 
-    /// After random changes and in random scopes, links, scores, certainty and paths agree with the reference
+    /// After random changes and in random admissible sets, links, scores, certainty and paths agree with the reference
     /// implementation.
     #[test]
     fn links_scores_and_paths_match_the_definition_after_random_changes() {
@@ -679,14 +689,15 @@ mod tests {
             let History { extractor, graph, live, .. } = &history;
             let set = admissible(&mut chance);
             let naive = Naive::new(live, &set);
-            let mut scope = Scope::new(graph, &set);
-            assert_links(graph, &mut scope, &naive);
+            let mut admissible = AdmissibleGraph::new(graph, &set);
+            assert_links(graph, &mut admissible, &naive);
 
             let ngrams = extractor.query_ngrams(&text(&mut chance, 4));
             let seeds = history.seeds(&mut chance);
             let occurrences = chance.below(20);
             let options = WalkOptions { seeds: &seeds, limit: 2_000, uses_single_names: false, certainty_min: 0.0 };
-            let found = search_within(usize::MAX, &mut scope, &ngrams, &options, |_, _| Ok(occurrences)).expect("hits");
+            let found =
+                search_within(usize::MAX, &mut admissible, &ngrams, &options, |_, _| Ok(occurrences)).expect("hits");
             let (query, certainty) = naive.query_entities(&ngrams, occurrences, live);
             assert!((f64::from(found.certainty) - certainty).abs() < 1e-6, "{} {certainty}", found.certainty);
             if certainty == 0.0 {
@@ -697,7 +708,7 @@ mod tests {
             assert_hits(graph, &found.hits, &paths, certainty);
             let mut found_from = |certainty_min| {
                 let options = WalkOptions { certainty_min, ..options };
-                search_within(usize::MAX, &mut scope, &ngrams, &options, |_, _| Ok(occurrences)).expect("hits")
+                search_within(usize::MAX, &mut admissible, &ngrams, &options, |_, _| Ok(occurrences)).expect("hits")
             };
             assert_eq!(found_from(f64::from(found.certainty)), found);
             assert_eq!(found_from(f64::from(found.certainty.next_up())), GraphHits::default());
@@ -724,7 +735,8 @@ mod tests {
             let ngrams = extractor.query_ngrams("Ada Lovelace in London with Babbage on 8 May 2023");
             let seeds = [Seed { chunk_key: 3, score: 1.0 }, Seed { chunk_key: 9, score: 0.5 }];
             let options = WalkOptions { seeds: &seeds, limit: 50, uses_single_names: true, certainty_min: 0.0 };
-            let found = search(&mut Scope::new(&graph, &set), &ngrams, &options, |_, _| Ok(0)).expect("walked");
+            let found =
+                search(&mut AdmissibleGraph::new(&graph, &set), &ngrams, &options, |_, _| Ok(0)).expect("walked");
             let hits = found.hits.iter().map(|hit| {
                 let hash = |id| if id == 0 { 0 } else { graph.hash(id) };
                 (hit.chunk_key, hit.score.to_bits(), hash(hit.from), hit.via, hash(hit.through))
@@ -757,7 +769,7 @@ mod tests {
         let found = |query: &str, uses_single_names: bool| {
             let options = WalkOptions { seeds: &[], limit: 10, uses_single_names, certainty_min: 0.0 };
             let ngrams = extractor.query_ngrams(query);
-            search(&mut Scope::new(&graph, &set), &ngrams, &options, |_, _| Ok(1)).expect("walked")
+            search(&mut AdmissibleGraph::new(&graph, &set), &ngrams, &options, |_, _| Ok(1)).expect("walked")
         };
         assert_eq!(found("Zephyrine Okonkwo", false), GraphHits::default());
         for query in ["Zephyrine Okonkwo", "who is zephyrine okonkwo?"] {
@@ -779,7 +791,8 @@ mod tests {
         let (graph, set) = (EntityGraph::default(), MemorySet::default());
         let refused = |seeds: &[Seed]| {
             let options = WalkOptions { seeds, limit: 10, uses_single_names: true, certainty_min: 0.0 };
-            let error = search(&mut Scope::new(&graph, &set), &[], &options, |_, _| Ok(0)).expect_err("refused");
+            let error =
+                search(&mut AdmissibleGraph::new(&graph, &set), &[], &options, |_, _| Ok(0)).expect_err("refused");
             assert_eq!(error.code(), "invalid");
         };
         refused(&[Seed { chunk_key: 1, score: 0.0 }; SEEDS_MAX + 1]);

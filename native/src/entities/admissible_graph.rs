@@ -10,17 +10,17 @@ use crate::entities::graph::{EntityGraph, EntityId, Slot};
 use crate::entities::record::TITLE;
 use crate::filters::memory_set::MemorySet;
 
-/// An entity is too common to be a link if more passages mention it than `DF_SHARE_MAX` times the passages of the
-/// scope. This limit is at least `DF_MIN` and at most `DF_MAX`.
+/// An entity is too common to be a link if more admissible passages mention it than `DF_SHARE_MAX` times their number.
+/// This limit is at least `DF_MIN` and at most `DF_MAX`.
 const DF_MIN: f64 = 10.0;
 const DF_SHARE_MAX: f64 = 0.005;
 const DF_MAX: f64 = 100.0;
 /// Maximum number of passages of the whole project that mention an entity, for the entity to be counted within a
-/// smaller scope. An entity above this limit is a word like "I" or "The": it is no link in a smaller scope either.
+/// smaller set. An entity above this limit is a word like "I" or "The": it is no link in a smaller set either.
 /// Counting takes 1 ns per passage.
 const COUNTED_MAX: usize = 4_096;
 
-/// Counts and state of an entity within a scope.
+/// Counts and state of an entity within the admissible set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct EntityStats {
     /// Document frequency: number of passages that mention the entity. Counting stops as soon as the entity is active
@@ -46,12 +46,12 @@ pub(crate) struct Link {
 }
 
 /// The graph restricted to the admissible set of one request.
-pub(crate) struct Scope<'graph> {
+pub(crate) struct AdmissibleGraph<'graph> {
     graph: &'graph EntityGraph,
-    /// Bitmap of the slots of admitted passages. `None` if all live passages are admitted; then the counts of the whole
-    /// graph are used.
-    admitted: Option<MemorySet>,
-    /// Number of admitted passages.
+    /// Bitmap of the slots of admissible passages. `None` if all live passages are admissible; then the counts of the
+    /// whole graph are used.
+    admissible: Option<MemorySet>,
+    /// Number of admissible passages.
     passages: usize,
     /// Maximum document frequency of an entity that is a link.
     df_max: usize,
@@ -61,19 +61,19 @@ pub(crate) struct Scope<'graph> {
     link_pool: Vec<Link>,
 }
 
-impl<'graph> Scope<'graph> {
-    /// Creates the scope of the memories in a set. Takes some nanoseconds per memory of the set, or, for a large set,
+impl<'graph> AdmissibleGraph<'graph> {
+    /// Restricts the graph to the memories in a set. Takes some nanoseconds per memory of the set, or, for a large set,
     /// per memory outside of it.
-    pub(crate) fn new(graph: &'graph EntityGraph, set: &MemorySet) -> Scope<'graph> {
+    pub(crate) fn new(graph: &'graph EntityGraph, set: &MemorySet) -> AdmissibleGraph<'graph> {
         let passages = graph.chunks_within(set);
-        let admitted = (passages < graph.live_chunks()).then(|| {
-            let mut admitted = MemorySet::with_room_for(graph.slots_end());
-            set.iter().flat_map(|ordinal| graph.slots_of(ordinal)).for_each(|slot| admitted.insert(*slot));
-            admitted
+        let admissible = (passages < graph.live_chunks()).then(|| {
+            let mut admissible = MemorySet::with_room_for(graph.slots_end());
+            set.iter().flat_map(|ordinal| graph.slots_of(ordinal)).for_each(|slot| admissible.insert(*slot));
+            admissible
         });
         let df_max = (DF_SHARE_MAX * passages as f64).clamp(DF_MIN, DF_MAX) as usize;
         let (stats, links, link_pool) = Default::default();
-        Scope { graph, admitted, passages, df_max, stats, links, link_pool }
+        AdmissibleGraph { graph, admissible, passages, df_max, stats, links, link_pool }
     }
 
     /// The unrestricted graph.
@@ -81,13 +81,13 @@ impl<'graph> Scope<'graph> {
         self.graph
     }
 
-    /// Whether a live passage is in the scope.
+    /// Whether a live passage is admissible.
     #[inline]
     pub(crate) fn admits(&self, slot: Slot) -> bool {
-        self.admitted.as_ref().is_none_or(|admitted| admitted.contains(slot))
+        self.admissible.as_ref().is_none_or(|admissible| admissible.contains(slot))
     }
 
-    /// Inverse document frequency: ln((passages of the scope + 1) / (document frequency + .5)).
+    /// Inverse document frequency: ln((admissible passages + 1) / (document frequency + .5)).
     pub(crate) fn idf(&self, stats: EntityStats) -> f64 {
         ((self.passages as f64 + 1.0) / (f64::from(stats.df) + 0.5)).ln()
     }
@@ -97,7 +97,7 @@ impl<'graph> Scope<'graph> {
         if !self.graph.is_active(entity) {
             return EntityStats::default();
         }
-        if self.admitted.is_none() {
+        if self.admissible.is_none() {
             return self.count(entity);
         }
         if let Some(stats) = self.stats.get(&entity) {
@@ -112,7 +112,7 @@ impl<'graph> Scope<'graph> {
     pub(crate) fn count(&self, entity: EntityId) -> EntityStats {
         let (live, live_df) = self.graph.counts(entity);
         let (mut df, mut titles, mut declared) = (live_df, live.titles, live.declared);
-        if self.admitted.is_some() && live_df <= COUNTED_MAX {
+        if self.admissible.is_some() && live_df <= COUNTED_MAX {
             (df, titles, declared) = (0, 0, 0);
             for posting in self.graph.postings(entity).filter(|posting| self.admits(posting.slot())) {
                 df += 1;
