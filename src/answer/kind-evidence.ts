@@ -101,14 +101,14 @@ export function holdsKind(text: string, kind: AnswerKind, question: string): boo
  * Whether texts surely do not answer a question: its kind of answer is known, and no text that mentions a name of the
  * question has anything of this kind. If no text mentions such a name, all texts are looked at.
  * @param question as it was asked
- * @param topic the question with everything that it refers to, as it was searched for
+ * @param query the question with everything that it refers to, as it was searched for
  */
-export function lacksAskedKind(question: string, topic: string, texts: readonly string[]): boolean {
+export function lacksAskedKind(question: string, query: string, texts: readonly string[]): boolean {
   const kind = askedKind(question);
   if (kind === null) return false;
-  const names = hasRelativeClause(question) ? new Set<string>() : namesOf(topic, texts);
+  const names = hasRelativeClause(question) ? new Set<string>() : namesOf(query, texts);
   const about = texts.filter((text) => mentionsAny(text, names));
-  return !(about.length > 0 ? about : texts).some((text) => holdsKind(text, kind, topic));
+  return !(about.length > 0 ? about : texts).some((text) => holdsKind(text, kind, query));
 }
 
 // The first two words may be a question word and its noun.

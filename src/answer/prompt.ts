@@ -39,7 +39,7 @@ const OMITTED = "\n[…]\n";
 export interface PromptInput {
   readonly question: string;
   /** The query that found the passages, such as a rewritten chat question. Default: the question. */
-  readonly topic?: string;
+  readonly query?: string;
   /** The caller's instructions on tone and form; null if there are none. */
   readonly instructions: string | null;
   /** Passages, best first. Pass more than `maxSources`, because duplicates are left out. */
@@ -82,8 +82,8 @@ export function answerPrompt(input: PromptInput): Prompt {
   let left = tokensMax - estimatedTokens(system) - estimatedTokens(userMessage("", question));
   const history = historyWithin(input.history, Math.floor(left * HISTORY_SHARE_MAX));
   left -= history.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
-  const { topic = input.question, maxSources: sourcesMax } = input;
-  const context = packContext(input.passages, { question: topic, tokensMax: left, sourcesMax });
+  const { query = input.question, maxSources: sourcesMax } = input;
+  const context = packContext(input.passages, { question: query, tokensMax: left, sourcesMax });
   const messages: readonly LlmMessage[] = [
     { role: "system", content: system },
     ...history,

@@ -8,7 +8,7 @@ import { LIMITS } from "../domain/limits.ts";
 import { scopeOf } from "../domain/memory-attributes.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
-import type { Asker, SearchQuestion, SearchService } from "../services/search.ts";
+import type { Asker, RequestedSearch, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
 import { checkNotBlank, checkTime } from "./drafts.ts";
 import { type Answer, type Operation, reading, type WrittenAnswer, writing } from "./operation.ts";
@@ -35,7 +35,7 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
     asker: Asker,
   ): Promise<Answer> => {
     checkNotBlank(body.query, "query", "say what to search for");
-    const question: SearchQuestion = {
+    const requested: RequestedSearch = {
       query: body.query,
       mode: body.mode ?? null,
       limit: body.limit ?? LIMITS.searchResultsDefault,
@@ -45,7 +45,7 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
       ...scopeOf(body),
       ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
     };
-    const ranking = await search.search(principal, question, asker);
+    const ranking = await search.search(principal, requested, asker);
     return { status: 200, body: searchView(ranking, body.explain === true) };
   };
 

@@ -14,7 +14,7 @@ import type { Closers } from "./closers.ts";
  * Measured: decision 077.
  */
 const PER_LANE: Capacity = { alone: 16, shared: 2 };
-/** The same for a lane on a GPU, which embeds up to 64 questions together. */
+/** The same for a lane on a GPU, which embeds up to 64 queries together. */
 const PER_GPU_LANE: Capacity = { alone: 64, shared: 32 };
 /** Number of lanes that are counted at least, also while they start or are replaced. */
 const LANES_MIN = 2;

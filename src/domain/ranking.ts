@@ -36,7 +36,7 @@ export interface RankedPassage {
 
 /**
  * Stages that `explain` can show; a search lists those that it ran, in the order in which they ended. Full-text search
- * runs while the question is embedded, and `text` is the time that the search waits for it afterwards. With full text,
+ * runs while the query is embedded, and `text` is the time that the search waits for it afterwards. With full text,
  * `vector` includes the time to give each hit the score of the other leg.
  */
 export const STAGE_NAMES = ["queue", "embed", "filter", ...SEARCH_LEGS, "fuse", "rerank", "hydrate"] as const;
@@ -54,12 +54,12 @@ export interface StageRecord {
   readonly skipped?: number;
 }
 
-/** The time that a question names. The preference for it is soft: it filters nothing. */
+/** The time that a query names. The preference for it is soft: it filters nothing. */
 export interface NamedTime {
   /** Unix milliseconds; null if the time is open on this side. The end is exclusive. */
   readonly from: number | null;
   readonly to: number | null;
-  /** The words of the question, such as `last week`. */
+  /** The words of the query, such as `last week`. */
   readonly expression: string;
 }
 
@@ -71,9 +71,9 @@ export interface Ranking {
   readonly stages: readonly StageRecord[];
   /** Number of memories in the admissible set. */
   readonly admissible: number;
-  /** Time at which the question was asked, Unix milliseconds. */
+  /** Time at which the query was asked, Unix milliseconds. */
   readonly asOf: number;
-  /** The time that the question names; null if it names none. */
+  /** The time that the query names; null if it names none. */
   readonly time: NamedTime | null;
   /** Default score, 0..1, below which a passage is no evidence for an answer, for this mode and the index's model. */
   readonly evidenceMin: number;

@@ -9,7 +9,7 @@ import type { SignalCombination, SignalWeights } from "./signals.ts";
  * sizeSlope * ln(memories) + offset. The probability rises with the score, so it keeps the order.
  *
  * `gap` is the score minus the best score of the search: 0 for the best passage, otherwise negative. Scores of
- * different questions are less comparable than those of one question; with `gapSlope` 0, the curve would be too flat
+ * different queries are less comparable than those of one query; with `gapSlope` 0, the curve would be too flat
  * within a list, and too low for the best passage.
  *
  * `memories` is the number of memories that the search could find. The best of many unrelated passages scores higher
@@ -27,7 +27,7 @@ export interface RetrievalTuning {
   /** If the weight of full text is 0 in a mode, full text is not used. */
   readonly weights: Readonly<Record<ModeName, SignalWeights>>;
   /**
-   * Weights for questions in a script that the model does not know. The vector weight is so small that it only breaks
+   * Weights for queries in a script that the model does not know. The vector weight is so small that it only breaks
    * ties of BM25 scores. The graph weighs less, because capital letters do not help to recognise entities there.
    */
   readonly unsupportedScript: Pick<SignalWeights, "vectorWeight" | "graphWeight">;

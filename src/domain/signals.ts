@@ -8,7 +8,7 @@ export type SearchLeg = (typeof SEARCH_LEGS)[number];
 
 /**
  * The signals that are summed to a final score, each with a weight:
- * - `vector`: cosine similarity to the question
+ * - `vector`: cosine similarity to the query
  * - `text`: BM25 score, 0..1
  * - `graph`: score from graph search, 0..1
  * - `rerank`: squashed logit of the reranker, -1..1
@@ -31,7 +31,7 @@ export type SignalCombination = (typeof SIGNAL_COMBINATIONS)[number];
 
 /**
  * All signals, in the order of the API. Besides the weighted ones:
- * - `time`: how well the day of the passage fits the time that the question names, 0..1
+ * - `time`: how well the day of the passage fits the time that the query names, 0..1
  * - `neighbours`: what the final score gained because similar passages of other memories score higher, in units of that
  *   score
  */

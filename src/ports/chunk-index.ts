@@ -149,19 +149,19 @@ export interface ChunkKeys {
   readonly memoryKeys: BigUint64Array;
 }
 
-/** A question as the search legs read it. */
+/** A query as the search legs read it. */
 export interface IndexQuery {
   /** What full text and graph search read. */
   readonly text: string;
   /** Fingerprint of the model of `vector`. */
   readonly fingerprint: string;
-  /** Unit vector of the question, `[dimensions]`. */
+  /** Unit vector of the query, `[dimensions]`. */
   readonly vector: Float32Array;
 }
 
 /** What a search finds candidates with. Each leg that is given takes part. */
 export interface Recall extends Omit<IndexQuery, "vector"> {
-  /** The other legs run while the question is being embedded. */
+  /** The other legs run while the query is being embedded. */
   readonly vector: Promise<Float32Array>;
   /** Maximum number of hits of vector search, 1 to 2,000. */
   readonly vectorLimit: number;
@@ -175,7 +175,7 @@ export interface Recall extends Omit<IndexQuery, "vector"> {
 
 /** Candidates of all legs, each with every score. */
 export interface Pool extends ChunkKeys {
-  /** Cosine similarity to the question; NaN for a chunk that no longer exists or whose vector is damaged. */
+  /** Cosine similarity to the query; NaN for a chunk that no longer exists or whose vector is damaged. */
   readonly cosines: Float32Array;
   /** BM25 score, 0..1; 0 if no word matches. Null if full text does not take part. */
   readonly textScores: Float32Array | null;
@@ -206,7 +206,7 @@ export interface GraphOptions {
 export interface GraphHits extends ChunkKeys {
   /** Above 0 and at most 1; the best one equals `certainty`. */
   readonly scores: Float32Array;
-  /** How sure the graph is of the question's entities, 0..1. 0 if there are no hits. */
+  /** How sure the graph is of the query's entities, 0..1. 0 if there are no hits. */
   readonly certainty: number;
   /** The strongest path to the hit at this position. */
   pathTo(position: number): GraphPath;
@@ -327,13 +327,13 @@ export interface SearchIndex {
   /**
    * Finds candidates by the search legs that are given. First those of vector search: the chunks with the highest
    * cosine similarity, best first. Then those of full text that are not among them: the chunks with the highest BM25
-   * scores above 0, which are comparable between questions. Then those of a graph search without seeds, if its
+   * scores above 0, which are comparable between queries. Then those of a graph search without seeds, if its
    * certainty is at least `certaintyMin`.
    * @throws OtherModel if another model is live; the error of `vector`
    */
   recall(recall: Recall, within: AdmissibleSet): Promise<Pool>;
   /**
-   * Graph search: a walk of at most two steps from the question's entities and from the seeds, over passages of the
+   * Graph search: a walk of at most two steps from the query's entities and from the seeds, over passages of the
    * admissible set. Returns the pool with its hits, which have the same kinds of scores as the candidates in it.
    * @throws OtherModel if another model is live
    */

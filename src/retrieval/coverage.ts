@@ -1,9 +1,9 @@
-// Decides whether the models support the language of a question, and whether its script is written without spaces.
+// Decides whether the models support the language of a query, and whether its script is written without spaces.
 // modes.ts then changes the mode: in a language that is not supported, every mode uses full text.
 
 import { isAscii } from "../kit/ascii.ts";
 
-/** Maximum share of a question's letters in unsupported scripts. Allows for foreign names. */
+/** Maximum share of a query's letters in unsupported scripts. Allows for foreign names. */
 const FOREIGN_SHARE_MAX = 0.3;
 
 /** Matches a letter of a script that is written without spaces between words. */

@@ -11,7 +11,7 @@ import type { Mode } from "./modes.ts";
 export interface GraphScores {
   /** The graph signals, by chunk key. */
   readonly signals: ReadonlyMap<bigint, Signal>;
-  /** How sure the graph is of the question's entities, 0..1. */
+  /** How sure the graph is of the query's entities, 0..1. */
   readonly certainty: number;
 }
 

@@ -29,7 +29,7 @@ interface ModeConstants {
   /** Whether the graph is walked from the best candidates even if the request does not ask for it. */
   readonly usesGraph: boolean;
   /**
-   * Whether a graph search from the question's entities runs while the question is embedded, if neither `usesGraph` nor
+   * Whether a graph search from the query's entities runs while the query is embedded, if neither `usesGraph` nor
    * the request asks for a walk from the best candidates. Its passages take part if graph certainty is at least
    * `SURE_GRAPH_CERTAINTY`.
    */
@@ -38,13 +38,13 @@ interface ModeConstants {
   readonly graphCandidates: number;
   /**
    * Share of the text weight and of the rerank weight that is lost at graph certainty 1; at lower certainty,
-   * proportionally less. Reason: the passage that answers a two-step question neither sounds like an answer nor
-   * contains the question's words.
+   * proportionally less. Reason: the passage that answers a two-step query neither sounds like an answer nor
+   * contains the query's words.
    */
   readonly graphCertaintyDamping: number;
   /**
    * Share of the distance to the best passage of its memory that a passage gains. Applied to the hybrid score and again
-   * after the reranker. Reason: the answer is often near the passage that sounds like the question.
+   * after the reranker. Reason: the answer is often near the passage that sounds like the query.
    */
   readonly siblingBoost: number;
   /**
@@ -52,13 +52,13 @@ interface ModeConstants {
    * `NEIGHBOURS` passages of other memories with the most similar vectors, among the best `NEIGHBOUR_CANDIDATES`
    * candidates. Applied after the sibling boost to the hybrid score, which chooses what the reranker reads, and again
    * after the reranker; less as graph certainty grows, like the text weight. The best passage stays the best. 0 means
-   * that vectors are not compared. Reason: passages that answer the same question resemble each other.
+   * that vectors are not compared. Reason: passages that answer the same query resemble each other.
    */
   readonly neighbourBoost: number;
   /** Maximum number of candidates that the reranker reads, best hybrid score first. 0 means no reranking. */
   readonly rerankDepth: number;
   /**
-   * Approximate number of tokens, over all (question, passage) pairs, that the reranker reads for one search. Its time
+   * Approximate number of tokens, over all (query, passage) pairs, that the reranker reads for one search. Its time
    * is proportional to tokens. So it reads `rerankDepth` short passages, or half as many long ones.
    */
   readonly rerankTokensMax: number;
@@ -69,7 +69,7 @@ interface ModeConstants {
   readonly rerankFullTokensMax: number;
 }
 
-/** Maximum number of tokens of one (question, passage) pair; the reranker cuts the rest. */
+/** Maximum number of tokens of one (query, passage) pair; the reranker cuts the rest. */
 export const RERANKED_TOKENS_MAX = 128;
 
 /** Chosen on 250 questions to three of LoCoMo's ten conversations. */
@@ -107,11 +107,11 @@ export function modeFor(name: ModeName, { weights, typicalCosine }: RetrievalTun
 }
 
 /**
- * Changes a mode for a question in a language that the embedder does not support. Every mode then uses full text, and
+ * Changes a mode for a query in a language that the embedder does not support. Every mode then uses full text, and
  * none uses the reranker or the neighbour boost. Graph certainty does not reduce the text weight, because full text is
  * the only other useful signal.
- * @param isScriptSupported whether the embedder knows at least the script of the question, such as the Latin script of
- *   a German question. Its vectors are then still useful for proper nouns and loanwords.
+ * @param isScriptSupported whether the embedder knows at least the script of the query, such as the Latin script of
+ *   a German query. Its vectors are then still useful for proper nouns and loanwords.
  */
 export function forUnsupportedLanguage(
   mode: Mode,
@@ -136,8 +136,8 @@ export function forUnsupportedLanguage(
 const UNSPACED_TEXT_FACTOR = 2;
 
 /**
- * Returns the mode for a question in a script without spaces, such as Chinese or Thai. Full text weighs more there,
- * because words in these scripts are not inflected: a passage has them in the same form as the question.
+ * Returns the mode for a query in a script without spaces, such as Chinese or Thai. Full text weighs more there,
+ * because words in these scripts are not inflected: a passage has them in the same form as the query.
  */
 export function forUnspacedScript(mode: Mode): Mode {
   return { ...mode, textWeight: UNSPACED_TEXT_FACTOR * mode.textWeight };

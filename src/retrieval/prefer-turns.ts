@@ -1,8 +1,8 @@
-// Prefers the turns of conversations that are likely to hold an answer: those of the speaker whom the question names,
+// Prefers the turns of conversations that are likely to hold an answer: those of the speaker whom the query names,
 // statements rather than questions, and replies to a question that resembles the query. With an assistant it is the
 // user who states facts, mostly before a request, and the assistant's replies repeat them at length: there, the user's
-// turns are preferred, unless the question asks what the assistant said. Reads hydrated candidates, before the
-// reranker. Other passages keep their scores.
+// turns are preferred, unless the query asks what the assistant said. Reads hydrated candidates, before the reranker.
+// Other passages keep their scores.
 
 import askedSpeakerList from "../../data/words/asked-speaker.txt" with { type: "text" };
 import { roleOf, type Turn } from "../domain/chunk.ts";
@@ -23,7 +23,7 @@ const QUESTION_LOSS = 0.4;
 /** Share of the distance to the question before it that a reply by another speaker gains. */
 const REPLY_GAIN = 0.5;
 /**
- * In a conversation with an assistant: loss of the assistant's turns, or of the user's if the question asks for what
+ * In a conversation with an assistant: loss of the assistant's turns, or of the user's if the query asks for what
  * the assistant said. A larger loss would rank better where that is recognised (docs/measurements.md); where it is not,
  * it is the right turn that loses.
  */
@@ -113,8 +113,8 @@ export function preferTurns(
 }
 
 /**
- * Whether a question asks for what an assistant said, such as "what did you recommend?".
- * @param language of the question, BCP 47; `und` if unsure
+ * Whether a query asks for what an assistant said, such as "what did you recommend?".
+ * @param language of the query, BCP 47; `und` if unsure
  */
 export function asksForAssistant(query: string, language: string): boolean {
   const words = spacedWords(query).replace(REQUEST, " ");

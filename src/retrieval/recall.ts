@@ -9,14 +9,14 @@ import type { Search, SearchRequest } from "./request.ts";
 /** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
 export const SPARE_CANDIDATES = 10;
 
-/** A question that is being embedded. Disposal stops that, if the vector is not needed. */
+/** A query that is being embedded. Disposal stops that, if the vector is not needed. */
 export interface StartedEmbedding extends Disposable {
   /** Resolves when a lane begins to compute. */
   readonly begun: Promise<void>;
   readonly vector: Promise<Float32Array>;
 }
 
-/** Starts to embed the question. */
+/** Starts to embed the query. */
 export function startEmbedding(embedder: Embedder, { query, signal }: SearchRequest): StartedEmbedding {
   const { promise: begun, resolve: onBegin } = Promise.withResolvers<void>();
   const disposal = new AbortController();
@@ -59,7 +59,7 @@ export function recall(running: Search, { vector }: StartedEmbedding): Promise<P
 }
 
 /**
- * Adds what a walk through the graph finds, from the entities of the question and from the best candidates. If the
+ * Adds what a walk through the graph finds, from the entities of the query and from the best candidates. If the
  * request asks for the graph, also from names that a single passage contains.
  * @param best candidates, best first
  */

@@ -9,7 +9,7 @@ import type { Embedder, Embedders, Reranker, Rerankers } from "../ports/models.t
 import type { FilteredScope } from "./admissible.ts";
 import type { Mode } from "./modes.ts";
 import type { Stopwatch } from "./stopwatch.ts";
-import type { QuestionTime } from "./time/resolve-time.ts";
+import type { QueryTime } from "./time/resolve-time.ts";
 
 /** A search request. */
 export interface SearchRequest extends FilteredScope {
@@ -20,7 +20,7 @@ export interface SearchRequest extends FilteredScope {
   readonly scoreMin: number;
   /** Whether graph search also runs in a mode that does not use it otherwise. */
   readonly includeGraph: boolean;
-  /** Time at which the question is asked, Unix milliseconds; default: now. "Last week" is counted from here. */
+  /** Time at which the query is asked, Unix milliseconds; default: now. "Last week" is counted from here. */
   readonly asOf?: number;
   /** Time in milliseconds for which the search has waited for its turn; `explain` shows it as `queue`. Default: 0. */
   readonly waitedMs?: number;
@@ -56,8 +56,8 @@ export interface Search {
   readonly reranker: Reranker | null;
   readonly within: AdmissibleSet;
   readonly watch: Stopwatch;
-  /** Language of the question, BCP 47; `und` if unsure. */
+  /** Language of the query, BCP 47; `und` if unsure. */
   readonly language: string;
-  /** The time that the question names; null if it names none. */
-  readonly time: QuestionTime | null;
+  /** The time that the query names; null if it names none. */
+  readonly time: QueryTime | null;
 }

@@ -23,7 +23,7 @@ import { Stopwatch } from "./stopwatch.ts";
 import type { TimeSpan } from "./time/calendar.ts";
 import { newestFirst } from "./time/newest-first.ts";
 import { preferTime, TIMED_CANDIDATES } from "./time/prefer-time.ts";
-import { type QuestionTime, resolveTime } from "./time/resolve-time.ts";
+import { type QueryTime, resolveTime } from "./time/resolve-time.ts";
 
 /**
  * Maximum number of attempts of a search. A search begins again if the project's model is swapped meanwhile, which
@@ -66,7 +66,7 @@ export async function search(
   }
 }
 
-/** @throws OtherModel if the model of the project was swapped after the question was embedded */
+/** @throws OtherModel if the model of the project was swapped after the query was embedded */
 async function searchOnce(
   parts: RetrievalDependencies,
   request: SearchRequest,
@@ -76,7 +76,7 @@ async function searchOnce(
   const asOf = request.asOf ?? parts.clock.now();
   using index = await parts.index.current(request.scope.projectId);
   const embedder = await embedderOf(parts, index);
-  // A filter takes time, so the question is embedded in another process meanwhile. Without a filter nothing is gained.
+  // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
   using early = request.filter === null ? null : startEmbedding(embedder, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
@@ -163,7 +163,7 @@ async function findCandidates(running: Search, embedding: StartedEmbedding): Pro
   return { candidates, rest, walk };
 }
 
-function namedTime(time: QuestionTime | null, span: TimeSpan | null): NamedTime | null {
+function namedTime(time: QueryTime | null, span: TimeSpan | null): NamedTime | null {
   return time === null || span === null ? null : { ...span, expression: time.expression };
 }
 

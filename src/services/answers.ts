@@ -187,7 +187,7 @@ export class AnswerService {
     { generation, mode, history, signal, onContext }: AnswerTerms,
   ): AsyncIterable<AnswerEvent> {
     if (generation !== null) {
-      const asked = { question: text, topic: query, instructions, passages, maxSources, history };
+      const asked = { question: text, query, instructions, passages, maxSources, history };
       return generation.answer({ ...asked, ...(asOf !== undefined && { asOf }) }, onContext, signal);
     }
     const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#sentenceScorer(viewer.projectId) } : {};

@@ -39,7 +39,7 @@ export interface GenerationDependencies {
 export interface GenerationRequest {
   readonly question: string;
   /** The self-contained question that was searched for. */
-  readonly topic: string;
+  readonly query: string;
   /** Time at which the question is asked, Unix milliseconds; default: now. */
   readonly asOf?: number;
   /** The caller's instructions on tone and form; null if there are none. */

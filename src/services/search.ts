@@ -15,7 +15,7 @@ import { embedderOf, search } from "../retrieval/search.ts";
 import type { SearchQueue } from "./search-queue.ts";
 
 /** A search as a caller requests it. It covers the memories of all users, agents and sessions that it does not name. */
-export interface SearchQuestion extends MemoryScope {
+export interface RequestedSearch extends MemoryScope {
   readonly query: string;
   /** null if the project's `default_mode` is used. */
   readonly mode: ModeName | null;
@@ -24,12 +24,12 @@ export interface SearchQuestion extends MemoryScope {
   readonly includeGraph: boolean;
   /** null if all memories in the scope are admissible. */
   readonly filter: Filter | null;
-  /** Time at which the question is asked, Unix milliseconds; default: now. */
+  /** Time at which the query is asked, Unix milliseconds; default: now. */
   readonly asOf?: number;
 }
 
-/** The part of a question that limits which memories it may find. */
-export type AskedScope = MemoryScope & Pick<SearchQuestion, "filter">;
+/** The part of a requested search that limits which memories it may find. */
+export type RequestedScope = MemoryScope & Pick<RequestedSearch, "filter">;
 
 /** Who waits for an answer. */
 export interface Asker {
@@ -59,32 +59,32 @@ export class SearchService {
    * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded` if the turn does not come
    *   in time; `model_unavailable` if no lane can run
    */
-  async search(viewer: Viewer, question: SearchQuestion, asker: Asker): Promise<Ranking> {
+  async search(viewer: Viewer, requested: RequestedSearch, asker: Asker): Promise<Ranking> {
     const { signal } = asker;
     const { projectId } = viewer;
-    const task = question.mode ?? (await this.#defaultMode(viewer));
-    const scope = await this.#scopeOf(viewer, question);
-    return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(question), signal }, async (waitedMs) => {
+    const task = requested.mode ?? (await this.#defaultMode(viewer));
+    const scope = await this.#scopeOf(viewer, requested);
+    return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(requested), signal }, async (waitedMs) => {
       if (waitedMs > 0) await asker.confirm();
-      return search(this.#parts, { ...question, mode: task, ...scope, waitedMs, signal });
+      return search(this.#parts, { ...requested, mode: task, ...scope, waitedMs, signal });
     });
   }
 
   /** Whether a search limited in this way can find any memory. */
-  async admits(viewer: Viewer, asked: AskedScope): Promise<boolean> {
+  async admits(viewer: Viewer, requested: RequestedScope): Promise<boolean> {
     const { index, clock } = this.#parts;
     using project = await index.current(viewer.projectId);
-    const within = await admissibleSet({ index: project, clock }, await this.#scopeOf(viewer, asked));
+    const within = await admissibleSet({ index: project, clock }, await this.#scopeOf(viewer, requested));
     return within !== null && within.memories > 0;
   }
 
   /** Those of `found` that a search limited in this way may still show: their memories are still admissible. */
   async stillShown<Found extends { readonly passage: RankedPassage }>(
     viewer: Viewer,
-    asked: AskedScope,
+    requested: RequestedScope,
     found: readonly Found[],
   ): Promise<readonly Found[]> {
-    const scope = await this.#scopeOf(viewer, asked);
+    const scope = await this.#scopeOf(viewer, requested);
     const keys = [...new Set(found.map(({ passage }) => passage.memory.key))];
     const rows = await this.#parts.memories.getMany(viewer.projectId, keys);
     return found.filter(({ passage: { memory } }) => {
@@ -117,17 +117,17 @@ export class SearchService {
     return (project?.settings ?? DEFAULT_SETTINGS).default_mode;
   }
 
-  async #scopeOf(viewer: Viewer, asked: AskedScope): Promise<FilteredScope> {
-    const { userId: named, ...others } = scopeOf(asked);
+  async #scopeOf(viewer: Viewer, requested: RequestedScope): Promise<FilteredScope> {
+    const { userId: named, ...others } = scopeOf(requested);
     const { projectId } = viewer;
     const userId = userOf(viewer, named);
     const user =
       userId === undefined ? null : { id: userId, key: await this.#parts.memories.userKey(projectId, userId) };
-    return { scope: { projectId, user }, filter: narrowed(asked.filter, others) };
+    return { scope: { projectId, user }, filter: narrowed(requested.filter, others) };
   }
 }
 
-/** Approximate size of a question in memory. */
-function bytesOf({ query, filter }: SearchQuestion): number {
+/** Approximate size of a requested search in memory, in bytes. */
+function bytesOf({ query, filter }: RequestedSearch): number {
   return Buffer.byteLength(query) + (filter === null ? 0 : Buffer.byteLength(JSON.stringify(filter)));
 }

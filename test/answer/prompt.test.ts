@@ -148,11 +148,11 @@ describe("answerPrompt", () => {
     const filler = (about: string) => `The ${about} kite flies over the hill. `.repeat(300);
     const passages = [passage(`${filler("red")}Ada keeps the silver key under the pot. ${filler("blue")}`)];
     const chat = { question: "And where is hers?", passages, contextTokens: CONTEXT_TOKENS_MIN };
-    const topic = "Where is the silver key of Ada?";
-    const [searched = "", asked = ""] = [ask({ ...chat, topic }), ask(chat)].map((prompt) => contents(prompt)[1]);
+    const query = "Where is the silver key of Ada?";
+    const [searched = "", asked = ""] = [ask({ ...chat, query }), ask(chat)].map((prompt) => contents(prompt)[1]);
     expect(searched).toContain("Ada keeps the silver key under the pot.");
     expect(searched).toContain("<question>\nAnd where is hers?\n</question>");
-    expect(searched).not.toContain(topic);
+    expect(searched).not.toContain(query);
     expect(asked).not.toContain("silver key");
   });
 

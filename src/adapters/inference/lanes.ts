@@ -96,7 +96,7 @@ const GPU_START_TIMEOUT_MS = 10 * 60_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const INGEST_NICENESS = 10;
 /**
- * After this time without a query, in milliseconds, the query lane also gets ingest work. A person's next question
+ * After this time without a query, in milliseconds, the query lane also gets ingest work. A person's next query
  * usually comes later.
  */
 const QUIET_AFTER_MS = 250;

@@ -3,7 +3,7 @@
 //
 // The rules:
 // - Query work, for which a person waits, has priority over ingest work.
-// - Texts of queries go before reranks, which take many times as long. So questions that arrive together are embedded
+// - Texts of queries go before reranks, which take many times as long. So queries that arrive together are embedded
 //   together, and a search without reranking does not wait for those with it. At most `OVERTAKING_TEXTS_MAX` texts
 //   overtake a rerank.
 // - The query lane gets ingest work only while there are no queries, one small slice at a time. So the first query
@@ -111,7 +111,7 @@ const RULES: Readonly<Record<LaneRole, RoleRule>> = {
 
 /**
  * A GPU computes thousands of tokens in the time of a few, because starting its kernels takes longest: an H200 embeds
- * one question in 3.5 ms, and 6,000 chunks per second (docs/benchmarks.md).
+ * one query in 3.5 ms, and 6,000 chunks per second (docs/benchmarks.md).
  */
 const GPU_RULES: typeof RULES = {
   query: { ...RULES.query, ingestTokensMax: 4096 },

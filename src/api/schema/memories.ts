@@ -98,11 +98,11 @@ const search = {
   explain: Type.Boolean({ default: false, description: "true: adds the signals and stages behind the ranking" }),
   asOf: AsOf,
 };
-const SearchText = Text({ minLength: 1, maxLength: LIMITS.queryCharacters });
+const QueryText = Text({ minLength: 1, maxLength: LIMITS.queryCharacters });
 
 /** Body of searchMemories. */
 export const SearchMemories = Body({
-  query: SearchText,
+  query: QueryText,
   limit: Optional(search.limit),
   ...scopeFields,
   filters: Type.Optional(Filters),
@@ -117,13 +117,13 @@ export type SearchMemories = Static<typeof SearchMemories>;
 
 /** Query parameters of searchMemoriesByUrl. */
 export const SearchMemoriesQuery = QueryWith(
-  { query: SearchText },
+  { query: QueryText },
   { ...search, filters: Text({ description: "the filters as JSON" }) },
 );
 
 /** Body of queryMemories. */
 export const QueryMemories = Body({
-  query: SearchText,
+  query: QueryText,
   stream: Optional(Type.Boolean({ default: false, description: "true: Server-Sent Events" })),
   mode: Optional(Mode),
   maxSources: Optional(MaxSources),

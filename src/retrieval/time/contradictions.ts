@@ -1,5 +1,5 @@
 // Tells memories that contradict each other (the same subject and attribute with another value) from memories that are
-// merely similar, by their words alone, and puts the one first that the question asks for. Pure functions over the best
+// merely similar, by their words alone, and puts the one first that the query asks for. Pure functions over the best
 // candidates of a search; about 1 ms for ten.
 
 import { fold } from "../../kit/fold.ts";
@@ -19,8 +19,8 @@ export interface Statement {
   readonly score: number;
 }
 
-/** The question that the statements were found for. */
-export interface AskedQuestion {
+/** The query that the statements were found for. */
+export interface AskedQuery {
   readonly text: string;
   /** BCP 47; `und` if unknown. */
   readonly language: string;
@@ -70,52 +70,49 @@ const WEIGHTS = {
   /** Places of the two, the lower one divided by 5 and the upper one by 3. */
   lowerPlace: -1.45,
   upperPlace: -1.72,
-  /** Content words of the question in both, only in the upper and only in the lower one, relative to their number. */
+  /** Content words of the query in both, only in the upper and only in the lower one, relative to their number. */
   askedInBoth: -0.04,
   askedInUpper: -0.47,
   askedInLower: -0.52,
   /** Lengths in units of 80 characters, at most 2. */
   newerLength: -0.81,
   olderLength: -1.03,
-  /** 1 if the question has a word such as "now". */
+  /** 1 if the query has a word such as "now". */
   asksNow: 1.14,
-  /** 1 if neither has a content word of the question. */
+  /** 1 if neither has a content word of the query. */
   unasked: -1.13,
 } as const;
 
 /** A contradiction between two candidates, by their places. */
 export interface Contradiction {
-  /** Place of the memory that the question does not ask for, but that ranks higher. */
+  /** Place of the memory that the query does not ask for, but that ranks higher. */
   readonly upper: number;
-  /** Place of the memory that the question asks for. */
+  /** Place of the memory that the query asks for. */
   readonly lower: number;
 }
 
 /**
- * The contradictions that the order of the candidates gets wrong: a question about the present ranks the older memory
- * higher, or a question about the past the newer one. Each candidate takes part in one contradiction at most.
+ * The contradictions that the order of the candidates gets wrong: a query about the present ranks the older memory
+ * higher, or a query about the past the newer one. Each candidate takes part in one contradiction at most.
  * @param statements the best candidates in their order; null for those that cannot contradict another, such as long
  *   passages
  */
-export function contradictions(
-  question: AskedQuestion,
-  statements: readonly (Statement | null)[],
-): readonly Contradiction[] {
+export function contradictions(query: AskedQuery, statements: readonly (Statement | null)[]): readonly Contradiction[] {
   const compared = statements.slice(0, COMPARED_MAX);
-  const pairs = misorderedPairs(question.tense, compared);
+  const pairs = misorderedPairs(query.tense, compared);
   if (pairs.length === 0) return [];
   const contents = compared.map((statement) => (statement === null ? null : contentOf(statement)));
   const frequencies = new Map<string, number>();
   for (const content of contents) {
     for (const word of content?.words ?? []) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
   }
-  const asked = { words: wordsIn(question.text, question.language), hasNow: hasNow(question) };
+  const asked = { words: wordsIn(query.text, query.language), hasNow: hasNow(query) };
   const spread = spreadOf(compared);
   const found = pairs
     .map((pair) => {
       const [upper, lower] = [contents[pair.upper], contents[pair.lower]];
       if (!upper || !lower) return { ...pair, probability: 0 };
-      const [older, newer] = question.tense === "present" ? [upper, lower] : [lower, upper];
+      const [older, newer] = query.tense === "present" ? [upper, lower] : [lower, upper];
       const gap = ((compared[pair.upper]?.score ?? 0) - (compared[pair.lower]?.score ?? 0)) / spread;
       return {
         ...pair,
@@ -216,7 +213,7 @@ function contentOf({ text, language }: Statement): StatementContent {
   };
 }
 
-function hasNow({ text, language }: AskedQuestion): boolean {
+function hasNow({ text, language }: AskedQuery): boolean {
   return lexemesIn(text, language).some(({ meanings }) => meanings.has("now"));
 }
 

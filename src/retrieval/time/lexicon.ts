@@ -127,7 +127,7 @@ interface Token {
 
 let lastTokens: { readonly text: string; readonly tokens: readonly Token[] } = { text: "", tokens: [] };
 
-/** The tokens of a text. The last ones are kept, because a question is read in several languages in a row. */
+/** The tokens of a text. The last ones are kept, because a query is read in several languages in a row. */
 function tokensOf(text: string): readonly Token[] {
   if (lastTokens.text !== text) {
     const tokens = Array.from(text.matchAll(TOKEN), (match) => {

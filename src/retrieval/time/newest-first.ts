@@ -1,32 +1,32 @@
-// Puts the memory first that the question asks for, of two that contradict each other: the newer one for the present,
+// Puts the memory first that the query asks for, of two that contradict each other: the newer one for the present,
 // the older one for the past. Runs on the final order, before calibration.
 
 import type { Candidate, Hydrated } from "../candidate.ts";
 import { COMPARED_MAX, contradictions, reordered, STATEMENT_UNITS_MAX, type Statement } from "./contradictions.ts";
-import type { QuestionTime } from "./resolve-time.ts";
+import type { QueryTime } from "./resolve-time.ts";
 import { askedTense } from "./tense.ts";
 import { happenedAt } from "./time-preference.ts";
 
-/** A question, and the time that it names. */
-export interface TimedQuestion {
+/** A query, and the time that it names. */
+export interface TimedQuery {
   readonly text: string;
   /** BCP 47; `und` if unknown. */
   readonly language: string;
-  /** A question that names a span of time asks for neither the present nor the past in general. */
-  readonly time: QuestionTime | null;
+  /** A query that names a span of time asks for neither the present nor the past in general. */
+  readonly time: QueryTime | null;
 }
 
 /**
- * Reorders the candidates by `contradictions`. The memory that the question asks for takes the place and the score of
+ * Reorders the candidates by `contradictions`. The memory that the query asks for takes the place and the score of
  * the other one, which follows it. Only short memories of the same user contradict each other: whole memories of one
  * chunk, no turns of conversations.
  */
 export function newestFirst(
-  question: TimedQuestion,
+  query: TimedQuery,
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
 ): readonly Candidate[] {
-  if (question.time !== null && question.time.kind !== "event") return candidates;
+  if (query.time !== null && query.time.kind !== "event") return candidates;
   const head = candidates.slice(0, COMPARED_MAX);
   const found = head.map(({ chunkKey }) => hydrated.get(chunkKey));
   const owner = found.find((each) => each !== undefined)?.memory.userKey ?? null;
@@ -35,8 +35,8 @@ export function newestFirst(
     return each === undefined || each.memory.userKey !== owner ? null : statementOf(candidate, each);
   });
   if (statements.filter((statement) => statement !== null).length < 2) return candidates;
-  const tense = askedTense(question.text, question.language);
-  const pairs = contradictions({ text: question.text, language: question.language, tense }, statements);
+  const tense = askedTense(query.text, query.language);
+  const pairs = contradictions({ text: query.text, language: query.language, tense }, statements);
   if (pairs.length === 0) return candidates;
   const changed = head.map((candidate, place) => {
     const above = pairs.find(({ lower }) => lower === place);

@@ -1,8 +1,8 @@
-// Applies the soft preference for the time that a question names to hydrated candidates, before the reranker.
+// Applies the soft preference for the time that a query names to hydrated candidates, before the reranker.
 
 import { type Candidate, distanceToRank, type Hydrated, ranksOf, sortByHybridScore } from "../candidate.ts";
 import type { TimeSpan } from "./calendar.ts";
-import type { QuestionTime } from "./resolve-time.ts";
+import type { QueryTime } from "./resolve-time.ts";
 import { type DatedPassage, daysOfPassage, spanOf, timeScore } from "./time-preference.ts";
 
 /** Number of candidates that the preference reads, best hybrid score first. */
@@ -19,7 +19,7 @@ const REFERENCE_RANK = 25;
 /** Candidates in their new order, and the time that they were preferred for. */
 export interface TimedCandidates {
   readonly candidates: readonly Candidate[];
-  /** null if the question names no time, or an event that no candidate is about. */
+  /** null if the query names no time, or an event that no candidate is about. */
   readonly span: TimeSpan | null;
 }
 
@@ -30,7 +30,7 @@ export interface TimedCandidates {
 export function preferTime(
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
-  time: QuestionTime | null,
+  time: QueryTime | null,
 ): TimedCandidates {
   if (time === null || candidates.length === 0) return { candidates, span: null };
   const passages = candidates.flatMap(({ chunkKey }) => {

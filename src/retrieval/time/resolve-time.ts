@@ -1,4 +1,4 @@
-// Finds the time that a question names, and resolves it to a span of time from the time of the question.
+// Finds the time that a query names, and resolves it to a span of time from the time of the query.
 // time-phrases.ts reads single phrases; this file combines them ("since", "before", "between … and …") and finds
 // events ("before the move"). Everything is in UTC.
 
@@ -9,15 +9,15 @@ import { numericDatesIn } from "./numeric-dates.ts";
 import { hasPastForm } from "./tense.ts";
 import { readTimePhrase, type TimeForm, type TimePhrase, type TimeText } from "./time-phrases.ts";
 
-/** The time that a question names. */
-export type QuestionTime =
+/** The time that a query names. */
+export type QueryTime =
   /** A span of time. */
   | {
       readonly kind: TimeForm;
       readonly span: TimeSpan;
-      /** Whether the question names no more than a year. */
+      /** Whether the query names no more than a year. */
       readonly isYearOnly: boolean;
-      /** The words of the question. */
+      /** The words of the query. */
       readonly expression: string;
     }
   /** A time before or after an event whose day is unknown, such as "before the move". */
@@ -29,8 +29,8 @@ export type QuestionTime =
       readonly expression: string;
     };
 
-/** Maximum length of a question that is searched for times, in UTF-16 code units. The rest is ignored. */
-const QUESTION_UNITS_MAX = 2_000;
+/** Maximum length of a query that is searched for times, in UTF-16 code units. The rest is ignored. */
+const QUERY_UNITS_MAX = 2_000;
 /**
  * Minimum length of a Chinese, Japanese or Korean word for "before" or "after" an event, in UTF-16 code units. One
  * character is ambiguous.
@@ -38,19 +38,19 @@ const QUESTION_UNITS_MAX = 2_000;
 const UNSPACED_RELATION_MIN = 2;
 
 /**
- * The time that a question names; null if it names none. Times are resolved in UTC; weeks begin on Monday, seasons are
+ * The time that a query names; null if it names none. Times are resolved in UTC; weeks begin on Monday, seasons are
  * those of the northern hemisphere, and a day or month without a year is the latest one.
- * @param asOf time of the question, Unix milliseconds
- * @param language of the question, BCP 47; `und` if unknown
+ * @param asOf time of the query, Unix milliseconds
+ * @param language of the query, BCP 47; `und` if unknown
  */
-export function resolveTime(question: string, asOf: number, language: string): QuestionTime | null {
-  const sample = question.slice(0, QUESTION_UNITS_MAX);
+export function resolveTime(query: string, asOf: number, language: string): QueryTime | null {
+  const sample = query.slice(0, QUERY_UNITS_MAX);
   const text = fold(sample);
   const original = text.length === sample.length ? sample : text;
   const { likely, unlikely } = languagesOf(text, language);
   const inLikely = longest(likely.map((each) => resolveIn(text, original, asOf, each)));
   if (inLikely !== null) return inLikely;
-  // The detected language of a short question may be wrong. A phrase of several words is then no coincidence.
+  // The detected language of a short query may be wrong. A phrase of several words is then no coincidence.
   return longest(
     unlikely.map((each) => {
       const time = resolveIn(text, original, asOf, each);
@@ -68,28 +68,26 @@ function bounded({ from, to }: TimeSpan): TimeSpan {
   return { from: isWithin(from) ? from : null, to: isWithin(to) ? to : null };
 }
 
-function longest(times: readonly (QuestionTime | null)[]): QuestionTime | null {
-  const score = (time: QuestionTime | null) =>
-    time === null
-      ? Number.NEGATIVE_INFINITY
-      : time.expression.length - (time.kind === "event" ? QUESTION_UNITS_MAX : 0);
+function longest(times: readonly (QueryTime | null)[]): QueryTime | null {
+  const score = (time: QueryTime | null) =>
+    time === null ? Number.NEGATIVE_INFINITY : time.expression.length - (time.kind === "event" ? QUERY_UNITS_MAX : 0);
   return times.reduce((best, time) => (score(time) > score(best) ? time : best), null);
 }
 
-function resolveIn(text: string, original: string, asOf: number, language: TimeLanguage): QuestionTime | null {
+function resolveIn(text: string, original: string, asOf: number, language: TimeLanguage): QueryTime | null {
   const lexicon = lexiconOf(language);
   const lexemes = lexemesOf(text, lexicon);
   const dates = numericDatesIn(text, language === "en" ? "month" : "day");
   const parsed: TimeText = { lexemes, dates, lexicon, asOf };
   const expressionOf = (from: number, next: number) =>
     original.slice(lexemes[from]?.start ?? 0, lexemes[next - 1]?.end ?? original.length).trim();
-  let weak: QuestionTime | null = null;
+  let weak: QueryTime | null = null;
   for (const [at, lexeme] of lexemes.entries()) {
     if (!canBeginTime(lexeme, dates)) continue;
     const read = readRange(parsed, at) ?? readRelation(parsed, at) ?? readAlone(parsed, at);
     if (read === null) continue;
     const { form, span, isYearOnly, next } = read;
-    const time: QuestionTime = { kind: form, span: bounded(span), isYearOnly, expression: expressionOf(at, next) };
+    const time: QueryTime = { kind: form, span: bounded(span), isYearOnly, expression: expressionOf(at, next) };
     // Dates and counted times are surer than a weekday or a season: "on Monday" may be every Monday.
     if (!isRecurring(lexemes, at, next)) return time;
     weak ??= time;
@@ -97,7 +95,7 @@ function resolveIn(text: string, original: string, asOf: number, language: TimeL
   return weak ?? eventIn(parsed, original);
 }
 
-/** Whether a phrase for a time may begin with a lexeme. Most words of a question mean nothing in the lexicon. */
+/** Whether a phrase for a time may begin with a lexeme. Most words of a query mean nothing in the lexicon. */
 function canBeginTime({ start, meanings, digits }: Lexeme, dates: TimeText["dates"]): boolean {
   return meanings.size > 0 || digits !== null || dates.some((date) => date.start <= start && start < date.end);
 }
@@ -207,7 +205,7 @@ const ARTICLE_NEEDED: ReadonlySet<string> = new Set(["vor", "nach", "na"]);
 const NAME_SUFFICES: ReadonlySet<string> = new Set(["vor"]);
 
 // "before the move", "nach der Hochzeit", "搬家之前"
-function eventIn(text: TimeText, original: string): QuestionTime | null {
+function eventIn(text: TimeText, original: string): QueryTime | null {
   const { lexemes, lexicon } = text;
   for (const [at, lexeme] of lexemes.entries()) {
     const relation = lexicon.isSpaced ? relationOf(lexeme, "") : relationOf(lexeme, "-after");
@@ -240,7 +238,7 @@ function eventBehind(text: TimeText, original: string, at: number): { words: str
   return words === "" ? null : { words, expression: original.slice(word.start, end).trim() };
 }
 
-// "before training" may be every time. Only a question about the past asks for a time before or after one event.
+// "before training" may be every time. Only a query about the past asks for a time before or after one event.
 function isAboutPast({ lexemes, lexicon }: TimeText, original: string, at: number): boolean {
   const isMarked = lexemes.some(({ meanings }, position) => position !== at && meanings.has("past"));
   return isMarked || hasPastForm(fold(original), lexicon.language);

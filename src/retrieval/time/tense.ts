@@ -1,9 +1,9 @@
-// Whether a question asks for the present or for an earlier state, by the words of its language.
+// Whether a query asks for the present or for an earlier state, by the words of its language.
 
 import { fold } from "../../kit/fold.ts";
 import { type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./lexicon.ts";
 
-/** The state that a question asks for: that of the present, or an earlier one. */
+/** The state that a query asks for: that of the present, or an earlier one. */
 export type AskedTense = "present" | "past";
 
 /** Words of age ("how old is she"), in which "old" does not mean "former". */
@@ -31,12 +31,12 @@ const PAST_FORMS: readonly {
 ];
 
 /**
- * The state that a question asks for. A word such as "now" asks for the present, and a past tense or a word such as
- * "formerly" for the past. Without either, a question asks for the present: "what is my address", "gate code".
- * @param language of the question, BCP 47; `und` if unknown
+ * The state that a query asks for. A word such as "now" asks for the present, and a past tense or a word such as
+ * "formerly" for the past. Without either, a query asks for the present: "what is my address", "gate code".
+ * @param language of the query, BCP 47; `und` if unknown
  */
-export function askedTense(question: string, language: string): AskedTense {
-  const text = fold(question.slice(0, 1_000));
+export function askedTense(query: string, language: string): AskedTense {
+  const text = fold(query.slice(0, 1_000));
   const { likely } = languagesOf(text, language);
   const lexemes = likely.flatMap((each) => lexemesOf(text, lexiconOf(each)));
   if (lexemes.some((lexeme) => means(lexeme, "now"))) return "present";

@@ -1,4 +1,4 @@
-// Reads one time phrase of a question, such as "last week", "three months ago" or "14 March 2023", from its lexemes.
+// Reads one time phrase of a query, such as "last week", "three months ago" or "14 March 2023", from its lexemes.
 // One grammar serves all languages: words have the same meanings, and modifiers may come before or after.
 
 import {
@@ -22,7 +22,7 @@ import {
 import type { Lexeme, Lexicon } from "./lexicon.ts";
 import { type FoundDate, isYear } from "./numeric-dates.ts";
 
-/** Whether a phrase counts from the day of the question, or names dates. */
+/** Whether a phrase counts from the day of the query, or names dates. */
 export type TimeForm = "relative" | "absolute";
 
 /** A time phrase that was read: its span, and the lexeme after it. */
@@ -34,7 +34,7 @@ export interface TimePhrase {
   readonly next: number;
 }
 
-/** What the grammar reads: lexemes, dates in digits, and the time of the question. */
+/** What the grammar reads: lexemes, dates in digits, and the time of the query. */
 export interface TimeText {
   readonly lexemes: readonly Lexeme[];
   readonly dates: readonly FoundDate[];
@@ -45,7 +45,7 @@ export interface TimeText {
 const UNITS: readonly CalendarUnit[] = ["day", "week", "month", "year"];
 /** Number of days that "recently" reaches back. */
 const RECENT_DAYS = 30;
-/** Years before this are not read as years unless a word says so: in questions they are mostly amounts. */
+/** Years before this are not read as years unless a word says so: in queries they are mostly amounts. */
 const BARE_YEAR_MIN = 1900;
 const BARE_YEAR_MAX = 2099;
 /** Maximum number of units in "N units ago"; a larger number before a year is a calendar year. */
@@ -421,7 +421,7 @@ function readYear(text: TimeText, at: number, isPart = false): TimePhrase | null
   return found(yearOf(year.year), year.next, "absolute", true);
 }
 
-// "on Monday": the latest Monday before the day of the question
+// "on Monday": the latest Monday before the day of the query
 function readWeekday(text: TimeText, at: number): TimePhrase | null {
   const weekday = numbered(text, at, "weekday");
   if (weekday === null || (isWeak(text, at) && !isLed(text, at))) return null;

@@ -1,10 +1,10 @@
-// The soft preference for passages of the time that a question names: a passage gains a bounded amount of score. No
+// The soft preference for passages of the time that a query names: a passage gains a bounded amount of score. No
 // passage is left out. Pure functions; rank steps call them.
 
 import type { Memory } from "../../domain/memory.ts";
 import { type ClosedSpan, DAY_MS, dayOf, dayStart, type TimeSpan } from "./calendar.ts";
 import { datesIn } from "./dates-in.ts";
-import type { QuestionTime } from "./resolve-time.ts";
+import type { QueryTime } from "./resolve-time.ts";
 import { wordsIn } from "./words.ts";
 
 /** What the preference reads of a passage. */
@@ -42,7 +42,7 @@ function fadeMs({ from, to }: TimeSpan): number {
 /**
  * The days of a passage: the day of a conversation's turn, else the dates in the text and `occurred_at`, else
  * `created_at`.
- * @param readsText whether dates in the text count. They do not if the question names no more than a year, because full
+ * @param readsText whether dates in the text count. They do not if the query names no more than a year, because full
  *   text finds the year in the text.
  */
 export function daysOfPassage({ memory, text, turnDay }: DatedPassage, readsText: boolean): ClosedSpan[] {
@@ -62,12 +62,12 @@ export function happenedAt({ occurredAt, createdAt }: Pick<Memory, "createdAt" |
 }
 
 /**
- * The span of time that a question names. The day of an event is the day of the passage that has most words of the
+ * The span of time that a query names. The day of an event is the day of the passage that has most words of the
  * event, the better ranked one if several do.
  * @param passages best first
  * @returns null if no passage has a word of the event
  */
-export function spanOf(time: QuestionTime, passages: readonly DatedPassage[]): TimeSpan | null {
+export function spanOf(time: QueryTime, passages: readonly DatedPassage[]): TimeSpan | null {
   if (time.kind !== "event") return time.span;
   const words = wordsIn(time.words);
   let best: { readonly count: number; readonly passage: DatedPassage } | null = null;

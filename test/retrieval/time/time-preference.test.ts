@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { ChunkKey } from "../../../src/domain/ids.ts";
 import type { Candidate, Hydrated } from "../../../src/retrieval/candidate.ts";
 import { preferTime } from "../../../src/retrieval/time/prefer-time.ts";
-import { type QuestionTime, resolveTime } from "../../../src/retrieval/time/resolve-time.ts";
+import { type QueryTime, resolveTime } from "../../../src/retrieval/time/resolve-time.ts";
 import { daysOfPassage, timeScore } from "../../../src/retrieval/time/time-preference.ts";
 import { passage } from "../../answer/passages.ts";
 
@@ -94,7 +94,7 @@ describe("the preference", () => {
   };
   const texts = (list: readonly Candidate[], hydrated: ReadonlyMap<bigint, Hydrated>) =>
     list.map(({ chunkKey }) => hydrated.get(chunkKey)?.passage.text);
-  const asked = (question: string): QuestionTime | null => resolveTime(question, AS_OF, "en");
+  const asked = (question: string): QueryTime | null => resolveTime(question, AS_OF, "en");
 
   test("moves passages of the named time up, and says so in the signals", () => {
     const { candidates, hydrated } = ranked(
