@@ -186,8 +186,7 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses) {
     );
   }
 
-  for (const limited of operations) {
-    const { operation } = limited;
+  for (const { operation, bucket } of operations) {
     router.route(
       operation.method,
       operation.path,
@@ -195,7 +194,7 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses) {
         const admission = admissionOf(request);
         admission.countedAs = operation.name;
         return orElse(
-          () => runner.run({ ...limited, request, parameters, admission }),
+          () => runner.run({ operation, bucket, request, parameters, admission }),
           (error) => responses.ofFailure(request, admission, error),
         );
       },
