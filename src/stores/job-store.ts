@@ -19,7 +19,7 @@ import {
   NO_WORK,
 } from "../ports/job-store.ts";
 import type { StoreContext } from "./context.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect, Sql } from "./dialect.ts";
 import { CLAIMABLE, IS_JOB } from "./job-conditions.ts";
 import { Outbox } from "./outbox.ts";
 import {
@@ -61,18 +61,17 @@ const NEXT_PROJECTS = (dialect: Dialect) => `WITH ${WAITING(dialect)}
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
-/** Finds those of many jobs that are held. Locks rows in the order of keys, so that no two wait for each other. */
-const HELD_JOBS = ({ rows, forUpdate }: Dialect) => `FROM ${rows({ key: "bigint", lease: "bigint", version: "bigint" })}
-  CROSS JOIN memories
-  WHERE memories.memory_key = given.key AND memories.lease = given.lease AND memories.version = given.version
-    AND memories.status = 'processing' AND ${LIVE}
+/**
+ * Finds the rows of many jobs, which are held if lease and version are theirs (`#heldOf`). Locks rows in the order of
+ * keys, so that no two transactions wait for each other.
+ */
+const MAYBE_HELD = ({ isIn, forUpdate }: Dialect) => `FROM memories
+  WHERE memories.memory_key ${isIn("keys")} AND memories.status = 'processing' AND ${LIVE}
   ORDER BY memories.memory_key ${forUpdate("memories")}`;
+const LEASES = (dialect: Dialect) => `SELECT memory_key, lease, version ${MAYBE_HELD(dialect)}`;
+const LEASED_ROWS = (dialect: Dialect) => `SELECT ${MEMORY_COLUMNS}, memories.lease ${MAYBE_HELD(dialect)}`;
 
-const FIND_HELD = (dialect: Dialect) => `SELECT ${MEMORY_COLUMNS} ${HELD_JOBS(dialect)}`;
-
-const RENEW = (dialect: Dialect) => `UPDATE memories SET claimable_at = $claimableAt
-  FROM (SELECT memories.memory_key AS held_key ${HELD_JOBS(dialect)}) AS held WHERE memories.memory_key = held.held_key
-  RETURNING memories.memory_key, memories.lease, memories.version`;
+const RENEW = ({ isIn }: Dialect) => `UPDATE memories SET claimable_at = $claimableAt WHERE memory_key ${isIn("keys")}`;
 
 const RETRY_LATER = `UPDATE memories SET claimable_at = $claimableAt, lease = NULL WHERE ${HELD}`;
 
@@ -116,7 +115,7 @@ const NEXT_CLAIMABLE_AT = (dialect: Dialect) => `WITH ${WAITING(dialect)}
 
 type NextProject = { readonly project_key: bigint; readonly id: ProjectId };
 type NextJob = { readonly project_key: bigint; readonly memory_key: bigint; readonly content_bytes: bigint };
-type HeldRow = { readonly memory_key: bigint; readonly lease: bigint; readonly version: bigint };
+type LeaseColumns = { readonly memory_key: bigint; readonly lease: bigint | null; readonly version: bigint };
 type Facts = { readonly memory_key: bigint; readonly title: string | null; readonly marks: string };
 
 /** Ingestion jobs. */
@@ -161,10 +160,12 @@ export class StoredJobs implements JobStore {
 
   async renew(jobs: readonly Job[], leaseMs: number): Promise<readonly Job[]> {
     if (jobs.length === 0) return [];
-    const params = { ...heldValues(jobs), now: this.#now, claimableAt: this.#now + leaseMs };
-    const renewed = await this.session.all<HeldRow>(RENEW, params);
-    const held = new Set(renewed.map(({ memory_key, lease, version }) => heldName(memory_key, lease, version)));
-    return jobs.filter(({ memory: { key, version }, lease }) => held.has(heldName(key, lease, version)));
+    const rows = await this.#heldOf<LeaseColumns>(LEASES, jobs);
+    await this.session.run(RENEW, {
+      keys: [...rows.values()].map(({ memory_key }) => memory_key),
+      claimableAt: this.#now + leaseMs,
+    });
+    return jobs.filter((job) => rows.has(job));
   }
 
   async retryLater(job: Job, delayMs: number, isCounted = true): Promise<void> {
@@ -180,14 +181,12 @@ export class StoredJobs implements JobStore {
     if (completions.length === 0) return [];
     const now = this.#now;
     // uses the attributes of the rows and not of the jobs, because a caller may have changed some since the claim
-    const held = await this.session.all<MemoryRow>(FIND_HELD, {
-      ...heldValues(completions.map(({ job }) => job)),
-      now,
-    });
-    const rows = new Map(held.map((row) => [row.memory_key, row]));
-    const given = new Map(completions.map((completion) => [completion.job.memory.key as bigint, completion]));
-    const ended = [...given].flatMap(([key, completion]) => {
-      const row = rows.get(key);
+    const rows = await this.#heldOf<LeaseColumns & MemoryRow>(
+      LEASED_ROWS,
+      completions.map(({ job }) => job),
+    );
+    const ended = completions.flatMap((completion) => {
+      const row = rows.get(completion.job);
       return row === undefined ? [] : { row, completion, columns: completedColumns(row, completion, now) };
     });
     if (ended.length === 0) return [];
@@ -312,6 +311,19 @@ export class StoredJobs implements JobStore {
     return new Map(rows.map((row) => [row.memory_key, row]));
   }
 
+  /** The rows of those jobs that are held. */
+  async #heldOf<Row extends LeaseColumns>(sql: Sql, jobs: readonly Job[]): Promise<ReadonlyMap<Job, Row>> {
+    const keys = jobs.map(({ memory }) => memory.key);
+    const found = await this.session.all<Row>(sql, { keys, now: this.#now });
+    const rows = new Map(found.map((row) => [row.memory_key, row]));
+    const held = new Map<Job, Row>();
+    for (const job of jobs) {
+      const row = rows.get(job.memory.key);
+      if (row?.lease === BigInt(job.lease) && row.version === BigInt(job.memory.version)) held.set(job, row);
+    }
+    return held;
+  }
+
   #held({ memory: { key, version }, lease }: Job) {
     return { key, lease, version, now: this.#now } satisfies Bindings;
   }
@@ -323,16 +335,4 @@ export class StoredJobs implements JobStore {
 
 function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: JobFilter): Bindings {
   return { except, textBytesMax };
-}
-
-function heldValues(jobs: readonly Job[]) {
-  return {
-    key: jobs.map(({ memory }) => memory.key),
-    lease: jobs.map(({ lease }) => BigInt(lease)),
-    version: jobs.map(({ memory }) => BigInt(memory.version)),
-  };
-}
-
-function heldName(key: bigint, lease: bigint | number, version: bigint | number): string {
-  return `${key} ${lease} ${version}`;
 }
